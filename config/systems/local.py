@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Any one machine: everything runs on the host that ReFrame runs on."""
+
+import os
+
+from reframe.utility.cpuinfo import cpuinfo
+
+from fabric_checks.session import home
+from fabric_checks.stacks import selected_mpis
+
+# ReFrame detects the topology by itself only where the launcher is local too; this is the same detection, done anew
+# each time, because a container may have other cores than it had yesterday.
+processor = cpuinfo()
+physical_cores = processor["num_cpus"] // processor["num_cpus_per_core"]
+
+systems = [
+    {
+        "name": "local",
+        "descr": "Any one machine",
+        "hostnames": [".*"],
+        "partitions": [
+            {
+                "name": "node",
+                "descr": "This host",
+                "scheduler": "local",
+                "launcher": "mpirun",
+                "environs": selected_mpis(),
+                # One job at a time; the lock also keeps builds and other sessions of this clone apart from it.
+                "max_jobs": 1,
+                "prepare_cmds": [f"exec 9> {home()}/node.lock && flock 9"],
+                "processor": processor,
+                "extras": {
+                    "nodes": 1,
+                    # A container or a batch system may allow fewer cores than the machine has.
+                    "cores": min(physical_cores, len(os.sched_getaffinity(0))),
+                },
+            }
+        ],
+    }
+]

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The errors that the library raises; each text is one line with place, cause and, where there is one, remedy."""
+
+from __future__ import annotations
+
+
+class FabricError(Exception):
+    """Base of all errors of this library."""
+
+
+class OutputError(FabricError):
+    """The output of a program is not whole, or not believable.
+
+    :param cause: what is wrong, in words.
+    :param line: the number of the offending line of the output, counted from 1, if there is one.
+    """
+
+    def __init__(self, cause: str, line: int | None = None) -> None:
+        super().__init__(cause if line is None else f"line {line}: {cause}")
+        self.line = line
+
+
+class PlacementError(FabricError):
+    """The processes did not run where they were asked to."""
+
+
+class ReferenceError(FabricError):  # noqa: A001 - the field's word; the built-in one concerns weak references
+    """A reference file is wrong: an orphan, a wrong unit, a missing reason."""
+
+
+class RecordError(FabricError):
+    """Results on disk that cannot be used."""
+
+
+def quoted(text: str, limit: int = 80) -> str:
+    """Return untrusted text for an error message: one line, printable, in quotes, at most ``limit`` characters."""
+    cut = text if len(text) <= limit else text[: limit - 3] + "..."
+    return repr(cut)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a check measures, declared once: name, unit and which direction is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Better = Literal["smaller", "larger"]
+
+#: The units of the collection. MB/s is 10^6 bytes a second, Mmsg/s is 10^6 messages a second.
+UNITS = ("us", "s", "MB/s", "Mmsg/s", "B", "%", "1", "1/s", "Matom-step/s")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One declared figure of a check.
+
+    :param name: unique within the check; a point of a curve carries its message size, as in ``latency_8B``.
+    :param unit: one of :data:`UNITS`.
+    :param better: whether a smaller or a larger value is better.
+    :param quantity: the name of the curve the metric is a point of, or its own name.
+    :param size_B: the message size in bytes for a point of a curve.
+    """
+
+    name: str
+    unit: str
+    better: Better
+    quantity: str = ""
+    size_B: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the unit and let the quantity default to the name."""
+        if self.unit not in UNITS:
+            raise ValueError(f"metric {self.name}: unknown unit {self.unit!r}; use one of {', '.join(UNITS)}")
+        if not self.quantity:
+            object.__setattr__(self, "quantity", self.name)
+
+
+def curve(quantity: str, unit: str, better: Better, sizes_B: Iterable[int]) -> list[Metric]:
+    """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ..."""
+    return [Metric(f"{quantity}_{size}B", unit, better, quantity, size) for size in sizes_B]
+
+
+def powers_of_two(first_B: int, last_B: int) -> list[int]:
+    """Return the message sizes from ``first_B`` to ``last_B`` in factors of two; 0 comes before 1.
+
+    >>> powers_of_two(0, 8)
+    [0, 1, 2, 4, 8]
+    """
+    sizes = [0] if first_B == 0 else []
+    size = max(first_B, 1)
+    while size <= last_B:
+        sizes.append(size)
+        size *= 2
+    return sizes

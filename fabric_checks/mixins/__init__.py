@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the checks share, as ReFrame mixins; the only part of the library that imports ReFrame."""
+
+from fabric_checks.mixins.layout import LayoutMixin, layouts
+from fabric_checks.mixins.placement import PlacementMixin
+from fabric_checks.mixins.program import ProgramMixin
+from fabric_checks.mixins.references import ReferencesMixin
+from fabric_checks.mixins.results import ResultsMixin
+
+__all__ = ["LayoutMixin", "PlacementMixin", "ProgramMixin", "ReferencesMixin", "ResultsMixin", "layouts"]

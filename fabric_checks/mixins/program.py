@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where a check's program comes from: the environment says, the check does not know."""
+
+from __future__ import annotations
+
+from reframe.core.builtins import run_after, variable
+from reframe.core.pipeline import RegressionTestPlugin
+
+
+class ProgramMixin(RegressionTestPlugin):
+    """Find the program of a suite in the environment.
+
+    An environment that offers a suite has its name among the features, and says under ``extras['programs'][suite]``:
+    ``program`` (the name that results carry), ``version``, ``source`` (wheels, spack, modules) and whatever the
+    suite's checks need to call it.
+    """
+
+    #: The suite that the check's program belongs to; a feature of the environment.
+    #:
+    #: :type: :class:`str`
+    #: :default: required
+    suite = variable(str)
+
+    @run_after("init")
+    def ask_for_suite(self):
+        """Run in every environment that offers the suite."""
+        self.valid_prog_environs = [f"+mpi +{self.suite}"]
+
+    @run_after("setup")
+    def find_program(self):
+        """Take over the environment's description of the suite."""
+        self.program = self.current_environ.extras["programs"][self.suite]
+        self.facts |= {
+            "program": self.program["program"],
+            "program_version": self.program["version"],
+            "source": self.program["source"],
+        }

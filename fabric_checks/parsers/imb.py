@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output of the Intel MPI Benchmarks, 2018 to 2021: IMB-MPI1.
+
+Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes = N",
+then a line of column titles and a row for each message size. A sample that outlasts ``-time`` prints
+``time-out.`` in place of its figures. "All processes entering MPI_Finalize" ends a complete output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fabric_checks.errors import OutputError, quoted
+from fabric_checks.parsers.table import Row, number, require_positive, require_sizes
+
+_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks (?P<version>\S+?),?\s+(?P<part>\S+) part")
+_LAST_LINE = "# All processes entering MPI_Finalize"
+_COLUMNS = {
+    "#bytes": "size_B",
+    "#repetitions": "repetitions",
+    "t[usec]": "time_us",
+    "t_min[usec]": "min_time_us",
+    "t_max[usec]": "max_time_us",
+    "t_avg[usec]": "time_us",
+    "Mbytes/sec": "bandwidth_MBps",
+    "Msg/sec": "message_rate_per_s",
+}
+
+
+@dataclass(frozen=True)
+class ImbOutput:
+    """One block of an IMB benchmark.
+
+    :param version: the version of IMB, such as ``2021.11``, or None where the output does not say.
+    :param processes: the number of processes that took part.
+    :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
+        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps``.
+    :param rows: one for each message size; the barrier's only row has size 0.
+    """
+
+    version: str | None
+    processes: int
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def parse(text: str, benchmark: str, sizes_B: Sequence[int], processes: int) -> ImbOutput:
+    """Read the block of one IMB-MPI1 benchmark for one number of processes.
+
+    :param text: everything the program printed to standard output.
+    :param benchmark: the name that IMB uses, such as ``PingPong``.
+    :param sizes_B: the message sizes that were asked for, in bytes, in order; ``[0]`` for the barrier.
+    :param processes: the number of processes that must have taken part.
+    :raises OutputError: if the output is not whole, is another program's, timed out, or holds figures that are
+        not positive.
+    """
+    lines = text.splitlines()
+    start = _find_block(lines, benchmark, processes)
+    position, columns = _find_columns(lines, start)
+    rows = _read_rows(lines, position, columns)
+    require_sizes(rows, sizes_B)
+    if not any(line.strip() == _LAST_LINE for line in lines[position:]):
+        raise OutputError(f"the last line {_LAST_LINE!r} is missing: the program did not end by itself")
+    names = tuple(name for name in columns if name != "size_B")
+    for name in names:
+        # A bandwidth of zero bytes is zero by definition, and its time is printed with two decimals only.
+        require_positive(rows, name, from_size_B=1 if name != "repetitions" else 0)
+    if "size_B" not in columns:
+        require_positive(rows, "time_us")
+    version = next((match["version"] for line in lines if (match := _HEADER.match(line))), None)
+    return ImbOutput(version, processes, names, tuple(rows))
+
+
+def _find_block(lines: Sequence[str], benchmark: str, processes: int) -> int:
+    found: list[str] = []
+    for index, line in enumerate(lines):
+        match = re.match(r"^# Benchmarking (\S+)", line)
+        if match is None:
+            continue
+        found.append(match[1])
+        if match[1].lower() != benchmark.lower():
+            continue
+        count = _processes(lines, index)
+        if count == processes:
+            return index
+        found[-1] += f" on {count} processes"
+    if found:
+        raise OutputError(f"no block of {benchmark} on {processes} processes; the output has {', '.join(map(quoted, found))}")
+    raise OutputError(f"no block '# Benchmarking {benchmark}': the program did not start, or this is another program")
+
+
+def _processes(lines: Sequence[str], start: int) -> int | None:
+    for line in lines[start : start + 4]:
+        match = re.match(r"^#\s+#processes = (\d+)", line)
+        if match:
+            return int(match[1])
+    return None
+
+
+def _find_columns(lines: Sequence[str], start: int) -> tuple[int, list[str]]:
+    for index in range(start + 1, len(lines)):
+        titles = lines[index].split()
+        if titles and titles[0] in ("#bytes", "#repetitions"):
+            unknown = [title for title in titles if title not in _COLUMNS]
+            if unknown:
+                raise OutputError(f"unknown column {quoted(unknown[0])}", index + 1)
+            return index + 1, [_COLUMNS[title] for title in titles]
+        if lines[index].strip() and not lines[index].lstrip().startswith("#"):
+            raise OutputError(f"expected the line of column titles, found {quoted(lines[index])}", index + 1)
+    raise OutputError("the output ends before the line of column titles")
+
+
+def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list[Row]:
+    rows: list[Row] = []
+    for index in range(start, len(lines)):
+        line, place = lines[index].strip(), index + 1
+        if not line or line.startswith("#"):
+            break  # a blank line ends the block
+        fields = line.split()
+        if "time-out." in fields:
+            raise OutputError(
+                f"IMB gave up at {quoted(fields[0])} B (time-out.): the sample outlasts its limit; raise -time", place
+            )
+        if len(fields) != len(columns):
+            raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
+        cells = dict(zip(columns, fields, strict=True))
+        size = cells.pop("size_B", "0")
+        if not size.isdecimal():
+            raise OutputError(f"a message size was expected, found {quoted(size)}", place)
+        rows.append(Row(place, int(size), {name: number(cell, place) for name, cell in cells.items()}))
+    return rows

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output of LAMMPS: the loop time, the performance line, the task timing breakdown and the last thermo output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fabric_checks.errors import OutputError, quoted
+from fabric_checks.parsers.table import number
+
+_VERSION = re.compile(r"^LAMMPS \((?P<version>[^)]+)\)")
+_LOOP = re.compile(
+    r"^Loop time of (?P<time>\S+) on (?P<procs>\d+) procs for (?P<steps>\d+) steps with (?P<atoms>\d+) atoms\s*$"
+)
+_PERFORMANCE = re.compile(
+    r"^Performance: .*?(?P<rate>[-+.\deE]+|\S*nan\S*) timesteps/s(?:, (?P<atoms>\S+) (?P<prefix>[kMGT]?)atom-step/s)?\s*$"
+)
+_MULTI_STEP = re.compile(r"^-+ Step\s+(?P<step>\d+) -+")
+_MULTI_ITEM = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>\S+)")
+_SECTION = re.compile(r"^(?P<name>\w+)\s*\|(?P<cells>.*)\|\s*(?P<percent>\S+)\s*$")
+_LAST_LINE = re.compile(r"^Total wall time: \d+:\d\d:\d\d\s*$")
+
+
+@dataclass(frozen=True)
+class LammpsOutput:
+    """One run of LAMMPS.
+
+    :param version: such as ``22 Jul 2025 - Update 4``.
+    :param processes: MPI processes; :param steps: time steps; :param atoms: atoms.
+    :param loop_time_s: wall time of the time-stepping loop in seconds.
+    :param timesteps_per_s: as printed; equal to steps / loop time but for rounding.
+    :param share_percent: share of the loop time by section of the breakdown (Pair, Comm, ...), in per cent.
+    :param thermo: the thermodynamic output of the last step by LAMMPS's own column names (Temp, E_pair, ...).
+    """
+
+    version: str
+    processes: int
+    steps: int
+    atoms: int
+    loop_time_s: float
+    timesteps_per_s: float
+    share_percent: Mapping[str, float]
+    thermo: Mapping[str, float]
+
+    @property
+    def Matom_steps_per_s(self) -> float:
+        """10^6 atom-steps a second, from the loop time (the printed unit changes from kilo to mega with the speed)."""
+        return self.atoms * self.steps / self.loop_time_s / 1e6
+
+
+def parse(text: str, processes: int) -> LammpsOutput:
+    """Read the output of one LAMMPS run.
+
+    :param text: everything the program printed to standard output.
+    :param processes: the number of MPI processes that must have taken part.
+    :raises OutputError: if the output is not whole or its figures are not believable.
+    """
+    lines = text.splitlines()
+    version = next((match["version"] for line in lines if (match := _VERSION.match(line))), None)
+    if version is None:
+        raise OutputError("no line 'LAMMPS (version)': the program did not start, or this is another program")
+    for index, line in enumerate(lines):
+        if line.startswith("ERROR"):
+            raise OutputError(f"LAMMPS stopped with {quoted(line)}", index + 1)
+    loops = [(index, match) for index, line in enumerate(lines) if (match := _LOOP.match(line))]
+    if len(loops) != 1:
+        raise OutputError(f"{len(loops)} lines 'Loop time of ...' where one was expected: the run did not end by itself")
+    ((index, loop),) = loops
+    if int(loop["procs"]) != processes:
+        raise OutputError(f"LAMMPS ran on {loop['procs']} processes, not on the {processes} that were asked for", index + 1)
+    loop_time = _positive(loop["time"], "the loop time", index + 1)
+    steps, atoms = int(loop["steps"]), int(loop["atoms"])
+    if steps == 0 or atoms == 0:
+        raise OutputError(f"{steps} steps with {atoms} atoms: nothing was computed", index + 1)
+    rate = _timesteps_per_s(lines, index)
+    if abs(rate * loop_time / steps - 1) > 0.01:
+        raise OutputError(f"{rate:g} timesteps/s do not fit {steps} steps in {loop_time:g} s: the output is damaged", index + 1)
+    shares = _breakdown(lines, index)
+    thermo = _last_thermo(lines[:index], steps)
+    if not any(_LAST_LINE.match(line) for line in lines[index:]):
+        raise OutputError("the last line 'Total wall time: ...' is missing: the program did not end by itself")
+    return LammpsOutput(version, processes, steps, atoms, loop_time, rate, shares, thermo)
+
+
+def _positive(text: str, what: str, line: int) -> float:
+    value = number(text, line)
+    if value <= 0:
+        raise OutputError(f"{what} is {value:g}; it must be positive", line)
+    return value
+
+
+def _timesteps_per_s(lines: Sequence[str], start: int) -> float:
+    for index in range(start, len(lines)):
+        match = _PERFORMANCE.match(lines[index])
+        if match:
+            return _positive(match["rate"], "timesteps/s", index + 1)
+    raise OutputError("no line 'Performance: ... timesteps/s' after the loop time")
+
+
+def _breakdown(lines: Sequence[str], start: int) -> dict[str, float]:
+    shares: dict[str, float] = {}
+    for index in range(start, len(lines)):
+        match = _SECTION.match(lines[index])
+        if match and match["name"] != "Section":
+            share = number(match["percent"], index + 1)
+            if not 0 <= share <= 100:
+                raise OutputError(f"{match['name']} takes {share:g} % of the loop time", index + 1)
+            shares[match["name"]] = share
+    for name in ("Comm", "Other"):
+        if name not in shares:
+            raise OutputError(f"the MPI task timing breakdown has no section {name!r}")
+    if not 95 <= sum(shares.values()) <= 105:
+        raise OutputError(f"the sections of the breakdown add up to {sum(shares.values()):.1f} %, not to 100 %")
+    return shares
+
+
+def _last_thermo(lines: Sequence[str], steps: int) -> dict[str, float]:
+    """Read the thermo output of the last step, in one line of columns or in the style "multi"."""
+    title = next((i for i in range(len(lines) - 1, -1, -1) if lines[i].split()[:1] == ["Step"]), None)
+    if title is not None:
+        names = lines[title].split()
+        place, fields = len(lines), lines[-1].split()
+        if len(fields) != len(names):
+            raise OutputError(f"a thermo row of {len(names)} columns was expected, found {quoted(lines[-1])}", place)
+        values = dict(zip(names, (number(field, place) for field in fields), strict=True))
+        step = values.pop("Step")
+    else:
+        start = next((i for i in range(len(lines) - 1, -1, -1) if _MULTI_STEP.match(lines[i])), None)
+        if start is None:
+            raise OutputError("no thermodynamic output before the loop time")
+        match = _MULTI_STEP.match(lines[start])
+        assert match is not None
+        step, place = int(match["step"]), start + 1
+        values = {
+            item["key"]: number(item["value"], start + 2 + offset)
+            for offset, line in enumerate(lines[start + 1 :])
+            for item in _MULTI_ITEM.finditer(line)
+        }
+    if step != steps:
+        raise OutputError(f"the last thermodynamic output is of step {step:g}, not of the last step {steps}", place)
+    return values
+
+
+def require_thermo(output: LammpsOutput, expected: Mapping[str, float], relative_tolerance: float) -> None:
+    """Raise :class:`OutputError` unless the last thermo output agrees with ``expected``.
+
+    :param expected: values by LAMMPS's column names, as in the reference log that comes with the input.
+    :param relative_tolerance: largest allowed deviation as a share of the expected value.
+    """
+    for name, value in expected.items():
+        if name not in output.thermo:
+            raise OutputError(f"the thermodynamic output has no column {name!r}")
+        found = output.thermo[name]
+        if abs(found - value) > relative_tolerance * abs(value):
+            raise OutputError(
+                f"wrong physics: {name} is {found:.8g} at the last step and {value:.8g} in the reference log "
+                f"(allowed: {100 * relative_tolerance:g} %)"
+            )

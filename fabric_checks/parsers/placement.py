@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output of our program ``placement``: which rank ran where, and on which cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fabric_checks.errors import OutputError, quoted
+from fabric_checks.parsers import fabric
+
+
+@dataclass(frozen=True)
+class RankPlace:
+    """Where one rank ran.
+
+    :param rank: its rank in MPI_COMM_WORLD.
+    :param host: MPI_Get_processor_name.
+    :param node: the scheduler's name of the node, or ``host`` where the scheduler gives none.
+    :param cpus: the CPUs it was allowed to use, as a Linux CPU list such as ``0-3,8``.
+    :param cores: the physical cores of those CPUs, as ``package:core``; empty where the machine does not say.
+    """
+
+    rank: int
+    host: str
+    node: str
+    cpus: str
+    cores: frozenset[str]
+
+
+@dataclass(frozen=True)
+class PlacementOutput:
+    """What the placement probe found: the MPI library, the compiler, and a place for each rank."""
+
+    mpi: str
+    compiler: str
+    ranks: tuple[RankPlace, ...]
+
+
+def parse(text: str) -> PlacementOutput:
+    """Read the output of the placement probe.
+
+    :raises OutputError: if the output is not whole, or was printed by several worlds of one rank each, which is what
+        a launcher of another MPI makes.
+    """
+    # Several complete outputs mean that the launcher and the program do not know each other.
+    worlds = sum(line.startswith("# fabric-checks placement ") for line in text.splitlines())
+    if worlds > 1:
+        raise OutputError(
+            f"{worlds} separate MPI worlds instead of one: the launcher belongs to another MPI than the program; "
+            "check the partition's launcher against the environment's MPI"
+        )
+    output = fabric.parse(text, "placement")
+    for key in ("mpi", "compiler"):
+        if not output.header.get(key, "").strip():
+            raise OutputError(f"the header line '# {key}: ...' is missing")
+    ranks = []
+    for line, cells in output.rows:
+        if cells["rank"] != str(len(ranks)):
+            raise OutputError(f"rank {len(ranks)} was expected, found {quoted(cells['rank'])}", line)
+        node = cells["host"] if cells["node"] == "-" else cells["node"]
+        cores = frozenset() if cells["cores"] == "-" else frozenset(cells["cores"].split(","))
+        ranks.append(RankPlace(len(ranks), cells["host"], node, cells["cpus"], cores))
+    return PlacementOutput(output.header["mpi"], output.header["compiler"], tuple(ranks))

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A table by message size, and the tests of wholeness that all parsers share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fabric_checks.errors import OutputError, quoted
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a program's table.
+
+    :param line: its line number in the output, counted from 1.
+    :param size_B: the message size in bytes.
+    :param values: the other columns by name.
+    """
+
+    line: int
+    size_B: int
+    values: dict[str, float] = field(default_factory=dict)
+
+
+def number(text: str, line: int) -> float:
+    """Return the finite number that ``text`` is; raise :class:`OutputError` for NaN, infinity and anything else."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise OutputError(f"{quoted(text)} is not a number", line) from None
+    if not math.isfinite(value):
+        raise OutputError(f"{quoted(text)} is not a finite number", line)
+    return value
+
+
+def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) -> None:
+    """Raise :class:`OutputError` unless ``column`` is above zero in every row of at least ``from_size_B`` bytes."""
+    for row in rows:
+        if row.size_B >= from_size_B and row.values[column] <= 0:
+            raise OutputError(
+                f"{column} is {row.values[column]:g} at {row.size_B} B; a time or a rate must be positive", row.line
+            )
+
+
+def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
+    """Raise :class:`OutputError` unless the rows have exactly the sizes that were asked for, in that order."""
+    found = [row.size_B for row in rows]
+    if found == list(sizes_B):
+        return
+    missing = [size for size in sizes_B if size not in found]
+    extra = [row for row in rows if row.size_B not in sizes_B]
+    if extra:
+        raise OutputError(f"a row of {extra[0].size_B} B was not asked for", extra[0].line)
+    if missing and found == list(sizes_B[: len(found)]):
+        last = f"after {found[-1]} B" if found else "before the first row"
+        raise OutputError(f"the table ends {last}; {len(missing)} of {len(sizes_B)} sizes are missing: {_some(missing)}")
+    if missing:
+        raise OutputError(f"sizes are missing from the table: {_some(missing)}")
+    raise OutputError(f"the sizes are repeated or out of order: {_some(found)}")
+
+
+def _some(sizes_B: Sequence[int]) -> str:
+    shown = ", ".join(f"{size} B" for size in sizes_B[:5])
+    return shown if len(sizes_B) <= 5 else f"{shown} and {len(sizes_B) - 5} more"

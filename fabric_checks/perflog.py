@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The perflog: one JSON object a line, one line a metric, one file a check class.
+
+A record says everything that is needed to believe its figure; :data:`FIELDS` lists its keys in order.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+#: The keys of a record. ``metric`` and the keys after it up to ``result`` are null in the record of a case that
+#: failed before it had figures.
+FIELDS = (
+    "format",  # version of this format
+    "session",  # which run this belongs to
+    "time",  # when the record was written, ISO 8601 with time zone
+    "collection",  # version and commit of the collection
+    "reframe",  # version of ReFrame
+    "system",
+    "partition",
+    "environ",
+    "check",  # the class
+    "test",  # the class with its parameters
+    "layout",  # nodes x processes a node
+    "nodes",
+    "ppn",
+    "tasks",
+    "metric",
+    "quantity",  # the curve a metric is a point of
+    "size_B",  # message size of that point
+    "value",
+    "unit",
+    "better",  # smaller or larger
+    "reference",
+    "lower",  # allowed relative deviation below the reference, e.g. -0.05
+    "upper",
+    "no_reference",  # why there is none
+    "result",  # of this metric: pass, fail, xfail, xpass
+    "case_result",  # of the whole case
+    "fail_reason",
+    "program",
+    "program_version",
+    "source",  # where the program came from: wheels, spack, modules, built
+    "sizes_B",  # all message sizes that were asked for
+    "mpi",  # as the library itself says
+    "compiler",
+    "nodelist",
+    "placement",  # node and allowed CPUs of each rank
+    "jobid",
+)
+
+
+class JsonLinesHandler(logging.Handler):
+    """A handler for ReFrame's perflog that appends the records of a finished case to a file of JSON lines.
+
+    :param basedir: the records go to ``basedir/SYSTEM/PARTITION/CHECK.jsonl``.
+    """
+
+    def __init__(self, basedir: Path) -> None:
+        super().__init__()
+        self.basedir = basedir
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the records of one case; an error of the file system is raised, never swallowed."""
+        attributes = record.__dict__
+        records = records_of(attributes)
+        folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
+        append(folder / f"{records[0]['check']}.jsonl", records)
+
+
+def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Turn what ReFrame logs about a finished case into records, one for each metric.
+
+    :param attributes: the attributes of the log record; of ours, ``check_facts`` (see ``mixins.results``).
+    """
+    facts = dict(attributes.get("check_facts") or {})
+    metrics: Mapping[str, Mapping[str, Any]] = facts.pop("metrics", {})
+    reasons: Mapping[str, str] = facts.pop("no_reference", {})
+    common = dict.fromkeys(FIELDS)
+    common |= facts
+    common |= {
+        "format": 1,
+        "reframe": attributes["version"],
+        "system": attributes["check_system"],
+        "partition": attributes["check_partition"],
+        "environ": attributes["check_environ"],
+        "test": attributes["check_display_name"],
+        "case_result": attributes["check_result"],
+        "fail_reason": attributes["check_fail_reason"],
+        "nodelist": list(attributes["check_job_nodelist"] or []),
+        "jobid": attributes["check_jobid"],
+    }
+    records = []
+    for key, (value, reference, lower, upper, unit, result) in (attributes["check_perfvalues"] or {}).items():
+        name = key.split(":")[-1]
+        reason = reasons.get(name)
+        records.append(
+            common
+            | {
+                "metric": name,
+                **metrics.get(name, {}),
+                "value": value,
+                "unit": unit,
+                "reference": None if reason else reference,
+                "lower": lower,
+                "upper": upper,
+                "no_reference": reason,
+                "result": result,
+            }
+        )
+    return records or [common]
+
+
+def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
+    """Append records to a file of JSON lines.
+
+    All lines go out in one write under a lock, so that several writers do not mix and a kill leaves whole lines; a
+    line that an earlier crash left unfinished is closed first.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        end = os.lseek(descriptor, 0, os.SEEK_END)
+        if end and os.pread(descriptor, 1, end - 1) != b"\n":
+            data = b"\n" + data
+        try:
+            written = os.write(descriptor, data)
+            if written < len(data):
+                raise OSError(28, "No space left on device", str(path))
+        except OSError:
+            os.ftruncate(descriptor, end)  # no half-written records
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results on disk: perflog records and ReFrame's run reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.errors import RecordError, quoted
+from fabric_checks.perflog import FIELDS
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a session, as ReFrame's run report tells it.
+
+    :param name: the check with its parameters, its partition and its environment.
+    :param result: ``pass``, ``fail``, ``xfail``, ``xpass``, ``skip`` or ``abort``.
+    :param phase: the phase in which it failed, if it did; :param reason: why, as ReFrame printed it.
+    :param fixture: whether it only prepares others, such as a build.
+    """
+
+    name: str
+    result: str
+    phase: str | None
+    reason: str | None
+    fixture: bool
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run: its cases from the report, its records from the perflog, and what of those could not be read."""
+
+    name: str
+    report: Path | None
+    cases: tuple[Case, ...]
+    records: tuple[Record, ...]
+    problems: tuple[str, ...]
+
+
+def load_session(results: Path, name: str | None = None) -> Session:
+    """Read the latest session, or the one called ``name``.
+
+    :param results: the folder of all results (see :func:`fabric_checks.session.results`).
+    :raises RecordError: if there are no results at all, or none of that name.
+    """
+    reports = _reports(results / "reports")
+    if name is None:
+        if not reports:
+            raise RecordError(f"{results}: no run has left results here; start one with ci/run")
+        name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
+    report = reports.get(name)
+    if report is None:
+        return Session(name, None, (), (), ())
+    records: list[Record] = []
+    problems: list[str] = []
+    started = _start(name)
+    for path in sorted((results / "perflogs").rglob("*.jsonl")):
+        if path.stat().st_mtime < started:
+            continue  # nothing was appended since the session began
+        for place, record in _read(path, problems):
+            missing = [field for field in FIELDS if field not in record]
+            if missing:
+                problems.append(f"{place}: the record has no {quoted(missing[0])}; it is left out")
+            elif record["session"] == name:
+                records.append(record)
+    return Session(name, report, _cases(report), tuple(records), tuple(problems))
+
+
+def _start(session: str) -> float:
+    """Return when a session began, in seconds since the epoch, as its name tells; 0 for a name that does not."""
+    try:
+        return datetime.strptime(session[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _read(path: Path, problems: list[str]) -> Iterator[tuple[str, Record]]:
+    with path.open(errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            place = f"{path}:{number}"
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                problems.append(f"{place}: not a JSON object ({error.msg}): {quoted(line.strip(), 40)}; it is left out")
+                continue
+            if isinstance(record, dict):
+                yield place, record
+            else:
+                problems.append(f"{place}: not a JSON object: {quoted(line.strip(), 40)}; it is left out")
+
+
+def _reports(folder: Path) -> dict[str, Path]:
+    """Return the run reports by session; the report names the session's log file."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.glob("run-report-*.json")):
+        try:
+            logs = json.loads(path.read_text())["session_info"]["log_files"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # another session's broken report does not concern this one
+        for log in logs:
+            found[Path(log).stem] = path
+    return found
+
+
+def _cases(report: Path) -> tuple[Case, ...]:
+    content = json.loads(report.read_text())
+    return tuple(
+        Case(
+            name=f"{case['display_name']} @{case['system']}:{case['partition']}+{case['environ']}",
+            result=case["result"],
+            phase=case["fail_phase"],
+            reason=case["fail_reason"],
+            fixture=case["fixture"],
+        )
+        for case in content["runs"][-1]["testcases"]
+    )
+
+
+def verdict(session: Session) -> list[str]:
+    """Return everything that keeps a session from being a success, one line each; empty if it is one.
+
+    A success ran at least one case, passed them all, and left records of each.
+    """
+    cases = [case for case in session.cases if not case.fixture]
+    faults = list(session.problems)
+    if not cases:
+        faults.append("no case ran: no check fits what was asked for; list what there is with ci/run -l")
+    faults += [f"{case.result}: {case.name}" for case in session.cases if case.result not in ("pass", "xfail")]
+    logged = {case_name(record) for record in session.records}
+    faults += [
+        f"not in the perflog: {case.name}"
+        for case in cases
+        if case.result in ("pass", "xfail") and case.name not in logged
+    ]
+    return faults
+
+
+def case_name(record: Record) -> str:
+    """Return the name that a record's case has in the run report."""
+    return f"{record['test']} @{record['system']}:{record['partition']}+{record['environ']}"

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of a session's metrics, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fabric_checks.records import Record, Session, case_name, verdict
+
+
+@dataclass
+class Footnotes:
+    """Reasons that many rows share, numbered in order of appearance."""
+
+    reasons: list[str] = field(default_factory=list)
+
+    def mark(self, reason: str) -> str:
+        """Return the mark of a reason, such as ``[1]``."""
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        return f"[{self.reasons.index(reason) + 1}]"
+
+
+def size_text(size_B: int) -> str:
+    """Return a message size in bytes, short: K is 1024 and M is 1024 * 1024.
+
+    >>> [size_text(size) for size in (0, 512, 1024, 65536, 4194304)]
+    ['0', '512', '1K', '64K', '4M']
+    """
+    for unit, factor in (("M", 1024**2), ("K", 1024)):
+        if size_B >= factor and size_B % factor == 0:
+            return f"{size_B // factor}{unit}"
+    return str(size_B)
+
+
+def value_text(value: float) -> str:
+    """Return a value with four significant digits, without an exponent."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.4g}" if abs(value) >= 1e-3 else f"{value:.3g}"
+
+
+def reference_text(record: Record, notes: Footnotes) -> str:
+    """Return what a figure was held to, and how that ended."""
+    if record["no_reference"]:
+        return f"no reference: {notes.mark(record['no_reference'])}"
+    reference, lower, upper = record["reference"], record["lower"], record["upper"]
+    bounds = [
+        f"{reference * (1 + share):.4g}" if share is not None else "" for share in ((lower or None), (upper or None))
+    ]
+    within = f" ({bounds[0]} .. {bounds[1]})" if any(bounds) else ""
+    return f"{record['result']}: {value_text(reference)}{within}"
+
+
+def plain(text: object) -> Text:
+    """Return untrusted text for the terminal: no markup is read from it, no control character survives."""
+    return Text("".join(c if c.isprintable() or c == "\n" else "?" for c in str(text)))
+
+
+def table(records: Sequence[Record], notes: Footnotes) -> Table:
+    """Return all metrics of all cases; the points of a curve that share their reference's text share a row."""
+    out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=True, header_style="bold")
+    for title, width in (("system", 10), ("test", 26), ("layout", 6), ("metric", 27)):
+        out.add_column(title, max_width=width, overflow="fold")
+    out.add_column("value (of a curve: message size in B, then value)", ratio=1, min_width=24, overflow="fold")
+    out.add_column("unit", max_width=12, overflow="fold")
+    out.add_column("reference", max_width=22, overflow="fold")
+    measured = [record for record in records if record["metric"] is not None]
+    for _, group in groupby(measured, key=case_name):
+        case = list(group)
+        out.add_section()
+        for position, (metric, value, unit, reference) in enumerate(_rows(case, notes)):
+            first = position == 0
+            record = case[0]
+            out.add_row(
+                plain(f"{record['system']}:{record['partition']}\n{record['environ']}" if first else ""),
+                plain(_test_text(record) if first else ""),
+                plain(record["layout"] if first else ""),
+                plain(metric),
+                plain(value),
+                plain(unit),
+                plain(reference),
+            )
+    return out
+
+
+def _test_text(record: Record) -> str:
+    # ReFrame appends each parameter as " %name=value"; the layout has a column of its own.
+    name, *parameters = str(record["test"]).split(" %")
+    shown = [parameter.split("=", 1)[-1] for parameter in parameters if not parameter.startswith("layout=")]
+    return " ".join([name, *shown]) + f"\n({record['program']})"
+
+
+def _rows(case: Iterable[Record], notes: Footnotes) -> list[tuple[str, str, str, str]]:
+    """Return (metric, value, unit, reference) rows; scalars as they are, curves folded."""
+    rows: list[tuple[str, str, str, str]] = []
+    for (quantity, unit, on_curve, reference), points in groupby(
+        case,
+        key=lambda record: (
+            record["quantity"],
+            record["unit"],
+            record["size_B"] is not None,
+            reference_text(record, notes),
+        ),
+    ):
+        listed = list(points)
+        if not on_curve:
+            rows += [(record["metric"], value_text(record["value"]), unit, reference) for record in listed]
+            continue
+        if len(listed) == 1:
+            values = value_text(listed[0]["value"])
+        else:
+            values = " ".join(f"{size_text(record['size_B'])}:{value_text(record['value'])}" for record in listed)
+        rows.append((quantity if len(listed) > 1 else listed[0]["metric"], values, unit, reference))
+    return rows
+
+
+def render(session: Session, without: Sequence[str] = ()) -> RenderableType:
+    """Return the whole summary: metrics, notes, failures, and a count of cases.
+
+    :param without: lines that say what was not run, and why.
+    """
+    notes = Footnotes()
+    parts: list[Any] = []
+    if any(record["metric"] is not None for record in session.records):
+        parts.append(table(session.records, notes))
+    parts += [plain(f"[{number}] {reason}") for number, reason in enumerate(notes.reasons, 1)]
+    if without:
+        parts += [plain("\nNot run:"), *(plain(f"  {line}") for line in without)]
+    failed = [case for case in session.cases if case.result not in ("pass", "xfail")]
+    if failed:
+        parts.append(plain("\nFailed:"))
+        parts += [plain(f"  {case.name}\n    in {case.phase}: {case.reason}") for case in failed]
+    cases = [case for case in session.cases if not case.fixture]
+    passed = sum(case.result in ("pass", "xfail") for case in cases)
+    parts.append(plain(f"\n{len(cases)} cases ran, {passed} passed; {len(session.records)} records."))
+    other = [fault for fault in verdict(session) if not fault.startswith(tuple(f"{case.result}: " for case in failed))]
+    parts += [plain(f"error: {fault}") for fault in other]
+    return Group(*parts)
