@@ -35,7 +35,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Session:
-    """One run: its cases from the report, its records from the perflog, and what of those could not be read."""
+    """One run.
+
+    :param name: its name; :param report: ReFrame's run report, None if no case ran.
+    :param cases: what ran, from the report; :param records: what was measured, from the perflog.
+    :param problems: what could not be read, and what ReFrame passed over with no more than a warning.
+    """
 
     name: str
     report: Path | None
@@ -56,10 +61,10 @@ def load_session(results: Path, name: str | None = None) -> Session:
             raise RecordError(f"{results}: no run has left results here; start one with ci/run")
         name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
     report = reports.get(name)
+    problems = _passed_over(results / "logs" / f"{name}.log")
     if report is None:
-        return Session(name, None, (), (), ())
+        return Session(name, None, (), (), tuple(problems))
     records: list[Record] = []
-    problems: list[str] = []
     started = _start(name)
     for path in sorted((results / "perflogs").rglob("*.jsonl")):
         if path.stat().st_mtime < started:
@@ -79,6 +84,14 @@ def _start(session: str) -> float:
         return datetime.strptime(session[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc).timestamp()
     except ValueError:
         return 0.0
+
+
+def _passed_over(log: Path) -> list[str]:
+    """Return the warnings of a session's log about what ReFrame could not load or evaluate: it goes on without."""
+    if not log.exists():
+        return []
+    with log.open(errors="replace") as lines:
+        return [line[line.index(sign) :].strip() for line in lines if (sign := "skipping ") in line and "WARNING" in line]
 
 
 def _read(path: Path, problems: list[str]) -> Iterator[tuple[str, Record]]:
@@ -115,7 +128,7 @@ def _cases(report: Path) -> tuple[Case, ...]:
     content = json.loads(report.read_text())
     return tuple(
         Case(
-            name=f"{case['display_name']} @{case['system']}:{case['partition']}+{case['environ']}",
+            name=f"{case.get('display_name') or case['name']} @{case['system']}:{case['partition']}+{case['environ']}",
             result=case["result"],
             phase=case["fail_phase"],
             reason=case["fail_reason"],
@@ -132,7 +145,7 @@ def verdict(session: Session) -> list[str]:
     """
     cases = [case for case in session.cases if not case.fixture]
     faults = list(session.problems)
-    if not cases:
+    if not any(case.result != "skip" for case in cases):
         faults.append("no case ran: no check fits what was asked for; list what there is with ci/run -l")
     faults += [f"{case.result}: {case.name}" for case in session.cases if case.result not in ("pass", "xfail")]
     logged = {case_name(record) for record in session.records}

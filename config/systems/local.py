@@ -5,7 +5,6 @@ import os
 
 from reframe.utility.cpuinfo import cpuinfo
 
-from fabric_checks.session import home
 from fabric_checks.stacks import selected_mpis
 
 # ReFrame detects the topology by itself only where the launcher is local too; this is the same detection, done anew
@@ -25,9 +24,10 @@ systems = [
                 "scheduler": "local",
                 "launcher": "mpirun",
                 "environs": selected_mpis(),
-                # One job at a time; the lock also keeps builds and other sessions of this clone apart from it.
+                # One job at a time. The lock keeps builds, other sessions and other users' sessions apart from it; it is
+                # on a folder that every Linux host has for itself, so it needs no file and means this host.
                 "max_jobs": 1,
-                "prepare_cmds": [f"exec 9> {home()}/node.lock && flock 9"],
+                "prepare_cmds": ["exec 9< /dev/shm && flock 9"],
                 "processor": processor,
                 "extras": {
                     "nodes": 1,

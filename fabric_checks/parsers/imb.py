@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from fabric_checks.errors import OutputError, quoted
 from fabric_checks.parsers.table import Row, number, require_positive, require_sizes
 
-_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks (?P<version>\S+?),?\s+(?P<part>\S+) part")
+_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks (?P<version>[^,]+), \S+ part")
 _LAST_LINE = "# All processes entering MPI_Finalize"
+#: Benchmarks that return at once for zero bytes.
+COLLECTIVES = ("Allreduce", "Reduce", "Alltoall", "Allgather", "Bcast")
+_MESSAGES = {"PingPong": 1, "PingPing": 1, "Sendrecv": 2, "Exchange": 4}
 _COLUMNS = {
     "#bytes": "size_B",
     "#repetitions": "repetitions",
@@ -36,7 +39,8 @@ class ImbOutput:
     :param version: the version of IMB, such as ``2021.11``, or None where the output does not say.
     :param processes: the number of processes that took part.
     :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
-        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps``.
+        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (from the bytes and the time of the
+        slowest process, not rounded as printed).
     :param rows: one for each message size; the barrier's only row has size 0.
     """
 
@@ -65,12 +69,31 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], processes: int) -> 
         raise OutputError(f"the last line {_LAST_LINE!r} is missing: the program did not end by itself")
     names = tuple(name for name in columns if name != "size_B")
     for name in names:
-        # A bandwidth of zero bytes is zero by definition, and its time is printed with two decimals only.
-        require_positive(rows, name, from_size_B=1 if name != "repetitions" else 0)
-    if "size_B" not in columns:
-        require_positive(rows, "time_us")
+        if name != "bandwidth_MBps":
+            # A collective of zero bytes does nothing and may take no time.
+            may_be_zero = benchmark in COLLECTIVES and name != "repetitions"
+            require_positive(rows, name, from_size_B=1 if may_be_zero else 0)
+    if "bandwidth_MBps" in names:
+        rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
     version = next((match["version"] for line in lines if (match := _HEADER.match(line))), None)
     return ImbOutput(version, processes, names, tuple(rows))
+
+
+def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
+    """Replace the printed bandwidth, which has two decimals only, by bytes over time; the two must agree.
+
+    IMB counts what one process sends and receives (PingPong and PingPing 1, Sendrecv 2, Exchange 4 messages) over the
+    time of the slowest process, in units of 10^6 bytes/s.
+    """
+    time_us = row.values.get("max_time_us", row.values["time_us"])
+    moved_B = _MESSAGES[benchmark] * row.size_B
+    printed = row.values["bandwidth_MBps"]
+    rounding = 0.006  # of both figures: half of the last decimal, and a little
+    if not moved_B / (time_us + rounding) - rounding <= printed <= moved_B / max(time_us - rounding, 1e-3) + rounding:
+        raise OutputError(
+            f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B: the output is damaged", row.line
+        )
+    return Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us})
 
 
 def _find_block(lines: Sequence[str], benchmark: str, processes: int) -> int:
@@ -119,7 +142,7 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list
         if not line or line.startswith("#"):
             break  # a blank line ends the block
         fields = line.split()
-        if "time-out." in fields:
+        if any(field.startswith("time-out.") for field in fields):
             raise OutputError(
                 f"IMB gave up at {quoted(fields[0])} B (time-out.): the sample outlasts its limit; raise -time", place
             )

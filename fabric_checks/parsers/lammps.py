@@ -127,19 +127,29 @@ def _last_thermo(lines: Sequence[str], steps: int) -> dict[str, float]:
         values = dict(zip(names, (number(field, place) for field in fields), strict=True))
         step = values.pop("Step")
     else:
-        start = next((i for i in range(len(lines) - 1, -1, -1) if _MULTI_STEP.match(lines[i])), None)
-        if start is None:
+        starts = [index for index, line in enumerate(lines) if _MULTI_STEP.match(line)]
+        if not starts:
             raise OutputError("no thermodynamic output before the loop time")
-        match = _MULTI_STEP.match(lines[start])
+        match = _MULTI_STEP.match(lines[starts[-1]])
         assert match is not None
-        step, place = int(match["step"]), start + 1
-        values = {
-            item["key"]: number(item["value"], start + 2 + offset)
-            for offset, line in enumerate(lines[start + 1 :])
-            for item in _MULTI_ITEM.finditer(line)
-        }
+        step, place = int(match["step"]), starts[-1] + 1
+        first, values = _multi(lines, starts[0]), _multi(lines, starts[-1])
+        if first.keys() != values.keys():
+            lost = ", ".join(sorted(first.keys() ^ values.keys()))
+            raise OutputError(f"the last thermodynamic output is not of the same items as the first: {lost}", place)
     if step != steps:
         raise OutputError(f"the last thermodynamic output is of step {step:g}, not of the last step {steps}", place)
+    return values
+
+
+def _multi(lines: Sequence[str], start: int) -> dict[str, float]:
+    """Read one block of the style "multi": lines of ``name = value`` up to the first line without one."""
+    values: dict[str, float] = {}
+    for index in range(start + 1, len(lines)):
+        items = list(_MULTI_ITEM.finditer(lines[index]))
+        if not items or _MULTI_STEP.match(lines[index]):
+            break
+        values.update((item["key"], number(item["value"], index + 1)) for item in items)
     return values
 
 

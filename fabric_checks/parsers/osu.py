@@ -93,7 +93,9 @@ def _find_columns(lines: Sequence[str], start: int, program: str, benchmark: str
     for index in range(start + 1, len(lines)):
         line = lines[index].strip()
         if line.startswith("# Size") or re.match(r"#\s*(Avg )?(Latency|Bandwidth|Overall)\b.*\(", line):
-            columns = [_column_name(title) for title in re.split(r"\s{2,}(?![(\[])", line.lstrip("# ").strip())]
+            # Titles are apart by two blanks or more, but for those of -z, which only a unit separates.
+            spaced = re.sub(r"(?<=[)\]])\s", "  ", line.lstrip("# ").strip())
+            columns = [_column_name(title) for title in re.split(r"\s{2,}", spaced)]
             if program == "osu-py" and benchmark in ("bw", "bibw"):
                 # The ports print the column title of the latency test over their bandwidths.
                 columns = ["bandwidth_MBps" if name == "latency_us" else name for name in columns]

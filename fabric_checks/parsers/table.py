@@ -36,12 +36,14 @@ def number(text: str, line: int) -> float:
 
 
 def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) -> None:
-    """Raise :class:`OutputError` unless ``column`` is above zero in every row of at least ``from_size_B`` bytes."""
+    """Raise :class:`OutputError` unless ``column`` is above zero in every row.
+
+    :param from_size_B: below this message size, zero is allowed too.
+    """
     for row in rows:
-        if row.size_B >= from_size_B and row.values[column] <= 0:
-            raise OutputError(
-                f"{column} is {row.values[column]:g} at {row.size_B} B; a time or a rate must be positive", row.line
-            )
+        value = row.values[column]
+        if value < 0 or (value == 0 and row.size_B >= from_size_B):
+            raise OutputError(f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive", row.line)
 
 
 def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:

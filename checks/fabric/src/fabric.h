@@ -53,17 +53,24 @@ struct fc_world {
 
 /* ------------------------------------------------------------------ errors */
 
-/* Replaces what could break a line, or (with spaces) a field, of the output. */
-static inline void fc_clean(char *text, bool spaces)
+/*
+ * Replaces what could break a line of the output: blanks that are not a space
+ * by one, other control and non-ASCII bytes by `?`. In a name, which is to be
+ * one field of a row, blanks become `?` too.
+ */
+static inline void fc_clean(char *text, bool is_name)
 {
     for (unsigned char *byte = (unsigned char *)text; *byte != '\0'; byte++) {
-        if (*byte < 0x20 || *byte >= 0x7f || (spaces && *byte == ' ')) {
+        const bool blank = *byte == ' ' || (*byte >= '\t' && *byte <= '\r');
+        if (blank) {
+            *byte = is_name ? '?' : ' ';
+        } else if (*byte < 0x20 || *byte >= 0x7f) {
             *byte = '?';
         }
     }
 }
 
-/* One write for the whole line, so that lines of several ranks do not mix. */
+/* One line, whatever the text contains: an MPI error string may have several. */
 static inline void fc_error_line(const char *format, va_list arguments)
 {
     char text[FC_LINE_MAX];
@@ -139,6 +146,20 @@ static inline void fc_end_if_any(const struct fc_world *world, bool failed, cons
     }
     MPI_Finalize();
     exit(FC_EXIT_FAILURE);
+}
+
+/* True if something written could not be stored; errno then tells the cause. */
+static inline bool fc_flush_failed(FILE *file)
+{
+    if (file == NULL) {
+        return false;
+    }
+    errno = 0;
+    if (fflush(file) == 0 && ferror(file) == 0) {
+        return false;
+    }
+    errno = errno == 0 ? EIO : errno; /* an earlier write has failed */
+    return true;
 }
 
 /* ----------------------------------------------------------------- options */
@@ -347,8 +368,10 @@ static inline void fc_print_help(const char *method, const struct fc_option *opt
         printf("\n");
     }
     printf("  --help\n        print this text and exit\n"
-           "  --version\n        print name and version and exit\n"
-           "A SIZE is in bytes; K, M and G stand for 1024, 1024^2 and 1024^3 bytes.\n");
+           "  --version\n        print name and version and exit\n");
+    if (count > 0) {
+        printf("A SIZE is in bytes; K, M and G stand for 1024, 1024^2 and 1024^3 bytes.\n");
+    }
 }
 
 /*
@@ -370,7 +393,7 @@ static inline bool fc_launched_as_first(void)
 
 static inline _Noreturn void fc_exit_after_text(void)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    if (fc_flush_failed(stdout)) {
         fprintf(stderr, "%s: cannot write to standard output: %s\n", FC_PROGRAM, strerror(errno));
         exit(FC_EXIT_FAILURE);
     }
@@ -414,11 +437,6 @@ static inline struct fc_world fc_start(int *argc, char ***argv)
     fc_end_if_any(&world, closed && world.rank == 0,
                   "standard output is closed; redirect it to a file or a terminal");
     return world;
-}
-
-static inline bool fc_flush_failed(FILE *file)
-{
-    return file != NULL && (fflush(file) != 0 || ferror(file) != 0);
 }
 
 /* Collective: ends all ranks when rank 0 could not write its results. */
@@ -774,8 +792,8 @@ static const unsigned long long fc_longest_batch = 1ULL << 20;
  * after all other ranks are about to.
  */
 struct fc_subject {
-    double (*repeat)(void *data, unsigned long long repetitions);
-    void *data;
+    double (*repeat)(const void *data, unsigned long long repetitions);
+    const void *data; /* for the function; it may hold pointers to buffers to write */
     double operations; /* per repetition: a sample is the time of one operation */
 };
 

@@ -62,9 +62,9 @@ FC_PRINTF(2, 3) static void append(struct text *text, const char *format, ...)
 /* Appends a name as one field: never empty, no blanks. */
 static void append_name(struct text *text, const char *name)
 {
-    append(text, "%s", name == NULL || *name == '\0' ? "-" : name);
-    char *const begin = text->data + text->length - (name == NULL || *name == '\0' ? 1 : strlen(name));
-    fc_clean(begin, true);
+    const char *const field = name == NULL || *name == '\0' ? "-" : name;
+    append(text, "%s", field);
+    fc_clean(text->data + text->length - strlen(field), true);
 }
 
 /* ---------------------------------------------------------------- affinity */

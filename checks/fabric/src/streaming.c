@@ -69,7 +69,7 @@ enum { tag_ping_pong = 1, tag_data = 2, tag_ready = 3, tag_acknowledge = 4 };
  * message at a time is on its way. Separate buffers for the two directions keep
  * a rank from sending what it has just received out of its cache.
  */
-static double ping_pong(void *data, unsigned long long repetitions)
+static double ping_pong(const void *data, unsigned long long repetitions)
 {
     const struct side *const side = data;
     const MPI_Comm comm = side->world->comm;
@@ -133,7 +133,7 @@ static void post_window(const struct side *side)
  * rank 0 waits, outside the timing, until rank 1 has posted all its receives:
  * no message comes unexpected and has to be copied a second time.
  */
-static double streaming(void *data, unsigned long long repetitions)
+static double streaming(const void *data, unsigned long long repetitions)
 {
     const struct side *const side = data;
     double seconds = 0.0;
@@ -155,7 +155,7 @@ static double streaming(void *data, unsigned long long repetitions)
 
 struct mode {
     const char *name;
-    double (*repeat)(void *data, unsigned long long repetitions);
+    double (*repeat)(const void *data, unsigned long long repetitions);
     double operations; /* messages in sequence, per repetition */
     bool both_receive;
 };
@@ -167,50 +167,58 @@ static void write_raw(FILE *raw, size_t size, const char *mode, const struct fc_
     }
 }
 
+/* Collective: a full disk ends the run now and not after the last size. */
+static void check_raw(const struct fc_world *world, FILE *raw)
+{
+    const bool failed = fc_flush_failed(raw);
+    fc_end_if_any(world, failed, "cannot write to the file of --raw: %s; free space",
+                  strerror(errno));
+}
+
 /* Measures one size in one mode and checks afterwards that the data arrived. */
-static void measure_point(const struct side *side, const struct mode *mode, const struct plan *plan,
-                          struct fc_samples *samples, FILE *raw)
+static struct fc_result measure_point(const struct side *side, const struct mode *mode,
+                                      const struct fc_rule *rule, struct fc_samples *samples)
 {
     const struct fc_world *const world = side->world;
-    const struct fc_subject subject = {mode->repeat, (void *)(uintptr_t)side, mode->operations};
+    const struct fc_subject subject = {mode->repeat, side, mode->operations};
     const bool receives = mode->both_receive || world->rank == 1;
     fc_fill(side->send, side->size, world->rank);
     fc_spoil(side->receive, side->size, side->partner);
-    const bool raw_failed = fc_flush_failed(raw);
-    fc_end_if_any(world, raw_failed, "cannot write to the file of --raw: %s; free space",
-                  strerror(errno));
-    const struct fc_result result = fc_measure(world, &plan->rule, &subject, samples);
+    FC_MPI(MPI_Barrier(world->comm));
+    const struct fc_result result = fc_measure(world, rule, &subject, samples);
     const size_t wrong =
         receives ? fc_first_wrong(side->receive, side->size, side->partner) : side->size;
     fc_end_if_any(world, wrong != side->size,
                   "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d (%s); "
                   "the MPI library or the network corrupts messages",
                   wrong, side->size, side->partner, world->rank, mode->name);
-    if (world->rank == 0) {
-        fc_print_result(&result);
-        write_raw(raw, side->size, mode->name, samples);
-    }
+    return result;
 }
 
-/* One row: both modes of one size. */
+/* One row, printed when it is complete: both modes of one size. */
 static void measure_size(struct side *side, size_t size, const struct plan *plan,
                          struct fc_samples *samples, FILE *raw)
 {
-    const struct mode modes[] = {
+    enum { modes = 2 };
+    const struct mode mode[modes] = {
         {"ping_pong", ping_pong, 2.0, true},
         {"streaming", streaming, (double)side->window, false},
     };
+    struct fc_result result[modes];
     side->size = size;
+    for (int i = 0; i < modes; i++) {
+        result[i] = measure_point(side, &mode[i], &plan->rule, samples);
+        write_raw(raw, size, mode[i].name, samples);
+    }
     if (side->world->rank == 0) {
         printf("%zu", size);
-    }
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-        measure_point(side, &modes[i], plan, samples, raw);
-    }
-    if (side->world->rank == 0) {
+        for (int i = 0; i < modes; i++) {
+            fc_print_result(&result[i]);
+        }
         printf("\n");
     }
     fc_check_output(side->world);
+    check_raw(side->world, raw);
 }
 
 /* ------------------------------------------------------------------- sizes */
@@ -247,7 +255,8 @@ static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
 static void check_plan(const struct fc_world *world, const struct plan *plan)
 {
     if (world->size != 2) {
-        fc_usage_error(world, "needs exactly 2 ranks but was started with %d; use -np 2 (srun -n 2)",
+        fc_usage_error(world,
+                       "needs exactly 2 ranks but was started with %d; use -np 2 (srun -n 2)",
                        world->size);
     }
     if (plan->min_size > plan->max_size) {
@@ -271,9 +280,9 @@ static FILE *open_raw(const struct fc_world *world, const char *name)
 
 static void close_raw(const struct fc_world *world, FILE *raw)
 {
-    const bool failed = raw != NULL && (ferror(raw) != 0) + (fclose(raw) != 0) > 0;
-    fc_end_if_any(world, failed, "cannot write to the file of --raw: %s; free space",
-                  strerror(errno));
+    check_raw(world, raw);
+    const bool failed = raw != NULL && fclose(raw) != 0;
+    fc_end_if_any(world, failed, "cannot close the file of --raw: %s", strerror(errno));
 }
 
 static struct side make_side(const struct fc_world *world, const struct plan *plan)

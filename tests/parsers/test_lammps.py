@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parser of LAMMPS outputs."""
+
+import pytest
+
+from fabric_checks.errors import OutputError
+from fabric_checks.parsers import lammps
+from tests import breakages
+
+PROBLEMS = ("lj", "chain", "eam", "chute", "rhodo")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_every_input(golden, problem):
+    output = lammps.parse(golden(f"lammps/22Jul2025/{problem}.2.txt"), 2)
+    assert (output.processes, output.steps, output.atoms) == (2, 100, 32000)
+    assert output.version == "22 Jul 2025 - Update 4"
+    assert sum(output.share_percent.values()) == pytest.approx(100, abs=0.5)
+    assert output.Matom_steps_per_s == pytest.approx(3.2 / output.loop_time_s)
+
+
+def test_known_figures(golden):
+    output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
+    # Known from the reference log that comes with the input.
+    assert output.thermo == {"Temp": 0.7574531, "E_pair": -5.7585055, "E_mol": 0, "TotEng": -4.6223613, "Press": 0.20726105}
+    rhodo = lammps.parse(golden("lammps/22Jul2025/rhodo.2.txt"), 2)
+    assert rhodo.thermo["PotEng"] == pytest.approx(-46882.6453, abs=1e-3)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_broken_outputs_are_refused(golden, problem):
+    for name, broken in breakages.of_lammps(golden(f"lammps/22Jul2025/{problem}.2.txt")).items():
+        with pytest.raises(OutputError):
+            lammps.parse(broken, 2)
+            pytest.fail(f"{name} passed")
+
+
+def test_a_killed_run(golden):
+    with pytest.raises(OutputError, match="the run did not end by itself"):
+        lammps.parse(golden("lammps/22Jul2025/lj.killed.txt"), 2)
+
+
+def test_another_number_of_processes(golden):
+    with pytest.raises(OutputError, match="ran on 2 processes, not on the 4 that were asked for"):
+        lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 4)
+
+
+def test_another_program(golden):
+    with pytest.raises(OutputError, match=r"no line 'LAMMPS \(version\)'"):
+        lammps.parse(golden("imb/2021.11/PingPong.txt"), 2)
+
+
+def test_wrong_physics(golden):
+    output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
+    lammps.require_thermo(output, {"Temp": 0.7574531}, 1e-5)
+    with pytest.raises(OutputError, match=r"wrong physics: Temp is 0.7574531 at the last step and 0.76 in the reference log"):
+        lammps.require_thermo(output, {"Temp": 0.76}, 1e-5)
+    with pytest.raises(OutputError, match="no column 'Temperature'"):
+        lammps.require_thermo(output, {"Temperature": 1.0}, 1e-5)
+
+
+def test_the_unit_of_the_rate_does_not_matter(golden):
+    """LAMMPS prints katom-step/s for slow runs and Matom-step/s for fast ones."""
+    slow = golden("lammps/22Jul2025/rhodo.2.txt")
+    assert "katom-step/s" in slow
+    printed = float(slow.split(" katom-step/s")[0].split()[-1])
+    assert lammps.parse(slow, 2).Matom_steps_per_s == pytest.approx(printed / 1000, rel=1e-3)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parser of the placement probe."""
+
+import pytest
+
+from fabric_checks.errors import OutputError
+from fabric_checks.parsers import placement
+
+TEXT = """\
+# fabric-checks placement 1
+# mpi: MPICH Version:      5.0.2
+# compiler: gcc 12.2.0
+# ranks: 2
+# columns: rank host node cpu cpus cores
+0 hosta - 0 0-1 0:0,0:1
+1 hosta n2 1 1 -
+# complete: 2 ranks
+"""
+
+
+def test_a_real_output():
+    output = placement.parse("Loading mpi\n" + TEXT)
+    assert output.mpi == "MPICH Version:      5.0.2"
+    assert output.compiler == "gcc 12.2.0"
+    assert [rank.node for rank in output.ranks] == ["hosta", "n2"]
+    assert output.ranks[0].cores == {"0:0", "0:1"}
+    assert output.ranks[1].cores == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("# complete: 2 ranks\n", ""), "the last line"),
+        (("# complete: 2", "# complete: 3"), "counts 3 rows, found 2"),
+        (("1 hosta", "2 hosta"), "line 7: rank 1 was expected, found '2'"),
+        (("1 hosta n2", "1 hosta"), "line 7: a row of 6 columns was expected"),
+        (("# mpi: MPICH Version:      5.0.2\n", ""), "'# mpi: ...' is missing"),
+        (("placement 1", "placement 9"), "format 9 of placement is not known"),
+        ((TEXT, ""), "did not start"),
+    ],
+)
+def test_broken_outputs_are_refused(change, message):
+    with pytest.raises(OutputError, match=message):
+        placement.parse(TEXT.replace(*change))
+
+
+def test_a_launcher_of_another_mpi_is_named():
+    """A launcher that does not know the program's MPI starts worlds of one rank each."""
+    with pytest.raises(OutputError, match="2 separate MPI worlds instead of one: the launcher belongs to another MPI"):
+        placement.parse(TEXT + TEXT)
