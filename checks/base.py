@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The base of every check that runs something."""
 
-import os
+from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import fixture
 
-from fabric_checks.mixins import LayoutMixin, PlacementMixin, ReferencesMixin, ResultsMixin
+from fabric_checks.mixins import LayoutMixin, PlacementMixin, ReferencesMixin, ResultsMixin, without_deprecated_alias
 
 from .builds import FabricPrograms
 
 
+@without_deprecated_alias
 class FabricCheck(LayoutMixin, PlacementMixin, ResultsMixin, ReferencesMixin, rfm.RunOnlyRegressionTest):
     """One launch of one program in one layout, with declared metrics, verified placement and references."""
 
@@ -23,4 +24,4 @@ class FabricCheck(LayoutMixin, PlacementMixin, ResultsMixin, ReferencesMixin, rf
     @property
     def placement_probe(self):
         """The path of the placement probe that was built for this environment."""
-        return os.path.join(self.fabric_programs.stagedir, "placement")
+        return Path(self.fabric_programs.stagedir) / "placement"

@@ -84,11 +84,23 @@ _PIP_CAUSES = (
     (("No space left on device",), "the disk is full; free some space and run again"),
     (("DO NOT MATCH THE HASHES",), "a download differs from its pinned hash; run again, and if it stays so, report it"),
     (
-        ("NewConnectionError", "name resolution", "Max retries exceeded", "ProxyError", "timed out", "SSLError",
-         "Connection refused", "Network is unreachable", "from versions: none"),
+        (
+            "NewConnectionError",
+            "name resolution",
+            "Max retries exceeded",
+            "ProxyError",
+            "timed out",
+            "SSLError",
+            "Connection refused",
+            "Network is unreachable",
+            "from versions: none",
+        ),
         "the Python package index cannot be reached; check the network, or point pip at a mirror (PIP_INDEX_URL)",
     ),
-    (("No matching distribution found",), "no wheel for this machine and this Python; x86_64 Linux with glibc 2.28 or later is needed"),
+    (
+        ("No matching distribution found",),
+        "no wheel for this machine and this Python; x86_64 Linux with glibc 2.28 or later is needed",
+    ),
 )
 
 
@@ -111,8 +123,21 @@ def pip(home: Home, *arguments: str) -> None:
 
 
 def pip_install(home: Home, part: Part, *arguments: str) -> None:
-    pip(home, "install", "--quiet", "--retries", "2", "--no-cache-dir", "--no-deps", "--require-hashes",
-        "--only-binary", ":all:", *arguments, "-r", str(part.requirements))
+    pip(
+        home,
+        "install",
+        "--quiet",
+        "--retries",
+        "2",
+        "--no-cache-dir",
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        *arguments,
+        "-r",
+        str(part.requirements),
+    )
 
 
 def install_core(home: Home, part: Part) -> None:
@@ -144,8 +169,23 @@ def install_osu_ports(home: Home, part: Part) -> None:
     shutil.rmtree(prefix, ignore_errors=True)
     prefix.mkdir(parents=True)
     # Without build isolation pip uses the pinned setuptools for the metadata instead of fetching another.
-    pip(home, "download", "--quiet", "--retries", "2", "--no-cache-dir", "--no-deps", "--require-hashes", "--no-build-isolation",
-        "--no-binary", ":all:", "--dest", str(prefix), "-r", str(part.requirements))
+    pip(
+        home,
+        "download",
+        "--quiet",
+        "--retries",
+        "2",
+        "--no-cache-dir",
+        "--no-deps",
+        "--require-hashes",
+        "--no-build-isolation",
+        "--no-binary",
+        ":all:",
+        "--dest",
+        str(prefix),
+        "-r",
+        str(part.requirements),
+    )
     (archive,) = prefix.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -156,7 +196,9 @@ def install_osu_ports(home: Home, part: Part) -> None:
                 (prefix / name.name).write_bytes(source.read())
     archive.unlink()
     if not (prefix / "osu_latency.py").exists():
-        raise SetupError(f"mpi4py's source distribution holds no demo/osu_latency.py; the pin in {part.requirements} is wrong")
+        raise SetupError(
+            f"mpi4py's source distribution holds no demo/osu_latency.py; the pin in {part.requirements} is wrong"
+        )
 
 
 CORE = Part("core", "ReFrame and the library", 450, install_core)
@@ -179,25 +221,35 @@ NEEDS = {
 
 def check_machine(home: Home, missing: list[Part]) -> None:
     """Refuse what cannot work, before anything is downloaded."""
-    if shutil.which("gcc") is None:
-        raise SetupError("no C compiler: the collection's own MPI programs need gcc; install it (Debian: apt install gcc, Red Hat: dnf install gcc)")
-    if shutil.which("make") is None:
-        raise SetupError("no make: the collection's own MPI programs need it; install it (Debian: apt install make, Red Hat: dnf install make)")
+    for tool, what in (("gcc", "C compiler (gcc)"), ("make", "make")):
+        if shutil.which(tool) is None:
+            raise SetupError(
+                f"no {what}: the collection's own MPI programs need it; "
+                f"install it (Debian: apt install {tool}, Red Hat: dnf install {tool})"
+            )
     # MPI compiler wrappers and generated job scripts do not quote their paths.
     for what, path in (("the clone", ROOT), ("FABRIC_HOME", home.path)):
         if any(c.isspace() for c in str(path)):
-            raise SetupError(f"{what} is in a path with a space, which MPI compiler wrappers cannot handle: {str(path)!r}; move it to a path without")
+            raise SetupError(
+                f"{what} is in a path with a space, which MPI compiler wrappers cannot handle: {str(path)!r}; "
+                "move it to a path without"
+            )
     try:
         home.path.mkdir(parents=True, exist_ok=True)
         probe = home.path / f".write-{os.getpid()}"
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise SetupError(f"cannot write to {home.path} ({error.strerror}); set FABRIC_HOME to a folder that can be written") from None
+        raise SetupError(
+            f"cannot write to {home.path} ({error.strerror}); set FABRIC_HOME to a folder that can be written"
+        ) from None
     need_MB = sum(part.disk_MB for part in missing)
     free_MB = shutil.disk_usage(home.path).free // 10**6
     if free_MB < need_MB:
-        raise SetupError(f"too little disk: {home.path} has {free_MB} MB free and {need_MB} MB are needed; free some, or set FABRIC_HOME to another disk")
+        raise SetupError(
+            f"too little disk: {home.path} has {free_MB} MB free and {need_MB} MB are needed; "
+            "free some, or set FABRIC_HOME to another disk"
+        )
 
 
 @contextmanager
@@ -255,7 +307,10 @@ def main() -> int:
         print("error: interrupted; run again to take up where it stopped", file=sys.stderr)
         return 130
     except OSError as error:
-        print(f"error: {error.filename or home.path}: {error.strerror}; check the disk and its permissions and run again", file=sys.stderr)
+        print(
+            f"error: {error.filename or home.path}: {error.strerror}; check the disk and its permissions and run again",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from fabric_checks import __version__, records, session, summary
 from fabric_checks.errors import FabricError
@@ -48,7 +49,9 @@ def show(results: Path | None, name: str | None, form: str | None, gate: bool) -
     else:
         # A terminal has a width; a file or a pipe gets one that fits the table.
         console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-        console.print(summary.render(found))
+        for part in summary.render(found):
+            # Sentences are left to the terminal to wrap, so that they can be searched and copied.
+            console.print(part, soft_wrap=isinstance(part, Text))
         if found.report:
             click.echo(f"session:  {found.name}\nperflogs: {folder / 'perflogs'}\nreport:   {found.report}")
     if gate and faults:

@@ -24,7 +24,7 @@ class PlacementError(FabricError):
     """The processes did not run where they were asked to."""
 
 
-class ReferenceError(FabricError):  # noqa: A001 - the field's word; the built-in one concerns weak references
+class ReferenceError(FabricError):
     """A reference file is wrong: an orphan, a wrong unit, a missing reason."""
 
 

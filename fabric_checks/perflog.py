@@ -98,6 +98,8 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     }
     records = []
     for key, (value, reference, lower, upper, unit, result) in (attributes["check_perfvalues"] or {}).items():
+        if value is None:
+            continue  # the case failed before its figures were taken
         name = key.split(":")[-1]
         reason = reasons.get(name)
         records.append(

@@ -29,7 +29,9 @@ def verify(ranks: Sequence[RankPlace], layout: Layout) -> None:
         raise PlacementError(f"{layout.nodes} nodes were asked for, {len(by_node)} were used: {describe(ranks)}")
     for node, places in by_node.items():
         if len(places) != layout.ppn:
-            raise PlacementError(f"{layout.ppn} ranks a node were asked for, {node} has {len(places)}: {describe(ranks)}")
+            raise PlacementError(
+                f"{layout.ppn} ranks a node were asked for, {node} has {len(places)}: {describe(ranks)}"
+            )
         if all(place.cores for place in places) and not _can_have_distinct_cores([place.cores for place in places]):
             raise PlacementError(
                 f"on {node} {len(places)} ranks share fewer than {len(places)} cores; "

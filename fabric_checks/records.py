@@ -91,7 +91,9 @@ def _passed_over(log: Path) -> list[str]:
     if not log.exists():
         return []
     with log.open(errors="replace") as lines:
-        return [line[line.index(sign) :].strip() for line in lines if (sign := "skipping ") in line and "WARNING" in line]
+        return [
+            line[line.index(sign) :].strip() for line in lines if (sign := "skipping ") in line and "WARNING" in line
+        ]
 
 
 def _read(path: Path, problems: list[str]) -> Iterator[tuple[str, Record]]:

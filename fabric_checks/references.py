@@ -89,11 +89,15 @@ def _reason(path: Path, item: object) -> Reason:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ReferenceError(f"{path}: {NO_REFERENCE}: {key}: {quoted(pattern)} is not a pattern: {error}") from None
+            raise ReferenceError(
+                f"{path}: {NO_REFERENCE}: {key}: {quoted(pattern)} is not a pattern: {error}"
+            ) from None
     return Reason(str(item["why"]).strip(), patterns)
 
 
-def require_known(file: ReferenceFile, checks: Iterable[str], partitions: Iterable[str], environs: Iterable[str]) -> None:
+def require_known(
+    file: ReferenceFile, checks: Iterable[str], partitions: Iterable[str], environs: Iterable[str]
+) -> None:
     """Raise :class:`ReferenceError` if the file has an entry for a check, partition or environment that does not exist.
 
     :param checks: the names of all check classes.
@@ -117,7 +121,9 @@ def require_known(file: ReferenceFile, checks: Iterable[str], partitions: Iterab
             level = [mapping[key] for mapping in level for key in mapping if key != "$index"]
             for mapping in level:
                 if not isinstance(mapping, dict):
-                    raise ReferenceError(f"{file.path}: {name}: {quoted(str(mapping))} where $index asks for another level")
+                    raise ReferenceError(
+                        f"{file.path}: {name}: {quoted(str(mapping))} where $index asks for another level"
+                    )
 
 
 def complete(

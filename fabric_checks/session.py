@@ -33,8 +33,8 @@ def home() -> Path:
 
 
 def results() -> Path:
-    """Return the folder of all results: perflogs, reports, outputs, logs."""
-    return home() / "results"
+    """Return the folder of all results (perflogs, reports, outputs): FABRIC_RESULTS, or ``results`` in the home."""
+    return Path(os.environ.get("FABRIC_RESULTS") or home() / "results")
 
 
 @lru_cache(maxsize=1)

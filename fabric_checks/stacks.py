@@ -20,5 +20,7 @@ def selected_mpis() -> list[str]:
     names = list(WHEEL_MPIS) if text == "all" else text.split(",")
     for name in names:
         if name not in WHEEL_MPIS:
-            raise FabricError(f"FABRIC_MPI names {name!r}; choose from {', '.join(WHEEL_MPIS)}, several with commas, or all")
+            raise FabricError(
+                f"FABRIC_MPI names {name!r}; choose from {', '.join(WHEEL_MPIS)}, several with commas, or all"
+            )
     return names

@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 from rich import box
-from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -70,7 +68,7 @@ def plain(text: object) -> Text:
 def table(records: Sequence[Record], notes: Footnotes) -> Table:
     """Return all metrics of all cases; the points of a curve that share their reference's text share a row."""
     out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=True, header_style="bold")
-    for title, width in (("system", 10), ("test", 26), ("layout", 6), ("metric", 27)):
+    for title, width in (("system", 16), ("test", 26), ("layout", 6), ("metric", 27)):
         out.add_column(title, max_width=width, overflow="fold")
     out.add_column("value (of a curve: message size in B, then value)", ratio=1, min_width=24, overflow="fold")
     out.add_column("unit", max_width=12, overflow="fold")
@@ -125,13 +123,13 @@ def _rows(case: Iterable[Record], notes: Footnotes) -> list[tuple[str, str, str,
     return rows
 
 
-def render(session: Session, without: Sequence[str] = ()) -> RenderableType:
-    """Return the whole summary: metrics, notes, failures, and a count of cases.
+def render(session: Session, without: Sequence[str] = ()) -> list[Table | Text]:
+    """Return the whole summary, part by part: metrics, notes, failures, and a count of cases.
 
     :param without: lines that say what was not run, and why.
     """
     notes = Footnotes()
-    parts: list[Any] = []
+    parts: list[Table | Text] = []
     if any(record["metric"] is not None for record in session.records):
         parts.append(table(session.records, notes))
     parts += [plain(f"[{number}] {reason}") for number, reason in enumerate(notes.reasons, 1)]
@@ -146,4 +144,4 @@ def render(session: Session, without: Sequence[str] = ()) -> RenderableType:
     parts.append(plain(f"\n{len(cases)} cases ran, {passed} passed; {len(session.records)} records."))
     other = [fault for fault in verdict(session) if not fault.startswith(tuple(f"{case.result}: " for case in failed))]
     parts += [plain(f"error: {fault}") for fault in other]
-    return Group(*parts)
+    return parts

@@ -28,7 +28,11 @@ def of_table(text, value_columns):
         "empty": "",
         "cut within a row": "".join(lines[:middle]) + lines[middle].rstrip()[:-6],
         "cut after the header": "".join(lines[: rows[0]]),
-        "two interleaved lines": "".join(lines[:last]) + lines[last].rstrip() + " " + lines[middle] + "".join(lines[last + 1 :]),
+        "two interleaved lines": "".join(lines[:last])
+        + lines[last].rstrip()
+        + " "
+        + lines[middle]
+        + "".join(lines[last + 1 :]),
         "a row torn in two": "".join(lines[:middle]) + torn(lines[middle]) + "".join(lines[middle + 1 :]),
         "a word for a number": replaced(lines, middle, value_columns[0], "timeout"),
     }
@@ -36,8 +40,11 @@ def of_table(text, value_columns):
         broken["a missing size"] = "".join(lines[:middle] + lines[middle + 1 :])
         broken["the last size missing"] = "".join(lines[:last] + lines[last + 1 :])
         broken["a size twice"] = "".join(lines[: middle + 1] + lines[middle:])
-        broken["sizes out of order"] = "".join([*lines[:middle], lines[middle + 1], lines[middle], *lines[middle + 2 :]]) \
-            if middle + 1 in rows else "".join([*lines[: middle - 1], lines[middle], lines[middle - 1], *lines[middle + 1 :]])
+        broken["sizes out of order"] = (
+            "".join([*lines[:middle], lines[middle + 1], lines[middle], *lines[middle + 2 :]])
+            if middle + 1 in rows
+            else "".join([*lines[: middle - 1], lines[middle], lines[middle - 1], *lines[middle + 1 :]])
+        )
     for column in value_columns:
         for name, cell in (("NaN", "nan"), ("infinity", "inf"), ("zero", "0.00"), ("a negative value", "-1.00")):
             broken[f"{name} in column {column}"] = replaced(lines, middle, column, cell)
@@ -77,7 +84,10 @@ def of_lammps(text):
         "zero": text.replace(f"Loop time of {time}", "Loop time of 0"),
         "a negative value": text.replace(f"Loop time of {time}", f"Loop time of -{time}"),
         "another loop time": text.replace(f"Loop time of {time}", "Loop time of 123.4"),
-        "two interleaved lines": "".join(lines[:loop]) + lines[loop].rstrip() + lines[loop + 2] + "".join(lines[loop + 3 :]),
+        "two interleaved lines": "".join(lines[:loop])
+        + lines[loop].rstrip()
+        + lines[loop + 2]
+        + "".join(lines[loop + 3 :]),
         "an error": "".join(lines[:loop]) + "ERROR: Lost atoms: original 32000 current 31999\n",
         "a share beyond 100 %": re.sub(r"(?m)^(Pair .*\| *)\S+$", r"\g<1>178.91", text),
     }

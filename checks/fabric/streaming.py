@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Streaming against ping-pong."""
 
-import os
+from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
@@ -33,7 +33,7 @@ class Streaming(FabricCheck):
     def set_command(self):
         """Run our own program, built for this environment."""
         self.facts |= {"program": "fabric-checks streaming", "program_version": "1", "source": "built"}
-        self.executable = os.path.join(self.fabric_programs.stagedir, "streaming")
+        self.executable = str(Path(self.fabric_programs.stagedir) / "streaming")
         self.executable_opts = ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
 
     def metrics(self):

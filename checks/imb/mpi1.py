@@ -31,7 +31,15 @@ class ImbCheck(ProgramMixin, FabricCheck):
         as many here, and fewer where they would outlast its time limit.
         """
         self.executable = self.program["command"].format(benchmark="IMB-MPI1")
-        self.executable_opts = [self.benchmark, "-npmin", str(self.num_tasks), "-msglog", f"0:{LARGEST_LOG2}", "-iter", "5000,200"]
+        self.executable_opts = [
+            self.benchmark,
+            "-npmin",
+            str(self.num_tasks),
+            "-msglog",
+            f"0:{LARGEST_LOG2}",
+            "-iter",
+            "5000,200",
+        ]
 
     def metrics(self):
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.
@@ -62,7 +70,7 @@ class ImbPointToPoint(ImbCheck):
 
 @rfm.simple_test
 class ImbParallel(ImbCheck):
-    """All processes in a ring: Sendrecv (with both neighbours, one way) and Exchange (both ways); aggregate bandwidth."""
+    """All processes in a ring: Sendrecv (one way round) and Exchange (both ways); bandwidth is that of a process."""
 
     descr = "IMB-MPI1 between neighbours"
     benchmark = parameter(["Sendrecv", "Exchange"], type=str, loggable=True)

@@ -2,8 +2,8 @@
 """LAMMPS: the five inputs of its own bench folder."""
 
 import reframe as rfm
-import reframe.utility.udeps as udeps
 from reframe.core.builtins import parameter, run_after, run_before
+from reframe.utility import udeps
 
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import ProgramMixin, layouts

@@ -68,7 +68,11 @@ environments = [
         "name": "impi",
         "cc": "mpicc",
         "features": ["mpi", "mpicc", "osu", "imb", "lammps"],
-        "env_vars": [*search_paths(STACKS / "impi"), ["I_MPI_ROOT", f"{STACKS}/impi"], ["I_MPI_HYDRA_BOOTSTRAP", "fork"]],
+        "env_vars": [
+            *search_paths(STACKS / "impi"),
+            ["I_MPI_ROOT", f"{STACKS}/impi"],
+            ["I_MPI_HYDRA_BOOTSTRAP", "fork"],
+        ],
         "extras": {"programs": {"osu": osu, "imb": imb, "lammps": lammps}},
     },
 ]

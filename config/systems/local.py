@@ -24,8 +24,8 @@ systems = [
                 "scheduler": "local",
                 "launcher": "mpirun",
                 "environs": selected_mpis(),
-                # One job at a time. The lock keeps builds, other sessions and other users' sessions apart from it; it is
-                # on a folder that every Linux host has for itself, so it needs no file and means this host.
+                # One job at a time. The lock keeps builds, other sessions and other users' sessions apart from it;
+                # it is on a folder that every Linux host has for itself, so it needs no file and means this host.
                 "max_jobs": 1,
                 "prepare_cmds": ["exec 9< /dev/shm && flock 9"],
                 "processor": processor,

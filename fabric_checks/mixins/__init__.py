@@ -6,5 +6,14 @@ from fabric_checks.mixins.placement import PlacementMixin
 from fabric_checks.mixins.program import ProgramMixin
 from fabric_checks.mixins.references import ReferencesMixin
 from fabric_checks.mixins.results import ResultsMixin
+from fabric_checks.mixins.startup import without_deprecated_alias
 
-__all__ = ["LayoutMixin", "PlacementMixin", "ProgramMixin", "ReferencesMixin", "ResultsMixin", "layouts"]
+__all__ = [
+    "LayoutMixin",
+    "PlacementMixin",
+    "ProgramMixin",
+    "ReferencesMixin",
+    "ResultsMixin",
+    "layouts",
+    "without_deprecated_alias",
+]

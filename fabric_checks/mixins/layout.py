@@ -32,7 +32,9 @@ def layouts(shape: str) -> list[str]:
     for partition in runtime().system.partitions:
         fit = of_shape(shape, _layouts_of(partition))
         if not fit:
-            getlogger().warning(f"{partition.fullname} is too small for any check that needs {shape!r} processes", cache=True)
+            getlogger().warning(
+                f"{partition.fullname} is too small for any check that needs {shape!r} processes", cache=True
+            )
         found.update(fit)
     return [str(layout) for layout in sorted(found)]
 

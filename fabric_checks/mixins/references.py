@@ -42,7 +42,9 @@ def _load_checked(path: Path) -> references.ReferenceFile:
 
 
 class ReferencesMixin(RegressionTestPlugin):
-    """Take the references from ``SYSTEM.yaml`` in ``config/references`` or below ReFrame's ``reference_prefix``, without any silent gap.
+    """Take the references from ``SYSTEM.yaml``, without any silent gap.
+
+    The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set.
 
     Needs: ``metrics()``, ``place`` and ``facts``.
     """

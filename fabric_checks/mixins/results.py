@@ -61,9 +61,7 @@ class ResultsMixin(RegressionTestPlugin):
         except OutputError as error:
             raise SanityError(f"{path}: {error}{self.last_error_line()}") from None
         declared = {metric.name for metric in self.metrics()}
-        return sn.assert_eq(
-            set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}"
-        )
+        return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
 
     @run_before("performance")
     def declare_performance(self):
@@ -77,5 +75,7 @@ class ResultsMixin(RegressionTestPlugin):
     def last_error_line(self) -> str:
         """Return the last line of standard error for a message, or nothing if there is none."""
         path = Path(self.stagedir) / str(self.stderr)
-        lines = [line for line in path.read_text(errors="replace").splitlines() if line.strip()] if path.exists() else []
+        lines = (
+            [line for line in path.read_text(errors="replace").splitlines() if line.strip()] if path.exists() else []
+        )
         return f"; the last line of {path.name} is {quoted(lines[-1], 200)}" if lines else ""

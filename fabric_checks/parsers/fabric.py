@@ -47,7 +47,9 @@ def parse(text: str, program: str) -> FabricOutput:
     if first["program"] != program:
         raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", start + 1)
     if first["format"] != "1":
-        raise OutputError(f"format {first['format']} of {program} is not known here; program and library differ", start + 1)
+        raise OutputError(
+            f"format {first['format']} of {program} is not known here; program and library differ", start + 1
+        )
     header: dict[str, str] = {}
     columns: tuple[str, ...] = ()
     rows: list[tuple[int, Mapping[str, str]]] = []

@@ -39,8 +39,8 @@ class ImbOutput:
     :param version: the version of IMB, such as ``2021.11``, or None where the output does not say.
     :param processes: the number of processes that took part.
     :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
-        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (from the bytes and the time of the
-        slowest process, not rounded as printed).
+        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (from the bytes and the
+        time of the slowest process, not rounded as printed).
     :param rows: one for each message size; the barrier's only row has size 0.
     """
 
@@ -91,7 +91,8 @@ def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
     rounding = 0.006  # of both figures: half of the last decimal, and a little
     if not moved_B / (time_us + rounding) - rounding <= printed <= moved_B / max(time_us - rounding, 1e-3) + rounding:
         raise OutputError(
-            f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B: the output is damaged", row.line
+            f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B: the output is damaged",
+            row.line,
         )
     return Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us})
 
@@ -110,7 +111,9 @@ def _find_block(lines: Sequence[str], benchmark: str, processes: int) -> int:
             return index
         found[-1] += f" on {count} processes"
     if found:
-        raise OutputError(f"no block of {benchmark} on {processes} processes; the output has {', '.join(map(quoted, found))}")
+        raise OutputError(
+            f"no block of {benchmark} on {processes} processes; the output has {', '.join(map(quoted, found))}"
+        )
     raise OutputError(f"no block '# Benchmarking {benchmark}': the program did not start, or this is another program")
 
 

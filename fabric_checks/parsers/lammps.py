@@ -15,7 +15,7 @@ _LOOP = re.compile(
     r"^Loop time of (?P<time>\S+) on (?P<procs>\d+) procs for (?P<steps>\d+) steps with (?P<atoms>\d+) atoms\s*$"
 )
 _PERFORMANCE = re.compile(
-    r"^Performance: .*?(?P<rate>[-+.\deE]+|\S*nan\S*) timesteps/s(?:, (?P<atoms>\S+) (?P<prefix>[kMGT]?)atom-step/s)?\s*$"
+    r"^Performance: .*?(?P<rate>[-+.\deE]+|\S*nan\S*) timesteps/s(?:, \S+ [kMGT]?atom-step/s)?\s*$"
 )
 _MULTI_STEP = re.compile(r"^-+ Step\s+(?P<step>\d+) -+")
 _MULTI_ITEM = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>\S+)")
@@ -66,17 +66,23 @@ def parse(text: str, processes: int) -> LammpsOutput:
             raise OutputError(f"LAMMPS stopped with {quoted(line)}", index + 1)
     loops = [(index, match) for index, line in enumerate(lines) if (match := _LOOP.match(line))]
     if len(loops) != 1:
-        raise OutputError(f"{len(loops)} lines 'Loop time of ...' where one was expected: the run did not end by itself")
+        raise OutputError(
+            f"{len(loops)} lines 'Loop time of ...' where one was expected: the run did not end by itself"
+        )
     ((index, loop),) = loops
     if int(loop["procs"]) != processes:
-        raise OutputError(f"LAMMPS ran on {loop['procs']} processes, not on the {processes} that were asked for", index + 1)
+        raise OutputError(
+            f"LAMMPS ran on {loop['procs']} processes, not on the {processes} that were asked for", index + 1
+        )
     loop_time = _positive(loop["time"], "the loop time", index + 1)
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
     if steps == 0 or atoms == 0:
         raise OutputError(f"{steps} steps with {atoms} atoms: nothing was computed", index + 1)
     rate = _timesteps_per_s(lines, index)
     if abs(rate * loop_time / steps - 1) > 0.01:
-        raise OutputError(f"{rate:g} timesteps/s do not fit {steps} steps in {loop_time:g} s: the output is damaged", index + 1)
+        raise OutputError(
+            f"{rate:g} timesteps/s do not fit {steps} steps in {loop_time:g} s: the output is damaged", index + 1
+        )
     shares = _breakdown(lines, index)
     thermo = _last_thermo(lines[:index], steps)
     if not any(_LAST_LINE.match(line) for line in lines[index:]):

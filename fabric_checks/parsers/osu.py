@@ -42,7 +42,7 @@ class OsuOutput:
 
     :param program: ``osu`` for the originals, ``osu-py`` for the Python ports.
     :param version: the version in the title, or None (the ports print none).
-    :param columns: names of the columns after the size, such as ``latency_us``, ``bandwidth_MBps``, ``overlap_percent``.
+    :param columns: names of the columns after the size, such as ``latency_us``, ``bandwidth_MBps``, ``iterations``.
     :param rows: one for each message size; the barrier's only row has size 0.
     """
 
@@ -84,9 +84,13 @@ def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, str, str | N
             continue
         title = re.sub(r"^MPI-[A-Z]+", "MPI", match["title"])
         if title != TITLES[benchmark] and _PORT_TITLES.get(title) != benchmark:
-            raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(match['title'])}", index + 1)
+            raise OutputError(
+                f"expected {TITLES[benchmark]!r}, found the output of {quoted(match['title'])}", index + 1
+            )
         return index, "osu" if match["osu"] else "osu-py", match["version"]
-    raise OutputError(f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program")
+    raise OutputError(
+        f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program"
+    )
 
 
 def _find_columns(lines: Sequence[str], start: int, program: str, benchmark: str) -> tuple[int, list[str]]:
@@ -137,7 +141,8 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
         if not size.isdecimal():
             raise OutputError(f"a message size was expected, found {quoted(size)}", place)
         values = {
-            name: _validation(cell, place) if name == "validation" else number(cell, place) for name, cell in cells.items()
+            name: _validation(cell, place) if name == "validation" else number(cell, place)
+            for name, cell in cells.items()
         }
         rows.append(Row(place, int(size), values))
     return rows

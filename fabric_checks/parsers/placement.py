@@ -53,11 +53,11 @@ def parse(text: str) -> PlacementOutput:
     for key in ("mpi", "compiler"):
         if not output.header.get(key, "").strip():
             raise OutputError(f"the header line '# {key}: ...' is missing")
-    ranks = []
+    ranks: list[RankPlace] = []
     for line, cells in output.rows:
         if cells["rank"] != str(len(ranks)):
             raise OutputError(f"rank {len(ranks)} was expected, found {quoted(cells['rank'])}", line)
         node = cells["host"] if cells["node"] == "-" else cells["node"]
-        cores = frozenset() if cells["cores"] == "-" else frozenset(cells["cores"].split(","))
+        cores: frozenset[str] = frozenset() if cells["cores"] == "-" else frozenset(cells["cores"].split(","))
         ranks.append(RankPlace(len(ranks), cells["host"], node, cells["cpus"], cores))
     return PlacementOutput(output.header["mpi"], output.header["compiler"], tuple(ranks))

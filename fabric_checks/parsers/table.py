@@ -57,7 +57,9 @@ def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
         raise OutputError(f"a row of {extra[0].size_B} B was not asked for", extra[0].line)
     if missing and found == list(sizes_B[: len(found)]):
         last = f"after {found[-1]} B" if found else "before the first row"
-        raise OutputError(f"the table ends {last}; {len(missing)} of {len(sizes_B)} sizes are missing: {_some(missing)}")
+        raise OutputError(
+            f"the table ends {last}; {len(missing)} of {len(sizes_B)} sizes are missing: {_some(missing)}"
+        )
     if missing:
         raise OutputError(f"sizes are missing from the table: {_some(missing)}")
     raise OutputError(f"the sizes are repeated or out of order: {_some(found)}")

@@ -18,7 +18,13 @@ BENCHMARKS = {
     **dict.fromkeys(("Allreduce", "Reduce"), REDUCTION_SIZES),
     "Barrier": [0],
 }
-VALUE_COLUMNS = {"PingPong": [2, 3], "PingPing": [2, 3], "Sendrecv": [2, 3, 4, 5], "Exchange": [2, 3, 4, 5], "Barrier": [1, 2, 3]}
+VALUE_COLUMNS = {
+    "PingPong": [2, 3],
+    "PingPing": [2, 3],
+    "Sendrecv": [2, 3, 4, 5],
+    "Exchange": [2, 3, 4, 5],
+    "Barrier": [1, 2, 3],
+}
 
 
 PRINTED_VERSION = {"2018.0": "2018", "2019.6": "2019 Update 6", "2021.11": "2021.11"}
@@ -42,7 +48,9 @@ def test_every_version(path, benchmark):
     assert [row.values["time_us"] for row in output.rows] == [float(row[average]) for row in rows]
 
 
-@pytest.mark.parametrize(("path", "benchmark"), [file for file in complete_files() if file.values[1] in ("PingPong", "Sendrecv", "Exchange")])
+@pytest.mark.parametrize(
+    ("path", "benchmark"), [file for file in complete_files() if file.values[1] in ("PingPong", "Sendrecv", "Exchange")]
+)
 def test_bandwidth_is_in_units_of_a_million_bytes(path, benchmark):
     """What is printed agrees with bytes over time in every version; the unrounded figure is what is returned."""
     text = path.read_text()
@@ -87,7 +95,10 @@ def test_the_block_of_the_right_number_of_processes(golden):
     two, four = (imb.parse(text, "Sendrecv", sizes, processes) for processes in (2, 4))
     assert (two.processes, four.processes) == (2, 4)
     assert two.rows[0].line < four.rows[0].line
-    with pytest.raises(OutputError, match="no block of Sendrecv on 8 processes; the output has 'Sendrecv on 2 processes', 'Sendrecv on 4 processes'"):
+    with pytest.raises(
+        OutputError,
+        match="no block of Sendrecv on 8 processes; the output has 'Sendrecv on 2 processes', 'Sendrecv on 4",
+    ):
         imb.parse(text, "Sendrecv", SIZES, 8)
 
 

@@ -22,7 +22,13 @@ def test_every_input(golden, problem):
 def test_known_figures(golden):
     output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
     # Known from the reference log that comes with the input.
-    assert output.thermo == {"Temp": 0.7574531, "E_pair": -5.7585055, "E_mol": 0, "TotEng": -4.6223613, "Press": 0.20726105}
+    assert output.thermo == {
+        "Temp": 0.7574531,
+        "E_pair": -5.7585055,
+        "E_mol": 0,
+        "TotEng": -4.6223613,
+        "Press": 0.20726105,
+    }
     rhodo = lammps.parse(golden("lammps/22Jul2025/rhodo.2.txt"), 2)
     assert rhodo.thermo["PotEng"] == pytest.approx(-46882.6453, abs=1e-3)
 
@@ -53,7 +59,9 @@ def test_another_program(golden):
 def test_wrong_physics(golden):
     output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
     lammps.require_thermo(output, {"Temp": 0.7574531}, 1e-5)
-    with pytest.raises(OutputError, match=r"wrong physics: Temp is 0.7574531 at the last step and 0.76 in the reference log"):
+    with pytest.raises(
+        OutputError, match=r"wrong physics: Temp is 0.7574531 at the last step and 0.76 in the reference log"
+    ):
         lammps.require_thermo(output, {"Temp": 0.76}, 1e-5)
     with pytest.raises(OutputError, match="no column 'Temperature'"):
         lammps.require_thermo(output, {"Temperature": 1.0}, 1e-5)

@@ -100,7 +100,8 @@ def test_a_refusal_and_a_kill_are_no_results(golden):
 
 
 def test_a_failed_validation_fails():
-    text = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)        Validation\n1  0.2  Pass\n2  0.2  Fail\n"
+    head = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)        Validation\n"
+    text = f"{head}1  0.2  Pass\n2  0.2  Fail\n"
     with pytest.raises(OutputError, match="line 6: the program's own validation failed at 2 B"):
         osu.parse(text, "latency", [1, 2])
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Load the checks for a system as `reframe -c checks` does, without running them."""
+
+import runpy
+
+import reframe.core.runtime as rt
+from reframe.core.config import load_config
+from reframe.frontend import dependencies
+from reframe.frontend.executors import generate_testcases
+from reframe.frontend.loader import RegressionCheckLoader
+
+from tests.conftest import TESTS
+
+SETTINGS = TESTS / "settings.py"
+
+
+def shipped_systems():
+    """Return the names of all systems in config/systems."""
+    files = sorted((TESTS.parent / "config" / "systems").glob("*.py"))
+    return [system["name"] for file in files for system in runpy.run_path(str(file))["systems"]]
+
+
+def cases(system, set_up=True):
+    """Return all test cases of a system, fixtures first, set up as far as a run takes them before their job starts."""
+    site = load_config("<builtin>", str(SETTINGS))
+    site.validate()
+    site.select_subconfig(system)
+    rt.init_runtime(site)
+    checks = RegressionCheckLoader([str(TESTS.parent / "checks")], recurse=True).load_all(force=True)
+    graph, skipped = dependencies.build_deps(generate_testcases(checks))
+    assert not skipped
+    ordered = dependencies.toposort(graph)
+    if set_up:
+        for case in ordered:
+            case.prepare()
+            case.check.setup(case.partition, case.environ)
+    return ordered

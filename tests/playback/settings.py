@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The shipped configuration with one change: the suites' programs play back the file PLAYBACK instead of measuring.
+
+The launcher, the MPI and the placement probe stay real.
+"""
+
+import os
+import runpy
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+site_configuration = runpy.run_path(str(HERE.parent / "settings.py"))["site_configuration"]
+for environment in site_configuration["environments"]:
+    for program in environment["extras"]["programs"].values():
+        program["command"] = os.environ.get("PLAYBACK_COMMAND", f"sh {HERE}/play.sh {os.environ.get('PLAYBACK')}")
+        program["source"] = "playback"
+for system in site_configuration["systems"]:
+    for partition in system["partitions"]:
+        partition["launcher"] = os.environ.get("PLAYBACK_LAUNCHER", "mpirun")

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole sessions: the real reframe, launcher, MPI and probe, with outputs that are healthy and ones that are not."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric_checks import records
+from fabric_checks.perflog import FIELDS
+from tests.conftest import GOLDEN, TESTS
+
+ROOT = TESTS.parent
+REFRAME = Path(sys.executable).with_name("reframe")
+SHOW = [Path(sys.executable).with_name("fabric-checks"), "show"]
+LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
+
+
+class Run:
+    """One session of reframe and what `fabric-checks show` says of it."""
+
+    def __init__(self, results, *arguments, checks=ROOT / "checks", **environment):
+        env = os.environ | {
+            "FABRIC_RESULTS": str(results),
+            "FABRIC_SESSION": "20260101T000000Z-test",
+            "FABRIC_MPI": "mpich",
+        }
+        env |= environment
+        command = [REFRAME, "-C", TESTS / "playback/settings.py", "-c", checks, *arguments, "-r"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+        self.status, self.output = done.returncode, done.stdout + done.stderr
+        self.session = records.load_session(results, "20260101T000000Z-test")
+        show = subprocess.run(
+            [*SHOW, "--session", "20260101T000000Z-test", "--gate"], env=env, capture_output=True, text=True
+        )
+        self.gate, self.shown = show.returncode, show.stdout + show.stderr
+
+    @property
+    def reasons(self):
+        return [case.reason for case in self.session.cases if case.result == "fail"]
+
+
+@pytest.fixture
+def run(tmp_path):
+    return lambda *arguments, **options: Run(tmp_path, *arguments, **options)
+
+
+def test_a_healthy_session_leaves_records_that_can_be_believed(run):
+    done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY))
+    assert done.status == 0, done.output
+    assert done.gate == 0, done.shown
+    assert len(done.session.records) == 24
+    for record in done.session.records:
+        assert tuple(record) == FIELDS
+        for key in set(FIELDS) - {"reference", "lower", "upper", "fail_reason"}:
+            assert record[key] not in (None, "", []), key
+    first = done.session.records[0]
+    expected = {
+        "metric": "latency_0B", "quantity": "latency", "size_B": 0, "unit": "us", "better": "smaller", "result": "pass",
+        "program": "osu-py", "source": "playback", "layout": "1x2", "tasks": 2, "system": "local", "partition": "node",
+        "environ": "mpich", "check": "OsuLatency", "session": "20260101T000000Z-test",
+        "no_reference": "local is any one machine: its figures are recorded, not judged",
+    }  # fmt: skip
+    assert {key: first[key] for key in expected} == expected
+    assert first["value"] == float(LATENCY.read_text().splitlines()[2].split()[1])
+    assert first["mpi"].startswith("MPICH Version:")
+    assert first["compiler"].startswith("gcc")
+    assert len(first["placement"]) == 2
+    assert first["sizes_B"][0] == 0 and first["sizes_B"][-1] == 4194304
+    assert "1 cases ran, 1 passed; 24 records." in done.shown
+    assert "no reference: [1]" in done.shown
+
+
+def test_a_cut_output_fails_and_names_the_place(run, tmp_path):
+    cut = tmp_path / "cut.txt"
+    cut.write_text("".join(LATENCY.read_text().splitlines(keepends=True)[:9]))
+    done = run("-n", "OsuLatency", PLAYBACK=str(cut))
+    assert done.status == 1
+    (reason,) = done.reasons
+    assert "rfm_job.out: the table ends after 32 B; 17 of 24 sizes are missing: 64 B, 128 B" in reason
+    assert done.gate == 1
+    assert "the table ends after 32 B" in done.shown
+
+
+def test_the_output_of_another_program_fails(run):
+    done = run("-n", "ImbPointToPoint.*PingPong", PLAYBACK=str(LATENCY))
+    assert done.status == 1
+    assert "no block '# Benchmarking PingPong'" in done.reasons[0]
+
+
+def test_a_missing_program_fails_and_says_so(run):
+    done = run("-n", "OsuLatency", PLAYBACK_COMMAND="/nonexistent/osu_latency")
+    assert done.status == 1
+    assert "the program ended with exit status" in done.reasons[0]
+    assert "/nonexistent/osu_latency" in done.reasons[0]
+
+
+def test_ranks_that_did_not_start_fail(run):
+    """Without a parallel launcher there is one rank where two were asked for."""
+    done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), PLAYBACK_LAUNCHER="local")
+    assert done.status == 1
+    assert "placement: 2 ranks were asked for, 1 ran: rank 0 on" in done.reasons[0]
+
+
+REFERENCE = """
+OsuLatency:
+  $index: [$partition, $environ, layout]
+  local:node:
+    mpich:
+      1x2:
+        latency_0B: [{value}, null, 0.1, us]
+no_reference:
+- {{metric: 'latency_[1-9].*', why: only the zero-byte latency is judged}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("latency_0B", "latency_0"), "orphan reference 'latency_0': the check declares no such metric"),
+        (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name"),
+        (("local:node", "local:nod"), "orphan key 'local:nod': the system has no such partition (it has local:node)"),
+        (("mpich", "mpitch"), "orphan key 'mpitch': the system has no such environ"),
+        (("us]", "ms]"), "latency_0B is in us, its reference in ms"),
+        (("1x2", "1x4"), "latency_0B has no reference; add one, or say why under no_reference"),
+        (("why: only", "wy: only"), "needs a reason under 'why'"),
+        (("latency_[1-9].*", "latency_[1-9]"), "has no reference; add one, or say why"),
+    ],
+)
+def test_a_wrong_reference_file_fails_loudly(run, tmp_path, change, message):
+    (tmp_path / "local.yaml").write_text(REFERENCE.format(value=1e9).replace(*change))
+    done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path))
+    assert done.status == 1, done.output
+    assert message in done.reasons[0]
+    assert "\n" not in done.reasons[0].strip()
+
+
+def test_a_reference_judges(run, tmp_path):
+    (tmp_path / "local.yaml").write_text(REFERENCE.format(value=1e9))
+    met = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path))
+    assert (met.status, met.gate) == (0, 0), met.output
+    assert met.session.records[0]["reference"] == 1e9
+    assert met.session.records[1]["no_reference"] == "only the zero-byte latency is judged"
+
+    (tmp_path / "local.yaml").write_text(REFERENCE.format(value=1e-3))
+    missed = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path))
+    assert (missed.status, missed.gate) == (1, 1)
+    assert "latency_0B=" in missed.reasons[0]
+    # The figures of a case that missed its reference are still on record.
+    late = [record for record in missed.session.records if record["case_result"] == "fail"]
+    assert [record["result"] for record in late[:2]] == ["fail", "pass"]
+
+
+def test_a_session_without_a_case_is_no_success(run):
+    done = run("-n", "NoSuchCheck", PLAYBACK=str(LATENCY))
+    assert done.status == 0  # this is what reframe says
+    assert done.gate == 1
+    assert "no case ran" in done.shown
+
+
+def test_a_check_that_cannot_be_loaded_is_no_success(run, tmp_path):
+    """ReFrame goes on without it, with a warning."""
+    (tmp_path / "broken.py").write_text("import reframe as rfm\nimport nothing_of_that_name\n")
+    done = run("-c", tmp_path / "broken.py", "-n", "OsuLatency", PLAYBACK=str(LATENCY))
+    assert "skipping test file" in done.output
+    assert done.gate == 1
+    assert "skipping test file" in done.shown
+
+
+def test_a_perflog_that_cannot_be_written_is_no_success(run, tmp_path):
+    (tmp_path / "perflogs").write_text("a file where a folder has to be\n")
+    done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY))
+    assert done.gate == 1
+    assert "not in the perflog: OsuLatency" in done.shown or done.status == 1
+
+
+def test_json_and_csv_hold_every_record(run, tmp_path):
+    done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY))
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
+    shown = subprocess.run([*SHOW, "--json"], env=env, capture_output=True, text=True, check=True)
+    assert json.loads(shown.stdout) == [dict(record) for record in done.session.records]
+    shown = subprocess.run([*SHOW, "--csv"], env=env, capture_output=True, text=True, check=True)
+    lines = shown.stdout.splitlines()
+    assert lines[0] == ",".join(FIELDS)
+    assert len(lines) == 25
