@@ -22,6 +22,8 @@ def half_peak_size_B(bandwidths_MBps: Mapping[int, float]) -> float:
     As in the SAND report (SAND2005-5199, footnote 2): linear interpolation of four points, two on each side of
     half the peak, here the straight line of least squares through them. Where there are not two on each side, or
     where noise bends that line so far that it leaves the four points, the two nearest points are interpolated.
+    Of the model ``time = latency + size / rate``, on sizes half an octave apart, the result is 6 to 9 % above the
+    exact ``latency x rate``; on powers of two alone it would be 24 to 33 %.
 
     :param bandwidths_MBps: bandwidth by message size in bytes, at least two sizes.
     :raises OutputError: if even the smallest message reaches half of the peak, so that there is nothing to interpolate.

@@ -43,6 +43,16 @@ def curve(quantity: str, unit: str, better: Better, sizes_B: Iterable[int]) -> l
     return [Metric(f"{quantity}_{size}B", unit, better, quantity, size) for size in sizes_B]
 
 
+def half_octaves(first_B: int, last_B: int) -> list[int]:
+    """Return the powers of two from ``first_B`` to ``last_B`` and the sizes half-way between; 0 comes before 1.
+
+    >>> half_octaves(0, 12)
+    [0, 1, 2, 3, 4, 6, 8, 12]
+    """
+    powers = powers_of_two(first_B, last_B)
+    return sorted({*powers, *(size // 2 * 3 for size in powers if size >= 2 and size // 2 * 3 <= last_B)})
+
+
 def powers_of_two(first_B: int, last_B: int) -> list[int]:
     """Return the message sizes from ``first_B`` to ``last_B`` in factors of two; 0 comes before 1.
 

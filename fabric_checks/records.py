@@ -61,7 +61,10 @@ def load_session(results: Path, name: str | None = None) -> Session:
             raise RecordError(f"{results}: no run has left results here; start one with ci/run")
         name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
     report = reports.get(name)
-    problems = _passed_over(results / "logs" / f"{name}.log")
+    log = results / "logs" / f"{name}.log"
+    if report is None and not log.exists():
+        raise RecordError(f"{results}: no run called {quoted(name)}; the latest is shown without --session")
+    problems = _passed_over(log)
     if report is None:
         return Session(name, None, (), (), tuple(problems))
     records: list[Record] = []

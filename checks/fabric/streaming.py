@@ -7,7 +7,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks import curves
-from fabric_checks.metrics import Metric, curve, powers_of_two
+from fabric_checks.metrics import Metric, curve, half_octaves
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import streaming
 
@@ -27,7 +27,7 @@ class Streaming(FabricCheck):
     layout = parameter(layouts("pair"), type=str, loggable=True)
     valid_prog_environs = ["+mpi +mpicc"]
     tags = {"fabric", "pt2pt", "smoke"}
-    sizes_B = powers_of_two(0, 4 * MiB)
+    sizes_B = half_octaves(0, 4 * MiB)
 
     @run_after("setup")
     def set_command(self):

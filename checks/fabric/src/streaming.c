@@ -8,7 +8,7 @@
 
 static const char method[] =
     "streaming: time per message between two MPI ranks, in ping-pong and in streaming,\n"
-    "for messages of 0 bytes and of all powers of two between two sizes. Run it on\n"
+    "for messages of 0 bytes, of all powers of two and of the sizes half-way between. Run it on\n"
     "exactly two ranks, one per node to see the interconnect:\n"
     "  mpirun -np 2 streaming\n"
     "\n"
@@ -223,10 +223,18 @@ static void measure_size(struct side *side, size_t size, const struct plan *plan
 
 /* ------------------------------------------------------------------- sizes */
 
-/* 0, 1, 2, 4, ...; the caller stops at the largest size, which is below 2^31. */
+/*
+ * 0, 1, 2, 3, 4, 6, 8, 12, ...: the powers of two and the sizes half-way between
+ * them, because N1/2 is interpolated and a factor of two is too coarse for that.
+ * The caller stops at the largest size, which is below 2^31.
+ */
 static size_t next_size(size_t size)
 {
-    return size == 0 ? 1 : 2 * size;
+    const bool power_of_two = (size & (size - 1)) == 0;
+    if (size < 2) {
+        return size + 1;
+    }
+    return power_of_two ? size / 2 * 3 : size / 3 * 4;
 }
 
 static size_t first_size(const struct plan *plan)
@@ -264,7 +272,7 @@ static void check_plan(const struct fc_world *world, const struct plan *plan)
                        plan->min_size, plan->max_size);
     }
     if (first_size(plan) > plan->max_size) {
-        fc_usage_error(world, "no power of two from --min-size %zu to --max-size %zu; widen them",
+        fc_usage_error(world, "no size from --min-size %zu to --max-size %zu; widen them",
                        plan->min_size, plan->max_size);
     }
 }

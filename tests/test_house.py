@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who may know whom."""
+
+import ast
+import re
+
+import pytest
+
+from tests.conftest import TESTS
+
+ROOT = TESTS.parent
+PURE = {
+    "errors",
+    "metrics",
+    "layouts",
+    "curves",
+    "placement",
+    "references",
+    "records",
+    "perflog",
+    "summary",
+    "cli",
+    "session",
+    "stacks",
+}
+
+
+def imported(path):
+    """Return the names of the modules that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_only_the_mixins_import_reframe():
+    for path in sorted((ROOT / "fabric_checks").rglob("*.py")):
+        if "mixins" not in path.parts:
+            assert not [name for name in imported(path) if name.split(".")[0] == "reframe"], path
+
+
+@pytest.mark.parametrize("folder", ["parsers", "."])
+def test_the_library_knows_no_checks_and_no_configuration(folder):
+    for path in sorted((ROOT / "fabric_checks" / folder).glob("*.py")):
+        assert not [name for name in imported(path) if name.split(".")[0] in ("checks", "config", "tests")], path
+
+
+def test_parsers_know_neither_files_nor_systems():
+    allowed = {
+        "fabric_checks.errors",
+        "fabric_checks.parsers",
+        "fabric_checks.parsers.fabric",
+        "fabric_checks.parsers.table",
+    }
+    for path in sorted((ROOT / "fabric_checks" / "parsers").glob("*.py")):
+        for name in imported(path):
+            assert name in allowed or name in ("__future__", "re", "math", "collections.abc", "dataclasses"), (
+                path,
+                name,
+            )
+
+
+def test_every_source_file_names_its_licence():
+    for pattern in ("**/*.py", "ci/*", "checks/**/*.[ch]"):
+        for path in sorted(ROOT.glob(pattern)):
+            if path.is_file() and ".fabric" not in path.parts and "golden" not in path.parts:
+                assert "SPDX-License-Identifier: BSD-3-Clause" in path.read_text()[:200], path
+
+
+def test_every_module_has_its_tests():
+    """A parser, and a module of the library, has a test file of its name; the command is tested by whole sessions."""
+    for path in sorted((ROOT / "fabric_checks" / "parsers").glob("*.py")):
+        if path.stem not in ("__init__", "table", "fabric"):
+            assert (TESTS / "parsers" / f"test_{path.stem}.py").exists(), path
+    for name in PURE - {"errors", "cli", "session", "stacks"}:
+        assert (TESTS / f"test_{name}.py").exists(), name
+
+
+def test_the_pins_have_hashes():
+    for path in sorted((ROOT / "ci" / "requirements").glob("*.txt")):
+        for requirement in re.split(r"\n(?=[A-Za-z])", path.read_text()):
+            if "==" in requirement:
+                assert "--hash=sha256:" in requirement, f"{path.name}: {requirement.splitlines()[0]}"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The perflog's writer: whole lines, whatever happens."""
+
+import json
+import logging
+import multiprocessing
+import os
+import resource
+import signal
+
+import pytest
+
+from fabric_checks import perflog
+
+
+def attributes(**changes):
+    """Return what ReFrame logs about a case with two metrics."""
+    return {
+        "version": "4.10.4", "check_system": "s", "check_partition": "p", "check_environ": "e",
+        "check_display_name": "A %layout=1x2", "check_result": "pass", "check_fail_reason": None,
+        "check_job_nodelist": ["n1"], "check_jobid": 7,
+        "check_perfvalues": {
+            "s:p:t": [1.5, 1.0, None, 0.9, "us", "pass"],
+            "s:p:b": [9.0, 0, None, None, "MB/s", "pass"],
+        },
+        "check_facts": {
+            "check": "A", "session": "x", "layout": "1x2",
+            "metrics": {"t": {"quantity": "t", "size_B": None, "better": "smaller"}},
+            "no_reference": {"b": "why not"},
+        },
+    } | changes  # fmt: skip
+
+
+def test_one_record_a_metric_with_everything_there_is_to_know():
+    time, bandwidth = perflog.records_of(attributes())
+    assert tuple(time) == perflog.FIELDS
+    assert (time["metric"], time["value"], time["reference"], time["upper"], time["no_reference"]) == (
+        "t",
+        1.5,
+        1.0,
+        0.9,
+        None,
+    )
+    assert (bandwidth["reference"], bandwidth["no_reference"]) == (None, "why not")
+    assert time["nodelist"] == ["n1"]
+
+
+def test_a_case_without_figures_leaves_one_record_that_says_why():
+    values = {"s:p:t": [None, 0, None, None, "us", None]}
+    (record,) = perflog.records_of(attributes(check_perfvalues=values, check_result="fail", check_fail_reason="broken"))
+    assert (record["metric"], record["case_result"], record["fail_reason"]) == (None, "fail", "broken")
+
+
+def test_the_handler_writes_where_it_says(tmp_path):
+    handler = perflog.JsonLinesHandler(tmp_path)
+    handler.emit(logging.makeLogRecord(attributes()))
+    lines = (tmp_path / "s/p/A.jsonl").read_text().splitlines()
+    assert [json.loads(line)["metric"] for line in lines] == ["t", "b"]
+
+
+def test_a_line_that_a_crash_left_unfinished_stays_alone(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"whole": 1}\n{"cut":')
+    perflog.append(path, [{"new": 1}])
+    assert path.read_text() == '{"whole": 1}\n{"cut":\n{"new": 1}\n'
+
+
+def test_a_number_that_json_does_not_have_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        perflog.append(tmp_path / "a.jsonl", [{"value": float("nan")}])
+
+
+def _write_many(path, writer):
+    for number in range(50):
+        perflog.append(path, [{"writer": writer, "number": number, "padding": "x" * 5000}] * 2)
+
+
+def test_sixteen_writers_at_once_lose_and_mix_nothing(tmp_path):
+    path = tmp_path / "a.jsonl"
+    writers = [multiprocessing.Process(target=_write_many, args=(path, writer)) for writer in range(16)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(records) == 16 * 50 * 2
+    for writer in range(16):
+        assert [r["number"] for r in records if r["writer"] == writer] == [n for n in range(50) for _ in range(2)]
+
+
+def test_a_full_disk_is_an_error_and_leaves_whole_lines(tmp_path):
+    path = tmp_path / "a.jsonl"
+    perflog.append(path, [{"first": 1}])
+    child = os.fork()
+    if child == 0:
+        # The limit on a file's size stands for the disk: the write stops half-way.
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        try:
+            perflog.append(path, [{"padding": "x" * 1000}])
+        except OSError:
+            os._exit(7)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    assert path.read_text() == '{"first": 1}\n'

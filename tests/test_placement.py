@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether ranks ran where they were asked to."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric_checks.errors import PlacementError
+from fabric_checks.layouts import Layout
+from fabric_checks.parsers.placement import RankPlace
+from fabric_checks.placement import describe, verify
+
+
+def ranks(*places):
+    return [RankPlace(i, node, node, "?", frozenset(cores.split())) for i, (node, cores) in enumerate(places)]
+
+
+@pytest.mark.parametrize(
+    ("layout", "places"),
+    [
+        ("1x2", [("a", "0 1"), ("a", "0 1")]),  # not bound: each can have a core of its own
+        ("1x2", [("a", "0"), ("a", "1")]),
+        ("1x2", [("a", "0 1"), ("a", "0")]),
+        ("2x1", [("a", "0"), ("b", "0")]),
+        ("1x2", [("a", ""), ("a", "")]),  # the machine does not tell
+    ],
+)
+def test_right_placements(layout, places):
+    verify(ranks(*places), Layout.of(layout))
+
+
+@pytest.mark.parametrize(
+    ("layout", "places", "message"),
+    [
+        ("1x2", [("a", "0 1")], "2 ranks were asked for, 1 ran: rank 0 on a"),
+        ("2x1", [("a", "0"), ("a", "1")], "2 nodes were asked for, 1 were used"),
+        ("1x2", [("a", "0"), ("b", "1")], "1 nodes were asked for, 2 were used"),
+        ("2x2", [("a", "0"), ("a", "1"), ("a", "2"), ("b", "0")], "2 ranks a node were asked for, a has 3"),
+        ("1x2", [("a", "0"), ("a", "0")], "on a 2 ranks share fewer than 2 cores; check the launcher's binding"),
+        ("1x3", [("a", "0 1"), ("a", "0 1"), ("a", "0 1")], "share fewer than 3 cores"),
+    ],
+)
+def test_wrong_placements_print_the_map(layout, places, message):
+    with pytest.raises(PlacementError, match=message):
+        verify(ranks(*places), Layout.of(layout))
+
+
+@given(st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=5))
+def test_distinct_cores_against_exhaustive_search(masks):
+    """The oracle tries every assignment."""
+    possible = any(len(set(choice)) == len(choice) for choice in itertools.product(*masks))
+    places = ranks(*(("a", " ".join(map(str, mask))) for mask in masks))
+    if possible:
+        verify(places, Layout(1, len(masks)))
+    else:
+        with pytest.raises(PlacementError, match="share fewer than"):
+            verify(places, Layout(1, len(masks)))
+
+
+def test_a_long_map_is_cut():
+    text = describe(ranks(*[("a", "0")] * 20))
+    assert "rank 15 on a" in text and "rank 16" not in text and text.endswith("and 4 more")

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results on disk, good and bad."""
+
+import json
+
+import pytest
+
+from fabric_checks import perflog, records
+from fabric_checks.errors import RecordError
+
+NAME = "20260101T000000Z-abcd"
+
+
+def record(**changes):
+    values = {
+        "session": NAME, "system": "s", "partition": "p", "environ": "e", "check": "A", "test": "A %layout=1x2",
+        "metric": "t", "quantity": "t", "value": 1.0, "unit": "us", "layout": "1x2", "result": "pass", "program": "x",
+        "no_reference": "why", "case_result": "pass",
+    } | changes  # fmt: skip
+    return dict.fromkeys(perflog.FIELDS) | values
+
+
+def case(name="A %layout=1x2", result="pass", fixture=False):
+    return {
+        "display_name": name, "name": name, "system": "s", "partition": "p", "environ": "e", "result": result,
+        "fail_phase": "run" if result == "fail" else None, "fail_reason": "no" if result == "fail" else None,
+        "fixture": fixture,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Return a function that writes a session's results and loads it."""
+
+    def write(*cases, lines=(), log=""):
+        (tmp_path / "reports").mkdir(exist_ok=True)
+        (tmp_path / "logs").mkdir(exist_ok=True)
+        (tmp_path / "perflogs").mkdir(exist_ok=True)
+        (tmp_path / "logs" / f"{NAME}.log").write_text(log)
+        (tmp_path / "perflogs" / "A.jsonl").write_text("".join(line + "\n" for line in lines))
+        content = {"session_info": {"log_files": [f"/x/{NAME}.log"]}, "runs": [{"testcases": list(cases)}]}
+        (tmp_path / "reports" / "run-report-0.json").write_text(json.dumps(content))
+        return records.load_session(tmp_path)
+
+    return write
+
+
+def test_a_good_session(results):
+    session = results(
+        case(), case("Build", fixture=True), lines=[json.dumps(record()), json.dumps(record(session="other"))]
+    )
+    assert session.name == NAME
+    assert [r["session"] for r in session.records] == [NAME]
+    assert records.verdict(session) == []
+
+
+def test_bad_lines_are_named_and_the_good_ones_used(results):
+    bad = ["{broken", "[1, 2]", json.dumps({"session": NAME}), '{"half":']
+    session = results(case(), lines=[json.dumps(record()), *bad, json.dumps(record(metric="u"))])
+    assert [r["metric"] for r in session.records] == ["t", "u"]
+    problems = records.verdict(session)
+    assert [problem.split("/")[-1].split(": ")[0] for problem in problems] == [f"A.jsonl:{n}" for n in (2, 3, 4, 5)]
+    assert "the record has no 'format'" in problems[2]
+
+
+@pytest.mark.parametrize(
+    ("cases", "lines", "fault"),
+    [
+        ([], [], "no case ran"),
+        ([case("Build", fixture=True)], [], "no case ran"),
+        ([case(result="skip")], [], "no case ran"),
+        ([case(result="fail")], [json.dumps(record())], "fail: A %layout=1x2 @s:p+e"),
+        ([case(result="abort")], [json.dumps(record())], "abort: A"),
+        ([case()], [], "not in the perflog: A %layout=1x2 @s:p+e"),
+        ([case(), case("Build", "fail", fixture=True)], [json.dumps(record())], "fail: Build"),
+    ],
+)
+def test_what_is_no_success(results, cases, lines, fault):
+    assert any(found.startswith(fault) for found in records.verdict(results(*cases, lines=lines)))
+
+
+def test_a_check_that_was_passed_over_is_no_success(results):
+    log = "[now] warning: reframe: WARNING: skipping test file 'x.py': import error\n"
+    session = results(case(), lines=[json.dumps(record())], log=log)
+    assert records.verdict(session) == ["skipping test file 'x.py': import error"]
+
+
+def test_no_results(tmp_path):
+    with pytest.raises(RecordError, match="no run has left results here; start one with ci/run"):
+        records.load_session(tmp_path)
+    with pytest.raises(RecordError, match="no run called 'nonsense'"):
+        records.load_session(tmp_path, "nonsense")
+
+
+def test_the_log_alone_tells_that_a_session_began_and_ran_nothing(results, tmp_path):
+    results(case(), lines=[json.dumps(record())])
+    (tmp_path / "logs" / "20260102T000000Z-ffff.log").write_text("")
+    session = records.load_session(tmp_path, "20260102T000000Z-ffff")
+    assert session.cases == ()
+    assert any(fault.startswith("no case ran") for fault in records.verdict(session))
+
+
+def test_a_broken_report_of_another_session_does_not_matter(results, tmp_path):
+    results(case(), lines=[json.dumps(record())])
+    (tmp_path / "reports" / "run-report-1.json").write_text("{")
+    assert records.load_session(tmp_path).name == NAME

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reference files."""
+
+import pytest
+
+from fabric_checks import references
+from fabric_checks.errors import ReferenceError
+from fabric_checks.metrics import Metric
+
+CASE = {"check": "A", "partition": "s:p", "environ": "e", "layout": "1x2"}
+METRICS = [Metric("t", "us", "smaller"), Metric("b", "MB/s", "larger")]
+
+
+@pytest.fixture
+def load(tmp_path):
+    def write_and_load(text):
+        path = tmp_path / f"{abs(hash(text))}.yaml"
+        path.write_text(text)
+        return references.load(path)
+
+    return write_and_load
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "line 1: not valid YAML"),
+        ("- a", "the top level must be a mapping"),
+        ("A: 3", "A: must be a mapping of metrics"),
+        ("no_reference: [{check: A}]", "needs a reason under 'why'"),
+        ("no_reference: [{why: x, chek: A}]", "unknown key 'chek'; use check, partition, environ, layout, metric"),
+        ("no_reference: [{why: x, check: 'A('}]", "'A\\(' is not a pattern"),
+    ],
+)
+def test_malformed_files(load, text, message):
+    with pytest.raises(ReferenceError, match=message) as caught:
+        load(text)
+    assert "\n" not in str(caught.value)
+    assert ".yaml" in str(caught.value)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(ReferenceError, match="No such file or directory; every system needs a reference file"):
+        references.load(tmp_path / "nowhere.yaml")
+
+
+def test_every_metric_gets_a_reference_or_a_reason(load):
+    file = load("no_reference: [{metric: b, why: nobody measured it}]")
+    found, reasons = references.complete(file, {"t": (1.0, None, 0.1, "us")}, METRICS, **CASE)
+    assert found == {"t": (1.0, None, 0.1, "us"), "b": (0, None, None, "MB/s")}
+    assert reasons == {"b": "nobody measured it"}
+
+
+def test_reasons_match_in_full(load):
+    file = load("no_reference: [{check: A, layout: 1x., metric: t, why: x}]")
+    assert file.why_none(metric="t", **CASE) == "x"
+    assert file.why_none(metric="tt", **CASE) is None
+    assert file.why_none(metric="t", **CASE | {"check": "AB"}) is None
+    assert file.why_none(metric="t", **CASE | {"layout": "2x1"}) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ({}, "t has no reference; add one, or say why under no_reference"),
+        ({"t": (1, None, 1, "us"), "c": (1, None, 1, "us")}, "orphan reference 'c'"),
+        ({"t": (1, None, 1, "s")}, "t is in us, its reference in s"),
+        ({"t": (1, None, 1)}, "t is in us, its reference in no unit"),
+    ],
+)
+def test_gaps_and_orphans(load, found, message):
+    file = load("no_reference: [{metric: b, why: x}]")
+    with pytest.raises(ReferenceError, match=message) as caught:
+        references.complete(file, found, METRICS, **CASE)
+    assert "A on s:p with e, 1x2" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("B: {t: [1, null, 1, us]}", "orphan entry 'B'"),
+        (
+            "A: {$index: [$partition], 's:q': {t: [1, null, 1, us]}}",
+            "orphan key 's:q': the system has no such partition",
+        ),
+        (
+            "A: {$index: [layout, $environ], 1x2: {f: {t: [1, 0, 1, us]}}}",
+            "orphan key 'f': the system has no such environ",
+        ),
+        ("A: {$index: [$partition, $environ], 's:p': 3}", "'3' where \\$index asks for another level"),
+    ],
+)
+def test_orphan_keys(load, text, message):
+    with pytest.raises(ReferenceError, match=message):
+        references.require_known(load(text), ["A"], ["s:p"], ["e"])
+
+
+def test_patterns_may_stand_for_keys(load):
+    references.require_known(load("A: {$index: [$partition], 's:.*': {t: [1, null, 1, us]}}"), ["A"], ["s:p"], ["e"])
