@@ -47,6 +47,7 @@ FIELDS = (
     "program",
     "program_version",
     "source",  # where the program came from: wheels, spack, modules, built
+    "not_offered",  # suites that the environment does not have, and why
     "sizes_B",  # all message sizes that were asked for
     "mpi",  # as the library itself says
     "compiler",

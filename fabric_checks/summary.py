@@ -123,18 +123,26 @@ def _rows(case: Iterable[Record], notes: Footnotes) -> list[tuple[str, str, str,
     return rows
 
 
-def render(session: Session, without: Sequence[str] = ()) -> list[Table | Text]:
-    """Return the whole summary, part by part: metrics, notes, failures, and a count of cases.
+def _not_offered(records: Iterable[Record]) -> list[str]:
+    """Return a line for each suite that an environment of the session does not have."""
+    lines = [
+        f"{suite} in {record['environ']}: {why}"
+        for record in records
+        for suite, why in (record["not_offered"] or {}).items()
+    ]
+    return list(dict.fromkeys(lines))
 
-    :param without: lines that say what was not run, and why.
-    """
+
+def render(session: Session) -> list[Table | Text]:
+    """Return the whole summary, part by part: metrics, notes, what was not run, failures, and a count of cases."""
     notes = Footnotes()
     parts: list[Table | Text] = []
     if any(record["metric"] is not None for record in session.records):
         parts.append(table(session.records, notes))
     parts += [plain(f"[{number}] {reason}") for number, reason in enumerate(notes.reasons, 1)]
-    if without:
-        parts += [plain("\nNot run:"), *(plain(f"  {line}") for line in without)]
+    not_offered = _not_offered(session.records)
+    if not_offered:
+        parts += [plain("\nNot run:"), *(plain(f"  {line}") for line in not_offered)]
     failed = [case for case in session.cases if case.result not in ("pass", "xfail")]
     if failed:
         parts.append(plain("\nFailed:"))

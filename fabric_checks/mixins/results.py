@@ -40,6 +40,7 @@ class ResultsMixin(RegressionTestPlugin):
             "nodes": self.place.nodes,
             "ppn": self.place.ppn,
             "tasks": self.place.tasks,
+            "not_offered": self.current_environ.extras.get("without", {}),
             "sizes_B": list(dict.fromkeys(metric.size_B for metric in self.metrics() if metric.size_B is not None)),
             "metrics": {
                 metric.name: {"quantity": metric.quantity, "size_B": metric.size_B, "better": metric.better}

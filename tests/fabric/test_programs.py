@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Our own MPI programs, built and run for real on every MPI that is set up."""
+
+import os
+import subprocess
+
+import pytest
+
+from fabric_checks import session
+from fabric_checks.metrics import half_octaves
+from fabric_checks.parsers import placement, streaming
+from tests.conftest import TESTS
+
+SOURCES = TESTS.parent / "checks" / "fabric" / "src"
+STACKS = session.home() / "stacks"
+MPIS = ("mpich", "openmpi", "impi")
+SHORT = ["--max-seconds-per-point", "0.01", "--max-size", "4K"]
+
+
+def environment(mpi):
+    prefix = STACKS / mpi
+    env = os.environ | {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{prefix}/lib"}
+    env |= {
+        "HYDRA_LAUNCHER": "fork",
+        "I_MPI_HYDRA_BOOTSTRAP": "fork",
+        "I_MPI_ROOT": str(prefix),
+        "I_MPI_THREAD_YIELD": "3",
+    }
+    env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return env | {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+
+
+class Mpi:
+    """One MPI with our programs built by it."""
+
+    def __init__(self, name, folder):
+        self.name, self.env, self.folder = name, environment(name), folder
+        build = ["make", "-C", str(folder), "CC=mpicc", "CFLAGS=-Werror"]
+        done = subprocess.run(build, env=self.env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def run(self, ranks, program, *arguments, stdout=subprocess.PIPE):
+        command = ["mpirun", "-np", str(ranks), str(self.folder / program), *arguments]
+        return subprocess.run(command, env=self.env, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60)
+
+
+@pytest.fixture(scope="module", params=MPIS)
+def mpi(request, tmp_path_factory):
+    assert (STACKS / request.param / "bin" / "mpicc").exists(), f"{request.param} is not set up; run ci/test"
+    folder = tmp_path_factory.mktemp(request.param)
+    for source in SOURCES.iterdir():
+        (folder / source.name).write_text(source.read_text())
+    return Mpi(request.param, folder)
+
+
+def test_placement_tells_where_every_rank_is(mpi):
+    done = mpi.run(2, "placement")
+    assert done.returncode == 0, done.stderr
+    output = placement.parse(done.stdout)
+    assert [rank.rank for rank in output.ranks] == [0, 1]
+    expected = {"mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel(R) MPI"}[mpi.name]
+    assert expected in output.mpi
+    allowed = os.sched_getaffinity(0)
+    for rank in output.ranks:
+        assert rank.cores and len(rank.cores) <= len(allowed)
+
+
+def test_streaming_measures_every_size(mpi):
+    done = mpi.run(2, "streaming", *SHORT)
+    assert done.returncode == 0, done.stderr
+    output = streaming.parse(done.stdout, half_octaves(0, 4096))
+    assert output.header["ranks"] == "2"
+    assert "max-size 4096" in output.header["options"]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "arguments", "message"),
+    [
+        (1, [], "needs exactly 2 ranks but was started with 1"),
+        (3, [], "needs exactly 2 ranks but was started with 3"),
+        (2, ["--max-size", "1000000M"], "--max-size"),
+        (2, ["--max-size", "-1"], "--max-size"),
+        (2, ["--max-size", "many"], "--max-size"),
+        (2, ["--min-size", "8", "--max-size", "4"], "--min-size 8 is above --max-size 4"),
+        (2, ["--ci-share", "nan"], "--ci-share"),
+        (2, ["--window"], "--window"),
+        (2, ["--colour", "red"], "--colour"),
+    ],
+)
+def test_bad_arguments_end_every_rank_with_one_line(mpi, ranks, arguments, message):
+    done = mpi.run(ranks, "streaming", *arguments)
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if line.startswith("streaming: ")]
+    assert len(lines) == 1, done.stderr
+    assert message in lines[0]
+    assert "# complete" not in done.stdout
+
+
+@pytest.mark.parametrize("program", ["streaming", "placement"])
+def test_help_states_the_method_without_a_launcher(mpi, program):
+    done = subprocess.run([mpi.folder / program, "--help"], env=mpi.env, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) > 5
+    assert "--help" in done.stdout
+
+
+def test_a_full_disk_is_an_error(mpi):
+    """Started by itself, because the launchers own standard output and see the full disk first."""
+    with open("/dev/full", "w") as full:
+        command = [mpi.folder / "placement"]
+        done = subprocess.run(command, env=mpi.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode != 0
+    assert "placement: " in done.stderr
+
+
+def test_sanitizers_find_nothing(tmp_path):
+    """AddressSanitizer and UBSan, on MPICH; what the MPI library itself leaks at exit is not ours."""
+    env = environment("mpich") | {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1"}
+    for source in SOURCES.iterdir():
+        (tmp_path / source.name).write_text(source.read_text())
+    flags = "CFLAGS=-Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+    build = subprocess.run(["make", "-C", tmp_path, "CC=mpicc", flags], env=env, capture_output=True, text=True)
+    assert build.returncode == 0, build.stderr
+    for program, *arguments in (["placement"], ["streaming", *SHORT]):
+        command = ["mpirun", "-np", "2", tmp_path / program, *arguments]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
