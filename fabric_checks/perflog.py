@@ -70,6 +70,8 @@ class JsonLinesHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write the records of one case; an error of the file system is raised, never swallowed."""
         attributes = record.__dict__
+        if not attributes.get("check_facts"):
+            return  # a build: it has no figures, and its dependents name it
         records = records_of(attributes)
         folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
         append(folder / f"{records[0]['check']}.jsonl", records)
@@ -80,7 +82,7 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     :param attributes: the attributes of the log record; of ours, ``check_facts`` (see ``mixins.results``).
     """
-    facts = dict(attributes.get("check_facts") or {})
+    facts = dict(attributes["check_facts"])
     metrics: Mapping[str, Mapping[str, Any]] = facts.pop("metrics", {})
     reasons: Mapping[str, str] = facts.pop("no_reference", {})
     common = dict.fromkeys(FIELDS)

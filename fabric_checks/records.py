@@ -24,6 +24,7 @@ class Case:
     :param result: ``pass``, ``fail``, ``xfail``, ``xpass``, ``skip`` or ``abort``.
     :param phase: the phase in which it failed, if it did; :param reason: why, as ReFrame printed it.
     :param fixture: whether it only prepares others, such as a build.
+    :param metrics: the names of its performance variables that have a value.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Case:
     phase: str | None
     reason: str | None
     fixture: bool
+    metrics: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,16 @@ class Session:
 
     :param name: its name; :param report: ReFrame's run report, None if no case ran.
     :param cases: what ran, from the report; :param records: what was measured, from the perflog.
-    :param problems: what could not be read, and what ReFrame passed over with no more than a warning.
+    :param passed_over: what ReFrame could not load or evaluate and went on without.
+    :param unreadable: lines of the perflog that are no records; they may be of another session.
     """
 
     name: str
     report: Path | None
-    cases: tuple[Case, ...]
-    records: tuple[Record, ...]
-    problems: tuple[str, ...]
+    cases: tuple[Case, ...] = ()
+    records: tuple[Record, ...] = ()
+    passed_over: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
 def load_session(results: Path, name: str | None = None) -> Session:
@@ -64,21 +68,24 @@ def load_session(results: Path, name: str | None = None) -> Session:
     log = results / "logs" / f"{name}.log"
     if report is None and not log.exists():
         raise RecordError(f"{results}: no run called {quoted(name)}; the latest is shown without --session")
-    problems = _passed_over(log)
+    passed_over = _passed_over(log)
     if report is None:
-        return Session(name, None, (), (), tuple(problems))
+        return Session(name, None, passed_over=passed_over)
     records: list[Record] = []
+    unreadable: list[str] = []
     started = _start(name)
     for path in sorted((results / "perflogs").rglob("*.jsonl")):
         if path.stat().st_mtime < started:
             continue  # nothing was appended since the session began
-        for place, record in _read(path, problems):
+        for place, record in _read(path, unreadable):
+            if record.get("session") != name:
+                continue
             missing = [field for field in FIELDS if field not in record]
             if missing:
-                problems.append(f"{place}: the record has no {quoted(missing[0])}; it is left out")
-            elif record["session"] == name:
+                unreadable.append(f"{place}: the record has no {quoted(missing[0])}; it is left out")
+            else:
                 records.append(record)
-    return Session(name, report, _cases(report), tuple(records), tuple(problems))
+    return Session(name, report, _cases(report), tuple(records), passed_over, tuple(unreadable))
 
 
 def _start(session: str) -> float:
@@ -89,17 +96,17 @@ def _start(session: str) -> float:
         return 0.0
 
 
-def _passed_over(log: Path) -> list[str]:
+def _passed_over(log: Path) -> tuple[str, ...]:
     """Return the warnings of a session's log about what ReFrame could not load or evaluate: it goes on without."""
     if not log.exists():
-        return []
+        return ()
     with log.open(errors="replace") as lines:
-        return [
+        return tuple(
             line[line.index(sign) :].strip() for line in lines if (sign := "skipping ") in line and "WARNING" in line
-        ]
+        )
 
 
-def _read(path: Path, problems: list[str]) -> Iterator[tuple[str, Record]]:
+def _read(path: Path, unreadable: list[str]) -> Iterator[tuple[str, Record]]:
     with path.open(errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             place = f"{path}:{number}"
@@ -108,12 +115,14 @@ def _read(path: Path, problems: list[str]) -> Iterator[tuple[str, Record]]:
             try:
                 record = json.loads(line)
             except json.JSONDecodeError as error:
-                problems.append(f"{place}: not a JSON object ({error.msg}): {quoted(line.strip(), 40)}; it is left out")
+                unreadable.append(
+                    f"{place}: not a JSON object ({error.msg}): {quoted(line.strip(), 40)}; it is left out"
+                )
                 continue
             if isinstance(record, dict):
                 yield place, record
             else:
-                problems.append(f"{place}: not a JSON object: {quoted(line.strip(), 40)}; it is left out")
+                unreadable.append(f"{place}: not a JSON object: {quoted(line.strip(), 40)}; it is left out")
 
 
 def _reports(folder: Path) -> dict[str, Path]:
@@ -138,6 +147,9 @@ def _cases(report: Path) -> tuple[Case, ...]:
             phase=case["fail_phase"],
             reason=case["fail_reason"],
             fixture=case["fixture"],
+            metrics=frozenset(
+                key.split(":")[-1] for key, values in (case.get("perfvalues") or {}).items() if values[0] is not None
+            ),
         )
         for case in content["runs"][-1]["testcases"]
     )
@@ -146,19 +158,20 @@ def _cases(report: Path) -> tuple[Case, ...]:
 def verdict(session: Session) -> list[str]:
     """Return everything that keeps a session from being a success, one line each; empty if it is one.
 
-    A success ran at least one case, passed them all, and left records of each.
+    A success ran at least one case, passed them all, and left a record of every metric.
     """
     cases = [case for case in session.cases if not case.fixture]
-    faults = list(session.problems)
+    faults = list(session.passed_over)
     if not any(case.result != "skip" for case in cases):
         faults.append("no case ran: no check fits what was asked for; list what there is with ci/run -l")
     faults += [f"{case.result}: {case.name}" for case in session.cases if case.result not in ("pass", "xfail")]
-    logged = {case_name(record) for record in session.records}
-    faults += [
-        f"not in the perflog: {case.name}"
-        for case in cases
-        if case.result in ("pass", "xfail") and case.name not in logged
-    ]
+    logged: dict[str, set[str]] = {}
+    for record in session.records:
+        logged.setdefault(case_name(record), set()).add(record["metric"])
+    for case in cases:
+        lost = case.metrics - logged.get(case.name, set())
+        if lost:
+            faults.append(f"not in the perflog: {len(lost)} of {len(case.metrics)} metrics of {case.name}")
     return faults
 
 

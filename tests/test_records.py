@@ -25,6 +25,7 @@ def case(name="A %layout=1x2", result="pass", fixture=False):
         "display_name": name, "name": name, "system": "s", "partition": "p", "environ": "e", "result": result,
         "fail_phase": "run" if result == "fail" else None, "fail_reason": "no" if result == "fail" else None,
         "fixture": fixture,
+        "perfvalues": {} if fixture or result == "fail" else {"s:p:t": [1.0, 0, None, None, "us", "pass"]},
     }  # fmt: skip
 
 
@@ -58,7 +59,8 @@ def test_bad_lines_are_named_and_the_good_ones_used(results):
     bad = ["{broken", "[1, 2]", json.dumps({"session": NAME}), '{"half":']
     session = results(case(), lines=[json.dumps(record()), *bad, json.dumps(record(metric="u"))])
     assert [r["metric"] for r in session.records] == ["t", "u"]
-    problems = records.verdict(session)
+    problems = session.unreadable
+    assert records.verdict(session) == []  # nothing of this session is lost
     assert [problem.split("/")[-1].split(": ")[0] for problem in problems] == [f"A.jsonl:{n}" for n in (2, 3, 4, 5)]
     assert "the record has no 'format'" in problems[2]
 
@@ -71,7 +73,9 @@ def test_bad_lines_are_named_and_the_good_ones_used(results):
         ([case(result="skip")], [], "no case ran"),
         ([case(result="fail")], [json.dumps(record())], "fail: A %layout=1x2 @s:p+e"),
         ([case(result="abort")], [json.dumps(record())], "abort: A"),
-        ([case()], [], "not in the perflog: A %layout=1x2 @s:p+e"),
+        ([case()], [], "not in the perflog: 1 of 1 metrics of A %layout=1x2 @s:p+e"),
+        ([case()], [json.dumps(record(metric="u"))], "not in the perflog: 1 of 1 metrics of A"),
+        ([case()], [json.dumps(record())[:-9]], "not in the perflog: 1 of 1 metrics of A"),
         ([case(), case("Build", "fail", fixture=True)], [json.dumps(record())], "fail: Build"),
     ],
 )

@@ -14,10 +14,10 @@ from fabric_checks.records import Case, Session
 from tests.test_records import NAME, record
 
 
-def shown(*records, cases=(), problems=(), width=160):
+def shown(*records, cases=(), unreadable=(), width=160):
     out = io.StringIO()
     console = Console(file=out, width=width, highlight=False, force_terminal=True, color_system=None)
-    for part in summary.render(Session(NAME, None, tuple(cases), tuple(records), tuple(problems))):
+    for part in summary.render(Session(NAME, None, tuple(cases), tuple(records), (), tuple(unreadable))):
         console.print(part, soft_wrap=isinstance(part, Text))
     return out.getvalue()
 
@@ -53,11 +53,11 @@ def test_failures_and_gaps_are_said():
             Case("A %layout=1x2 @s:p+e", "pass", None, None, False),
             Case("B @s:p+e", "fail", "run", "node n7 died", False),
         ],
-        problems=["x.jsonl:3: not a JSON object"],
+        unreadable=["x.jsonl:3: not a JSON object"],
     )
     assert "B @s:p+e\n    in run: node n7 died" in text
     assert "2 cases ran, 1 passed; 1 records." in text
-    assert "error: x.jsonl:3: not a JSON object" in text
+    assert "warning: x.jsonl:3: not a JSON object" in text
     assert "Not run:\n  imb in openmpi: no such ABI" in text
 
 

@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -106,7 +107,7 @@ def test_help_states_the_method_without_a_launcher(mpi, program):
 
 def test_a_full_disk_is_an_error(mpi):
     """Started by itself, because the launchers own standard output and see the full disk first."""
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         command = [mpi.folder / "placement"]
         done = subprocess.run(command, env=mpi.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode != 0
