@@ -75,7 +75,7 @@ def fingerprint(part: Part) -> str:
 def is_complete(home: Home, part: Part) -> bool:
     try:
         return home.stamp(part).read_text() == fingerprint(part)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the harness costs, and whether its measurements agree, as tables.
+
+usage, after `. ci/env.sh`:  python ci/benchmark.py startup|overhead|runs|pingpong [--repeat N]
+
+  startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check
+  overhead   each case in the harness against the bare launch of its program
+  runs       a warm `ci/run`; with --cold also one from nothing, downloads included
+  pingpong   our `streaming` against IMB PingPong, the same MPI, in turn
+
+Nothing else may run on the machine meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from fabric_checks.metrics import half_octaves, powers_of_two
+from fabric_checks.parsers import imb, streaming
+from fabric_checks.session import home
+
+ROOT = Path(__file__).resolve().parent.parent
+LARGEST_B = 2**20
+EMPTY_CHECK = """\
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import sanity_function
+
+@rfm.simple_test
+class Empty(rfm.RunOnlyRegressionTest):
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    executable = "true"
+
+    @sanity_function
+    def nothing_to_check(self):
+        return sn.assert_true(1)
+"""
+
+
+def seconds(command: list[str], **options: object) -> float:
+    """Return the wall time of a command that has to succeed."""
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, **options)  # type: ignore[call-overload]
+    elapsed = time.perf_counter() - start
+    if done.returncode != 0:
+        sys.exit(
+            f"error: {' '.join(map(str, command))} failed: {(done.stderr or done.stdout).strip().splitlines()[-1]}"
+        )
+    return elapsed
+
+
+def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    table = Table(title=title, box=box.SIMPLE, title_justify="left")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    Console(width=120).print(table)
+
+
+def startup(arguments: argparse.Namespace) -> None:
+    """Pairs of runs in turn; the ratio is the median over the pairs."""
+    bare = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "empty.py").write_text(EMPTY_CHECK)
+        ours, empty = [], []
+        for _ in range(arguments.repeat + 1):
+            ours.append(seconds(["reframe", "-c", str(ROOT / "checks"), "-l"]))
+            empty.append(seconds(["reframe", "-c", folder, "-l"], env=bare, cwd=folder))
+    pairs = [a / b for a, b in zip(ours[1:], empty[1:], strict=True)]
+    rows = [
+        ["reframe -c checks -l", f"{statistics.median(ours[1:]):.2f} s"],
+        ["reframe -l, one empty check", f"{statistics.median(empty[1:]):.2f} s"],
+        ["ratio, median of pairs", f"{statistics.median(pairs):.2f}"],
+    ]
+    show(f"start-up, {arguments.repeat} pairs", ["command", "median"], rows)
+
+
+def bare_script(stagedir: Path) -> str:
+    """Return a case's job script without the lock and without the placement probe."""
+    lines = (stagedir / "rfm_job.sh").read_text().splitlines()
+    return "\n".join(line for line in lines if "flock" not in line and "placement.txt" not in line)
+
+
+def overhead(arguments: argparse.Namespace) -> None:
+    """One serial session with every case, then each case's program by itself."""
+    with tempfile.TemporaryDirectory() as results:
+        env = os.environ | {"FABRIC_RESULTS": results}
+        seconds(["reframe", "-c", str(ROOT / "checks"), "--exec-policy=serial", "--keep-stage-files", "-r"], env=env)
+        report = json.loads(next(Path(results, "reports").glob("*.json")).read_text())
+        rows, added = [], []
+        for case in report["runs"][-1]["testcases"]:
+            if case["fixture"]:
+                rows.append([case["display_name"].split(" ~")[0] + " (build)", "", f"{case['time_total']:.2f}", "", ""])
+                continue
+            script = bare_script(Path(case["stagedir"]))
+            times = [seconds(["bash", "-c", script], cwd=case["stagedir"]) for _ in range(arguments.repeat)]
+            alone = statistics.median(times)
+            added.append(case["time_total"] - alone)
+            row = [alone, case["time_total"], added[-1], case["time_total"] / alone]
+            rows.append([case["display_name"], *(f"{value:.2f}" for value in row)])
+    rows.append(["median over the cases", "", "", f"{statistics.median(added):.2f}", ""])
+    columns = ["case", "bare mpirun, s", "in the harness, s", "added, s", "ratio"]
+    show(f"harness against bare launch (median of {arguments.repeat} launches)", columns, rows)
+
+
+def runs(arguments: argparse.Namespace) -> None:
+    """A warm run, and on request one of a fresh clone with an empty HOME."""
+    rows = []
+    if arguments.cold:
+        with tempfile.TemporaryDirectory() as folder:
+            clone = f"{folder}/clone"
+            seconds(["git", "clone", "--quiet", str(ROOT), clone])
+            env = {"HOME": folder, "PATH": "/usr/bin:/bin"}
+            env |= {key: os.environ[key] for key in os.environ if key.startswith("PIP_") or key == "FABRIC_PYTHON"}
+            rows.append(["ci/run, cold", f"{seconds([f'{clone}/ci/run'], env=env):.0f} s"])
+            rows.append(["ci/run, warm, same clone", f"{seconds([f'{clone}/ci/run'], env=env):.0f} s"])
+    else:
+        rows.append(["ci/run, warm", f"{seconds([str(ROOT / 'ci/run')]):.0f} s"])
+    show(f"whole runs, {os.cpu_count()} cores", ["command", "wall time"], rows)
+
+
+def launch(environ: dict[str, str], program: list[str]) -> str:
+    done = subprocess.run(["mpirun", "-np", "2", *program], env=environ, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def streaming_times_us(environ: dict[str, str], folder: str) -> dict[int, float]:
+    output = launch(environ, [f"{folder}/streaming", "--max-size", str(LARGEST_B)])
+    return streaming.parse(output, half_octaves(0, LARGEST_B)).times_us("ping_pong")
+
+
+def imb_times_us(environ: dict[str, str], _: str) -> dict[int, float]:
+    program = [str(home() / "stacks/impi/bin/IMB-MPI1"), "PingPong", "-npmin", "2", "-msglog", "0:20"]
+    output = launch(environ, [*program, "-iter", "5000,200"])
+    rows = imb.parse(output, "PingPong", powers_of_two(0, LARGEST_B), 2).rows
+    return {row.size_B: row.values["time_us"] for row in rows}
+
+
+def pingpong(arguments: argparse.Namespace) -> None:
+    """Pairs of launches, the order within a pair taking turns; the ratio is the median over the pairs."""
+    sizes = powers_of_two(0, LARGEST_B)
+    for mpi in arguments.mpi.split(","):
+        prefix = home() / "stacks" / mpi
+        env = os.environ | {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{prefix}/lib"}
+        env |= {"I_MPI_ROOT": str(prefix), "HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
+        runs_us: dict[str, list[dict[int, float]]] = {"streaming": [], "imb": []}
+        with tempfile.TemporaryDirectory() as folder:
+            for source in (ROOT / "checks/fabric/src").iterdir():
+                Path(folder, source.name).write_text(source.read_text())
+            seconds(["make", "-C", folder, "CC=mpicc"], env=env)
+            order = [("streaming", streaming_times_us), ("imb", imb_times_us)]
+            for _ in range(arguments.repeat):
+                for name, measure in order:
+                    runs_us[name].append(measure(env, folder))
+                order.reverse()
+        rows = []
+        for size in sizes:
+            ours, theirs = ([times[size] for times in runs_us[name]] for name in ("streaming", "imb"))
+            ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+            figures = [f"{statistics.median(values):.3f}" for values in (ours, theirs, ratios)]
+            rows.append([str(size), *figures, f"{min(ratios):.2f} .. {max(ratios):.2f}"])
+        title = f"ping-pong latency on {mpi}, {arguments.repeat} pairs"
+        show(title, ["size, B", "streaming, us", "IMB PingPong, us", "ratio, median", "range"], rows)
+
+
+BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "startup": startup,
+    "overhead": overhead,
+    "runs": runs,
+    "pingpong": pingpong,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("benchmark", choices=BENCHMARKS)
+    parser.add_argument("--repeat", type=int, default=5, help="pairs or launches (default 5)")
+    parser.add_argument("--cold", action="store_true", help="runs: also a fresh clone, downloads included")
+    parser.add_argument("--mpi", default="mpich", help="pingpong: mpich, impi, or both with a comma")
+    arguments = parser.parse_args()
+    if re.search(r"[^0-9]", str(arguments.repeat)) or arguments.repeat < 1:
+        parser.error("--repeat needs a number of at least 1")
+    BENCHMARKS[arguments.benchmark](arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands on machines that lack something: one line with cause and remedy, and a non-zero status."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import TESTS
+
+ROOT = TESTS.parent
+RUN = ROOT / "ci" / "run"
+BARE = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
+
+
+def run(command, *arguments, **environment):
+    env = BARE | {"FABRIC_PYTHON": sys.executable} | environment
+    return subprocess.run([command, *arguments], env=env, capture_output=True, text=True, timeout=120)
+
+
+def one_error(done):
+    """Return the only line on standard error."""
+    assert done.returncode != 0, done.stdout
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+@pytest.fixture
+def tools(tmp_path):
+    """Return a function that makes a PATH with the ordinary tools but those named."""
+
+    def without(*missing):
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        for place in ("/usr/bin", "/bin"):
+            for tool in Path(place).iterdir():
+                if tool.name not in missing and not (folder / tool.name).exists():
+                    (folder / tool.name).symlink_to(tool)
+        return str(folder)
+
+    return without
+
+
+def test_no_compiler(tools, tmp_path):
+    line = one_error(run(RUN, PATH=tools("gcc"), FABRIC_HOME=str(tmp_path / "home")))
+    assert "no C compiler (gcc)" in line and "apt install gcc" in line
+
+
+def test_no_make(tools, tmp_path):
+    line = one_error(run(RUN, PATH=tools("make"), FABRIC_HOME=str(tmp_path / "home")))
+    assert "no make" in line and "apt install make" in line
+
+
+def test_too_old_a_python(tmp_path):
+    old = tmp_path / "python3.8"
+    old.write_text("#!/bin/sh\nexit 1\n")  # what the version test of an old Python ends with
+    old.chmod(0o755)
+    line = one_error(run(RUN, FABRIC_PYTHON=str(old)))
+    assert "no Python 3.10 or later" in line and "FABRIC_PYTHON" in line
+
+
+def test_a_path_with_a_space(tmp_path):
+    line = one_error(run(RUN, FABRIC_HOME=str(tmp_path / "my results")))
+    assert "FABRIC_HOME is in a path with a space" in line and "move it" in line
+
+
+def test_a_clone_in_a_path_with_a_space(tmp_path):
+    clone = tmp_path / "my clone"
+    shutil.copytree(ROOT / "ci", clone / "ci")
+    line = one_error(run(clone / "ci" / "run"))
+    assert "the clone is in a path with a space" in line
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    line = one_error(run(RUN, FABRIC_HOME=str(tmp_path / "file" / "home")))
+    assert "cannot write to" in line and "set FABRIC_HOME to a folder that can be written" in line
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root writes anywhere; needs setpriv")
+def test_a_read_only_clone(tmp_path):
+    clone = tmp_path / "clone"
+    shutil.copytree(ROOT / "ci", clone / "ci")
+    for path in (clone, *clone.rglob("*")):
+        path.chmod(0o555)
+    for path in (tmp_path, *tmp_path.parents):
+        if path.stat().st_uid == os.geteuid():
+            path.chmod(path.stat().st_mode | 0o055)
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    python = "/usr/bin/python3" if as_nobody else sys.executable
+    env = BARE | {"FABRIC_PYTHON": python}
+    done = subprocess.run([*as_nobody, clone / "ci" / "run"], env=env, capture_output=True, text=True, timeout=60)
+    line = one_error(done)
+    assert "cannot write to" in line and "set FABRIC_HOME" in line
+
+
+def test_too_little_disk(tmp_path):
+    """A file system of a megabyte; without the right to mount one, the free space is told by a stand-in."""
+    script = (
+        "import runpy, shutil, sys\n"
+        "real = shutil.disk_usage\n"
+        "shutil.disk_usage = lambda path: real(path)._replace(free=10**6)\n"
+        f"sys.argv = ['setup.py']; runpy.run_path({str(ROOT / 'ci/setup.py')!r}, run_name='__main__')\n"
+    )
+    done = run(sys.executable, "-c", script, FABRIC_HOME=str(tmp_path / "home"))
+    line = one_error(done)
+    assert re.search(r"too little disk: .* has 1 MB free and \d+ MB are needed", line)
+
+
+def test_no_network(tmp_path):
+    """The package index is at an address where nothing listens."""
+    done = run(RUN, FABRIC_HOME=str(tmp_path / "home"), PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "the Python package index cannot be reached; check the network, or point pip at a mirror" in line
+
+
+def test_an_unknown_mpi(tmp_path):
+    line = one_error(run(RUN, "--mpi", "lam", FABRIC_HOME=str(tmp_path / "home")))
+    assert "unknown MPI 'lam'; choose from mpich, openmpi, impi" in line
+
+
+def test_an_option_without_its_value():
+    assert "--mpi needs a value" in one_error(run(RUN, "--mpi"))
+
+
+def test_help_needs_nothing():
+    done = run(RUN, "--help", FABRIC_PYTHON="/nonexistent")
+    assert done.returncode == 0
+    assert "usage: ci/run" in done.stdout and "Exit status" in done.stdout
+
+
+def test_env_makes_the_literal_command_work(tmp_path):
+    """From the root, and from elsewhere with the path."""
+    script = f'. "{ROOT}/ci/env.sh" && cd / && reframe -c "{ROOT}/checks" -l && cd "{ROOT}" && reframe -c checks -l'
+    env = os.environ | {"HOME": str(tmp_path)}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("Found ") == 2
+    assert not list(tmp_path.iterdir()), "something was written to HOME"
+
+
+def test_a_run_that_selects_nothing_fails(tmp_path):
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
+    done = subprocess.run([RUN, "-n", "NoSuchCheck"], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "error: no case ran: no check fits what was asked for" in done.stdout
+
+
+def test_an_interrupted_set_up_is_taken_up_again(tmp_path):
+    """A part without its stamp is installed again; a part with another pin too."""
+    sys.path.insert(0, str(ROOT / "ci"))
+    try:
+        import setup
+    finally:
+        sys.path.pop(0)
+    home, part = setup.Home(tmp_path), setup.PARTS["mpich"]
+    assert not setup.is_complete(home, part)
+    home.stamp(part).parent.mkdir()
+    home.stamp(part).write_text(setup.fingerprint(part))
+    assert setup.is_complete(home, part)
+    home.stamp(part).write_text("the hash of other pins")
+    assert not setup.is_complete(home, part)
+
+
+def test_a_hash_that_does_not_fit_is_refused(tmp_path):
+    """A wrong pin must not be installed; pip's refusal becomes one line."""
+    sys.path.insert(0, str(ROOT / "ci"))
+    try:
+        import setup
+    finally:
+        sys.path.pop(0)
+    wheel = tmp_path / "thing-1.0-py3-none-any.whl"
+    wheel.write_bytes(b"not what was pinned")
+    pins = tmp_path / "pins.txt"
+    pins.write_text(f"thing==1.0 --hash=sha256:{'0' * 64}\n")
+    home = setup.Home(Path(sys.prefix).parent)
+    home.log = tmp_path / "log"
+    with pytest.raises(setup.SetupError, match="a download differs from its pinned hash"):
+        setup.pip(home, "install", "--no-deps", "--no-index", "--find-links", str(tmp_path), "--require-hashes",
+                  "--target", str(tmp_path / "t"), "-r", str(pins))  # fmt: skip
