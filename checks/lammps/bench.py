@@ -20,9 +20,9 @@ DATA_FILES = {
     "rhodo": ["data.rhodo"],
 }
 #: Last thermodynamic output (step 100, 32,000 atoms) of the reference logs that come with the inputs, on one
-#: processor: bench/log.15Jul25.*.fixed.g++.1 of LAMMPS 22 Jul 2025. The logs on four processors agree with them
-#: within a tenth of the tolerance, except for chain, whose thermostat draws other random numbers on other numbers of
-#: processors: there the logs differ by 0.5 %, and the tolerance is 2 %.
+#: processor: bench/log.15Jul25.*.fixed.g++.1 of LAMMPS 22 Jul 2025, and the relative tolerance. The logs on four
+#: processors agree with them to 1e-8, except for chain, whose thermostat draws other random numbers on other numbers
+#: of processors: there these columns differ by up to 0.2 %.
 REFERENCE_THERMO = {
     "lj": ({"Temp": 0.7574531, "E_pair": -5.7585055, "TotEng": -4.6223613}, 1e-5),
     "chain": ({"Temp": 0.9729966, "E_mol": 20.507698, "TotEng": 22.40326}, 2e-2),
