@@ -3,7 +3,7 @@
 
 from reframe.core.builtins import run_after
 
-from fabric_checks.metrics import curve
+from fabric_checks.metrics import curve, powers_of_two
 from fabric_checks.mixins import ProgramMixin
 from fabric_checks.parsers import osu
 
@@ -18,12 +18,19 @@ class OsuCheck(ProgramMixin, FabricCheck):
     Source: the OSU Micro-Benchmarks of the Ohio State University. Where an environment offers the Python ports that
     come with mpi4py, results say ``osu-py``: their figures include the interpreter.
 
-    Subclasses declare ``benchmark``, ``sizes_B`` and ``column``, the column of the output that is the metric, with
-    its ``quantity``, ``unit`` and ``better``.
+    Subclasses declare ``benchmark``, ``largest_B`` and ``column``, the column of the output that is the metric, with
+    its ``quantity``, ``unit`` and ``better``; ``has_zero`` tells whether a message of zero bytes makes sense.
     """
 
     suite = "osu"
     tags = {"osu"}
+    has_zero = True
+
+    @property
+    def sizes_B(self):
+        """Message sizes: from 0 where the environment's program measures that (OSU 7 does not), else from 1."""
+        smallest_B = self.current_environ.extras["programs"]["osu"]["smallest_message_B"] if self.has_zero else 1
+        return powers_of_two(smallest_B, self.largest_B)
 
     @run_after("setup")
     def set_command(self):

@@ -4,7 +4,7 @@
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from fabric_checks.metrics import Metric, powers_of_two
+from fabric_checks.metrics import Metric
 from fabric_checks.mixins import layouts
 
 from .base import MiB, OsuCheck
@@ -18,7 +18,7 @@ class OsuCollective(OsuCheck):
     benchmark = parameter(["allgather", "alltoall", "bcast", "gather", "scatter"], type=str, loggable=True)
     layout = parameter(layouts("several"), type=str, loggable=True)
     tags = {"osu", "collective"}
-    sizes_B = powers_of_two(0, MiB)
+    largest_B = MiB
     quantity, unit, better, column = "latency", "us", "smaller", "latency_us"
 
 

@@ -4,7 +4,6 @@
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from fabric_checks.metrics import powers_of_two
 from fabric_checks.mixins import layouts
 
 from .base import MiB, OsuCheck
@@ -18,7 +17,7 @@ class OsuLatency(OsuCheck):
     benchmark = "latency"
     layout = parameter(layouts("pair"), type=str, loggable=True)
     tags = {"osu", "pt2pt", "smoke"}
-    sizes_B = powers_of_two(0, 4 * MiB)
+    largest_B = 4 * MiB
     quantity, unit, better, column = "latency", "us", "smaller", "latency_us"
 
 
@@ -30,7 +29,7 @@ class OsuMultiLatency(OsuCheck):
     benchmark = "multi_lat"
     layout = parameter(layouts("pairs"), type=str, loggable=True)
     tags = {"osu", "pt2pt"}
-    sizes_B = powers_of_two(0, 4 * MiB)
+    largest_B = 4 * MiB
     quantity, unit, better, column = "latency", "us", "smaller", "latency_us"
 
 
@@ -42,5 +41,5 @@ class OsuBandwidth(OsuCheck):
     benchmark = parameter(["bw", "bibw"], type=str, loggable=True)
     layout = parameter(layouts("pair"), type=str, loggable=True)
     tags = {"osu", "pt2pt", "smoke"}
-    sizes_B = powers_of_two(1, 4 * MiB)
+    largest_B, has_zero = 4 * MiB, False
     quantity, unit, better, column = "bandwidth", "MB/s", "larger", "bandwidth_MBps"

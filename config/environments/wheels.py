@@ -3,6 +3,16 @@
 
 What an environment offers stands among its features; what it cannot offer stands with the reason under
 `extras['without']`, which the summary of a run prints.
+
+`extras['programs']` describes each suite that is offered:
+
+    program             the name that results carry, such as osu, osu-py, imb, lammps
+    version             of the program
+    source              where it comes from: wheels, spack, modules
+    command             how to start a benchmark; {benchmark} stands for osu_latency, IMB-MPI1, lmp
+    takes_sizes         osu: whether it takes `-m FIRST:LAST`
+    smallest_message_B  osu: 0, or 1 for releases that do not measure empty messages (7.x)
+    inputs              lammps: the folder with in.lj and the other inputs
 """
 
 import os
@@ -28,6 +38,7 @@ osu = {
     "source": "wheels",
     "command": f"{sys.executable} {STACKS}/osu-py/{{benchmark}}.py",
     "takes_sizes": False,  # each port has its sizes built in
+    "smallest_message_B": 0,
 }
 imb = {
     "program": "imb",
