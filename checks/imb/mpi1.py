@@ -49,8 +49,14 @@ class ImbCheck(ProgramMixin, FabricCheck):
             declared += curve("bandwidth", "MB/s", "larger", [size for size in self.sizes_B if size > 0])
         return declared
 
+    def read_rows(self, text):
+        """Return the rows of the one block there has to be."""
+        output = imb.parse(text, self.benchmark, self.sizes_B, self.num_tasks)
+        self.note_version("imb", output.version)
+        return output.rows
+
     def measure(self, text):
-        rows = imb.parse(text, self.benchmark, self.sizes_B, self.num_tasks).rows
+        rows = self.read_rows(text)
         column = {"time": "time_us", "bandwidth": "bandwidth_MBps"}
         at = {row.size_B: row.values for row in rows}
         return {metric.name: at[metric.size_B][column[metric.quantity]] for metric in self.metrics()}
@@ -110,5 +116,5 @@ class ImbBarrier(ImbCheck):
         return [Metric("time", "us", "smaller")]
 
     def measure(self, text):
-        (row,) = imb.parse(text, self.benchmark, self.sizes_B, self.num_tasks).rows
+        (row,) = self.read_rows(text)
         return {"time": row.values["time_us"]}

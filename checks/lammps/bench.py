@@ -5,6 +5,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before
 from reframe.utility import udeps
 
+from fabric_checks.errors import OutputError
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import ProgramMixin, layouts
 from fabric_checks.parsers import lammps
@@ -31,6 +32,7 @@ REFERENCE_THERMO = {
     "rhodo": ({"TotEng": -25290.7364, "PotEng": -46882.6454, "Temp": 301.0906}, 1e-5),
 }
 ONE_RANK = "1x1"
+STEPS, ATOMS = 100, 32000
 
 
 @rfm.simple_test
@@ -76,6 +78,9 @@ class LammpsBench(ProgramMixin, FabricCheck):
 
     def measure(self, text):
         output = lammps.parse(text, self.num_tasks)
+        self.note_version("lammps", output.version)
+        if (output.steps, output.atoms) != (STEPS, ATOMS):
+            raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run, not {STEPS} of {ATOMS}")
         lammps.require_thermo(output, *REFERENCE_THERMO[self.problem])
         self.loop_time_s = output.loop_time_s
         values = {

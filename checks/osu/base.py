@@ -44,5 +44,6 @@ class OsuCheck(ProgramMixin, FabricCheck):
 
     def measure(self, text):
         output = osu.parse(text, self.benchmark, self.sizes_B)
+        self.note_version(output.program, output.version)
         values = [row.values[self.column] for row in output.rows]
         return dict(zip((metric.name for metric in self.metrics()), values, strict=True))

@@ -6,6 +6,8 @@ from __future__ import annotations
 from reframe.core.builtins import run_after, variable
 from reframe.core.pipeline import RegressionTestPlugin
 
+from fabric_checks.errors import OutputError
+
 
 class ProgramMixin(RegressionTestPlugin):
     """Find the program of a suite in the environment.
@@ -25,6 +27,18 @@ class ProgramMixin(RegressionTestPlugin):
     def ask_for_suite(self):
         """Run in every environment that offers the suite."""
         self.valid_prog_environs = [f"+mpi +{self.suite}"]
+
+    def note_version(self, program, version):
+        """Hold what the output says of its program against the environment, and record its version.
+
+        :param program: the name that the output's form stands for, such as ``osu`` or ``osu-py``.
+        :param version: the version that the output states, or None if it states none.
+        :raises OutputError: if the environment offers another program.
+        """
+        if program != self.program["program"]:
+            raise OutputError(f"this is the output of {program}, but the environment offers {self.program['program']}")
+        if version:
+            self.facts["program_version"] = version
 
     @run_after("setup")
     def find_program(self):

@@ -15,7 +15,7 @@ from fabric_checks.errors import OutputError, quoted
 
 _FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>\d+)\s*$")
 _KEY = re.compile(r"^# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)$")
-_LAST_LINE = re.compile(r"^# complete: (?P<count>\d+) \S+\s*$")
+_LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,23 @@ class FabricOutput:
     rows: tuple[tuple[int, Mapping[str, str]], ...]
 
 
-def parse(text: str, program: str) -> FabricOutput:
+def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
     """Read the output of one of our programs.
 
     :param text: everything the program printed to standard output; lines before its first are passed over.
     :param program: the name in its first line, such as ``streaming``.
+    :param columns: names of columns that the rows must have.
     :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
     """
     lines = text.splitlines()
-    start = next((index for index, line in enumerate(lines) if line.startswith("# fabric-checks ")), None)
+    starts = [index for index, line in enumerate(lines) if "# fabric-checks " in line]
+    if len(starts) > 1:
+        # Several complete outputs mean that the launcher and the program do not know each other.
+        raise OutputError(
+            f"{len(starts)} separate MPI worlds instead of one: the launcher belongs to another MPI than the program; "
+            "check the partition's launcher against the environment's MPI"
+        )
+    start = starts[0] if starts else None
     first = _FIRST_LINE.match(lines[start]) if start is not None else None
     if start is None or first is None:
         raise OutputError(f"no line '# fabric-checks {program} ...': the program did not start, or this is another one")
@@ -51,7 +59,7 @@ def parse(text: str, program: str) -> FabricOutput:
             f"format {first['format']} of {program} is not known here; program and library differ", start + 1
         )
     header: dict[str, str] = {}
-    columns: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
     rows: list[tuple[int, Mapping[str, str]]] = []
     for index in range(start + 1, len(lines)):
         line, place = lines[index], index + 1
@@ -59,14 +67,17 @@ def parse(text: str, program: str) -> FabricOutput:
         if last:
             if int(last["count"]) != len(rows):
                 raise OutputError(f"the last line counts {last['count']} rows, found {len(rows)}", place)
-            return FabricOutput(header, columns, tuple(rows))
+            return FabricOutput(header, titles, tuple(rows))
         key = _KEY.match(line)
         if key and key["key"] == "columns":
-            columns = tuple(key["value"].split())
-        elif key and not columns:
+            titles = tuple(key["value"].split())
+            for name in columns:
+                if name not in titles:
+                    raise OutputError(f"the table has no column {name!r}", place)
+        elif key and not titles:
             header[key["key"]] = key["value"]
         elif line.strip():
-            rows.append((place, _cells(line, columns, place)))
+            rows.append((place, _cells(line, titles, place)))
     raise OutputError("the last line '# complete: ...' is missing: the program did not come to its end")
 
 

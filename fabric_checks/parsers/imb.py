@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError, quoted
-from fabric_checks.parsers.table import Row, number, require_positive, require_sizes
+from fabric_checks.parsers.table import Row, message_size, number, require_positive, require_sizes
 
 _HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks (?P<version>[^,]+), \S+ part")
 _LAST_LINE = "# All processes entering MPI_Finalize"
@@ -65,8 +65,11 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], processes: int) -> 
     position, columns = _find_columns(lines, start)
     rows = _read_rows(lines, position, columns)
     require_sizes(rows, sizes_B)
-    if not any(line.strip() == _LAST_LINE for line in lines[position:]):
+    ends = sum(line.strip() == _LAST_LINE for line in lines)
+    if ends == 0:
         raise OutputError(f"the last line {_LAST_LINE!r} is missing: the program did not end by itself")
+    if ends > 1:
+        raise OutputError(f"the last line {_LAST_LINE!r} stands {ends} times: several programs printed this")
     names = tuple(name for name in columns if name != "size_B")
     for name in names:
         if name != "bandwidth_MBps":
@@ -99,6 +102,7 @@ def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
 
 def _find_block(lines: Sequence[str], benchmark: str, processes: int) -> int:
     found: list[str] = []
+    fitting: list[int] = []
     for index, line in enumerate(lines):
         match = re.match(r"^# Benchmarking (\S+)", line)
         if match is None:
@@ -108,8 +112,14 @@ def _find_block(lines: Sequence[str], benchmark: str, processes: int) -> int:
             continue
         count = _processes(lines, index)
         if count == processes:
-            return index
+            fitting.append(index)
         found[-1] += f" on {count} processes"
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise OutputError(
+            f"{len(fitting)} blocks of {benchmark} on {processes} processes where one was expected", fitting[1] + 1
+        )
     if found:
         raise OutputError(
             f"no block of {benchmark} on {processes} processes; the output has {', '.join(map(quoted, found))}"
@@ -153,7 +163,5 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list
             raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
         cells = dict(zip(columns, fields, strict=True))
         size = cells.pop("size_B", "0")
-        if not size.isdecimal():
-            raise OutputError(f"a message size was expected, found {quoted(size)}", place)
-        rows.append(Row(place, int(size), {name: number(cell, place) for name, cell in cells.items()}))
+        rows.append(Row(place, message_size(size, place), {name: number(cell, place) for name, cell in cells.items()}))
     return rows

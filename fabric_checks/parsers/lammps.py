@@ -58,11 +58,13 @@ def parse(text: str, processes: int) -> LammpsOutput:
     :raises OutputError: if the output is not whole or its figures are not believable.
     """
     lines = text.splitlines()
-    version = next((match["version"] for line in lines if (match := _VERSION.match(line))), None)
-    if version is None:
+    versions = [match["version"] for line in lines if (match := _VERSION.match(line))]
+    if len(versions) > 1:
+        raise OutputError(f"{len(versions)} lines 'LAMMPS (version)': several programs printed this")
+    if not versions:
         raise OutputError("no line 'LAMMPS (version)': the program did not start, or this is another program")
     for index, line in enumerate(lines):
-        if line.startswith("ERROR"):
+        if re.search(r"(^|\s)ERROR( on proc \d+)?:", line):
             raise OutputError(f"LAMMPS stopped with {quoted(line)}", index + 1)
     loops = [(index, match) for index, line in enumerate(lines) if (match := _LOOP.match(line))]
     if len(loops) != 1:
@@ -85,9 +87,9 @@ def parse(text: str, processes: int) -> LammpsOutput:
         )
     shares = _breakdown(lines, index)
     thermo = _last_thermo(lines[:index], steps)
-    if not any(_LAST_LINE.match(line) for line in lines[index:]):
+    if sum(_LAST_LINE.match(line) is not None for line in lines[index:]) != 1:
         raise OutputError("the last line 'Total wall time: ...' is missing: the program did not end by itself")
-    return LammpsOutput(version, processes, steps, atoms, loop_time, rate, shares, thermo)
+    return LammpsOutput(versions[0], processes, steps, atoms, loop_time, rate, shares, thermo)
 
 
 def _positive(text: str, what: str, line: int) -> float:
@@ -113,6 +115,8 @@ def _breakdown(lines: Sequence[str], start: int) -> dict[str, float]:
             share = number(match["percent"], index + 1)
             if not 0 <= share <= 100:
                 raise OutputError(f"{match['name']} takes {share:g} % of the loop time", index + 1)
+            if match["name"] in shares:
+                raise OutputError(f"the section {match['name']} stands twice in the breakdown", index + 1)
             shares[match["name"]] = share
     for name in ("Comm", "Other"):
         if name not in shares:
@@ -127,9 +131,10 @@ def _last_thermo(lines: Sequence[str], steps: int) -> dict[str, float]:
     title = next((i for i in range(len(lines) - 1, -1, -1) if lines[i].split()[:1] == ["Step"]), None)
     if title is not None:
         names = lines[title].split()
-        place, fields = len(lines), lines[-1].split()
-        if len(fields) != len(names):
-            raise OutputError(f"a thermo row of {len(names)} columns was expected, found {quoted(lines[-1])}", place)
+        last = max((i for i in range(title + 1, len(lines)) if not lines[i].startswith("WARNING")), default=title)
+        place, fields = last + 1, lines[last].split()
+        if last == title or len(fields) != len(names):
+            raise OutputError(f"a thermo row of {len(names)} columns was expected, found {quoted(lines[last])}", place)
         values = dict(zip(names, (number(field, place) for field in fields), strict=True))
         step = values.pop("Step")
     else:

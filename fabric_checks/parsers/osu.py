@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError, quoted
-from fabric_checks.parsers.table import Row, number, require_positive, require_sizes
+from fabric_checks.parsers.table import Row, message_size, number, require_positive, require_sizes
 
 #: The title each benchmark prints, without the leading "OSU" and a trailing version.
 TITLES = {
@@ -65,6 +65,8 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     start, program, version = _find_title(lines, benchmark)
     position, columns = _find_columns(lines, start, program, benchmark)
     rows = _read_rows(lines, position, columns, len(sizes_B), barrier="size_B" not in columns)
+    if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
+        raise OutputError("the output ends within its last row: no end of line follows", rows[-1].line)
     require_sizes(rows, sizes_B)
     names = tuple(name for name in columns if name != "size_B")
     for row in rows:
@@ -132,20 +134,22 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
         if not line or line.startswith("#"):
             continue
         fields = line.split()
-        if len(rows) == count and not re.fullmatch(r"[\d.]+", fields[0]):
-            break  # what a scheduler or a launcher prints after the table
+        if len(rows) == count and not _is_like_a_row(fields, columns):
+            continue  # what a scheduler or a launcher prints after the table
         if len(fields) != len(columns):
             raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
         cells = dict(zip(columns, fields, strict=True))
         size = "0" if barrier else cells.pop("size_B")
-        if not size.isdecimal():
-            raise OutputError(f"a message size was expected, found {quoted(size)}", place)
         values = {
             name: _validation(cell, place) if name == "validation" else number(cell, place)
             for name, cell in cells.items()
         }
-        rows.append(Row(place, int(size), values))
+        rows.append(Row(place, message_size(size, place), values))
     return rows
+
+
+def _is_like_a_row(fields: Sequence[str], columns: Sequence[str]) -> bool:
+    return len(fields) == len(columns) and re.match(r"[-+.0-9]|nan|inf", fields[0], re.IGNORECASE) is not None
 
 
 def _validation(cell: str, line: int) -> float:

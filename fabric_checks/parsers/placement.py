@@ -42,14 +42,7 @@ def parse(text: str) -> PlacementOutput:
     :raises OutputError: if the output is not whole, or was printed by several worlds of one rank each, which is what
         a launcher of another MPI makes.
     """
-    # Several complete outputs mean that the launcher and the program do not know each other.
-    worlds = sum(line.startswith("# fabric-checks placement ") for line in text.splitlines())
-    if worlds > 1:
-        raise OutputError(
-            f"{worlds} separate MPI worlds instead of one: the launcher belongs to another MPI than the program; "
-            "check the partition's launcher against the environment's MPI"
-        )
-    output = fabric.parse(text, "placement")
+    output = fabric.parse(text, "placement", ("rank", "host", "node", "cpu", "cpus", "cores"))
     for key in ("mpi", "compiler"):
         if not output.header.get(key, "").strip():
             raise OutputError(f"the header line '# {key}: ...' is missing")

@@ -6,11 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fabric_checks.errors import OutputError, quoted
+from fabric_checks.errors import OutputError
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.table import Row, number, require_positive, require_sizes
+from fabric_checks.parsers.table import Row, message_size, number, require_positive, require_sizes
 
 _TIMES = ("ping_pong_us", "streaming_us")
+_COLUMNS = (
+    "size_B",
+    *_TIMES,
+    *(f"{mode}_ci_{end}_us" for mode in ("ping_pong", "streaming") for end in ("low", "high")),
+)
 
 
 @dataclass(frozen=True)
@@ -36,13 +41,11 @@ def parse(text: str, sizes_B: Sequence[int]) -> StreamingOutput:
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :raises OutputError: if the output is not whole or its figures are not believable.
     """
-    output = fabric.parse(text, "streaming")
+    output = fabric.parse(text, "streaming", _COLUMNS)
     rows = []
     for line, cells in output.rows:
-        if not cells["size_B"].isdecimal():
-            raise OutputError(f"a message size was expected, found {quoted(cells['size_B'])}", line)
         values = {name: number(cell, line) for name, cell in cells.items() if name.endswith("_us")}
-        rows.append(Row(line, int(cells["size_B"]), values))
+        rows.append(Row(line, message_size(cells["size_B"], line), values))
     require_sizes(rows, sizes_B)
     for name in _TIMES:
         require_positive(rows, name)

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.errors import OutputError, quoted
+
+#: What C prints for a number; Python would take more, such as 1_0.
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,19 @@ class Row:
 
 def number(text: str, line: int) -> float:
     """Return the finite number that ``text`` is; raise :class:`OutputError` for NaN, infinity and anything else."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise OutputError(f"{quoted(text)} is not a number", line) from None
+    if not _NUMBER.fullmatch(text):
+        raise OutputError(f"{quoted(text)} is not a number", line)
+    value = float(text)
     if not math.isfinite(value):
         raise OutputError(f"{quoted(text)} is not a finite number", line)
     return value
+
+
+def message_size(text: str, line: int) -> int:
+    """Return the message size in bytes that ``text`` is; raise :class:`OutputError` for anything else."""
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise OutputError(f"a message size was expected, found {quoted(text)}", line)
+    return int(text)
 
 
 def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) -> None:

@@ -41,7 +41,7 @@ def test_another_program_or_format(golden):
     with pytest.raises(OutputError, match="did not start, or this is another one"):
         streaming.parse(golden("imb/2021.11/PingPong.txt"), SIZES)
     with pytest.raises(OutputError, match="expected the output of placement, found that of 'streaming'"):
-        fabric.parse(text, "placement")
+        fabric.parse(text, "placement", [])
     with pytest.raises(OutputError, match="format 2 of streaming is not known"):
         streaming.parse(text.replace("streaming 1\n", "streaming 2\n", 1), SIZES)
 
