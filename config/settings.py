@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one ReFrame configuration: it collects the systems and environments beside it."""
 
+import re
 import runpy
+import sys
 from pathlib import Path
 
 from reframe.core.logging import register_log_handler
@@ -24,22 +26,38 @@ def collect(folder):
     return [item for file in sorted(folder.glob("*.py")) for item in runpy.run_path(str(file))[name]]
 
 
-# ReFrame takes the first system whose host name patterns match; the one that matches any machine goes last.
-systems = sorted(collect(HERE / "systems"), key=lambda system: ".*" in system["hostnames"])
+def require_own_names(items, folder):
+    """Refuse two of one name: ReFrame would take one of them without a word."""
+    names = [(item["name"], *item.get("target_systems", ())) for item in items]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{HERE / folder}: two files define {name[0]!r}; give one another name")
+    return items
+
+
+def matches_any_machine(system):
+    """Tell whether a system's host name patterns fit a name that no machine has."""
+    return any(re.match(pattern, "no-such-host.invalid") for pattern in system["hostnames"])
+
+
+# ReFrame takes the first system whose host name patterns match, so one that matches any machine goes last.
+systems = sorted(require_own_names(collect(HERE / "systems"), "systems"), key=matches_any_machine)
 for system in systems:
-    system.setdefault("stagedir", str(results() / "stage"))
-    system.setdefault("outputdir", str(results() / "output"))
+    # A session has folders of its own: ReFrame empties a case's folder before it runs, whoever else is using it.
+    system.setdefault("stagedir", str(results() / "stage" / session_id()))
+    system.setdefault("outputdir", str(results() / "output" / session_id()))
 (results() / "logs").mkdir(parents=True, exist_ok=True)
 
 site_configuration = {
     "systems": systems,
-    "environments": collect(HERE / "environments"),
+    "environments": require_own_names(collect(HERE / "environments"), "environments"),
     "general": [
         {
             "check_search_recursive": True,
             "report_file": str(results() / "reports" / "run-report-{sessionid}.json"),
             "topology_prefix": str(home() / "topology"),
             "keep_stage_files": False,
+            "colorize": sys.stdout.isatty(),
         }
     ],
     "logging": [

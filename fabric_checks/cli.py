@@ -92,3 +92,6 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader, such as head, has seen enough
         sys.exit(0)
+    except OSError as error:
+        click.echo(f"error: {error.filename or 'standard output'}: {error.strerror}", err=True)
+        os._exit(1)  # what is still buffered cannot be written either

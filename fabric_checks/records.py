@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -25,6 +26,7 @@ class Case:
     :param phase: the phase in which it failed, if it did; :param reason: why, as ReFrame printed it.
     :param fixture: whether it only prepares others, such as a build.
     :param metrics: the names of its performance variables that have a value.
+    :param failed_before: whether it failed in an earlier run of the same session, as with retries.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Case:
     reason: str | None
     fixture: bool
     metrics: frozenset[str] = frozenset()
+    failed_before: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,9 @@ def load_session(results: Path, name: str | None = None) -> Session:
             if record.get("session") != name:
                 continue
             missing = [field for field in FIELDS if field not in record]
-            if missing:
+            if not missing and not isinstance(record["value"], int | float | None):
+                unreadable.append(f"{place}: the value {quoted(str(record['value']))} is no number; it is left out")
+            elif missing:
                 unreadable.append(f"{place}: the record has no {quoted(missing[0])}; it is left out")
             else:
                 records.append(record)
@@ -103,7 +108,9 @@ def _passed_over(log: Path) -> tuple[str, ...]:
         return ()
     with log.open(errors="replace") as lines:
         return tuple(
-            line[line.index(sign) :].strip() for line in lines if (sign := "skipping ") in line and "WARNING" in line
+            re.sub(r"\x1b\[[0-9;]*m", "", line[line.index(sign) :]).strip()
+            for line in lines
+            if (sign := "skipping ") in line and "WARNING" in line
         )
 
 
@@ -140,20 +147,28 @@ def _reports(folder: Path) -> dict[str, Path]:
 
 
 def _cases(report: Path) -> tuple[Case, ...]:
-    content = json.loads(report.read_text())
+    """Return the last result of each case; with retries and repeated runs a report has several."""
+    runs = json.loads(report.read_text())["runs"]
+    failed_before = {_name(case) for run in runs[:-1] for case in run["testcases"] if case["result"] == "fail"}
+    last = {_name(case): case for run in runs for case in run["testcases"]}
     return tuple(
         Case(
-            name=f"{case.get('display_name') or case['name']} @{case['system']}:{case['partition']}+{case['environ']}",
+            name=name,
             result=case["result"],
             phase=case["fail_phase"],
             reason=case["fail_reason"],
             fixture=case["fixture"],
+            failed_before=name in failed_before,
             metrics=frozenset(
                 key.split(":")[-1] for key, values in (case.get("perfvalues") or {}).items() if values[0] is not None
             ),
         )
-        for case in content["runs"][-1]["testcases"]
+        for name, case in last.items()
     )
+
+
+def _name(case: Mapping[str, Any]) -> str:
+    return f"{case.get('display_name') or case['name']} @{case['system']}:{case['partition']}+{case['environ']}"
 
 
 def verdict(session: Session) -> list[str]:
@@ -170,6 +185,8 @@ def verdict(session: Session) -> list[str]:
     for record in session.records:
         logged.setdefault(case_name(record), set()).add(record["metric"])
     for case in cases:
+        if case.result == "pass" and not case.metrics:
+            faults.append(f"nothing was measured: {case.name} passed without a figure")
         lost = case.metrics - logged.get(case.name, set())
         if lost:
             faults.append(f"not in the perflog: {len(lost)} of {len(case.metrics)} metrics of {case.name}")

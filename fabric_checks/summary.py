@@ -151,6 +151,11 @@ def render(session: Session) -> list[Table | Text]:
     passed = sum(case.result in ("pass", "xfail") for case in cases)
     parts.append(plain(f"\n{len(cases)} cases ran, {passed} passed; {len(session.records)} records."))
     other = [fault for fault in verdict(session) if not fault.startswith(tuple(f"{case.result}: " for case in failed))]
-    parts += [plain(f"warning: {line}") for line in session.unreadable]
+    parts += [
+        plain(f"warning: passed only when run again: {case.name}")
+        for case in session.cases
+        if case.failed_before and case not in failed
+    ]
+    parts += [plain(f"warning: {line}; delete that line") for line in session.unreadable]
     parts += [plain(f"error: {fault}") for fault in other]
     return parts

@@ -34,6 +34,11 @@ def of_table(text, value_columns):
         + lines[middle]
         + "".join(lines[last + 1 :]),
         "a row torn in two": "".join(lines[:middle]) + torn(lines[middle]) + "".join(lines[middle + 1 :]),
+        "printed twice": text + text,
+        "the last number cut": "".join(lines[:last]) + lines[last].rstrip()[:-1],
+        "another row after the table": "".join(lines[: last + 1]) + lines[middle] + "".join(lines[last + 1 :]),
+        "a row of nan after the table": "".join(lines[: last + 1]) + "nan " * len(lines[last].split()) + "\n",
+        "an underscore in a number": replaced(lines, middle, value_columns[0], "1_0.5"),
         "a word for a number": replaced(lines, middle, value_columns[0], "timeout"),
     }
     if len(rows) > 1:
@@ -80,6 +85,9 @@ def of_lammps(text):
         "no performance line": without("Performance"),
         "no breakdown of communication": without("Comm "),
         "no last thermo row": "".join(lines[: loop - 1] + lines[loop:]),
+        "printed twice": text + text,
+        "a whole run after a killed one": "".join(lines[:loop]) + text,
+        "a repeated section": text.replace("Comm    |", "Comm    | 1 | 1 | 1 | 0 | 0.01\nComm    |", 1),
         "NaN": text.replace(f"Loop time of {time}", "Loop time of nan"),
         "zero": text.replace(f"Loop time of {time}", "Loop time of 0"),
         "a negative value": text.replace(f"Loop time of {time}", f"Loop time of -{time}"),

@@ -74,9 +74,10 @@ class ResultsMixin(RegressionTestPlugin):
         return float(self.values[name])
 
     def last_error_line(self) -> str:
-        """Return the last line of standard error for a message, or nothing if there is none."""
-        path = Path(self.stagedir) / str(self.stderr)
-        lines = (
-            [line for line in path.read_text(errors="replace").splitlines() if line.strip()] if path.exists() else []
-        )
-        return f"; the last line of {path.name} is {quoted(lines[-1], 200)}" if lines else ""
+        """Return the last line of standard error, or else of standard output, for a message; or nothing."""
+        for path in (Path(self.stagedir) / str(self.stderr), Path(self.stagedir) / str(self.stdout)):
+            text = path.read_text(errors="replace") if path.exists() else ""
+            lines = [line for line in text.splitlines() if line.strip()]
+            if lines:
+                return f"; the last line of {path.name} is {quoted(lines[-1], 200)}"
+        return ""
