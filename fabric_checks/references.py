@@ -2,12 +2,14 @@
 """Reference files: what each figure of a system is held to, or why it is held to nothing.
 
 A file belongs to one system. Its top level has an entry for each check class, in the form that ReFrame reads through
-``$ref`` (an ``$index`` and nested keys down to metrics), and one list ``no_reference``, ours: each item says for which
+``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
+or ``[$xfail, message, list]``), and one list ``no_reference``, ours: each item says for which
 check, partition, environment, layout and metric (regular expressions, all of them optional) there is none, and why.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -74,8 +76,11 @@ def load(path: Path) -> ReferenceFile:
         raise ReferenceError(f"{path}: the top level must be a mapping of check classes and {NO_REFERENCE}")
     reasons = tuple(_reason(path, item) for item in content.pop(NO_REFERENCE, None) or [])
     for name, entry in content.items():
-        if not isinstance(entry, dict):
-            raise ReferenceError(f"{path}: {name}: must be a mapping of metrics, with an $index above them if need be")
+        if not isinstance(entry, dict) or not isinstance(entry.get("$index"), list) or not entry["$index"]:
+            raise ReferenceError(
+                f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
+            )
+        _require_references(f"{path}: {name}", {k: v for k, v in entry.items() if k != "$index"}, len(entry["$index"]))
     return ReferenceFile(path, content, reasons)
 
 
@@ -95,35 +100,67 @@ def _reason(path: Path, item: object) -> Reason:
     return Reason(str(item["why"]).strip(), patterns)
 
 
-def require_known(
-    file: ReferenceFile, checks: Iterable[str], partitions: Iterable[str], environs: Iterable[str]
-) -> None:
-    """Raise :class:`ReferenceError` if the file has an entry for a check, partition or environment that does not exist.
+def _require_references(place: str, level: Any, depth: int) -> None:
+    """Raise :class:`ReferenceError` unless there are ``depth`` levels of keys and well-formed references below them."""
+    if not isinstance(level, dict):
+        raise ReferenceError(f"{place}: {quoted(str(level))} where $index asks for another level")
+    for key, value in level.items():
+        if depth:
+            _require_references(f"{place}: {key}", value, depth - 1)
+        else:
+            _require_reference(f"{place}: {key}", value)
+
+
+def _require_reference(place: str, value: Any) -> None:
+    if isinstance(value, list) and len(value) == 3 and value[0] == "$xfail":
+        value = value[2]
+    form = "[value, lower share (null, or 0 or below), upper share (null, or 0 or above), unit]"
+    if not isinstance(value, list) or len(value) != 4 or not isinstance(value[3], str):
+        raise ReferenceError(f"{place}: {quoted(str(value))} is not of the form {form}")
+    reference, lower, upper, _ = value
+    if not _is_number(reference) or reference == 0:
+        raise ReferenceError(f"{place}: the value {quoted(str(reference))} is not a finite number other than 0")
+    for share, sign, name in ((lower, -1, "lower"), (upper, 1, "upper")):
+        if share is not None and (not _is_number(share) or share * sign < 0):
+            raise ReferenceError(f"{place}: the {name} share {quoted(str(share))} does not fit the form {form}")
+    if lower is None and upper is None:
+        raise ReferenceError(f"{place}: has no bound; give it one, or a reason under {NO_REFERENCE}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Iterable[str]]) -> None:
+    """Raise :class:`ReferenceError` if the file has an entry for something that does not exist.
 
     :param checks: the names of all check classes.
-    :param partitions: full names of the system's partitions, as ``system:partition``.
-    :param environs: names of all environments that are configured for the system.
+    :param known: all values of the attributes that the system decides, such as ``$partition`` (full names),
+        ``$environ`` and ``layout``.
     """
-    known = {"$partition": list(partitions), "$environ": list(environs)}
     checks = list(checks)
-    for name, entry in file.entries.items():
+    for name in file.entries:
         if name not in checks:
             raise ReferenceError(f"{file.path}: orphan entry {quoted(name)}: no check class has that name")
-        level: list[Mapping[Any, Any]] = [entry]
-        for attribute in entry.get("$index", ()):
-            keys = [key for mapping in level for key in mapping if key != "$index"]
-            for key in keys if attribute in known else ():
-                if not any(re.fullmatch(str(key), value) for value in known[attribute]):
-                    raise ReferenceError(
-                        f"{file.path}: {name}: orphan key {quoted(str(key))}: the system has no such {attribute[1:]} "
-                        f"(it has {', '.join(known[attribute])})"
-                    )
-            level = [mapping[key] for mapping in level for key in mapping if key != "$index"]
-            for mapping in level:
-                if not isinstance(mapping, dict):
-                    raise ReferenceError(
-                        f"{file.path}: {name}: {quoted(str(mapping))} where $index asks for another level"
-                    )
+        require_known_keys(file, name, known)
+
+
+def require_known_keys(file: ReferenceFile, check: str, known: Mapping[str, Iterable[str]]) -> None:
+    """Raise :class:`ReferenceError` if a check's entry has a key that is no value of its attribute.
+
+    :param known: all values of some attributes of ``$index``; keys of other attributes are not looked at.
+    """
+    entry = file.entries[check]
+    level: list[Mapping[Any, Any]] = [{key: value for key, value in entry.items() if key != "$index"}]
+    for attribute in entry["$index"]:
+        for key in [key for mapping in level for key in mapping] if attribute in known else ():
+            values = list(known[attribute])
+            if not any(re.fullmatch(str(key), value) for value in values):
+                raise ReferenceError(
+                    f"{file.path}: {check}: orphan key {quoted(str(key))}: "
+                    f"there is no such {attribute.lstrip('$')} here (there is {', '.join(values)})"
+                )
+        level = [mapping[key] for mapping in level for key in mapping]
 
 
 def complete(

@@ -122,10 +122,14 @@ no_reference:
     [
         (("latency_0B", "latency_0"), "orphan reference 'latency_0': the check declares no such metric"),
         (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name"),
-        (("local:node", "local:nod"), "orphan key 'local:nod': the system has no such partition (it has local:node)"),
-        (("mpich", "mpitch"), "orphan key 'mpitch': the system has no such environ"),
+        (("local:node", "local:nod"), "orphan key 'local:nod': there is no such partition here (there is local:node)"),
+        (("mpich", "mpitch"), "orphan key 'mpitch': there is no such environ here"),
         (("us]", "ms]"), "latency_0B is in us, its reference in ms"),
-        (("1x2", "1x4"), "latency_0B has no reference; add one, or say why under no_reference"),
+        (("1x2", "1x4"), "orphan key '1x4': there is no such layout here"),
+        (("layout]", "layuot]"), "$index names 'layuot', which the check does not have"),
+        (("0.1, us", "null, us"), "latency_0B: has no bound"),
+        (("null, 0.1", "0.1, 0.1"), "the lower share '0.1' does not fit"),
+        (("1000000000.0", ".nan"), "the value 'nan' is not a finite number"),
         (("why: only", "wy: only"), "needs a reason under 'why'"),
         (("latency_[1-9].*", "latency_[1-9]"), "has no reference; add one, or say why"),
     ],
@@ -136,6 +140,9 @@ def test_a_wrong_reference_file_fails_loudly(run, tmp_path, change, message):
     assert done.status == 1, done.output
     assert message in done.reasons[0]
     assert "\n" not in done.reasons[0].strip()
+    # The figures are there nevertheless.
+    assert len([record for record in done.session.records if record["value"] is not None]) == 24
+    assert "the reference file is wrong" in done.session.records[0]["no_reference"]
 
 
 def test_a_reference_judges(run, tmp_path):

@@ -83,6 +83,31 @@ def test_what_is_no_success(results, cases, lines, fault):
     assert any(found.startswith(fault) for found in records.verdict(results(*cases, lines=lines)))
 
 
+def test_a_pass_without_a_figure_is_no_success(results):
+    """As --skip-performance-check makes them."""
+    session = results(case() | {"perfvalues": {}}, lines=[json.dumps(record(metric=None, value=None))])
+    assert records.verdict(session) == ["nothing was measured: A %layout=1x2 @s:p+e passed without a figure"]
+
+
+def test_a_retry_shows_all_cases_and_what_failed_before(results, tmp_path):
+    results(lines=[json.dumps(record()), json.dumps(record(test="B"))])
+    runs = [{"testcases": [case(result="fail"), case("B")]}, {"testcases": [case()]}]
+    content = {"session_info": {"log_files": [f"/x/{NAME}.log"]}, "runs": runs}
+    (tmp_path / "reports" / "run-report-0.json").write_text(json.dumps(content))
+    session = records.load_session(tmp_path)
+    assert {c.name: (c.result, c.failed_before) for c in session.cases} == {
+        "A %layout=1x2 @s:p+e": ("pass", True),
+        "B @s:p+e": ("pass", False),
+    }
+    assert records.verdict(session) == []
+
+
+def test_a_value_that_is_no_number_is_left_out(results):
+    session = results(case(), lines=[json.dumps(record(value="abc"))])
+    assert "the value 'abc' is no number" in session.unreadable[0]
+    assert records.verdict(session) != []
+
+
 def test_a_check_that_was_passed_over_is_no_success(results):
     log = "[now] warning: reframe: WARNING: skipping test file 'x.py': import error\n"
     session = results(case(), lines=[json.dumps(record())], log=log)

@@ -26,7 +26,18 @@ def load(tmp_path):
     [
         ("a: [", "line 1: not valid YAML"),
         ("- a", "the top level must be a mapping"),
-        ("A: 3", "A: must be a mapping of metrics"),
+        ("A: 3", "A: must be a mapping with an \\$index"),
+        ("A: {t: [1, null, 1, us]}", "A: must be a mapping with an \\$index"),
+        ("A: {$index: [layout], 1x2: 3}", "A: 1x2: '3' where \\$index asks for another level"),
+        ("A: {$index: [layout], 1x2: {t: {a: 1}}}", "A: 1x2: t: .* is not of the form \\[value, lower share"),
+        ("A: {$index: [layout], 1x2: {t: [1, 0.1, 0.5, us]}}", "the lower share '0.1' does not fit"),
+        ("A: {$index: [layout], 1x2: {t: [1, null, -0.5, us]}}", "the upper share '-0.5' does not fit"),
+        ("A: {$index: [layout], 1x2: {t: [.nan, null, 0.5, us]}}", "the value 'nan' is not a finite number"),
+        ("A: {$index: [layout], 1x2: {t: ['1', null, 0.5, us]}}", "the value '1' is not a finite number"),
+        ("A: {$index: [layout], 1x2: {t: [0, null, 0.5, us]}}", "is not a finite number other than 0"),
+        ("A: {$index: [layout], 1x2: {t: [1, null, .nan, us]}}", "the upper share 'nan' does not fit"),
+        ("A: {$index: [layout], 1x2: {t: [1, null, null, us]}}", "t: has no bound; give it one, or a reason"),
+        ("A: {$index: [layout], 1x2: {t: [1, null, 0.5]}}", "is not of the form"),
         ("no_reference: [{check: A}]", "needs a reason under 'why'"),
         ("no_reference: [{why: x, chek: A}]", "unknown key 'chek'; use check, partition, environ, layout, metric"),
         ("no_reference: [{why: x, check: 'A('}]", "'A\\(' is not a pattern"),
@@ -75,25 +86,29 @@ def test_gaps_and_orphans(load, found, message):
     assert "A on s:p with e, 1x2" in str(caught.value)
 
 
+KNOWN = {"$partition": ["s:p"], "$environ": ["e"], "layout": ["1x2", "2x1"]}
+LEAF = "{t: [1, null, 1, us]}"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("B: {t: [1, null, 1, us]}", "orphan entry 'B'"),
-        (
-            "A: {$index: [$partition], 's:q': {t: [1, null, 1, us]}}",
-            "orphan key 's:q': the system has no such partition",
-        ),
-        (
-            "A: {$index: [layout, $environ], 1x2: {f: {t: [1, 0, 1, us]}}}",
-            "orphan key 'f': the system has no such environ",
-        ),
-        ("A: {$index: [$partition, $environ], 's:p': 3}", "'3' where \\$index asks for another level"),
+        (f"B: {{$index: [layout], 1x2: {LEAF}}}", "orphan entry 'B'"),
+        (f"A: {{$index: [$partition], 's:q': {LEAF}}}", "orphan key 's:q': there is no such partition here"),
+        (f"A: {{$index: [layout, $environ], 1x2: {{f: {LEAF}}}}}", "orphan key 'f': there is no such environ here"),
+        (f"A: {{$index: [layout], 1x3: {LEAF}}}", "orphan key '1x3': there is no such layout here .there is 1x2, 2x1"),
     ],
 )
 def test_orphan_keys(load, text, message):
     with pytest.raises(ReferenceError, match=message):
-        references.require_known(load(text), ["A"], ["s:p"], ["e"])
+        references.require_known(load(text), ["A"], KNOWN)
 
 
 def test_patterns_may_stand_for_keys(load):
-    references.require_known(load("A: {$index: [$partition], 's:.*': {t: [1, null, 1, us]}}"), ["A"], ["s:p"], ["e"])
+    references.require_known(load(f"A: {{$index: [$partition], 's:.*': {LEAF}}}"), ["A"], KNOWN)
+
+
+def test_an_expected_failure_has_a_reference_too(load):
+    load("A: {$index: [layout], 1x2: {t: [$xfail, known, [1, null, 1, us]]}}")
+    with pytest.raises(ReferenceError, match="has no bound"):
+        load("A: {$index: [layout], 1x2: {t: [$xfail, known, [1, null, null, us]]}}")

@@ -6,14 +6,16 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from reframe.core.builtins import run_after, run_before, variable
+from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import PerformanceError
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
 
 from fabric_checks import references
 from fabric_checks.errors import ReferenceError
+from fabric_checks.mixins.layout import layouts
 from fabric_checks.session import ROOT
 
 
@@ -32,12 +34,14 @@ def check_names() -> frozenset[str]:
 def _load_checked(path: Path) -> references.ReferenceFile:
     file = references.load(path)
     partitions = runtime().system.partitions
-    references.require_known(
-        file,
-        check_names(),
-        [partition.fullname for partition in partitions],
-        list(dict.fromkeys(environ.name for partition in partitions for environ in partition.environs)),
-    )
+    environs = dict.fromkeys(environ.name for partition in partitions for environ in partition.environs)
+    known = {
+        "$partition": [partition.fullname for partition in partitions],
+        "$environ": list(environs),
+        "$system": [runtime().system.name],
+        "layout": layouts("any"),
+    }
+    references.require_known(file, check_names(), known)
     return file
 
 
@@ -63,29 +67,41 @@ class ReferencesMixin(RegressionTestPlugin):
         path = Path(prefix) / (self.reference_file or f"{self.current_system.name}.yaml")
         self._reference_error = ""
         try:
-            file = _load_checked(path)
-            self.reference = {"$ref": str(path)}
-            try:
-                found = self.reference[self] if self.reference.index else self.reference
-            except KeyError:
-                found = {}
-            complete, reasons = references.complete(
-                file,
-                dict(found),
-                self.metrics(),
-                check=type(self).__name__,
-                partition=self.current_partition.fullname,
-                environ=self.current_environ.name,
-                layout=str(self.place),
-            )
+            complete, reasons = self._find_references(path)
         except ReferenceError as error:
+            # The figures are measured and logged all the same: they are what the file has to be mended with.
             self._reference_error = str(error)
-        else:
-            self.facts["no_reference"] = reasons
-            self.reference = {self.current_partition.fullname: complete}
+            complete = {metric.name: (0, None, None, metric.unit) for metric in self.metrics()}
+            reasons = dict.fromkeys(complete, f"the reference file is wrong: {error}")
+        self.facts["no_reference"] = reasons
+        self.reference = {self.current_partition.fullname: complete}
 
-    @run_before("performance")
+    def _find_references(self, path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+        file = _load_checked(path)
+        name = type(self).__name__
+        parameters = {key: list(map(str, value.values)) for key, value in type(self).raw_params.items()}
+        if name in file.entries:
+            for attribute in file.entries[name]["$index"]:
+                if not attribute.startswith("$") and not hasattr(self, attribute):
+                    raise ReferenceError(f"{path}: {name}: $index names {attribute!r}, which the check does not have")
+            references.require_known_keys(file, name, parameters)
+        self.reference = {"$ref": str(path)}
+        try:
+            found = dict(self.reference[self])
+        except KeyError:
+            found = {}
+        return references.complete(
+            file,
+            found,
+            self.metrics(),
+            check=name,
+            partition=self.current_partition.fullname,
+            environ=self.current_environ.name,
+            layout=str(self.place),
+        )
+
+    @run_after("performance")
     def require_references(self):
-        """Fail with what is wrong about the references; only now, so that the figures are still measured and logged."""
+        """Fail with what is wrong about the references."""
         if self._reference_error:
             raise PerformanceError(self._reference_error)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fabric_checks import stacks
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
@@ -152,6 +153,35 @@ def test_a_run_that_selects_nothing_fails(tmp_path):
     done = subprocess.run([RUN, "-n", "NoSuchCheck"], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert "error: no case ran: no check fits what was asked for" in done.stdout
+
+
+def test_reframe_that_does_not_start_has_the_last_word(tmp_path):
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
+    done = subprocess.run([RUN, "--nonsense"], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert "unrecognized arguments: --nonsense" in done.stderr
+    assert "no run called" not in done.stdout + done.stderr
+
+
+def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path):
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
+    command = [RUN, "-n", "Barrier"]
+    both = [
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in "ab"
+    ]
+    outputs = [process.communicate(timeout=300)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    for output in outputs:
+        assert "2 cases ran, 2 passed; 2 records." in output
+
+
+def test_the_set_up_and_the_configuration_know_the_same_mpis():
+    sys.path.insert(0, str(ROOT / "ci"))
+    try:
+        import setup
+    finally:
+        sys.path.pop(0)
+    assert setup.MPIS == stacks.WHEEL_MPIS
 
 
 def test_an_interrupted_set_up_is_taken_up_again(tmp_path):
