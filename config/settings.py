@@ -6,8 +6,10 @@ import runpy
 import sys
 from pathlib import Path
 
+from reframe.core.exceptions import ConfigError
 from reframe.core.logging import register_log_handler
 
+from fabric_checks.errors import FabricError
 from fabric_checks.perflog import JsonLinesHandler
 from fabric_checks.session import home, results, session_id
 
@@ -22,8 +24,15 @@ def create_jsonlines_handler(site_config, config_prefix):
 
 def collect(folder):
     """Return what the files of a folder define as `systems` or `environments`, in the order of their names."""
-    name = folder.name
-    return [item for file in sorted(folder.glob("*.py")) for item in runpy.run_path(str(file))[name]]
+    found = []
+    for file in sorted(folder.glob("*.py")):
+        try:
+            found += runpy.run_path(str(file))[folder.name]
+        except KeyError:
+            raise ConfigError(f"{file}: defines no list {folder.name!r}") from None
+        except FabricError as error:
+            raise ConfigError(str(error)) from None
+    return found
 
 
 def require_own_names(items, folder):
@@ -31,7 +40,7 @@ def require_own_names(items, folder):
     names = [(item["name"], *item.get("target_systems", ())) for item in items]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{HERE / folder}: two files define {name[0]!r}; give one another name")
+            raise ConfigError(f"{HERE / folder}: two files define {name[0]!r}; give one another name")
     return items
 
 

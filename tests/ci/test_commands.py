@@ -163,6 +163,28 @@ def test_reframe_that_does_not_start_has_the_last_word(tmp_path):
     assert "no run called" not in done.stdout + done.stderr
 
 
+def test_a_wrong_configuration_is_one_line(tmp_path):
+    """An unknown MPI in FABRIC_MPI, and two environments of one name, of which ReFrame would take one silently."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    reframe = [
+        Path(sys.executable).with_name("reframe"),
+        "-C",
+        tmp_path / "config/settings.py",
+        "-c",
+        ROOT / "checks",
+        "-l",
+    ]
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
+    unknown = subprocess.run(reframe, env=env | {"FABRIC_MPI": "lam"}, capture_output=True, text=True, timeout=60)
+    assert unknown.returncode == 1
+    assert "failed to load configuration: FABRIC_MPI names 'lam'; choose from" in unknown.stdout + unknown.stderr
+    shutil.copy(tmp_path / "config/environments/wheels.py", tmp_path / "config/environments/again.py")
+    twice = subprocess.run(reframe, env=env, capture_output=True, text=True, timeout=60)
+    assert twice.returncode == 1
+    assert "two files define 'mpich'; give one another name" in twice.stdout + twice.stderr
+    assert "Traceback" not in twice.stdout + twice.stderr + unknown.stdout + unknown.stderr
+
+
 def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
     command = [RUN, "-n", "Barrier"]
