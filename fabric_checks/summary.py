@@ -53,11 +53,14 @@ def reference_text(record: Record, notes: Footnotes) -> str:
     if record["no_reference"]:
         return f"no reference: {notes.mark(record['no_reference'])}"
     reference, lower, upper = record["reference"], record["lower"], record["upper"]
-    bounds = [
-        f"{reference * (1 + share):.4g}" if share is not None else "" for share in ((lower or None), (upper or None))
-    ]
-    within = f" ({bounds[0]} .. {bounds[1]})" if any(bounds) else ""
-    return f"{record['result']}: {value_text(reference)}{within}"
+    # ReFrame's bounds are shares of the reference's size, also for a negative reference.
+    low = None if lower is None else value_text(reference + lower * abs(reference))
+    high = None if upper is None else value_text(reference + upper * abs(reference))
+    if low is not None and high is not None:
+        bounds = f"{low} to {high}"
+    else:
+        bounds = f"at most {high}" if low is None else f"at least {low}"
+    return f"{record['result']}: {value_text(reference)}, {bounds}"
 
 
 def plain(text: object) -> Text:

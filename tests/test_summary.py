@@ -41,9 +41,23 @@ def test_what_missed_its_reference_stands_by_itself():
     judged = {"no_reference": None, "reference": 1.0, "lower": None, "upper": 0.1}
     good, bad = curve((0, 1.0), **judged), curve((1, 2.0), **judged | {"result": "fail"})
     text = shown(*good, *bad)
-    assert "pass: 1 ( .. 1.1)" in text
-    (line,) = (line for line in text.splitlines() if "fail: 1" in line)
+    assert "pass: 1, at most 1.1" in text
+    (line,) = (line for line in text.splitlines() if "fail: 1," in line)
     assert "latency_1B" in line and " 2 " in line
+
+
+@pytest.mark.parametrize(
+    ("reference", "lower", "upper", "text"),
+    [
+        (100.0, -0.05, None, "pass: 100, at least 95"),
+        (100.0, -0.05, 0.1, "pass: 100, 95 to 110"),
+        (-2.0, None, 0.5, "pass: -2, at most -1"),
+        (10.0, None, 0.0, "pass: 10, at most 10"),
+    ],
+)
+def test_bounds(reference, lower, upper, text):
+    judged = {"no_reference": None, "reference": reference, "lower": lower, "upper": upper}
+    assert summary.reference_text(record(**judged), summary.Footnotes()) == text
 
 
 def test_failures_and_gaps_are_said():
