@@ -55,15 +55,17 @@ class Empty(rfm.RunOnlyRegressionTest):
 """
 
 
-def seconds(command: list[str], **options: object) -> float:
+def seconds(command: list[str], env: dict[str, str] | None = None, cwd: str | None = None) -> float:
     """Return the wall time of a command that has to succeed."""
     start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, **options)  # type: ignore[call-overload]
+    try:
+        done = subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True)
+    except FileNotFoundError:
+        sys.exit(f"error: no command {command[0]!r}; source ci/env.sh first")
     elapsed = time.perf_counter() - start
     if done.returncode != 0:
-        sys.exit(
-            f"error: {' '.join(map(str, command))} failed: {(done.stderr or done.stdout).strip().splitlines()[-1]}"
-        )
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        sys.exit(f"error: {' '.join(command)} failed: {' '.join(last) or 'it printed nothing'}")
     return elapsed
 
 

@@ -122,22 +122,12 @@ def pip(home: Home, *arguments: str) -> None:
     raise SetupError(f"pip failed: {telling[-1]} (details: {home.log})")
 
 
+# Only what is pinned is fetched, and nothing is kept beside what is installed.
+PINNED = ("--quiet", "--retries", "2", "--no-cache-dir", "--no-deps", "--require-hashes")
+
+
 def pip_install(home: Home, part: Part, *arguments: str) -> None:
-    pip(
-        home,
-        "install",
-        "--quiet",
-        "--retries",
-        "2",
-        "--no-cache-dir",
-        "--no-deps",
-        "--require-hashes",
-        "--only-binary",
-        ":all:",
-        *arguments,
-        "-r",
-        str(part.requirements),
-    )
+    pip(home, "install", *PINNED, "--only-binary", ":all:", *arguments, "-r", str(part.requirements))
 
 
 def install_core(home: Home, part: Part) -> None:
@@ -169,23 +159,8 @@ def install_osu_ports(home: Home, part: Part) -> None:
     shutil.rmtree(prefix, ignore_errors=True)
     prefix.mkdir(parents=True)
     # Without build isolation pip uses the pinned setuptools for the metadata instead of fetching another.
-    pip(
-        home,
-        "download",
-        "--quiet",
-        "--retries",
-        "2",
-        "--no-cache-dir",
-        "--no-deps",
-        "--require-hashes",
-        "--no-build-isolation",
-        "--no-binary",
-        ":all:",
-        "--dest",
-        str(prefix),
-        "-r",
-        str(part.requirements),
-    )
+    source_only = ("--no-build-isolation", "--no-binary", ":all:")
+    pip(home, "download", *PINNED, *source_only, "--dest", str(prefix), "-r", str(part.requirements))
     (archive,) = prefix.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         for member in tar:

@@ -32,11 +32,22 @@ def verify(ranks: Sequence[RankPlace], layout: Layout) -> None:
             raise PlacementError(
                 f"{layout.ppn} ranks a node were asked for, {node} has {len(places)}: {describe(ranks)}"
             )
-        if all(place.cores for place in places) and not _can_have_distinct_cores([place.cores for place in places]):
+        if not _can_have_distinct_cores([_own_cores(place, places) for place in places]):
             raise PlacementError(
                 f"on {node} {len(places)} ranks share fewer than {len(places)} cores; "
                 f"check the launcher's binding: {describe(places)}"
             )
+
+
+def _own_cores(place: RankPlace, places: Sequence[RankPlace]) -> frozenset[str]:
+    """Return what a rank may run on: cores, or CPUs where the machine does not tell the cores of every rank."""
+    if all(other.cores for other in places):
+        return place.cores
+    cpus: set[str] = set()
+    for part in place.cpus.split(","):
+        first, _, last = part.partition("-")
+        cpus.update(str(cpu) for cpu in range(int(first), int(last or first) + 1))
+    return frozenset(cpus)
 
 
 def describe(ranks: Sequence[RankPlace], limit: int = 16) -> str:

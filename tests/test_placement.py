@@ -14,7 +14,8 @@ from fabric_checks.placement import describe, verify
 
 
 def ranks(*places):
-    return [RankPlace(i, node, node, "?", frozenset(cores.split())) for i, (node, cores) in enumerate(places)]
+    """Make places from (node, cores); where no cores are told, every CPU of four is allowed."""
+    return [RankPlace(i, node, node, "0-3", frozenset(cores.split())) for i, (node, cores) in enumerate(places)]
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,19 @@ def test_right_placements(layout, places):
 def test_wrong_placements_print_the_map(layout, places, message):
     with pytest.raises(PlacementError, match=message):
         verify(ranks(*places), Layout.of(layout))
+
+
+def test_without_cores_the_cpus_decide():
+    def places(*cpus):
+        return [RankPlace(rank, "a", "a", text, frozenset()) for rank, text in enumerate(cpus)]
+
+    verify(places("0-1", "0"), Layout(1, 2))
+    verify(places("0,2-3", "2", "3"), Layout(1, 3))
+    with pytest.raises(PlacementError, match="share fewer than 2 cores"):
+        verify(places("1", "1"), Layout(1, 2))
+    half_known = [RankPlace(0, "a", "a", "1", frozenset({"0:1"})), RankPlace(1, "a", "a", "1", frozenset())]
+    with pytest.raises(PlacementError, match="share fewer than 2 cores"):
+        verify(half_known, Layout(1, 2))
 
 
 @given(st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=5))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError, quoted
@@ -50,6 +51,8 @@ def parse(text: str) -> PlacementOutput:
     for line, cells in output.rows:
         if cells["rank"] != str(len(ranks)):
             raise OutputError(f"rank {len(ranks)} was expected, found {quoted(cells['rank'])}", line)
+        if not re.fullmatch(r"[0-9]{1,6}(-[0-9]{1,6})?(,[0-9]{1,6}(-[0-9]{1,6})?)*", cells["cpus"]):
+            raise OutputError(f"a list of CPUs was expected, found {quoted(cells['cpus'])}", line)
         node = cells["host"] if cells["node"] == "-" else cells["node"]
         cores: frozenset[str] = frozenset() if cells["cores"] == "-" else frozenset(cells["cores"].split(","))
         ranks.append(RankPlace(len(ranks), cells["host"], node, cells["cpus"], cores))

@@ -35,6 +35,7 @@ def test_a_real_output():
         (("1 hosta", "2 hosta"), "line 7: rank 1 was expected, found '2'"),
         (("1 hosta n2", "1 hosta"), "line 7: a row of 6 columns was expected"),
         (("# mpi: MPICH Version:      5.0.2\n", ""), "'# mpi: ...' is missing"),
+        (("1 1 -", "1 many -"), "line 7: a list of CPUs was expected, found 'many'"),
         (("placement 1", "placement 9"), "format 9 of placement is not known"),
         ((TEXT, ""), "did not start"),
     ],
