@@ -32,7 +32,9 @@ def verify(ranks: Sequence[RankPlace], layout: Layout) -> None:
             raise PlacementError(
                 f"{layout.ppn} ranks a node were asked for, {node} has {len(places)}: {describe(ranks)}"
             )
-        if not _can_have_distinct_cores([_own_cores(place, places) for place in places]):
+        # Where the kernel tells neither cores nor CPUs nothing can be held against it; results then carry "-".
+        told = all(place.cores for place in places) or all(place.cpus != "-" for place in places)
+        if told and not _can_have_distinct_cores([_own_cores(place, places) for place in places]):
             raise PlacementError(
                 f"on {node} {len(places)} ranks share fewer than {len(places)} cores; "
                 f"check the launcher's binding: {describe(places)}"

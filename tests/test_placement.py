@@ -56,6 +56,7 @@ def test_without_cores_the_cpus_decide():
     verify(places("0,2-3", "2", "3"), Layout(1, 3))
     with pytest.raises(PlacementError, match="share fewer than 2 cores"):
         verify(places("1", "1"), Layout(1, 2))
+    verify(places("-", "-"), Layout(1, 2))  # the kernel does not tell
     half_known = [RankPlace(0, "a", "a", "1", frozenset({"0:1"})), RankPlace(1, "a", "a", "1", frozenset())]
     with pytest.raises(PlacementError, match="share fewer than 2 cores"):
         verify(half_known, Layout(1, 2))

@@ -17,7 +17,8 @@ class RankPlace:
     :param rank: its rank in MPI_COMM_WORLD.
     :param host: MPI_Get_processor_name.
     :param node: the scheduler's name of the node, or ``host`` where the scheduler gives none.
-    :param cpus: the CPUs it was allowed to use, as a Linux CPU list such as ``0-3,8``.
+    :param cpus: the CPUs it was allowed to use, as a Linux CPU list such as ``0-3,8``; ``-`` where the kernel does
+        not say.
     :param cores: the physical cores of those CPUs, as ``package:core``; empty where the machine does not say.
     """
 
@@ -51,7 +52,7 @@ def parse(text: str) -> PlacementOutput:
     for line, cells in output.rows:
         if cells["rank"] != str(len(ranks)):
             raise OutputError(f"rank {len(ranks)} was expected, found {quoted(cells['rank'])}", line)
-        if not re.fullmatch(r"[0-9]{1,6}(-[0-9]{1,6})?(,[0-9]{1,6}(-[0-9]{1,6})?)*", cells["cpus"]):
+        if not re.fullmatch(r"-|[0-9]{1,6}(-[0-9]{1,6})?(,[0-9]{1,6}(-[0-9]{1,6})?)*", cells["cpus"]):
             raise OutputError(f"a list of CPUs was expected, found {quoted(cells['cpus'])}", line)
         node = cells["host"] if cells["node"] == "-" else cells["node"]
         cores: frozenset[str] = frozenset() if cells["cores"] == "-" else frozenset(cells["cores"].split(","))
