@@ -165,10 +165,12 @@ static inline bool fc_flush_failed(FILE *file)
 /* ----------------------------------------------------------------- options */
 
 enum fc_kind {
-    FC_SIZE,  /* size_t, bytes: digits and an optional K, M or G (powers of 1024) */
-    FC_COUNT, /* size_t, a whole number */
-    FC_REAL,  /* double */
-    FC_TEXT   /* const char *, not part of the `# options:` line */
+    FC_SIZE,   /* size_t, bytes: digits and an optional K, M or G (powers of 1024) */
+    FC_COUNT,  /* size_t, a whole number */
+    FC_REAL,   /* double */
+    FC_FLAG,   /* bool: given or not, takes no value */
+    FC_CHOICE, /* size_t, the position of a word in `choices` */
+    FC_TEXT    /* const char *, not part of the `# options:` line */
 };
 
 struct fc_option {
@@ -177,7 +179,8 @@ struct fc_option {
     void *target; /* holds the default before parsing */
     double low;   /* least and greatest value allowed */
     double high;
-    const char *help; /* one line, with the unit */
+    const char *help;           /* one line, with the unit */
+    const char *const *choices; /* of FC_CHOICE: the words, NULL after the last; else NULL */
 };
 
 static inline bool fc_parse_digits(const char **text, size_t *value)
@@ -239,12 +242,28 @@ static inline bool fc_parse_real(const char *text, double *value)
     return end != text && *end == '\0' && errno == 0 && isfinite(*value);
 }
 
+static inline bool fc_parse_choice(const char *text, const char *const *choices, size_t *value)
+{
+    for (size_t i = 0; choices[i] != NULL; i++) {
+        if (strcmp(choices[i], text) == 0) {
+            *value = i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Stores one value; false if it is not of the kind or not in the range. */
 static inline bool fc_set_option(const struct fc_option *option, const char *text)
 {
     size_t whole = 0;
     double real = 0.0;
     switch (option->kind) {
+    case FC_FLAG:
+        *(bool *)option->target = true;
+        return true;
+    case FC_CHOICE:
+        return fc_parse_choice(text, option->choices, option->target);
     case FC_TEXT:
         if (*text == '\0') {
             return false;
@@ -270,6 +289,18 @@ static inline bool fc_set_option(const struct fc_option *option, const char *tex
     }
 }
 
+/* The words of a choice as `a, b, c`; cut if they do not fit. */
+static inline void fc_list_choices(const char *const *choices, char *text, size_t capacity)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; choices[i] != NULL && used < capacity; i++) {
+        const int more =
+            snprintf(text + used, capacity - used, "%s%s", i == 0 ? "" : ", ", choices[i]);
+        used += more < 0 ? capacity : (size_t)more;
+    }
+}
+
 static inline _Noreturn void fc_bad_value(const struct fc_world *world,
                                           const struct fc_option *option, const char *text)
 {
@@ -281,6 +312,12 @@ static inline _Noreturn void fc_bad_value(const struct fc_world *world,
     if (option->kind == FC_TEXT) {
         fc_usage_error(world, "option --%s needs a value that is not empty; see --help",
                        option->name);
+    }
+    if (option->kind == FC_CHOICE) {
+        char words[200];
+        fc_list_choices(option->choices, words, sizeof words);
+        fc_usage_error(world, "option --%s: bad value '%.80s'; give one of %s", option->name, text,
+                       words);
     }
     fc_usage_error(world, "option --%s: bad value '%.80s'; give %.10g to %.10g %s", option->name,
                    text, option->low, option->high, wanted[option->kind]);
@@ -316,7 +353,12 @@ static inline void fc_parse_options(const struct fc_world *world, int argc, char
             fc_usage_error(world, "unknown option '%.80s'; see --help", argument);
         }
         const char *value = name[length] == '=' ? name + length + 1 : NULL;
-        if (value == NULL) {
+        if (option->kind == FC_FLAG) {
+            if (value != NULL) {
+                fc_usage_error(world, "option --%s takes no value", option->name);
+            }
+            value = "";
+        } else if (value == NULL) {
             if (++i >= argc) {
                 fc_usage_error(world, "option --%s needs a value; see --help", option->name);
             }
@@ -337,6 +379,8 @@ static inline void fc_print_value(const struct fc_option *option)
         break;
     }
     case FC_REAL: printf("%.10g", *(const double *)option->target); break;
+    case FC_FLAG: printf("%s", *(const bool *)option->target ? "yes" : "no"); break;
+    case FC_CHOICE: printf("%s", option->choices[*(const size_t *)option->target]); break;
     case FC_SIZE:
     case FC_COUNT:
     default: printf("%zu", *(const size_t *)option->target); break;
@@ -359,11 +403,18 @@ static inline void fc_print_options(const struct fc_option *options, size_t coun
 static inline void fc_print_help(const char *method, const struct fc_option *options, size_t count)
 {
     static const char *const placeholder[] = {
-        [FC_SIZE] = "SIZE", [FC_COUNT] = "N", [FC_REAL] = "X", [FC_TEXT] = "FILE"};
+        [FC_SIZE] = " SIZE", [FC_COUNT] = " N", [FC_REAL] = " X",
+        [FC_FLAG] = "", [FC_CHOICE] = " WORD", [FC_TEXT] = " FILE"};
     printf("%s\nOptions:\n", method);
     for (size_t i = 0; i < count; i++) {
-        printf("  --%s %s\n        %s; default ", options[i].name, placeholder[options[i].kind],
+        printf("  --%s%s\n        %s", options[i].name, placeholder[options[i].kind],
                options[i].help);
+        if (options[i].kind == FC_CHOICE) {
+            char words[200];
+            fc_list_choices(options[i].choices, words, sizeof words);
+            printf(": %s", words);
+        }
+        printf("; default ");
         fc_print_value(&options[i]);
         printf("\n");
     }
@@ -667,6 +718,104 @@ static inline void fc_print_clock(double resolution)
     printf("# clock resolution: %.3g s (MPI_Wtick %.3g s)\n", resolution, MPI_Wtick());
 }
 
+/*
+ * Which setting asks the MPI library for a thread of its own that makes
+ * messages progress while the application computes. What is set, not what the
+ * library makes of it, which it does not tell.
+ */
+static inline void fc_print_progress_thread(void)
+{
+    static const char *const names[] = {"MPIR_CVAR_ASYNC_PROGRESS", "MPICH_ASYNC_PROGRESS",
+                                        "I_MPI_ASYNC_PROGRESS", "MV2_ASYNC_PROGRESS",
+                                        "OMPI_MCA_opal_progress_thread"};
+    bool any = false;
+    printf("# progress thread:");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *const value = getenv(names[i]);
+        if (value != NULL) {
+            char text[64];
+            snprintf(text, sizeof text, "%s", value);
+            fc_clean(text, true);
+            printf(" %s=%s", names[i], text);
+            any = true;
+        }
+    }
+    printf("%s\n", any ? "" : " no setting asks for one");
+}
+
+/*
+ * Collective, prints on rank 0: the whole header, down to the names of the
+ * columns. `resolution` is that of rank 0's clock.
+ */
+static inline void fc_print_head(const struct fc_world *world, double resolution,
+                                 const struct fc_option *options, size_t count,
+                                 const char *method, const char *columns)
+{
+    if (world->rank == 0) {
+        fc_print_header();
+        fc_print_clock(resolution);
+        fc_print_progress_thread();
+        printf("# ranks: %d\n", world->size);
+    }
+    fc_print_hosts(world);
+    if (world->rank == 0) {
+        fc_print_options(options, count);
+        printf("# method: %s\n# columns: %s\n", method, columns);
+    }
+    fc_check_output(world);
+}
+
+/* ------------------------------------------------------------- raw samples */
+
+/*
+ * The file of `--raw`, which rank 0 writes. All three are collective: a file
+ * that cannot be written ends every rank, at once and not after the last point.
+ */
+static inline FILE *fc_open_raw(const struct fc_world *world, const char *name)
+{
+    const bool wanted = name != NULL && world->rank == 0;
+    FILE *const raw = wanted ? fopen(name, "w") : NULL;
+    fc_end_if_any(world, wanted && raw == NULL, "cannot create the file of --raw, %.200s: %s",
+                  name == NULL ? "" : name, strerror(errno));
+    return raw;
+}
+
+static inline void fc_check_raw(const struct fc_world *world, FILE *raw)
+{
+    const bool failed = fc_flush_failed(raw);
+    fc_end_if_any(world, failed, "cannot write to the file of --raw: %s; free space",
+                  strerror(errno));
+}
+
+static inline void fc_close_raw(const struct fc_world *world, FILE *raw)
+{
+    fc_check_raw(world, raw);
+    const bool failed = raw != NULL && fclose(raw) != 0;
+    fc_end_if_any(world, failed, "cannot close the file of --raw: %s", strerror(errno));
+}
+
+/* ------------------------------------------------------------------- sizes */
+
+/*
+ * 0, 1, 2, 3, 4, 6, 8, 12, ...: the powers of two and the sizes half-way between
+ * them, because N1/2 is interpolated and a factor of two is too coarse for that.
+ * The caller stops at the largest size, which is below 2^31.
+ */
+static inline size_t fc_next_half_octave(size_t size)
+{
+    const bool power_of_two = (size & (size - 1)) == 0;
+    if (size < 2) {
+        return size + 1;
+    }
+    return power_of_two ? size / 2 * 3 : size / 3 * 4;
+}
+
+/* 0, 1, 2, 4, 8, ... */
+static inline size_t fc_next_power_of_two(size_t size)
+{
+    return size == 0 ? 1 : 2 * size;
+}
+
 /* -------------------------------------------------------------- statistics */
 
 /* Samples in the order they were taken, and a copy to sort; owned by rank 0. */
@@ -771,14 +920,14 @@ struct fc_rule {
 #define FC_RULE_OPTIONS(rule)                                                                    \
     {"ci-share", FC_REAL, &(rule).ci_share, 1e-6, 1.0,                                           \
      "stop when both ends of the 95 % confidence interval of the median are within\n"            \
-     "        this share of the median"},                                                        \
+     "        this share of the median", NULL},                                                  \
     {"max-seconds-per-point", FC_REAL, &(rule).max_seconds, 1e-6, 86400.0,                       \
      "seconds after which a point ends without that (but not before 8 samples);\n"               \
-     "        no point ends before a fifth of it, to see slow disturbances too"},                \
+     "        no point ends before a fifth of it, to see slow disturbances too", NULL},          \
     {"min-samples", FC_COUNT, &(rule).min_samples, FC_FEWEST_SAMPLES, 1e6,                       \
-     "samples before the interval is trusted"},                                                  \
+     "samples before the interval is trusted", NULL},                                            \
     {"warmup", FC_COUNT, &(rule).warmup, 0, 1e6,                                                 \
-     "repetitions before the first sample of a point, at most a quarter of the cap"}
+     "repetitions before the first sample of a point, at most a quarter of the cap", NULL}
 
 enum { FC_FEWEST_SAMPLES = 8 }; /* below it the order statistics give no 95 % interval */
 
@@ -942,6 +1091,14 @@ static inline struct fc_result fc_measure(const struct fc_world *world, const st
                  result.samples);
     }
     return result;
+}
+
+/* One line a sample, `WHAT sample_us`; nothing without a file. */
+static inline void fc_write_raw(FILE *raw, const char *what, const struct fc_samples *samples)
+{
+    for (size_t i = 0; raw != NULL && i < samples->count; i++) {
+        fprintf(raw, "%s %.6g\n", what, 1e6 * samples->value[i]);
+    }
 }
 
 /* Rank 0 only: the columns of one result, in microseconds. */

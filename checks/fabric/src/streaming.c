@@ -160,21 +160,6 @@ struct mode {
     bool both_receive;
 };
 
-static void write_raw(FILE *raw, size_t size, const char *mode, const struct fc_samples *samples)
-{
-    for (size_t i = 0; raw != NULL && i < samples->count; i++) {
-        fprintf(raw, "%zu %s %.6g\n", size, mode, 1e6 * samples->value[i]);
-    }
-}
-
-/* Collective: a full disk ends the run now and not after the last size. */
-static void check_raw(const struct fc_world *world, FILE *raw)
-{
-    const bool failed = fc_flush_failed(raw);
-    fc_end_if_any(world, failed, "cannot write to the file of --raw: %s; free space",
-                  strerror(errno));
-}
-
 /* Measures one size in one mode and checks afterwards that the data arrived. */
 static struct fc_result measure_point(const struct side *side, const struct mode *mode,
                                       const struct fc_rule *rule, struct fc_samples *samples)
@@ -208,7 +193,9 @@ static void measure_size(struct side *side, size_t size, const struct plan *plan
     side->size = size;
     for (int i = 0; i < modes; i++) {
         result[i] = measure_point(side, &mode[i], &plan->rule, samples);
-        write_raw(raw, size, mode[i].name, samples);
+        char what[64];
+        snprintf(what, sizeof what, "%zu %s", size, mode[i].name);
+        fc_write_raw(raw, what, samples);
     }
     if (side->world->rank == 0) {
         printf("%zu", size);
@@ -218,30 +205,16 @@ static void measure_size(struct side *side, size_t size, const struct plan *plan
         printf("\n");
     }
     fc_check_output(side->world);
-    check_raw(side->world, raw);
+    fc_check_raw(side->world, raw);
 }
 
 /* ------------------------------------------------------------------- sizes */
-
-/*
- * 0, 1, 2, 3, 4, 6, 8, 12, ...: the powers of two and the sizes half-way between
- * them, because N1/2 is interpolated and a factor of two is too coarse for that.
- * The caller stops at the largest size, which is below 2^31.
- */
-static size_t next_size(size_t size)
-{
-    const bool power_of_two = (size & (size - 1)) == 0;
-    if (size < 2) {
-        return size + 1;
-    }
-    return power_of_two ? size / 2 * 3 : size / 3 * 4;
-}
 
 static size_t first_size(const struct plan *plan)
 {
     size_t size = 0;
     while (size < plan->min_size) {
-        size = next_size(size);
+        size = fc_next_half_octave(size);
     }
     return size;
 }
@@ -250,7 +223,7 @@ static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
 {
     struct fc_samples samples = {NULL, NULL, 0, 0};
     size_t rows = 0;
-    for (size_t size = first_size(plan); size <= plan->max_size; size = next_size(size)) {
+    for (size_t size = first_size(plan); size <= plan->max_size; size = fc_next_half_octave(size)) {
         measure_size(side, size, plan, &samples, raw);
         rows++;
     }
@@ -277,22 +250,6 @@ static void check_plan(const struct fc_world *world, const struct plan *plan)
     }
 }
 
-static FILE *open_raw(const struct fc_world *world, const char *name)
-{
-    const bool wanted = name != NULL && world->rank == 0;
-    FILE *const raw = wanted ? fopen(name, "w") : NULL;
-    fc_end_if_any(world, wanted && raw == NULL, "cannot create the file of --raw, %.200s: %s",
-                  name == NULL ? "" : name, strerror(errno));
-    return raw;
-}
-
-static void close_raw(const struct fc_world *world, FILE *raw)
-{
-    check_raw(world, raw);
-    const bool failed = raw != NULL && fclose(raw) != 0;
-    fc_end_if_any(world, failed, "cannot close the file of --raw: %s", strerror(errno));
-}
-
 static struct side make_side(const struct fc_world *world, const struct plan *plan)
 {
     fc_require_memory(world, 2 * plan->max_size);
@@ -310,33 +267,16 @@ static void free_side(struct side *side)
     free(side->requests);
 }
 
-/* Collective, prints on rank 0. */
-static void print_head(const struct fc_world *world, const struct fc_rule *rule,
-                       const struct fc_option *options, size_t count)
-{
-    if (world->rank == 0) {
-        fc_print_header();
-        fc_print_clock(rule->resolution);
-        printf("# ranks: %d\n", world->size);
-    }
-    fc_print_hosts(world);
-    if (world->rank == 0) {
-        fc_print_options(options, count);
-        printf("# method: %s\n# columns: %s\n", method_line, columns);
-    }
-    fc_check_output(world);
-}
-
 int main(int argc, char **argv)
 {
     struct plan plan = {0, (size_t)4 << 20, 64, FC_RULE_DEFAULTS, NULL};
     const struct fc_option options[] = {
-        {"min-size", FC_SIZE, &plan.min_size, 0, INT_MAX, "smallest message, bytes"},
-        {"max-size", FC_SIZE, &plan.max_size, 0, INT_MAX, "largest message, bytes"},
-        {"window", FC_COUNT, &plan.window, 1, 65536, "messages in flight in streaming"},
+        {"min-size", FC_SIZE, &plan.min_size, 0, INT_MAX, "smallest message, bytes", NULL},
+        {"max-size", FC_SIZE, &plan.max_size, 0, INT_MAX, "largest message, bytes", NULL},
+        {"window", FC_COUNT, &plan.window, 1, 65536, "messages in flight in streaming", NULL},
         FC_RULE_OPTIONS(plan.rule),
         {"raw", FC_TEXT, &plan.raw_name, 0, 0,
-         "write every sample to this file, as lines `size mode sample_us`"},
+         "write every sample to this file, as lines `size mode sample_us`", NULL},
     };
     const size_t count = sizeof options / sizeof options[0];
     fc_answer_help(argc, argv, method, options, count);
@@ -344,11 +284,11 @@ int main(int argc, char **argv)
     fc_parse_options(&world, argc, argv, options, count);
     check_plan(&world, &plan);
     struct side side = make_side(&world, &plan);
-    FILE *const raw = open_raw(&world, plan.raw_name);
+    FILE *const raw = fc_open_raw(&world, plan.raw_name);
     plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
-    print_head(&world, &plan.rule, options, count);
+    fc_print_head(&world, plan.rule.resolution, options, count, method_line, columns);
     const size_t rows = measure_all(&side, &plan, raw);
-    close_raw(&world, raw);
+    fc_close_raw(&world, raw);
     free_side(&side);
     return fc_finish(&world, rows, "rows");
 }
