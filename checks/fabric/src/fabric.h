@@ -858,10 +858,12 @@ static inline double fc_median(const double *sorted, size_t count)
 static inline void fc_interval_ranks(size_t count, size_t *low, size_t *high)
 {
     const double n = (double)count;
-    const double first = floor((n - 1.96 * sqrt(n)) / 2.0);
-    const double last = ceil(1.0 + (n + 1.96 * sqrt(n)) / 2.0);
-    *low = first < 1.0 ? 1 : (size_t)first;
-    *high = last > n ? count : (size_t)last;
+    size_t below = count / 2; /* largest b with n - 2 b >= 1.96 sqrt(n), squared: needs no libm */
+    while (below > 0 && (n - 2.0 * (double)below) * (n - 2.0 * (double)below) < 1.96 * 1.96 * n) {
+        below--;
+    }
+    *low = below < 1 ? 1 : below;
+    *high = below < 1 ? count : count + 1 - below;
 }
 
 /* Median and interval of all samples so far; there is at least one. */
@@ -1016,7 +1018,7 @@ static inline unsigned long long fc_calibrate(const struct fc_world *world,
         }
         const double missing = seconds > 0.0 ? 1.2 * wanted / seconds : 10.0;
         const double factor = missing > 10.0 ? 10.0 : missing;
-        const double next = ceil((double)repetitions * (factor < 1.5 ? 1.5 : factor));
+        const double next = (double)repetitions * (factor < 1.5 ? 1.5 : factor) + 1.0;
         repetitions = next < (double)fc_longest_batch ? (unsigned long long)next : fc_longest_batch;
     }
 }
