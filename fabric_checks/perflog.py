@@ -51,6 +51,7 @@ FIELDS = (
     "sizes_B",  # all message sizes that were asked for
     "mpi",  # as the library itself says
     "compiler",
+    "findings",  # what the analysis says beside figures: list of objects with kind and text
     "nodelist",
     "placement",  # node and allowed CPUs of each rank
     "jobid",

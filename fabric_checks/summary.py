@@ -63,9 +63,14 @@ def reference_text(record: Record, notes: Footnotes) -> str:
     return f"{record['result']}: {value_text(reference)}, {bounds}"
 
 
+def printable(text: str) -> str:
+    """Return untrusted text without control characters but for line ends."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
 def plain(text: object) -> Text:
     """Return untrusted text for the terminal: no markup is read from it, no control character survives."""
-    return Text("".join(c if c.isprintable() or c == "\n" else "?" for c in str(text)))
+    return Text(printable(str(text)))
 
 
 def table(records: Sequence[Record], notes: Footnotes) -> Table:
@@ -136,6 +141,14 @@ def _not_offered(records: Iterable[Record]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
+def _findings(records: Iterable[Record]) -> list[str]:
+    """Return a line for each finding of each case."""
+    lines = [
+        f"{case_name(record)}: {finding['text']}" for record in records for finding in record.get("findings") or ()
+    ]
+    return list(dict.fromkeys(lines))
+
+
 def render(session: Session) -> list[Table | Text]:
     """Return the whole summary, part by part: metrics, notes, what was not run, failures, and a count of cases."""
     notes = Footnotes()
@@ -143,6 +156,9 @@ def render(session: Session) -> list[Table | Text]:
     if any(record["metric"] is not None for record in session.records):
         parts.append(table(session.records, notes))
     parts += [plain(f"[{number}] {reason}") for number, reason in enumerate(notes.reasons, 1)]
+    findings = _findings(session.records)
+    if findings:
+        parts += [plain("\nFindings:"), *(plain(f"  {line}") for line in findings)]
     not_offered = _not_offered(session.records)
     if not_offered:
         parts += [plain("\nNot run:"), *(plain(f"  {line}") for line in not_offered)]

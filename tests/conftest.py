@@ -24,3 +24,24 @@ def own_home(tmp_path_factory, monkeypatch):
     monkeypatch.delenv("FABRIC_MPI", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
     os.environ.pop("RFM_CONFIG_FILES", None)
+
+
+TABLES = pytest.StashKey[list]()
+
+
+@pytest.fixture
+def report_table(request):
+    """Return a function that keeps a title and lines, which the test run prints at its end."""
+
+    def keep(title, lines):
+        request.config.stash.setdefault(TABLES, []).append((title, list(lines)))
+
+    return keep
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Print what tests measured, passed or not."""
+    for title, lines in config.stash.get(TABLES, []):
+        terminalreporter.section(title)
+        for line in lines:
+            terminalreporter.write_line(line)

@@ -22,6 +22,7 @@ PURE = {
     "cli",
     "session",
     "stacks",
+    "pictures",
 }
 
 
@@ -40,7 +41,7 @@ def test_only_the_mixins_import_reframe():
             assert not [name for name in imported(path) if name.split(".")[0] == "reframe"], path
 
 
-@pytest.mark.parametrize("folder", ["parsers", "."])
+@pytest.mark.parametrize("folder", ["parsers", "cross_section", "."])
 def test_the_library_knows_no_checks_and_no_configuration(folder):
     for path in sorted((ROOT / "fabric_checks" / folder).glob("*.py")):
         assert not [name for name in imported(path) if name.split(".")[0] in ("checks", "config", "tests")], path
@@ -51,14 +52,13 @@ def test_parsers_know_neither_files_nor_systems():
         "fabric_checks.errors",
         "fabric_checks.parsers",
         "fabric_checks.parsers.fabric",
+        "fabric_checks.parsers.points",
         "fabric_checks.parsers.table",
     }
+    harmless = {"__future__", "re", "math", "io", "collections.abc", "dataclasses", "numpy", "numpy.typing", "polars"}
     for path in sorted((ROOT / "fabric_checks" / "parsers").glob("*.py")):
         for name in imported(path):
-            assert name in allowed or name in ("__future__", "re", "math", "collections.abc", "dataclasses"), (
-                path,
-                name,
-            )
+            assert name in allowed or name in harmless, (path, name)
 
 
 def test_every_source_file_names_its_licence():
@@ -73,6 +73,9 @@ def test_every_module_has_its_tests():
     for path in sorted((ROOT / "fabric_checks" / "parsers").glob("*.py")):
         if path.stem not in ("__init__", "table", "fabric"):
             assert (TESTS / "parsers" / f"test_{path.stem}.py").exists(), path
+    for path in sorted((ROOT / "fabric_checks" / "cross_section").glob("*.py")):
+        if path.stem not in ("__init__", "report"):
+            assert (TESTS / "cross_section" / f"test_{path.stem}.py").exists(), path
     for name in PURE - {"errors", "cli", "session", "stacks"}:
         assert (TESTS / f"test_{name}.py").exists(), name
 

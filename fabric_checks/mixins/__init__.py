@@ -2,6 +2,7 @@
 """What the checks share, as ReFrame mixins; the only part of the library that imports ReFrame."""
 
 from fabric_checks.mixins.layout import LayoutMixin, layouts
+from fabric_checks.mixins.pictures import PicturesMixin
 from fabric_checks.mixins.placement import PlacementMixin
 from fabric_checks.mixins.program import ProgramMixin
 from fabric_checks.mixins.references import ReferencesMixin
@@ -10,6 +11,7 @@ from fabric_checks.mixins.startup import without_deprecated_alias
 
 __all__ = [
     "LayoutMixin",
+    "PicturesMixin",
     "PlacementMixin",
     "ProgramMixin",
     "ReferencesMixin",

@@ -2,7 +2,8 @@
 """Output of the collection's own MPI programs (``checks/fabric/src``): a header, rows, and a last line.
 
 All of them print ``# fabric-checks NAME FORMAT`` first, then ``# key: value`` lines, then ``# columns: ...``, the
-rows, and ``# complete: N ...`` last, which only a run that came to its end prints.
+rows, perhaps ``# key: value`` lines about the whole run, and ``# complete: N ...`` last, which only a run that came to
+its end prints.
 """
 
 from __future__ import annotations
@@ -19,10 +20,28 @@ _LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
 
 
 @dataclass(frozen=True)
+class Frame:
+    """The output of one of our programs, its table not yet taken apart.
+
+    :param header: the ``# key: value`` lines, such as ``mpi``, ``compiler``, ``ranks``; those after the table too.
+    :param columns: the names of the columns.
+    :param body: the lines of the table.
+    :param first_line: the number of the first of them in the output, counted from 1.
+    :param count: the number of rows that the last line states.
+    """
+
+    header: Mapping[str, str]
+    columns: tuple[str, ...]
+    body: str
+    first_line: int
+    count: int
+
+
+@dataclass(frozen=True)
 class FabricOutput:
     """The output of one of our programs, not yet interpreted.
 
-    :param header: the ``# key: value`` lines, such as ``mpi``, ``compiler``, ``ranks``.
+    :param header: as in :class:`Frame`.
     :param columns: the names of the columns.
     :param rows: for each row its line number, counted from 1, and its cells by column.
     """
@@ -40,49 +59,113 @@ def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
     :param columns: names of columns that the rows must have.
     :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
     """
-    lines = text.splitlines()
-    starts = [index for index, line in enumerate(lines) if "# fabric-checks " in line]
-    if len(starts) > 1:
-        # Several complete outputs mean that the launcher and the program do not know each other.
-        raise OutputError(
-            f"{len(starts)} separate MPI worlds instead of one: the launcher belongs to another MPI than the program; "
-            "check the partition's launcher against the environment's MPI"
-        )
-    start = starts[0] if starts else None
-    first = _FIRST_LINE.match(lines[start]) if start is not None else None
-    if start is None or first is None:
-        raise OutputError(f"no line '# fabric-checks {program} ...': the program did not start, or this is another one")
-    if first["program"] != program:
-        raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", start + 1)
-    if first["format"] != "1":
-        raise OutputError(
-            f"format {first['format']} of {program} is not known here; program and library differ", start + 1
-        )
+    frame = split(text, program, columns)
+    rows = [
+        (place, _cells(line, frame.columns, place))
+        for place, line in enumerate(frame.body.splitlines(), frame.first_line)
+        if line.strip()
+    ]
+    require_count(frame, len(rows))
+    return FabricOutput(frame.header, frame.columns, tuple(rows))
+
+
+def require_count(frame: Frame, rows: int) -> None:
+    """Raise :class:`OutputError` unless the last line counts the rows there are."""
+    if frame.count != rows:
+        raise OutputError(f"the last line counts {frame.count} rows, found {rows}")
+
+
+def split(text: str, program: str, columns: Sequence[str]) -> Frame:
+    """Split the output of one of our programs into header, table and last line; see :func:`parse`.
+
+    For tables that are too long to be taken apart line by line.
+    """
+    start, place = _first_line(text, program)
     header: dict[str, str] = {}
     titles: tuple[str, ...] = ()
-    rows: list[tuple[int, Mapping[str, str]]] = []
-    for index in range(start + 1, len(lines)):
-        line, place = lines[index], index + 1
-        last = _LAST_LINE.match(line)
-        if last:
-            if int(last["count"]) != len(rows):
-                raise OutputError(f"the last line counts {last['count']} rows, found {len(rows)}", place)
-            return FabricOutput(header, titles, tuple(rows))
+    while not titles:
+        line, start = _line(text, start)
+        place += 1
+        if line is None:
+            raise OutputError(_CUT)
         key = _KEY.match(line)
         if key and key["key"] == "columns":
             titles = tuple(key["value"].split())
             for name in columns:
                 if name not in titles:
                     raise OutputError(f"the table has no column {name!r}", place)
-        elif key and not titles:
+        elif key:
             header[key["key"]] = key["value"]
         elif line.strip():
-            rows.append((place, _cells(line, titles, place)))
-    raise OutputError("the last line '# complete: ...' is missing: the program did not come to its end")
+            raise OutputError(f"a line of the header was expected, found {quoted(line)}", place)
+    end = _table_end(text, start)
+    footer, count = _footer(text, end)
+    return Frame(header | footer, titles, text[start:end], place + 1, count)
+
+
+_CUT = "the last line '# complete: ...' is missing: the program did not come to its end"
+
+
+def _first_line(text: str, program: str) -> tuple[int, int]:
+    """Return where the line after the program's first one begins, and the number of that first one."""
+    worlds = text.count("# fabric-checks ")
+    if worlds > 1:
+        # Several complete outputs mean that the launcher and the program do not know each other.
+        raise OutputError(
+            f"{worlds} separate MPI worlds instead of one: the launcher belongs to another MPI than the program; "
+            "check the partition's launcher against the environment's MPI"
+        )
+    start = text.rfind("\n", 0, max(text.find("# fabric-checks "), 0)) + 1
+    line, after = _line(text, start)
+    place = text.count("\n", 0, start) + 1
+    first = _FIRST_LINE.match(line or "")
+    if first is None:
+        raise OutputError(f"no line '# fabric-checks {program} ...': the program did not start, or this is another one")
+    if first["program"] != program:
+        raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", place)
+    if first["format"] != "1":
+        raise OutputError(f"format {first['format']} of {program} is not known here; program and library differ", place)
+    return after, place
+
+
+def _line(text: str, start: int) -> tuple[str | None, int]:
+    """Return the line that begins at ``start`` and where the next one begins; None after the last."""
+    if start >= len(text):
+        return None, start
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return text[start:end], end + 1
+
+
+def _table_end(text: str, start: int) -> int:
+    """Return where the first line with ``#`` begins, from ``start`` on."""
+    if text.startswith("#", start):
+        return start
+    end = text.find("\n#", start - 1)
+    if end < 0:
+        raise OutputError(_CUT)
+    return end + 1
+
+
+def _footer(text: str, start: int) -> tuple[dict[str, str], int]:
+    """Return the lines about the whole run, and the number of rows that the last line states."""
+    footer: dict[str, str] = {}
+    while True:
+        line, after = _line(text, start)
+        if line is None:
+            raise OutputError(_CUT)
+        last, key = _LAST_LINE.match(line), _KEY.match(line)
+        if last:
+            return footer, int(last["count"])
+        if key is None or after > len(text):
+            place = text.count("\n", 0, start) + 1
+            raise OutputError(f"a line after the table was expected to be '# key: value', found {quoted(line)}", place)
+        footer[key["key"]] = key["value"]
+        start = after
 
 
 def _cells(line: str, columns: Sequence[str], place: int) -> Mapping[str, str]:
     cells = line.split()
-    if not columns or len(cells) != len(columns):
+    if len(cells) != len(columns):
         raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
     return dict(zip(columns, cells, strict=True))

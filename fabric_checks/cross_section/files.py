@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Saved outputs of ``rotate``: read, shown, drawn and compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from fabric_checks.cross_section import report
+from fabric_checks.cross_section.figures import repeatability
+from fabric_checks.cross_section.report import Report
+from fabric_checks.errors import OutputError
+from fabric_checks.summary import printable, value_text
+
+Reports = Mapping[Path, Report]
+
+
+def load(files: Sequence[Path], link_MBps: float | None) -> dict[Path, Report]:
+    """Read and analyse saved outputs.
+
+    :param link_MBps: the rate of a link in MB/s, if it is known.
+    :raises OutputError: for a file that is not the whole output of ``rotate``; the file is named.
+    """
+    reports = {}
+    for path in files:
+        try:
+            reports[path] = report.of_text(path.read_text(errors="replace"), link_MBps)
+        except OutputError as error:
+            raise OutputError(f"{path}: {error}") from None
+    return reports
+
+
+def alike(reports: Reports) -> dict[tuple[Path, Path], float]:
+    """Return how alike the patterns of each two runs are (:func:`repeatability`), where they can be compared."""
+    found = {}
+    for one, two in combinations(reports, 2):
+        try:
+            found[one, two] = repeatability(reports[one].matrix, reports[two].matrix)
+        except ValueError as error:
+            raise OutputError(f"{one} and {two}: {error}") from None
+    return found
+
+
+def as_text(reports: Reports) -> str:
+    """Return what the runs say, for a terminal."""
+    lines = []
+    for path, found in reports.items():
+        lines.append(f"{path}: {found.output.pattern}, {len(found.output.hosts)} nodes, {len(found.output.scan)} pairs")
+        lines += [f"  {name:30} {value_text(value)}" for name, value in found.metrics().items()]
+        lines += [f"  {note['text']}" for note in found.notes()]
+        if not found.findings:
+            lines.append("  no node and no path stands out")
+    for (one, two), value in alike(reports).items():
+        lines.append(f"{one} and {two}: the patterns correlate by {value:.2f} (1: the same pairs are slow)")
+    return "\n".join(printable(line) for line in lines)
+
+
+def as_json(reports: Reports) -> str:
+    """Return the same as JSON."""
+    runs = {str(path): {"metrics": found.metrics(), "notes": found.notes()} for path, found in reports.items()}
+    pairs = [{"runs": [str(one), str(two)], "correlation": value} for (one, two), value in alike(reports).items()]
+    return json.dumps({"runs": runs, "repeatability": pairs}, indent=1)
+
+
+def draw(reports: Reports, folder: Path) -> None:
+    """Write the pictures of each run into ``folder``, or into a folder for each run if there are several."""
+    for path, found in reports.items():
+        place = folder if len(reports) == 1 else folder / path.stem
+        place.mkdir(parents=True, exist_ok=True)
+        found.draw(place, f"{found.output.pattern}, {len(found.output.hosts)} nodes")
