@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from fabric_checks.cross_section.figures import histogram
 from fabric_checks.cross_section.matrix import PairMatrix
-from fabric_checks.summary import printable, size_text, value_text
+from fabric_checks.text import printable, size_text, value_text
 
 #: Okabe and Ito, Color Universal Design, 2008; yellow is left out because it is too light on paper.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

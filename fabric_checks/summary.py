@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.records import Record, Session, case_name, verdict
+from fabric_checks.text import printable, size_text, value_text
 
 
 @dataclass
@@ -25,27 +26,6 @@ class Footnotes:
         if reason not in self.reasons:
             self.reasons.append(reason)
         return f"[{self.reasons.index(reason) + 1}]"
-
-
-def size_text(size_B: int) -> str:
-    """Return a message size in bytes, short: K is 1024 and M is 1024 * 1024.
-
-    >>> [size_text(size) for size in (0, 512, 1024, 65536, 4194304)]
-    ['0', '512', '1K', '64K', '4M']
-    """
-    for unit, factor in (("M", 1024**2), ("K", 1024)):
-        if size_B >= factor and size_B % factor == 0:
-            return f"{size_B // factor}{unit}"
-    return str(size_B)
-
-
-def value_text(value: float) -> str:
-    """Return a value with four significant digits, without an exponent."""
-    if value == 0:
-        return "0"
-    if abs(value) >= 1000:
-        return f"{value:.0f}"
-    return f"{value:.4g}" if abs(value) >= 1e-3 else f"{value:.3g}"
 
 
 def reference_text(record: Record, notes: Footnotes) -> str:
@@ -63,11 +43,6 @@ def reference_text(record: Record, notes: Footnotes) -> str:
     return f"{record['result']}: {value_text(reference)}, {bounds}"
 
 
-def printable(text: str) -> str:
-    """Return untrusted text without control characters but for line ends."""
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
-
-
 def plain(text: object) -> Text:
     """Return untrusted text for the terminal: no markup is read from it, no control character survives."""
     return Text(printable(str(text)))
@@ -76,7 +51,7 @@ def plain(text: object) -> Text:
 def table(records: Sequence[Record], notes: Footnotes) -> Table:
     """Return all metrics of all cases; the points of a curve that share their reference's text share a row."""
     out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=True, header_style="bold")
-    for title, width in (("system", 16), ("test", 26), ("layout", 6), ("metric", 27)):
+    for title, width in (("system", 16), ("test", 26), ("layout", 6), ("metric", 30)):
         out.add_column(title, max_width=width, overflow="fold")
     out.add_column("value (of a curve: message size in B, then value)", ratio=1, min_width=24, overflow="fold")
     out.add_column("unit", max_width=12, overflow="fold")
@@ -142,11 +117,13 @@ def _not_offered(records: Iterable[Record]) -> list[str]:
 
 
 def _findings(records: Iterable[Record]) -> list[str]:
-    """Return a line for each finding of each case."""
-    lines = [
-        f"{case_name(record)}: {finding['text']}" for record in records for finding in record.get("findings") or ()
-    ]
-    return list(dict.fromkeys(lines))
+    """Return what the analysis says of each case: its name, and below it a line for each finding."""
+    by_case: dict[str, dict[str, None]] = {}
+    for record in records:
+        texts = [f"  {finding['text']}" for finding in record.get("findings") or ()]
+        if texts:
+            by_case.setdefault(case_name(record), {}).update(dict.fromkeys(texts))
+    return [line for case, texts in by_case.items() for line in (case, *texts)]
 
 
 def render(session: Session) -> list[Table | Text]:

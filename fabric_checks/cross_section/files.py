@@ -12,7 +12,7 @@ from fabric_checks.cross_section import report
 from fabric_checks.cross_section.figures import repeatability
 from fabric_checks.cross_section.report import Report
 from fabric_checks.errors import OutputError
-from fabric_checks.summary import printable, value_text
+from fabric_checks.text import printable, value_text
 
 Reports = Mapping[Path, Report]
 
@@ -26,7 +26,7 @@ def load(files: Sequence[Path], link_MBps: float | None) -> dict[Path, Report]:
     reports = {}
     for path in files:
         try:
-            reports[path] = report.of_text(path.read_text(errors="replace"), link_MBps)
+            reports[path] = report.of_text(path.read_text(errors="replace"), link_MBps=link_MBps)
         except OutputError as error:
             raise OutputError(f"{path}: {error}") from None
     return reports

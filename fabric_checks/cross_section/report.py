@@ -10,6 +10,7 @@ from typing import Any
 from fabric_checks.cross_section import figures, findings
 from fabric_checks.cross_section.findings import Finding
 from fabric_checks.cross_section.matrix import PairMatrix, name_of, of_output
+from fabric_checks.errors import OutputError
 from fabric_checks.parsers import rotate
 
 
@@ -79,14 +80,17 @@ class Report:
         ]
 
 
-def of_text(text: str, link_MBps: float | None = None) -> Report:
+def of_text(text: str, pattern: str | None = None, link_MBps: float | None = None) -> Report:
     """Analyse the output of ``rotate``.
 
+    :param pattern: the pattern that was asked for, if one was.
     :param link_MBps: the rate of a link in MB/s if it is known, see
         :func:`fabric_checks.cross_section.figures.plateaus`.
-    :raises OutputError: if the output is not whole.
+    :raises OutputError: if the output is not whole, or that of another pattern.
     """
     output = rotate.parse(text)
+    if pattern not in (None, output.pattern):
+        raise OutputError(f"the pattern {pattern} was asked for, the output is that of {output.pattern}")
     matrix = of_output(output)
     link = link_MBps or figures.link_rate_MBps(matrix)
     plateaus = figures.plateaus(matrix, link)

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of our program ``streaming``: ping-pong and streaming times by message size."""
+"""Output of our program ``streaming``: ping-pong and streaming times by message size, one way and both ways."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import fabric
 from fabric_checks.parsers.table import Row, message_size, number, require_positive, require_sizes
 
-_TIMES = ("ping_pong_us", "streaming_us")
-_COLUMNS = (
-    "size_B",
-    *_TIMES,
-    *(f"{mode}_ci_{end}_us" for mode in ("ping_pong", "streaming") for end in ("low", "high")),
-)
+#: What is measured in each row, by the value of ``--directions``.
+MODES: Mapping[str, tuple[str, ...]] = {
+    "one": ("ping_pong", "streaming"),
+    "both": ("ping_pong", "streaming", "bidirectional_ping_pong", "bidirectional_streaming"),
+}
 
 
 @dataclass(frozen=True)
@@ -23,34 +22,59 @@ class StreamingOutput:
     """One run of ``streaming``.
 
     :param header: the header lines by key.
-    :param rows: for each message size ``ping_pong_us`` (half the round trip) and ``streaming_us`` (time per
-        message), medians, with their 95 % confidence intervals ``*_ci_low_us`` and ``*_ci_high_us``.
+    :param rows: for each message size the medians ``MODE_us`` with their 95 % confidence intervals
+        ``MODE_ci_low_us`` and ``MODE_ci_high_us``. MODE is ``ping_pong`` (half the round trip), ``streaming`` (time
+        per message), ``bidirectional_ping_pong`` (an exchange: one message each way at once) and
+        ``bidirectional_streaming`` (time per pair of messages, one each way).
+    :param modes: the modes that were measured.
     """
 
     header: dict[str, str]
     rows: tuple[Row, ...]
+    modes: tuple[str, ...]
 
     def times_us(self, mode: str) -> dict[int, float]:
-        """Return the median time by message size; ``mode`` is ``ping_pong`` or ``streaming``."""
+        """Return the median time by message size."""
         return {row.size_B: row.values[f"{mode}_us"] for row in self.rows}
 
+    def intervals_us(self, mode: str) -> dict[int, tuple[float, float]]:
+        """Return the ends of the median's 95 % confidence interval by message size."""
+        low, high = f"{mode}_ci_low_us", f"{mode}_ci_high_us"
+        return {row.size_B: (row.values[low], row.values[high]) for row in self.rows}
 
-def parse(text: str, sizes_B: Sequence[int]) -> StreamingOutput:
+
+def parse(text: str, sizes_B: Sequence[int], *, directions: str = "one", queue_depth: int = 0) -> StreamingOutput:
     """Read the output of ``streaming``.
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :param directions: ``one`` or ``both``, as was asked for.
+    :param queue_depth: the queue depth that was asked for, 0 for none.
+    :raises OutputError: if the output is not whole, is not what was asked for or its figures are not believable.
     """
-    output = fabric.parse(text, "streaming", _COLUMNS)
+    modes = MODES[directions]
+    columns = [f"{mode}{end}_us" for mode in modes for end in ("", "_ci_low", "_ci_high")]
+    output = fabric.parse(text, "streaming", ["size_B", *columns])
+    _require_options(output.header, {"directions": directions, "queue-depth": str(queue_depth)})
     rows = []
     for line, cells in output.rows:
-        values = {name: number(cell, line) for name, cell in cells.items() if name.endswith("_us")}
+        values = {name: number(cells[name], line) for name in columns}
         rows.append(Row(line, message_size(cells["size_B"], line), values))
     require_sizes(rows, sizes_B)
-    for name in _TIMES:
-        require_positive(rows, name)
+    for mode in modes:
+        require_positive(rows, f"{mode}_us")
         for row in rows:
-            low, high = (row.values[name.replace("_us", f"_ci_{end}_us")] for end in ("low", "high"))
-            if not low <= row.values[name] <= high:
-                raise OutputError(f"{name} lies outside its confidence interval at {row.size_B} B", row.line)
-    return StreamingOutput(dict(output.header), tuple(rows))
+            low, median, high = (row.values[f"{mode}{end}_us"] for end in ("_ci_low", "", "_ci_high"))
+            if not low <= median <= high:
+                raise OutputError(f"{mode}_us lies outside its confidence interval at {row.size_B} B", row.line)
+    return StreamingOutput(dict(output.header), tuple(rows), modes)
+
+
+def _require_options(header: Mapping[str, str], asked: Mapping[str, str]) -> None:
+    """Raise :class:`OutputError` unless the ``options`` of the header are those that were asked for."""
+    words = header.get("options", "").split()
+    told = dict(zip(words[::2], words[1::2], strict=False))
+    for name, value in asked.items():
+        if told.get(name) != value:
+            raise OutputError(
+                f"--{name} {value} was asked for, but the program says it ran with {told.get(name, 'no such option')}"
+            )

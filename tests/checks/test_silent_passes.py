@@ -7,6 +7,19 @@ from fabric_checks.errors import OutputError
 from tests import breakages, loading
 from tests.conftest import GOLDEN
 
+#: Our own programs: the golden output of a check, and the columns of its table that hold what is measured.
+OWN = {
+    "BufferReuse": (lambda _: "buffer_reuse/mpich-5.0.2.txt", [2, 7]),
+    "CollectiveOverlap": (lambda _: "collective_overlap/mpich-5.0.2.txt", [1, 2]),
+    "HotSpot": (lambda _: "hot_spot/mpich-5.0.2.txt", [2, 7]),
+    "Notification": (lambda _: "notification/mpich-5.0.2.txt", [1, 6]),
+    "Overlap": (lambda _: "overlap/mpich-5.0.2.txt", [1, 2]),
+    "Rotate": (lambda check: f"rotate/mpich-5.0.2{ROTATE[check.pattern]}.txt", [3]),
+    "Streaming": (lambda _: "streaming/mpich-5.0.2.txt", [1, 6, 11, 16]),
+    "StreamingQueue": (lambda check: f"streaming/mpich-5.0.2.queue-{check.queue_depth}.txt", [1, 6, 11, 16]),
+}
+ROTATE = {"rotate": "", "shift": ".shift", "bisection": ".bisection"}
+
 
 def healthy_output(check):
     """Return a golden output of the program that a check runs."""
@@ -17,16 +30,16 @@ def healthy_output(check):
         return (GOLDEN / f"imb/2021.11/{check.benchmark}.txt").read_text()
     if kind == "LammpsBench":
         return (GOLDEN / f"lammps/22Jul2025/{check.problem}.{check.num_tasks}.txt").read_text()
-    if kind == "Streaming":
-        return (GOLDEN / "streaming/mpich-5.0.2.txt").read_text()
+    if kind in OWN:
+        return (GOLDEN / OWN[kind][0](check)).read_text()
     raise AssertionError(f"no golden output for {kind}: add one, so that its silent passes are tested")
 
 
 def value_columns(check):
     """Return the columns of its table that hold what a check measures."""
     kind = type(check).__name__
-    if kind == "Streaming":
-        return [1, 6]
+    if kind in OWN:
+        return OWN[kind][1]
     if kind.startswith("Imb"):
         return {"Barrier": [1, 2, 3], "PingPong": [2, 3], "PingPing": [2, 3]}.get(check.benchmark, [2, 3, 4])
     return [1]
@@ -62,7 +75,7 @@ def test_healthy_outputs_give_every_declared_metric(checks):
         "ImbCollective",
         "ImbBarrier",
         "LammpsBench",
-        "Streaming",
+        *OWN,
     }
 
 

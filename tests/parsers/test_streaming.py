@@ -3,6 +3,7 @@
 
 import pytest
 
+from fabric_checks import curves
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import half_octaves
 from fabric_checks.parsers import fabric, streaming
@@ -10,44 +11,103 @@ from tests import breakages
 
 SIZES = half_octaves(0, 4 * 1024**2)
 GOLDEN = "streaming/mpich-5.0.2.txt"
+COLUMNS = {"ping_pong": 1, "streaming": 6, "bidirectional_ping_pong": 11, "bidirectional_streaming": 16}
+
+
+def parse(text, queue_depth=0):
+    return streaming.parse(text, SIZES, directions="both", queue_depth=queue_depth)
+
+
+def one_way(text):
+    """Return what the program prints without --directions both: the columns up to those of streaming."""
+    lines = text.replace("directions both", "directions one").splitlines(keepends=True)
+    titles = "# columns: "
+    return "".join(
+        titles + " ".join(line.removeprefix(titles).split()[:11]) + "\n"
+        if line.startswith(titles)
+        else " ".join(line.split()[:11]) + "\n"
+        if breakages.is_row(line)
+        else line
+        for line in lines
+    )
 
 
 def test_a_real_output(golden):
     text = golden(GOLDEN)
-    output = streaming.parse(text, SIZES)
+    output = parse(text)
     rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
-    assert output.times_us("ping_pong") == {int(row[0]): float(row[1]) for row in rows}
-    assert output.times_us("streaming") == {int(row[0]): float(row[6]) for row in rows}
+    assert output.modes == tuple(COLUMNS)
+    for mode, column in COLUMNS.items():
+        assert output.times_us(mode) == {int(row[0]): float(row[column]) for row in rows}
+        ends = {int(row[0]): (float(row[column + 1]), float(row[column + 2])) for row in rows}
+        assert output.intervals_us(mode) == ends
     assert output.header["ranks"] == "2"
 
 
+def test_one_direction_is_the_default(golden):
+    output = streaming.parse(one_way(golden(GOLDEN)), SIZES)
+    assert output.modes == ("ping_pong", "streaming")
+    assert output.times_us("streaming") == parse(golden(GOLDEN)).times_us("streaming")
+
+
+@pytest.mark.parametrize("queue_depth", [8, 16, 32])
+def test_a_queue_depth_is_what_was_asked_for(golden, queue_depth):
+    text = golden(f"streaming/mpich-5.0.2.queue-{queue_depth}.txt")
+    assert parse(text, queue_depth).modes == tuple(COLUMNS)
+    with pytest.raises(OutputError, match=f"--queue-depth 0 was asked for, but .* it ran with {queue_depth}"):
+        parse(text)
+    with pytest.raises(OutputError, match="--queue-depth 8 was asked for, but .* it ran with no such option"):
+        parse(text.replace("queue-depth", "depth"), 8)
+
+
+def test_the_other_direction_has_to_be_there_when_asked_for(golden):
+    text = golden(GOLDEN)
+    with pytest.raises(OutputError, match="the table has no column 'bidirectional_ping_pong_us'"):
+        parse(one_way(text))
+    with pytest.raises(OutputError, match="--directions both was asked for, but the program says it ran with one"):
+        parse(text.replace("directions both", "directions one"))
+    with pytest.raises(OutputError, match="--directions one was asked for, but the program says it ran with both"):
+        streaming.parse(text, SIZES)
+
+
 def test_broken_outputs_are_refused(golden):
-    for name, broken in breakages.of_table(golden(GOLDEN), [1, 6]).items():
+    for name, broken in breakages.of_table(golden(GOLDEN), list(COLUMNS.values())).items():
         with pytest.raises(OutputError):
-            streaming.parse(broken, SIZES)
+            parse(broken)
             pytest.fail(f"{name} passed")
 
 
 def test_the_last_line_is_required_and_counts(golden):
     text = golden(GOLDEN)
     with pytest.raises(OutputError, match="the last line '# complete: ...' is missing"):
-        streaming.parse(text[: text.index("# complete")], SIZES)
+        parse(text[: text.index("# complete")])
     with pytest.raises(OutputError, match="the last line counts 23 rows, found 45"):
-        streaming.parse(text.replace("# complete: 45", "# complete: 23"), SIZES)
+        parse(text.replace("# complete: 45", "# complete: 23"))
 
 
 def test_another_program_or_format(golden):
     text = golden(GOLDEN)
     with pytest.raises(OutputError, match="did not start, or this is another one"):
-        streaming.parse(golden("imb/2021.11/PingPong.txt"), SIZES)
+        parse(golden("imb/2021.11/PingPong.txt"))
     with pytest.raises(OutputError, match="expected the output of placement, found that of 'streaming'"):
         fabric.parse(text, "placement", [])
     with pytest.raises(OutputError, match="format 2 of streaming is not known"):
-        streaming.parse(text.replace("streaming 1\n", "streaming 2\n", 1), SIZES)
+        parse(text.replace("streaming 1\n", "streaming 2\n", 1))
 
 
-def test_a_median_outside_its_interval_is_damage(golden):
+@pytest.mark.parametrize(("mode", "column"), COLUMNS.items())
+def test_a_median_outside_its_interval_is_damage(golden, mode, column):
     lines = golden(GOLDEN).splitlines(keepends=True)
     index = next(i for i, line in enumerate(lines) if line.startswith("1024 "))
-    with pytest.raises(OutputError, match="ping_pong_us lies outside its confidence interval at 1024 B"):
-        streaming.parse(breakages.replaced(lines, index, 1, "1e9"), SIZES)
+    with pytest.raises(OutputError, match=f"{mode}_us lies outside its confidence interval at 1024 B"):
+        parse(breakages.replaced(lines, index, column, "1e9"))
+
+
+@pytest.mark.parametrize("mode", COLUMNS)
+def test_the_switch_of_a_real_library_is_found(golden, mode):
+    """MPICH's shared memory sends messages of less than 8 KiB at once and copies longer ones after a handshake."""
+    output = parse(golden(GOLDEN))
+    strongest = max(
+        curves.protocol_switches(output.times_us(mode), output.intervals_us(mode)), key=lambda found: found.jump
+    )
+    assert (strongest.below_B, strongest.above_B) == (6144, 8192)

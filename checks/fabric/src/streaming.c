@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * Ping-pong and streaming between two ranks over message sizes, after the
- * method of Sandia report SAND2005-5199, section 4.1.
+ * method of Sandia report SAND2005-5199, section 4.1. The queue depth and the
+ * modes in both directions are those of Liu et al., Micro-Benchmark Level
+ * Performance Comparison of High-Speed Interconnects (2003).
  */
 #define FC_PROGRAM "streaming"
 #include "fabric.h"
@@ -25,6 +27,22 @@ static const char method[] =
     "memory needed per rank is twice the largest message for any W (Sandia report\n"
     "SAND2005-5199, section 4.1).\n"
     "\n"
+    "Queue depth Q: with --queue-depth Q a timed repetition still has the W messages of\n"
+    "--window, but rank 0 starts only Q of them, waits for the oldest Q/2, starts Q/2\n"
+    "more, and so on: between Q/2 and Q messages are outstanding. Rank 1 posts its\n"
+    "receives likewise, Q ahead. W must be at least Q and a multiple of Q/2 (Liu et al.,\n"
+    "Micro-Benchmark Level Performance Comparison of High-Speed Interconnects, 2003).\n"
+    "\n"
+    "Both directions: --directions both adds two modes. In bidirectional ping-pong each\n"
+    "rank posts an MPI_Irecv, starts an MPI_Isend and waits for both; the time is that of\n"
+    "one such exchange, in which one message goes each way, and is not halved. In\n"
+    "bidirectional streaming each rank sends the other W messages while it receives W,\n"
+    "with the same queue depth (it waits for the oldest Q/2 of both together); the time\n"
+    "is divided by W, so one message goes each way in it, and the bandwidth of both\n"
+    "directions is 2 * size / time. The ranks start together: rank 1 on a signal, and\n"
+    "rank 0, which has the clock, half a round trip after sending it. Otherwise one rank\n"
+    "would remain a latency ahead and the messages would not meet.\n"
+    "\n"
     "Sampling: a sample is the mean of a batch of round trips or windows that lasts at\n"
     "least 0.2 ms and 100 steps of the clock (MPI_Wtime). A row has the median of the\n"
     "samples and its 95 % confidence interval from order statistics, the number of\n"
@@ -32,35 +50,109 @@ static const char method[] =
     "time was up. After each point the data received are compared with those sent.\n"
     "Times are in microseconds.\n";
 
-static const char method_line[] =
-    "ping_pong is half of an MPI_Send/MPI_Recv round trip; streaming is the time from the first of "
-    "window MPI_Isend to the acknowledgement of all, per message; median over samples and its 95 % "
-    "confidence interval from order statistics";
+#define ONE_WAY                                                                                    \
+    "ping_pong is half of an MPI_Send/MPI_Recv round trip; streaming is the time from the first "  \
+    "of window MPI_Isend to the acknowledgement of all, per message"
+#define BOTH_WAYS                                                                                  \
+    "; bidirectional_ping_pong is an exchange of MPI_Irecv, MPI_Isend and MPI_Waitall on both "    \
+    "ranks at once; bidirectional_streaming is streaming by both ranks at once, per pair of "      \
+    "messages, one each way"
+#define SUMMARY "; median over samples and its 95 % confidence interval from order statistics"
 
-static const char columns[] =
-    "size_B ping_pong_us ping_pong_ci_low_us ping_pong_ci_high_us ping_pong_samples ping_pong_stop "
-    "streaming_us streaming_ci_low_us streaming_ci_high_us streaming_samples streaming_stop";
+#define MODE_COLUMNS(mode)                                                                         \
+    " " mode "_us " mode "_ci_low_us " mode "_ci_high_us " mode "_samples " mode "_stop"
+#define ONE_WAY_COLUMNS "size_B" MODE_COLUMNS("ping_pong") MODE_COLUMNS("streaming")
+
+/* Values of --directions, and what each of them makes the header say. */
+enum directions { one_way, both_ways };
+
+static const char *const direction_words[] = {"one", "both", NULL};
+
+static const char *const method_lines[] = {ONE_WAY SUMMARY, ONE_WAY BOTH_WAYS SUMMARY};
+
+static const char *const columns[] = {
+    ONE_WAY_COLUMNS,
+    ONE_WAY_COLUMNS MODE_COLUMNS("bidirectional_ping_pong") MODE_COLUMNS("bidirectional_streaming"),
+};
 
 struct plan {
     size_t min_size;
     size_t max_size;
     size_t window;
+    size_t queue_depth; /* 0: the whole window at once */
+    size_t directions;  /* enum directions */
     struct fc_rule rule;
     const char *raw_name; /* NULL: no file of samples */
 };
 
-/* One side of the pair while one size is measured. */
+/*
+ * One side of the pair while one size is measured. The messages of a window are
+ * started and waited for in parts: half a queue, or without a queue the window.
+ * `ahead` parts are under way at once, and that many slots of requests exist:
+ * those of a part's receives first, then those of its sends.
+ */
 struct side {
     const struct fc_world *world;
     int partner;
-    int window;
+    int part;  /* messages of a part in one direction */
+    int parts; /* of a window */
+    int ahead;
     size_t size;
     unsigned char *send;
     unsigned char *receive;
-    MPI_Request *requests; /* `window` of them */
+    MPI_Request *requests; /* 2 * part * ahead of them */
 };
 
-enum { tag_ping_pong = 1, tag_data = 2, tag_ready = 3, tag_acknowledge = 4 };
+enum { tag_ping_pong = 1, tag_data = 2, tag_ready = 3, tag_acknowledge = 4, tag_start = 5 };
+
+static void signal_partner(const struct side *side, int tag)
+{
+    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm));
+}
+
+static void await_partner(const struct side *side, int tag)
+{
+    FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm, MPI_STATUS_IGNORE));
+}
+
+/* ----------------------------------------------------------- common start */
+
+/* Collective: half of the shortest of a few empty round trips; used on rank 0 only. */
+static double half_round_trip(const struct side *side)
+{
+    enum { trips = 3 };
+    double shortest = 0.0;
+    for (int trip = 0; trip < trips; trip++) {
+        if (side->world->rank == 0) {
+            const double begin = MPI_Wtime();
+            signal_partner(side, tag_start);
+            await_partner(side, tag_start);
+            const double seconds = MPI_Wtime() - begin;
+            shortest = trip == 0 || seconds < shortest ? seconds : shortest;
+        } else {
+            await_partner(side, tag_start);
+            signal_partner(side, tag_start);
+        }
+    }
+    return 0.5 * shortest;
+}
+
+/*
+ * Lets both ranks go on at the same time. After a mere signal or a barrier one
+ * rank can be a latency ahead, and exchanges keep that distance: each rank would
+ * send while the other waits, which is ping-pong again.
+ */
+static void start_together(const struct side *side, double half_trip)
+{
+    if (side->world->rank != 0) {
+        await_partner(side, tag_start);
+        return;
+    }
+    const double begin = MPI_Wtime();
+    signal_partner(side, tag_start);
+    while (MPI_Wtime() - begin < half_trip) {
+    }
+}
 
 /* --------------------------------------------------------------- ping-pong */
 
@@ -92,46 +184,88 @@ static double ping_pong(const void *data, unsigned long long repetitions)
     return MPI_Wtime() - begin;
 }
 
-/* --------------------------------------------------------------- streaming */
-
-static void signal_partner(const struct side *side, int tag)
+/*
+ * Both ranks send and both receive in every exchange. Rank 0 has the last message
+ * of rank 1 when its time ends; rank 1, which started with it, has its own then.
+ */
+static double bidirectional_ping_pong(const void *data, unsigned long long repetitions)
 {
-    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm));
-}
-
-static void await_partner(const struct side *side, int tag)
-{
-    FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm, MPI_STATUS_IGNORE));
-}
-
-/* Starts all messages of a window, lets them finish and waits until they are there. */
-static double send_window(const struct side *side)
-{
+    const struct side *const side = data;
     const MPI_Comm comm = side->world->comm;
     const int bytes = (int)side->size;
+    MPI_Request requests[2];
+    start_together(side, half_round_trip(side));
     const double begin = MPI_Wtime();
-    for (int slot = 0; slot < side->window; slot++) {
-        FC_MPI(MPI_Isend(side->send, bytes, MPI_BYTE, side->partner, tag_data, comm,
-                         &side->requests[slot]));
+    for (unsigned long long i = 0; i < repetitions; i++) {
+        FC_MPI(MPI_Irecv(side->receive, bytes, MPI_BYTE, side->partner, tag_ping_pong, comm,
+                         &requests[0]));
+        FC_MPI(MPI_Isend(side->send, bytes, MPI_BYTE, side->partner, tag_ping_pong, comm,
+                         &requests[1]));
+        FC_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     }
-    FC_MPI(MPI_Waitall(side->window, side->requests, MPI_STATUSES_IGNORE));
-    await_partner(side, tag_acknowledge);
     return MPI_Wtime() - begin;
 }
 
-static void post_window(const struct side *side)
+/* --------------------------------------------------------------- streaming */
+
+static MPI_Request *slot_requests(const struct side *side, int slot)
 {
-    const int bytes = (int)side->size;
-    for (int slot = 0; slot < side->window; slot++) {
-        FC_MPI(MPI_Irecv(side->receive, bytes, MPI_BYTE, side->partner, tag_data,
-                         side->world->comm, &side->requests[slot]));
+    return side->requests + (size_t)slot * 2 * (size_t)side->part;
+}
+
+static void post_part(const struct side *side, int slot)
+{
+    MPI_Request *const requests = slot_requests(side, slot);
+    for (int i = 0; i < side->part; i++) {
+        FC_MPI(MPI_Irecv(side->receive, (int)side->size, MPI_BYTE, side->partner, tag_data,
+                         side->world->comm, &requests[i]));
+    }
+}
+
+static void send_part(const struct side *side, int slot)
+{
+    MPI_Request *const requests = slot_requests(side, slot) + side->part;
+    for (int i = 0; i < side->part; i++) {
+        FC_MPI(MPI_Isend(side->send, (int)side->size, MPI_BYTE, side->partner, tag_data,
+                         side->world->comm, &requests[i]));
+    }
+}
+
+/* The first receives of a window, before the partner is told to send. */
+static void post_ahead(const struct side *side)
+{
+    for (int slot = 0; slot < side->ahead; slot++) {
+        post_part(side, slot);
+    }
+}
+
+/*
+ * Moves a window: starts the first sends, then always waits for the oldest part
+ * and replaces it. The first receives are posted already.
+ */
+static void move_window(const struct side *side, bool sends, bool receives)
+{
+    const int count = (sends ? side->part : 0) + (receives ? side->part : 0);
+    for (int slot = 0; sends && slot < side->ahead; slot++) {
+        send_part(side, slot);
+    }
+    for (int i = 0; i < side->parts; i++) {
+        const int slot = i % side->ahead;
+        MPI_Request *const oldest = slot_requests(side, slot) + (receives ? 0 : side->part);
+        FC_MPI(MPI_Waitall(count, oldest, MPI_STATUSES_IGNORE));
+        if (i + side->ahead < side->parts && receives) {
+            post_part(side, slot);
+        }
+        if (i + side->ahead < side->parts && sends) {
+            send_part(side, slot);
+        }
     }
 }
 
 /*
  * The windows of a batch are timed one by one and added up. Before each of them
- * rank 0 waits, outside the timing, until rank 1 has posted all its receives:
- * no message comes unexpected and has to be copied a second time.
+ * rank 0 waits, outside the timing, until rank 1 has posted its receives: no
+ * message comes unexpected and has to be copied a second time.
  */
 static double streaming(const void *data, unsigned long long repetitions)
 {
@@ -140,11 +274,40 @@ static double streaming(const void *data, unsigned long long repetitions)
     for (unsigned long long i = 0; i < repetitions; i++) {
         if (side->world->rank == 0) {
             await_partner(side, tag_ready);
-            seconds += send_window(side);
+            const double begin = MPI_Wtime();
+            move_window(side, true, false);
+            await_partner(side, tag_acknowledge);
+            seconds += MPI_Wtime() - begin;
         } else {
-            post_window(side);
+            post_ahead(side);
             signal_partner(side, tag_ready);
-            FC_MPI(MPI_Waitall(side->window, side->requests, MPI_STATUSES_IGNORE));
+            move_window(side, false, true);
+            signal_partner(side, tag_acknowledge);
+        }
+    }
+    return seconds;
+}
+
+/* The same with a window each way: rank 0 stops its clock when both have all messages. */
+static double bidirectional_streaming(const void *data, unsigned long long repetitions)
+{
+    const struct side *const side = data;
+    const double half_trip = half_round_trip(side);
+    double seconds = 0.0;
+    for (unsigned long long i = 0; i < repetitions; i++) {
+        post_ahead(side);
+        if (side->world->rank == 0) {
+            await_partner(side, tag_ready);
+        } else {
+            signal_partner(side, tag_ready);
+        }
+        start_together(side, half_trip);
+        const double begin = MPI_Wtime();
+        move_window(side, true, true);
+        if (side->world->rank == 0) {
+            await_partner(side, tag_acknowledge);
+            seconds += MPI_Wtime() - begin;
+        } else {
             signal_partner(side, tag_acknowledge);
         }
     }
@@ -180,16 +343,20 @@ static struct fc_result measure_point(const struct side *side, const struct mode
     return result;
 }
 
-/* One row, printed when it is complete: both modes of one size. */
+/* One row, printed when it is complete: all modes of one size. */
 static void measure_size(struct side *side, size_t size, const struct plan *plan,
                          struct fc_samples *samples, FILE *raw)
 {
-    enum { modes = 2 };
-    const struct mode mode[modes] = {
+    enum { most_modes = 4 };
+    const double window = (double)plan->window;
+    const struct mode mode[most_modes] = {
         {"ping_pong", ping_pong, 2.0, true},
-        {"streaming", streaming, (double)side->window, false},
+        {"streaming", streaming, window, false},
+        {"bidirectional_ping_pong", bidirectional_ping_pong, 1.0, true},
+        {"bidirectional_streaming", bidirectional_streaming, window, true},
     };
-    struct fc_result result[modes];
+    const int modes = plan->directions == both_ways ? most_modes : 2;
+    struct fc_result result[most_modes];
     side->size = size;
     for (int i = 0; i < modes; i++) {
         result[i] = measure_point(side, &mode[i], &plan->rule, samples);
@@ -250,13 +417,37 @@ static void check_plan(const struct fc_world *world, const struct plan *plan)
     }
 }
 
+static void check_queue(const struct fc_world *world, const struct plan *plan)
+{
+    const size_t depth = plan->queue_depth;
+    if (depth == 0) {
+        return;
+    }
+    if (depth % 2 != 0) {
+        fc_usage_error(world, "--queue-depth %zu is odd; give an even number, or 0 for none", depth);
+    }
+    if (depth > plan->window) {
+        fc_usage_error(world, "--queue-depth %zu is above --window %zu; raise --window or lower it",
+                       depth, plan->window);
+    }
+    if (plan->window % (depth / 2) != 0) {
+        fc_usage_error(world,
+                       "--window %zu is not a multiple of half of --queue-depth %zu; give --window %zu",
+                       plan->window, depth, plan->window / (depth / 2) * (depth / 2));
+    }
+}
+
 static struct side make_side(const struct fc_world *world, const struct plan *plan)
 {
     fc_require_memory(world, 2 * plan->max_size);
-    struct side side = {world, 1 - world->rank, (int)plan->window, 0, NULL, NULL, NULL};
+    const size_t depth = plan->queue_depth;
+    const size_t part = depth > 0 ? depth / 2 : plan->window;
+    const int ahead = depth > 0 ? 2 : 1;
+    struct side side = {world, 1 - world->rank, (int)part, (int)(plan->window / part), ahead,
+                        0,     NULL,            NULL,      NULL};
     side.send = fc_allocate_all(world, plan->max_size, 1);
     side.receive = fc_allocate_all(world, plan->max_size, 1);
-    side.requests = fc_allocate_all(world, plan->window, sizeof *side.requests);
+    side.requests = fc_allocate_all(world, 2 * part * (size_t)ahead, sizeof *side.requests);
     return side;
 }
 
@@ -269,11 +460,18 @@ static void free_side(struct side *side)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {0, (size_t)4 << 20, 64, FC_RULE_DEFAULTS, NULL};
+    struct plan plan = {0, (size_t)4 << 20, 64, 0, one_way, FC_RULE_DEFAULTS, NULL};
     const struct fc_option options[] = {
         {"min-size", FC_SIZE, &plan.min_size, 0, INT_MAX, "smallest message, bytes", NULL},
         {"max-size", FC_SIZE, &plan.max_size, 0, INT_MAX, "largest message, bytes", NULL},
-        {"window", FC_COUNT, &plan.window, 1, 65536, "messages in flight in streaming", NULL},
+        {"window", FC_COUNT, &plan.window, 1, 65536,
+         "messages of a repetition of streaming, in each direction; without a queue all of\n"
+         "        them are in flight", NULL},
+        {"queue-depth", FC_COUNT, &plan.queue_depth, 0, 65536,
+         "most messages in flight in streaming, in each direction, an even number; 0: the window",
+         NULL},
+        {"directions", FC_CHOICE, &plan.directions, 0, 0, "measure both directions at once too",
+         direction_words},
         FC_RULE_OPTIONS(plan.rule),
         {"raw", FC_TEXT, &plan.raw_name, 0, 0,
          "write every sample to this file, as lines `size mode sample_us`", NULL},
@@ -283,10 +481,12 @@ int main(int argc, char **argv)
     const struct fc_world world = fc_start(&argc, &argv);
     fc_parse_options(&world, argc, argv, options, count);
     check_plan(&world, &plan);
+    check_queue(&world, &plan);
     struct side side = make_side(&world, &plan);
     FILE *const raw = fc_open_raw(&world, plan.raw_name);
     plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
-    fc_print_head(&world, plan.rule.resolution, options, count, method_line, columns);
+    fc_print_head(&world, plan.rule.resolution, options, count,
+                  method_lines[plan.directions], columns[plan.directions]);
     const size_t rows = measure_all(&side, &plan, raw);
     fc_close_raw(&world, raw);
     free_side(&side);

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the checks of our own programs share."""
+
+from pathlib import Path
+
+from reframe.core.builtins import run_after, variable
+
+from fabric_checks.mixins import PicturesMixin
+
+from ..base import FabricCheck
+
+
+class OwnProgram(PicturesMixin, FabricCheck):
+    """One of the programs in ``checks/fabric/src``, built for the environment.
+
+    Needs ``arguments()``, the program's command line.
+    """
+
+    #: The name of the program.
+    #:
+    #: :type: :class:`str`
+    #: :default: required
+    own_program = variable(str)
+
+    valid_prog_environs = ["+mpi +mpicc"]
+
+    @run_after("setup")
+    def set_command(self):
+        """Run the program that was built for this environment."""
+        self.facts |= {"program": f"fabric-checks {self.own_program}", "program_version": "1", "source": "built"}
+        self.executable = str(Path(self.fabric_programs.stagedir) / self.own_program)
+        self.executable_opts = self.arguments()
+
+    @property
+    def where(self):
+        """Layout and partition, for the title of a picture."""
+        return f"{self.place} on {self.current_partition.fullname}"
+
+    @property
+    def pictures(self):
+        """The module that draws; imported only by a run, because it would slow every listing."""
+        from fabric_checks import pictures  # noqa: PLC0415
+
+        return pictures

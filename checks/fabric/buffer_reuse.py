@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a fresh buffer costs."""
+
+import reframe as rfm
+from reframe.core.builtins import parameter
+
+from fabric_checks.curves import bandwidth_MBps
+from fabric_checks.metrics import Metric, curve
+from fabric_checks.mixins import layouts
+from fabric_checks.parsers import buffer_reuse
+
+from .base import OwnProgram
+
+
+@rfm.simple_test
+class BufferReuse(OwnProgram):
+    """Latency and bandwidth when a share of the messages comes from and goes to memory never used before.
+
+    A network that has to register memory pays for every new buffer. Source: Liu et al., Micro-Benchmark Level
+    Performance Comparison of High-Speed Interconnects (2003).
+    """
+
+    descr = "Buffer reuse: latency and bandwidth by the share of reused buffers"
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    own_program = "buffer_reuse"
+    tags = {"fabric", "pt2pt"}
+    sizes_B = buffer_reuse.message_sizes()
+
+    def arguments(self):
+        return ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
+
+    def metrics(self):
+        return [
+            Metric("fresh_buffer_latency_ratio", "1", "smaller"),
+            Metric("fresh_buffer_bandwidth_ratio", "1", "larger"),
+            *(
+                metric
+                for percent in buffer_reuse.PERCENTS
+                for metric in (
+                    *curve(f"latency_reuse_{percent}", "us", "smaller", self.sizes_B),
+                    *curve(f"bandwidth_reuse_{percent}", "MB/s", "larger", self.sizes_B),
+                )
+            ),
+        ]
+
+    def measure(self, text):
+        output = buffer_reuse.parse(text, self.sizes_B)
+        self.latency = {percent: output.times_us("latency", percent) for percent in buffer_reuse.PERCENTS}
+        self.bandwidth = {
+            percent: bandwidth_MBps(output.times_us("stream", percent)) for percent in buffer_reuse.PERCENTS
+        }
+        values = {}
+        for name, by_percent in (("latency", self.latency), ("bandwidth", self.bandwidth)):
+            for percent, by_size in by_percent.items():
+                values |= {f"{name}_reuse_{percent}_{size}B": value for size, value in by_size.items()}
+        # The worst over the sizes: buffers that are all new against one that is used again and again.
+        values["fresh_buffer_latency_ratio"] = max(self.latency[0][s] / self.latency[100][s] for s in self.sizes_B)
+        values["fresh_buffer_bandwidth_ratio"] = min(
+            self.bandwidth[0][s] / self.bandwidth[100][s] for s in self.sizes_B
+        )
+        return values
+
+    def draw(self, folder):
+        latency, bandwidth = (
+            {f"{percent} % reused": curve for percent, curve in by_percent.items()}
+            for by_percent in (self.latency, self.bandwidth)
+        )
+        return [
+            self.pictures.curves(
+                folder / "latency.svg", f"Buffer reuse, {self.where}", latency, "latency, us", log_y=True
+            ),
+            self.pictures.curves(folder / "bandwidth.svg", f"Buffer reuse, {self.where}", bandwidth, "bandwidth, MB/s"),
+        ]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one busy node costs when more and more others talk to it."""
+
+import reframe as rfm
+from reframe.core.builtins import parameter
+
+from fabric_checks.metrics import Metric, curve
+from fabric_checks.mixins import layouts
+from fabric_checks.parsers import hot_spot
+
+from .base import OwnProgram
+
+
+@rfm.simple_test
+class HotSpot(OwnProgram):
+    """Time for one master to send to n slaves, and to collect from n slaves, n from 1 to all.
+
+    Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003).
+    """
+
+    descr = "Hot spot: one master and more and more slaves"
+    layout = parameter(layouts("several"), type=str, loggable=True)
+    own_program = "hot_spot"
+    tags = {"fabric", "smoke"}
+    sizes_B = hot_spot.message_sizes()
+
+    @property
+    def slaves(self):
+        """The numbers of slaves that are measured."""
+        return hot_spot.slave_counts(self.place.tasks)
+
+    def arguments(self):
+        return ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
+
+    def metrics(self):
+        times = [
+            metric
+            for operation in hot_spot.OPERATIONS
+            for slaves in self.slaves
+            for metric in curve(f"{operation}_time_to_{slaves}", "us", "smaller", self.sizes_B)
+        ]
+        growth = [Metric(f"{operation}_growth", "1", "smaller") for operation in hot_spot.OPERATIONS]
+        return [*growth, *times]
+
+    def measure(self, text):
+        self.output = hot_spot.parse(text, self.sizes_B, self.slaves)
+        values = {}
+        for operation in hot_spot.OPERATIONS:
+            for size in self.sizes_B:
+                times = self.output.times_us(operation, size)
+                values |= {f"{operation}_time_to_{slaves}_{size}B": time for slaves, time in times.items()}
+            # How much longer all slaves take than one, at the smallest message: 1 would be a fabric without a hot spot.
+            times = self.output.times_us(operation, self.sizes_B[0])
+            values[f"{operation}_growth"] = times[self.slaves[-1]] / times[self.slaves[0]]
+        return values
+
+    def draw(self, folder):
+        names = []
+        for operation in hot_spot.OPERATIONS:
+            by_slaves = {
+                f"{slaves} slaves": {size: self.output.times_us(operation, size)[slaves] for size in self.sizes_B}
+                for slaves in self.slaves
+            }
+            title = f"Hot spot, {operation}, {self.where}"
+            names.append(self.pictures.curves(folder / f"{operation}.svg", title, by_slaves, "time, us", log_y=True))
+        return names

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What it costs to learn that a message has arrived."""
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from fabric_checks.metrics import Metric, curve, powers_of_two
+from fabric_checks.mixins import layouts
+from fabric_checks.parsers import notification
+
+from .base import OwnProgram
+
+
+@rfm.simple_test
+class Notification(OwnProgram):
+    """Ping-pong time when receives are completed by MPI_Test in a loop and by MPI_Wait, and the CPU that waiting takes.
+
+    ``wait=blocking`` is for environments that know how their MPI gives the CPU away (feature ``blocking_wait``, the
+    variables under ``extras['blocking_wait']``); whether it did is among the findings. Source: Liu et al.,
+    Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003).
+    """
+
+    descr = "Notification: polling, waiting, and the CPU it takes"
+    wait = parameter(["default", "blocking"], loggable=True)
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    own_program = "notification"
+    tags = {"fabric", "pt2pt"}
+    sizes_B = powers_of_two(0, 65536)
+
+    @run_after("init")
+    def ask_for_blocking_wait(self):
+        """Wait by blocking only where the environment knows how."""
+        if self.wait == "blocking":
+            self.valid_prog_environs = ["+mpi +mpicc +blocking_wait"]
+
+    @run_after("setup")
+    def wait_by_blocking(self):
+        """Take the variables from the environment's description."""
+        if self.wait == "blocking":
+            self.env_vars |= self.current_environ.extras["blocking_wait"]
+
+    def arguments(self):
+        return ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
+
+    def metrics(self):
+        return [
+            *(Metric(f"{way}_cpu_share", "%", "smaller") for way in notification.WAYS),
+            *(metric for way in notification.WAYS for metric in curve(f"{way}_time", "us", "smaller", self.sizes_B)),
+        ]
+
+    def measure(self, text):
+        self.output = notification.parse(text, self.sizes_B)
+        verdict = f"a wait that blocks is {self.output.blocking_wait}: {self.output.reason}"
+        self.facts["findings"] = [{"kind": "blocking wait", "text": verdict}]
+        values = {f"{way}_cpu_share": share for way, share in (self.output.cpu_percent or {}).items()}
+        for way in notification.WAYS:
+            values |= {f"{way}_time_{size}B": time for size, time in self.output.times_us(way).items()}
+        return values
+
+    def draw(self, folder):
+        title = f"Notification, {self.where}"
+        times = {f"MPI_{way.capitalize()}": self.output.times_us(way) for way in notification.WAYS}
+        return [self.pictures.curves(folder / "time.svg", title, times, "half the round trip, us", log_y=True)]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How much of the host is left for work while messages move."""
+
+import reframe as rfm
+from reframe.core.builtins import parameter
+
+from fabric_checks.metrics import curve, powers_of_two
+from fabric_checks.mixins import layouts
+from fabric_checks.parsers import collective_overlap, overlap
+
+from .base import OwnProgram
+
+MiB = 1024**2
+
+
+class OverlapCheck(OwnProgram):
+    """Effective latency (overhead) and host availability by message size, by the post-work-wait method.
+
+    Subclasses declare ``transfers``, the prefixes of the program's columns, and ``parse``.
+    """
+
+    def measure(self, text):
+        self.output = self.parse(text)
+        values = {}
+        for transfer in self.transfers:
+            for quantity, by_size in self.quantities(transfer).items():
+                values |= {f"{quantity}_{size}B": value for size, value in by_size.items()}
+        return values
+
+    def quantities(self, transfer):
+        """Return what is measured of one transfer: the curves by name."""
+        return {
+            f"{transfer}_overhead": self.output.overhead_us(transfer),
+            f"{transfer}_availability": self.output.availability_percent(transfer),
+        }
+
+    def draw(self, folder):
+        availability = {name: self.output.availability_percent(name) for name in self.transfers}
+        overhead = {name: self.output.overhead_us(name) for name in self.transfers}
+        return [
+            self.pictures.curves(
+                folder / "availability.svg", f"Host availability, {self.where}", availability, "share left, %"
+            ),
+            self.pictures.curves(
+                folder / "overhead.svg", f"Effective latency, {self.where}", overhead, "overhead, us", log_y=True
+            ),
+        ]
+
+
+@rfm.simple_test
+class Overlap(OverlapCheck):
+    """Host availability and effective latency of MPI_Isend and MPI_Irecv.
+
+    With ``poll=test`` the work calls MPI_Test: what is better then is moved by the library, not by the hardware.
+    Source: SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath), section 5, Figures 12 to 14.
+    """
+
+    descr = "Overlap of computation and point-to-point messages"
+    poll = parameter(["none", "test"], loggable=True)
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    own_program = "overlap"
+    tags = {"fabric", "pt2pt", "overlap"}
+    transfers = overlap.TRANSFERS
+    sizes_B = powers_of_two(0, 4 * MiB)
+
+    def arguments(self):
+        return ["--max-size", str(self.sizes_B[-1]), *(["--poll"] if self.poll == "test" else [])]
+
+    def metrics(self):
+        return [
+            metric
+            for transfer in self.transfers
+            for metric in (
+                *curve(f"{transfer}_overhead", "us", "smaller", self.sizes_B),
+                *curve(f"{transfer}_availability", "%", "larger", self.sizes_B),
+            )
+        ]
+
+    def parse(self, text):
+        return overlap.parse(text, self.sizes_B)
+
+
+@rfm.simple_test
+class CollectiveOverlap(OverlapCheck):
+    """Host availability during MPI_Iallreduce, MPI_Ialltoall and MPI_Ibcast, by the same definition.
+
+    Beside it the overlap by the definition of the OSU micro-benchmarks, for comparison with theirs and with IMB-NBC's.
+    """
+
+    descr = "Overlap of computation and non-blocking collectives"
+    layout = parameter(layouts("several"), type=str, loggable=True)
+    own_program = "collective_overlap"
+    tags = {"fabric", "collective", "overlap"}
+    transfers = collective_overlap.OPERATIONS
+    sizes_B = powers_of_two(8, MiB)
+
+    def arguments(self):
+        return ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
+
+    def metrics(self):
+        return [
+            metric
+            for transfer in self.transfers
+            for metric in (
+                *curve(f"{transfer}_overhead", "us", "smaller", self.sizes_B),
+                *curve(f"{transfer}_availability", "%", "larger", self.sizes_B),
+                *curve(f"{transfer}_osu_overlap", "%", "larger", self.sizes_B),
+            )
+        ]
+
+    def parse(self, text):
+        return collective_overlap.parse(text, self.sizes_B)
+
+    def quantities(self, transfer):
+        return super().quantities(transfer) | {f"{transfer}_osu_overlap": self.output.osu_overlap_percent(transfer)}

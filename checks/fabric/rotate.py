@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cross-section bandwidth: what the fabric gives when every node talks at once."""
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from fabric_checks.metrics import Metric
+from fabric_checks.mixins import layouts
+
+from .base import OwnProgram
+
+
+@rfm.simple_test
+class Rotate(OwnProgram):
+    """Bandwidth of every pair while all pairs of a round run, and which node or path is slow.
+
+    ``rotate``: one half of the nodes to the other, every shift; source: Naegle, cross-sectional bandwidth testing on
+    Feynman and Rogue (e-mails of June 2004). ``shift``: every node through every other, both ways at once, as in
+    mpiGraph. ``bisection``: random matchings, as netgauge's effective bisection bandwidth. Slow pairs are measured
+    again, with their neighbours and alone, before anything is blamed.
+    """
+
+    descr = "Cross-section bandwidth of all pairs"
+    pattern = parameter(["rotate", "shift", "bisection"], loggable=True)
+    layout = parameter(layouts("several"), type=str, loggable=True)
+    own_program = "rotate"
+    tags = {"fabric", "cross-section"}
+
+    @run_after("init")
+    def tag_smoke(self):
+        """Count the source's own pattern among the short checks."""
+        if self.pattern == "rotate":
+            self.tags |= {"smoke"}
+
+    def arguments(self):
+        return ["--pattern", self.pattern, "--confirm"]
+
+    def metrics(self):
+        return [
+            Metric("median_bandwidth", "MB/s", "larger"),
+            Metric("p5_bandwidth", "MB/s", "larger"),
+            Metric("slowest_pair_bandwidth", "MB/s", "larger"),
+            Metric("slowest_to_median", "%", "larger"),
+            Metric("aggregate_bandwidth", "MB/s", "larger"),
+            Metric("perceived_aggregate_bandwidth", "MB/s", "larger"),
+            Metric("full_rate_share", "%", "larger"),
+            Metric("faults", "1", "smaller"),
+            Metric("elapsed_over_transfers", "1", "smaller"),
+        ]
+
+    def measure(self, text):
+        from fabric_checks.cross_section import report  # noqa: PLC0415  (numpy and polars would slow every listing)
+
+        self.report = report.of_text(text, self.pattern, self.link_MBps)
+        self.facts["findings"] = self.report.notes()
+        return self.report.metrics()
+
+    @property
+    def link_MBps(self):
+        """The rate of a link as the partition's extras give it, or None: then as the fastest pairs show it."""
+        return self.current_partition.extras.get("link_MBps")
+
+    def draw(self, folder):
+        return self.report.draw(folder, f"{self.pattern}, {self.where}")

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * What it costs to communicate from memory that was not used for it before,
+ * after the buffer reuse test of Liu et al., Micro-Benchmark Level Performance
+ * Comparison of High-Speed Cluster Interconnects (2003).
+ */
+#define FC_PROGRAM "buffer_reuse"
+#include "fabric.h"
+
+#include <sys/mman.h>
+
+static const char method[] =
+    "buffer_reuse: time per message between two MPI ranks when a share of the messages uses the\n"
+    "same buffer again and the rest use new ones. Networks that have to register memory, or to\n"
+    "load its address translation, are slower with new buffers. Run it on exactly two ranks, one\n"
+    "per node to see the interconnect:\n"
+    "  mpirun -np 2 buffer_reuse\n"
+    "\n"
+    "Of N iterations (--iterations), R use one buffer and N - R use a buffer each that is new,\n"
+    "for R/N of 0, 25, 50, 75 and 100 %. The R are spread evenly among the N. New buffers are\n"
+    "pages of a mapping (mmap) made for these N iterations and given back (munmap) after them:\n"
+    "one byte a page has been written, so they exist, but they never took part in communication.\n"
+    "They are colder in the caches of the processor too. All buffers begin on a page.\n"
+    "\n"
+    "latency: N ping-pongs one after the other, MPI_Send and MPI_Recv, where iteration i uses its\n"
+    "own send and its own receive buffer on both sides. The time is that of the N round trips\n"
+    "divided by 2 N.\n"
+    "\n"
+    "stream: rank 1 posts N MPI_Irecv and tells rank 0, which starts N MPI_Isend, waits for them\n"
+    "and then for an empty acknowledgement that rank 1 sends after it has got all N messages.\n"
+    "The time is that from the first MPI_Isend to the acknowledgement, divided by N.\n"
+    "\n"
+    "Timed are these N iterations only. Mapping, writing, checking and unmapping lie outside, but\n"
+    "count for --max-seconds-per-point: points of large new buffers end with few samples, and not\n"
+    "before 8. The message sizes are --min-size and its multiples by powers of 4 up to\n"
+    "--max-size. A rank needs 2 (N + 1) buffers of the largest message.\n"
+    "\n"
+    "Sampling: a sample is the mean of a batch of such N iterations that lasts at least 0.2 ms\n"
+    "and 100 steps of the clock (MPI_Wtime). A row has the median of the samples and its 95 %\n"
+    "confidence interval from order statistics, the number of samples and why sampling stopped:\n"
+    "`ci`, the interval is narrow enough, or `cap`, the time was up. One byte a page of the data\n"
+    "received in each new buffer is compared with that sent, and all of it in the reused one.\n"
+    "Times are in microseconds.\n";
+
+static const char method_line[] =
+    "latency is half of an MPI_Send/MPI_Recv round trip, stream the time per message of iterations "
+    "MPI_Isend until the acknowledgement of all, where reuse_percent of the iterations use one "
+    "buffer and the others freshly mapped ones; median over samples and its 95 % confidence "
+    "interval from order statistics";
+
+static const char columns[] =
+    "size_B reuse_percent latency_us latency_ci_low_us latency_ci_high_us latency_samples "
+    "latency_stop stream_us stream_ci_low_us stream_ci_high_us stream_samples stream_stop";
+
+enum { size_factor = 4, percent_step = 25 };
+
+struct plan {
+    size_t min_size;
+    size_t max_size;
+    size_t iterations;
+    struct fc_rule rule;
+    const char *raw_name; /* NULL: no file of samples */
+};
+
+/* One direction of one rank: the buffer of each iteration. */
+struct buffers {
+    unsigned char *old;   /* the one used again */
+    unsigned char **at;   /* of iteration i: `old` or a part of `fresh` */
+    unsigned char *fresh; /* mapped for N iterations, NULL if none is new */
+    size_t mapped;        /* its length, bytes */
+};
+
+/* One side of the pair while one point is measured. */
+struct side {
+    const struct fc_world *world;
+    int partner;
+    size_t page; /* bytes */
+    size_t size;
+    size_t iterations; /* N */
+    size_t reusing;    /* R */
+    struct buffers *send;
+    struct buffers *receive;
+    MPI_Request *requests; /* N of them */
+};
+
+enum { tag_ping_pong = 1, tag_data = 2, tag_ready = 3, tag_acknowledge = 4 };
+
+/* ------------------------------------------------------------- new buffers */
+
+/*
+ * The bytes of a new buffer that are written and checked: the first of each page
+ * and the last one. Their values are those of fc_fill, or differ from all that
+ * can arrive.
+ */
+static void touch(const struct side *side, unsigned char *buffer, int sender, bool spoil)
+{
+    const size_t last = side->size - 1;
+    for (size_t at = 0;; at = at + side->page < last ? at + side->page : last) {
+        const unsigned char value = fc_pattern(at, side->size, sender);
+        buffer[at] = spoil ? (unsigned char)~value : value;
+        if (at == last) {
+            return;
+        }
+    }
+}
+
+static void check_touched(const struct side *side, const unsigned char *buffer)
+{
+    const size_t last = side->size - 1;
+    for (size_t at = 0;; at = at + side->page < last ? at + side->page : last) {
+        if (buffer[at] != fc_pattern(at, side->size, side->partner)) {
+            fc_abort("wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d in a "
+                     "new buffer; the MPI library keeps registrations of unmapped memory, or the "
+                     "network corrupts messages",
+                     at, side->size, side->partner, side->world->rank);
+        }
+        if (at == last) {
+            return;
+        }
+    }
+}
+
+/* R of N, evenly spread. */
+static bool is_reused(const struct side *side, size_t iteration)
+{
+    const size_t before = iteration * side->reusing / side->iterations;
+    return (iteration + 1) * side->reusing / side->iterations > before;
+}
+
+static size_t slot_length(const struct side *side)
+{
+    return (side->size + side->page - 1) / side->page * side->page;
+}
+
+static unsigned char *map_pages(size_t bytes)
+{
+    void *const memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        fc_abort("cannot map %zu bytes for new buffers: %s; use smaller messages or fewer "
+                 "--iterations",
+                 bytes, strerror(errno));
+    }
+    return memory;
+}
+
+/* Maps the new buffers of N iterations and writes to their pages. */
+static void map_new(const struct side *side, struct buffers *buffers, int sender, bool spoil)
+{
+    const size_t slot = slot_length(side);
+    size_t used = 0;
+    buffers->mapped = (side->iterations - side->reusing) * slot;
+    buffers->fresh = buffers->mapped == 0 ? NULL : map_pages(buffers->mapped);
+    for (size_t i = 0; i < side->iterations; i++) {
+        if (buffers->fresh == NULL || is_reused(side, i)) {
+            buffers->at[i] = buffers->old;
+            continue;
+        }
+        buffers->at[i] = buffers->fresh + used;
+        used += slot;
+        touch(side, buffers->at[i], sender, spoil);
+    }
+}
+
+static void unmap_new(struct buffers *buffers)
+{
+    if (buffers->fresh != NULL && munmap(buffers->fresh, buffers->mapped) != 0) {
+        fc_abort("cannot give back %zu bytes: %s", buffers->mapped, strerror(errno));
+    }
+    buffers->fresh = NULL;
+}
+
+static void map_send(const struct side *side)
+{
+    map_new(side, side->send, side->world->rank, false);
+}
+
+static void map_receive(const struct side *side)
+{
+    map_new(side, side->receive, side->partner, true);
+}
+
+static void check_received(const struct side *side)
+{
+    for (size_t i = 0; i < side->iterations; i++) {
+        if (side->receive->at[i] != side->receive->old) {
+            check_touched(side, side->receive->at[i]);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------- latency */
+
+static void signal_partner(const struct side *side, int tag)
+{
+    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm));
+}
+
+static void await_partner(const struct side *side, int tag)
+{
+    FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm, MPI_STATUS_IGNORE));
+}
+
+static void send_one(const struct side *side, size_t iteration)
+{
+    FC_MPI(MPI_Send(side->send->at[iteration], (int)side->size, MPI_BYTE, side->partner,
+                    tag_ping_pong, side->world->comm));
+}
+
+static void receive_one(const struct side *side, size_t iteration)
+{
+    FC_MPI(MPI_Recv(side->receive->at[iteration], (int)side->size, MPI_BYTE, side->partner,
+                    tag_ping_pong, side->world->comm, MPI_STATUS_IGNORE));
+}
+
+/* N round trips; rank 0 begins when rank 1 has its buffers. */
+static double round_trips(const struct side *side)
+{
+    if (side->world->rank == 0) {
+        await_partner(side, tag_ready);
+        const double begin = MPI_Wtime();
+        for (size_t i = 0; i < side->iterations; i++) {
+            send_one(side, i);
+            receive_one(side, i);
+        }
+        return MPI_Wtime() - begin;
+    }
+    signal_partner(side, tag_ready);
+    for (size_t i = 0; i < side->iterations; i++) {
+        receive_one(side, i);
+        send_one(side, i);
+    }
+    return 0.0;
+}
+
+static double latency(const void *data, unsigned long long repetitions)
+{
+    const struct side *const side = data;
+    double seconds = 0.0;
+    for (unsigned long long i = 0; i < repetitions; i++) {
+        map_send(side);
+        map_receive(side);
+        seconds += round_trips(side);
+        check_received(side);
+        unmap_new(side->send);
+        unmap_new(side->receive);
+    }
+    return seconds;
+}
+
+/* ------------------------------------------------------------------ stream */
+
+static double send_all(const struct side *side)
+{
+    await_partner(side, tag_ready);
+    const double begin = MPI_Wtime();
+    for (size_t i = 0; i < side->iterations; i++) {
+        FC_MPI(MPI_Isend(side->send->at[i], (int)side->size, MPI_BYTE, side->partner, tag_data,
+                         side->world->comm, &side->requests[i]));
+    }
+    FC_MPI(MPI_Waitall((int)side->iterations, side->requests, MPI_STATUSES_IGNORE));
+    await_partner(side, tag_acknowledge);
+    return MPI_Wtime() - begin;
+}
+
+static void receive_all(const struct side *side)
+{
+    for (size_t i = 0; i < side->iterations; i++) {
+        FC_MPI(MPI_Irecv(side->receive->at[i], (int)side->size, MPI_BYTE, side->partner, tag_data,
+                         side->world->comm, &side->requests[i]));
+    }
+    signal_partner(side, tag_ready);
+    FC_MPI(MPI_Waitall((int)side->iterations, side->requests, MPI_STATUSES_IGNORE));
+    signal_partner(side, tag_acknowledge);
+}
+
+static double stream(const void *data, unsigned long long repetitions)
+{
+    const struct side *const side = data;
+    double seconds = 0.0;
+    for (unsigned long long i = 0; i < repetitions; i++) {
+        if (side->world->rank == 0) {
+            map_send(side);
+            seconds += send_all(side);
+            unmap_new(side->send);
+        } else {
+            map_receive(side);
+            receive_all(side);
+            check_received(side);
+            unmap_new(side->receive);
+        }
+    }
+    return seconds;
+}
+
+/* ------------------------------------------------------------------ points */
+
+struct mode {
+    const char *name;
+    double (*repeat)(const void *data, unsigned long long repetitions);
+    double operations; /* messages in sequence, per repetition */
+    bool both_receive;
+};
+
+/* Measures one point in one mode; new buffers are checked meanwhile, the reused one at the end. */
+static struct fc_result measure_point(const struct side *side, const struct mode *mode,
+                                      const struct fc_rule *rule, struct fc_samples *samples)
+{
+    const struct fc_world *const world = side->world;
+    const struct fc_subject subject = {mode->repeat, side, mode->operations};
+    const bool receives = side->reusing > 0 && (mode->both_receive || world->rank == 1);
+    fc_fill(side->send->old, side->size, world->rank);
+    fc_spoil(side->receive->old, side->size, side->partner);
+    FC_MPI(MPI_Barrier(world->comm));
+    const struct fc_result result = fc_measure(world, rule, &subject, samples);
+    const size_t wrong =
+        receives ? fc_first_wrong(side->receive->old, side->size, side->partner) : side->size;
+    fc_end_if_any(world, wrong != side->size,
+                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d (%s); "
+                  "the MPI library or the network corrupts messages",
+                  wrong, side->size, side->partner, world->rank, mode->name);
+    return result;
+}
+
+/* One row, printed when it is complete: both modes of one size and share. */
+static void measure_row(struct side *side, size_t percent, const struct plan *plan,
+                        struct fc_samples *samples, FILE *raw)
+{
+    enum { modes = 2 };
+    const double messages = (double)side->iterations;
+    const struct mode mode[modes] = {
+        {"latency", latency, 2.0 * messages, true},
+        {"stream", stream, messages, false},
+    };
+    struct fc_result result[modes];
+    side->reusing = side->iterations * percent / 100;
+    for (int i = 0; i < modes; i++) {
+        result[i] = measure_point(side, &mode[i], &plan->rule, samples);
+        char what[96];
+        snprintf(what, sizeof what, "%zu %zu %s", side->size, percent, mode[i].name);
+        fc_write_raw(raw, what, samples);
+    }
+    if (side->world->rank == 0) {
+        printf("%zu %zu", side->size, percent);
+        for (int i = 0; i < modes; i++) {
+            fc_print_result(&result[i]);
+        }
+        printf("\n");
+    }
+    fc_check_output(side->world);
+    fc_check_raw(side->world, raw);
+}
+
+static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
+{
+    struct fc_samples samples = {NULL, NULL, 0, 0};
+    size_t rows = 0;
+    for (size_t size = plan->min_size; size <= plan->max_size; size *= size_factor) {
+        side->size = size;
+        for (size_t percent = 0; percent <= 100; percent += percent_step) {
+            measure_row(side, percent, plan, &samples, raw);
+            rows++;
+        }
+    }
+    fc_free_samples(&samples);
+    return rows;
+}
+
+/* ------------------------------------------------------------------- setup */
+
+static void check_plan(const struct fc_world *world, const struct plan *plan)
+{
+    if (world->size != 2) {
+        fc_usage_error(world,
+                       "needs exactly 2 ranks but was started with %d; use -np 2 (srun -n 2)",
+                       world->size);
+    }
+    if (plan->min_size > plan->max_size) {
+        fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them",
+                       plan->min_size, plan->max_size);
+    }
+    if (plan->iterations % (100 / percent_step) != 0) {
+        fc_usage_error(world, "--iterations %zu cannot be divided into quarters; give a multiple "
+                       "of 4", plan->iterations);
+    }
+}
+
+/* The whole need is known before the first point, although new buffers are mapped later. */
+static void require_memory(const struct fc_world *world, const struct plan *plan, size_t page)
+{
+    const size_t slot = (plan->max_size + page - 1) / page * page;
+    const size_t slots = 2 * (plan->iterations + 1);
+    fc_require_memory(world, slot > SIZE_MAX / slots ? SIZE_MAX : slots * slot);
+}
+
+static struct buffers make_buffers(const struct fc_world *world, const struct plan *plan)
+{
+    struct buffers buffers = {NULL, NULL, NULL, 0};
+    buffers.old = fc_allocate_all(world, plan->max_size, 1);
+    buffers.at = fc_allocate_all(world, plan->iterations, sizeof *buffers.at);
+    return buffers;
+}
+
+static void free_buffers(struct buffers *buffers)
+{
+    free(buffers->old);
+    free(buffers->at);
+}
+
+static size_t page_length(void)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    return page > 0 ? (size_t)page : 4096;
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan = {(size_t)1 << 10, (size_t)4 << 20, 16, FC_RULE_DEFAULTS, NULL};
+    plan.rule.max_seconds = 0.2; /* a fifth of it has to hold some mappings, all points a check */
+    const struct fc_option options[] = {
+        {"min-size", FC_SIZE, &plan.min_size, 1, INT_MAX, "smallest message, bytes", NULL},
+        {"max-size", FC_SIZE, &plan.max_size, 1, INT_MAX,
+         "largest message, bytes; the sizes are 4 times each other", NULL},
+        {"iterations", FC_COUNT, &plan.iterations, 4, 65536, "N, a multiple of 4", NULL},
+        FC_RULE_OPTIONS(plan.rule),
+        {"raw", FC_TEXT, &plan.raw_name, 0, 0,
+         "write every sample to this file, as lines `size percent mode sample_us`", NULL},
+    };
+    const size_t count = sizeof options / sizeof options[0];
+    fc_answer_help(argc, argv, method, options, count);
+    const struct fc_world world = fc_start(&argc, &argv);
+    fc_parse_options(&world, argc, argv, options, count);
+    check_plan(&world, &plan);
+    require_memory(&world, &plan, page_length());
+    struct buffers send = make_buffers(&world, &plan);
+    struct buffers receive = make_buffers(&world, &plan);
+    struct side side = {&world, 1 - world.rank, page_length(), 0, plan.iterations, 0, &send,
+                        &receive, NULL};
+    side.requests = fc_allocate_all(&world, plan.iterations, sizeof *side.requests);
+    FILE *const raw = fc_open_raw(&world, plan.raw_name);
+    plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
+    fc_print_head(&world, plan.rule.resolution, options, count, method_line, columns);
+    const size_t rows = measure_all(&side, &plan, raw);
+    fc_close_raw(&world, raw);
+    free_buffers(&send);
+    free_buffers(&receive);
+    free(side.requests);
+    return fc_finish(&world, rows, "rows");
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * A hot spot: one rank exchanges messages with more and more others at once,
+ * after the hot-spot tests of Liu et al., Micro-Benchmark Level Performance
+ * Comparison of High-Speed Cluster Interconnects (2003).
+ */
+#define FC_PROGRAM "hot_spot"
+#include "fabric.h"
+
+static const char method[] =
+    "hot_spot: time that a master needs to send to, or to collect from, n slaves at once. Rank 0\n"
+    "is the master, the ranks 1 to n are the slaves. Run it on two or more ranks, one per node to\n"
+    "see the interconnect:\n"
+    "  mpirun -np 9 hot_spot\n"
+    "\n"
+    "send: the master starts one MPI_Isend to each of n slaves and waits until all of them are\n"
+    "complete and the last slave, rank n, has acknowledged its message with an empty one. The\n"
+    "slaves receive with MPI_Recv. The other slaves do not acknowledge, so they may lag behind:\n"
+    "after at most 64 messages or 256 KiB a slave, whichever is less but at least one message,\n"
+    "all slaves report to the master outside the timing, which bounds the memory for messages\n"
+    "that arrived before their receive.\n"
+    "\n"
+    "send_receive: the master posts one MPI_Irecv for each of n slaves, each to a buffer of its\n"
+    "own, then starts an empty MPI_Isend, the note, to each of them and waits until all data\n"
+    "have arrived. A slave that has received the note answers with MPI_Send. The time includes\n"
+    "the posting of the receives.\n"
+    "\n"
+    "A time is that of one whole operation on the master, with all n slaves. n is every number\n"
+    "up to 8, then the powers of two, and all slaves. The message sizes are --min-size and its\n"
+    "multiples by powers of 8 up to --max-size. The master needs one receive buffer a slave.\n"
+    "Ranks that are not among the n slaves wait in MPI_Bcast.\n"
+    "\n"
+    "Sampling: a sample is the mean of a batch of operations that lasts at least 0.2 ms and\n"
+    "100 steps of the clock (MPI_Wtime). A row has the median of the samples and its 95 %\n"
+    "confidence interval from order statistics, the number of samples and why sampling stopped:\n"
+    "`ci`, the interval is narrow enough, or `cap`, the time was up. After each point the data\n"
+    "received are compared with those sent. Times are in microseconds.\n";
+
+static const char method_line[] =
+    "send is the time from the first of n MPI_Isend to the acknowledgement of rank n; send_receive "
+    "is the time from posting n MPI_Irecv, with an empty note to each slave, to the arrival of all "
+    "data; median over samples and its 95 % confidence interval from order statistics";
+
+static const char columns[] =
+    "size_B slaves send_us send_ci_low_us send_ci_high_us send_samples send_stop send_receive_us "
+    "send_receive_ci_low_us send_receive_ci_high_us send_receive_samples send_receive_stop";
+
+enum { size_factor = 8, every_count_up_to = 8 };
+
+/* Messages, and their bytes, that a slave may be behind the master. */
+static const size_t longest_lag = 64;
+static const size_t largest_lag = (size_t)256 << 10;
+
+struct plan {
+    size_t min_size;
+    size_t max_size;
+    struct fc_rule rule;
+    const char *raw_name; /* NULL: no file of samples */
+};
+
+/* One rank while one point is measured. */
+struct spot {
+    const struct fc_world *world;
+    int slaves; /* of this point: the ranks 1 .. slaves */
+    size_t size;
+    unsigned char *send;    /* one message */
+    unsigned char *receive; /* one message; on the master one of each slave */
+    MPI_Request *requests;  /* on the master: two a slave */
+};
+
+enum { tag_data = 1, tag_acknowledge = 2, tag_note = 3, tag_caught_up = 4 };
+
+/* -------------------------------------------------------------------- send */
+
+static void send_empty(const struct spot *spot, int to, int tag)
+{
+    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, to, tag, spot->world->comm));
+}
+
+static void receive_empty(const struct spot *spot, int from, int tag)
+{
+    FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, from, tag, spot->world->comm, MPI_STATUS_IGNORE));
+}
+
+/* Operations between two reports of the slaves. */
+static unsigned long long group_length(size_t size)
+{
+    const size_t fitting = largest_lag / (size == 0 ? 1 : size);
+    const size_t length = fitting < longest_lag ? fitting : longest_lag;
+    return length < 1 ? 1 : length;
+}
+
+static void send_to_slaves(const struct spot *spot)
+{
+    const MPI_Comm comm = spot->world->comm;
+    const int slaves = spot->slaves;
+    FC_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, slaves, tag_acknowledge, comm, &spot->requests[slaves]));
+    for (int slave = 1; slave <= slaves; slave++) {
+        FC_MPI(MPI_Isend(spot->send, (int)spot->size, MPI_BYTE, slave, tag_data, comm,
+                         &spot->requests[slave - 1]));
+    }
+    FC_MPI(MPI_Waitall(slaves + 1, spot->requests, MPI_STATUSES_IGNORE));
+}
+
+/*
+ * The master's side of a batch. The clock stands still while the slaves that do
+ * not acknowledge report that they have caught up. Nobody is late for the next
+ * group: a slave that has reported has nothing else left to do.
+ */
+static double send_batch(const struct spot *spot, unsigned long long repetitions)
+{
+    const unsigned long long length = group_length(spot->size);
+    double seconds = 0.0;
+    for (unsigned long long done = 0; done < repetitions;) {
+        const unsigned long long rest = repetitions - done;
+        const unsigned long long group = rest < length ? rest : length;
+        const double begin = MPI_Wtime();
+        for (unsigned long long i = 0; i < group; i++) {
+            send_to_slaves(spot);
+        }
+        seconds += MPI_Wtime() - begin;
+        for (int slave = 1; slave < spot->slaves; slave++) {
+            receive_empty(spot, slave, tag_caught_up);
+        }
+        done += group;
+    }
+    return seconds;
+}
+
+static void receive_batch(const struct spot *spot, unsigned long long repetitions)
+{
+    const unsigned long long length = group_length(spot->size);
+    const bool acknowledges = spot->world->rank == spot->slaves;
+    for (unsigned long long i = 1; i <= repetitions; i++) {
+        FC_MPI(MPI_Recv(spot->receive, (int)spot->size, MPI_BYTE, 0, tag_data, spot->world->comm,
+                        MPI_STATUS_IGNORE));
+        if (acknowledges) {
+            send_empty(spot, 0, tag_acknowledge);
+        } else if (i % length == 0 || i == repetitions) {
+            send_empty(spot, 0, tag_caught_up);
+        }
+    }
+}
+
+static double repeat_send(const void *data, unsigned long long repetitions)
+{
+    const struct spot *const spot = data;
+    if (spot->world->rank == 0) {
+        return send_batch(spot, repetitions);
+    }
+    if (spot->world->rank <= spot->slaves) {
+        receive_batch(spot, repetitions);
+    }
+    return 0.0;
+}
+
+/* ------------------------------------------------------------ send_receive */
+
+static void collect_from_slaves(const struct spot *spot)
+{
+    const MPI_Comm comm = spot->world->comm;
+    const int slaves = spot->slaves;
+    for (int slave = 1; slave <= slaves; slave++) {
+        FC_MPI(MPI_Irecv(spot->receive + (size_t)(slave - 1) * spot->size, (int)spot->size,
+                         MPI_BYTE, slave, tag_data, comm, &spot->requests[slave - 1]));
+    }
+    for (int slave = 1; slave <= slaves; slave++) {
+        FC_MPI(MPI_Isend(NULL, 0, MPI_BYTE, slave, tag_note, comm,
+                         &spot->requests[slaves + slave - 1]));
+    }
+    FC_MPI(MPI_Waitall(2 * slaves, spot->requests, MPI_STATUSES_IGNORE));
+}
+
+static double repeat_send_receive(const void *data, unsigned long long repetitions)
+{
+    const struct spot *const spot = data;
+    if (spot->world->rank > spot->slaves) {
+        return 0.0;
+    }
+    const double begin = MPI_Wtime();
+    for (unsigned long long i = 0; i < repetitions; i++) {
+        if (spot->world->rank == 0) {
+            collect_from_slaves(spot);
+        } else {
+            receive_empty(spot, 0, tag_note);
+            FC_MPI(MPI_Send(spot->send, (int)spot->size, MPI_BYTE, 0, tag_data,
+                            spot->world->comm));
+        }
+    }
+    return MPI_Wtime() - begin;
+}
+
+/* ------------------------------------------------------------------ points */
+
+struct mode {
+    const char *name;
+    double (*repeat)(const void *data, unsigned long long repetitions);
+    bool to_master; /* the direction of the data */
+};
+
+/* How many messages this rank receives in the mode, in buffers side by side. */
+static int expected_messages(const struct spot *spot, const struct mode *mode)
+{
+    const int rank = spot->world->rank;
+    if (mode->to_master) {
+        return rank == 0 ? spot->slaves : 0;
+    }
+    return rank >= 1 && rank <= spot->slaves ? 1 : 0;
+}
+
+/* Measures one size and number of slaves in one mode, and checks that the data arrived. */
+static struct fc_result measure_point(const struct spot *spot, const struct mode *mode,
+                                      const struct fc_rule *rule, struct fc_samples *samples)
+{
+    const struct fc_world *const world = spot->world;
+    const struct fc_subject subject = {mode->repeat, spot, 1.0};
+    const int expected = expected_messages(spot, mode);
+    const int first = mode->to_master ? 1 : 0; /* sender of the first of them */
+    fc_fill(spot->send, spot->size, world->rank);
+    for (int i = 0; i < expected; i++) {
+        fc_spoil(spot->receive + (size_t)i * spot->size, spot->size, first + i);
+    }
+    FC_MPI(MPI_Barrier(world->comm));
+    const struct fc_result result = fc_measure(world, rule, &subject, samples);
+    size_t wrong = spot->size;
+    int sender = first;
+    for (int i = 0; i < expected && wrong == spot->size; i++) {
+        sender = first + i;
+        wrong = fc_first_wrong(spot->receive + (size_t)i * spot->size, spot->size, sender);
+    }
+    fc_end_if_any(world, wrong != spot->size,
+                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d (%s); "
+                  "the MPI library or the network corrupts messages",
+                  wrong, spot->size, sender, world->rank, mode->name);
+    return result;
+}
+
+/* One row, printed when it is complete: both modes of one size and number of slaves. */
+static void measure_row(const struct spot *spot, const struct plan *plan,
+                        struct fc_samples *samples, FILE *raw)
+{
+    enum { modes = 2 };
+    const struct mode mode[modes] = {
+        {"send", repeat_send, false},
+        {"send_receive", repeat_send_receive, true},
+    };
+    struct fc_result result[modes];
+    for (int i = 0; i < modes; i++) {
+        result[i] = measure_point(spot, &mode[i], &plan->rule, samples);
+        char what[96];
+        snprintf(what, sizeof what, "%zu %d %s", spot->size, spot->slaves, mode[i].name);
+        fc_write_raw(raw, what, samples);
+    }
+    if (spot->world->rank == 0) {
+        printf("%zu %d", spot->size, spot->slaves);
+        for (int i = 0; i < modes; i++) {
+            fc_print_result(&result[i]);
+        }
+        printf("\n");
+    }
+    fc_check_output(spot->world);
+    fc_check_raw(spot->world, raw);
+}
+
+/* 1, 2, ... 8, 16, 32, ..., all; call it until the last one was all. */
+static int next_slaves(int slaves, int all)
+{
+    int next = slaves + 1;
+    if (slaves >= every_count_up_to) {
+        next = slaves > all / 2 ? all : 2 * slaves;
+    }
+    return next < all ? next : all;
+}
+
+static size_t measure_all(struct spot *spot, const struct plan *plan, FILE *raw)
+{
+    struct fc_samples samples = {NULL, NULL, 0, 0};
+    const int all = spot->world->size - 1;
+    size_t rows = 0;
+    for (size_t size = plan->min_size; size <= plan->max_size; size *= size_factor) {
+        spot->size = size;
+        spot->slaves = 0;
+        while (spot->slaves < all) {
+            spot->slaves = next_slaves(spot->slaves, all);
+            measure_row(spot, plan, &samples, raw);
+            rows++;
+        }
+    }
+    fc_free_samples(&samples);
+    return rows;
+}
+
+/* ------------------------------------------------------------------- setup */
+
+static void check_plan(const struct fc_world *world, const struct plan *plan)
+{
+    if (world->size < 2) {
+        fc_usage_error(world,
+                       "needs at least 2 ranks but was started with %d; use -np 2 (srun -n 2) or "
+                       "more",
+                       world->size);
+    }
+    if (plan->min_size > plan->max_size) {
+        fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them",
+                       plan->min_size, plan->max_size);
+    }
+}
+
+static struct spot make_spot(const struct fc_world *world, const struct plan *plan)
+{
+    const size_t slaves = (size_t)world->size - 1;
+    const size_t senders = world->rank == 0 ? slaves : 1; /* that this rank receives from */
+    const bool countable = senders < SIZE_MAX / plan->max_size - 1;
+    fc_require_memory(world, countable ? (senders + 1) * plan->max_size : SIZE_MAX);
+    struct spot spot = {world, 0, 0, NULL, NULL, NULL};
+    spot.send = fc_allocate_all(world, plan->max_size, 1);
+    spot.receive = fc_allocate_all(world, senders, plan->max_size);
+    spot.requests = fc_allocate_all(world, 2 * slaves, sizeof *spot.requests);
+    return spot;
+}
+
+static void free_spot(struct spot *spot)
+{
+    free(spot->send);
+    free(spot->receive);
+    free(spot->requests);
+}
+
+/* Collective: fc_print_head with the numbers of slaves. */
+static void print_head(const struct fc_world *world, double resolution,
+                       const struct fc_option *options, size_t count)
+{
+    const int all = world->size - 1;
+    if (world->rank == 0) {
+        fc_print_header();
+        fc_print_clock(resolution);
+        fc_print_progress_thread();
+        printf("# ranks: %d\n", world->size);
+    }
+    fc_print_hosts(world);
+    if (world->rank == 0) {
+        fc_print_options(options, count);
+        printf("# slaves:");
+        for (int slaves = 0; slaves < all;) {
+            slaves = next_slaves(slaves, all);
+            printf(" %d", slaves);
+        }
+        printf("\n# method: %s\n# columns: %s\n", method_line, columns);
+    }
+    fc_check_output(world);
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan = {8, (size_t)64 << 10, FC_RULE_DEFAULTS, NULL};
+    const struct fc_option options[] = {
+        {"min-size", FC_SIZE, &plan.min_size, 1, INT_MAX, "smallest message, bytes", NULL},
+        {"max-size", FC_SIZE, &plan.max_size, 1, INT_MAX,
+         "largest message, bytes; the sizes are 8 times each other", NULL},
+        FC_RULE_OPTIONS(plan.rule),
+        {"raw", FC_TEXT, &plan.raw_name, 0, 0,
+         "write every sample to this file, as lines `size slaves mode sample_us`", NULL},
+    };
+    const size_t count = sizeof options / sizeof options[0];
+    fc_answer_help(argc, argv, method, options, count);
+    const struct fc_world world = fc_start(&argc, &argv);
+    fc_parse_options(&world, argc, argv, options, count);
+    check_plan(&world, &plan);
+    struct spot spot = make_spot(&world, &plan);
+    FILE *const raw = fc_open_raw(&world, plan.raw_name);
+    plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
+    print_head(&world, plan.rule.resolution, options, count);
+    const size_t rows = measure_all(&spot, &plan, raw);
+    fc_close_raw(&world, raw);
+    free_spot(&spot);
+    return fc_finish(&world, rows, "rows");
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * The cost of learning that a message has arrived: by MPI_Test in a loop, by
+ * MPI_Wait, and by a wait that gives the CPU away where the MPI offers one.
+ * After the notification overhead of Liu et al., Micro-Benchmark Level
+ * Performance Comparison of High-Speed Cluster Interconnects (2003), which
+ * compared polling with interrupts.
+ */
+#define FC_PROGRAM "notification"
+#include "fabric.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+static const char method[] =
+    "notification: the cost of learning that a message has arrived. Run it on exactly two ranks,\n"
+    "one per node to see the interconnect:\n"
+    "  mpirun -np 2 notification\n"
+    "\n"
+    "Time: ping-pong in which both ranks post MPI_Irecv and then complete it either with MPI_Test\n"
+    "in a loop (test) or with MPI_Wait (wait). Rank 0 posts the receive of the answer before it\n"
+    "sends, rank 1 posts its next receive right after it has answered. Sends are MPI_Send. The\n"
+    "time is half the round trip, for messages of 0 bytes and of the powers of two.\n"
+    "\n"
+    "CPU: rank 0 waits for an empty message that rank 1 sends --delay seconds after rank 0 has\n"
+    "asked for it, --waits times by MPI_Test in a loop and as often by MPI_Wait. Rank 1 sleeps\n"
+    "in between, so that it takes no CPU from rank 0. The share is the CPU time that all threads\n"
+    "of rank 0's process used during the waits (getrusage), divided by the length of the waits.\n"
+    "\n"
+    "Blocking wait: whether MPI_Wait polls or gives the CPU away is decided before MPI starts, by\n"
+    "settings that differ between MPI libraries. The header lists those that are set and says\n"
+    "  offered  MPI_Wait used less than half of the CPU and gave it away by itself: about once a\n"
+    "           wait if it blocks until the message comes, many times if it sleeps between looks,\n"
+    "  absent   MPI_Wait used half of the CPU or more,\n"
+    "  unknown  MPI_Wait used less than half, but only because something else ran on that CPU; or\n"
+    "           MPI_Wtime is not the time of this machine, as in a simulation, which says nothing\n"
+    "           about CPU time.\n"
+    "The column wait then is the cost of a blocking wait, to be compared with another run.\n"
+    "\n"
+    "Sampling: a sample is the mean of a batch of round trips that lasts at least 0.2 ms and\n"
+    "100 steps of the clock (MPI_Wtime). A row has the median of the samples and its 95 %\n"
+    "confidence interval from order statistics, the number of samples and why sampling stopped:\n"
+    "`ci`, the interval is narrow enough, or `cap`, the time was up. After each point the data\n"
+    "received are compared with those sent. Times are in microseconds.\n";
+
+static const char method_line[] =
+    "test and wait are half of a round trip in which an MPI_Irecv is completed by MPI_Test in a "
+    "loop or by MPI_Wait; median over samples and its 95 % confidence interval from order "
+    "statistics";
+
+static const char columns[] =
+    "size_B test_us test_ci_low_us test_ci_high_us test_samples test_stop wait_us wait_ci_low_us "
+    "wait_ci_high_us wait_samples wait_stop";
+
+struct plan {
+    size_t min_size;
+    size_t max_size;
+    size_t waits;
+    double delay;
+    struct fc_rule rule;
+    const char *raw_name; /* NULL: no file of samples */
+};
+
+/* One side of the pair while one point is measured. */
+struct side {
+    const struct fc_world *world;
+    int partner;
+    bool polls; /* MPI_Test in a loop, else MPI_Wait */
+    size_t size;
+    unsigned char *send;
+    unsigned char *receive;
+};
+
+enum { tag_data = 1, tag_ask = 2, tag_late = 3 };
+
+static void complete(MPI_Request *request, bool polls)
+{
+    int arrived = 0;
+    if (!polls) {
+        FC_MPI(MPI_Wait(request, MPI_STATUS_IGNORE));
+        return;
+    }
+    while (!arrived) {
+        FC_MPI(MPI_Test(request, &arrived, MPI_STATUS_IGNORE));
+    }
+}
+
+/* --------------------------------------------------------------- ping-pong */
+
+static double ping_pong(const void *data, unsigned long long repetitions)
+{
+    const struct side *const side = data;
+    const MPI_Comm comm = side->world->comm;
+    const int bytes = (int)side->size;
+    const int partner = side->partner;
+    const double begin = MPI_Wtime();
+    for (unsigned long long i = 0; i < repetitions; i++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        FC_MPI(MPI_Irecv(side->receive, bytes, MPI_BYTE, partner, tag_data, comm, &request));
+        if (side->world->rank == 0) {
+            FC_MPI(MPI_Send(side->send, bytes, MPI_BYTE, partner, tag_data, comm));
+            complete(&request, side->polls);
+        } else {
+            complete(&request, side->polls);
+            FC_MPI(MPI_Send(side->send, bytes, MPI_BYTE, partner, tag_data, comm));
+        }
+    }
+    return MPI_Wtime() - begin;
+}
+
+/* ------------------------------------------------------ CPU while waiting */
+
+/* What rank 0 used during one or more waits; all times in seconds. */
+struct usage {
+    double elapsed; /* by MPI_Wtime */
+    double machine; /* by the clock of the machine */
+    double cpu;
+    double given_away; /* how often the CPU was given away by waiting for something */
+};
+
+static double seconds_of(struct timeval time)
+{
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+/*
+ * timespec_get and not clock_gettime: a simulator replaces the latter by its own
+ * clock, and the point is to notice that.
+ */
+static struct usage usage_now(void)
+{
+    struct timespec machine = {0, 0};
+    struct rusage used;
+    memset(&used, 0, sizeof used);
+    if (timespec_get(&machine, TIME_UTC) != TIME_UTC || getrusage(RUSAGE_SELF, &used) != 0) {
+        fc_abort("cannot read the clock or the CPU time of the process: %s", strerror(errno));
+    }
+    return (struct usage){MPI_Wtime(),
+                          (double)machine.tv_sec + 1e-9 * (double)machine.tv_nsec,
+                          seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
+                          (double)used.ru_nvcsw};
+}
+
+/* Sleeps, since the two ranks may have one CPU; what is left by then is spent in MPI_Wtime. */
+static void pause_for(double seconds)
+{
+    const double begin = MPI_Wtime();
+    const time_t whole = (time_t)seconds;
+    const struct timespec length = {whole, (long)(1e9 * (seconds - (double)whole))};
+    nanosleep(&length, NULL);
+    while (MPI_Wtime() - begin < seconds) {
+    }
+}
+
+static void wait_once(const struct side *side, double delay, struct usage *sum)
+{
+    const MPI_Comm comm = side->world->comm;
+    if (side->world->rank != 0) {
+        FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, side->partner, tag_ask, comm, MPI_STATUS_IGNORE));
+        pause_for(delay);
+        FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag_late, comm));
+        return;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    FC_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, side->partner, tag_late, comm, &request));
+    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag_ask, comm));
+    const struct usage before = usage_now();
+    complete(&request, side->polls);
+    const struct usage after = usage_now();
+    sum->elapsed += after.elapsed - before.elapsed;
+    sum->machine += after.machine - before.machine;
+    sum->cpu += after.cpu - before.cpu;
+    sum->given_away += after.given_away - before.given_away;
+}
+
+/* Both ranks; the result is of use on rank 0. */
+static struct usage use_while_waiting(const struct side *side, const struct plan *plan, bool polls)
+{
+    struct usage sum = {0.0, 0.0, 0.0, 0.0};
+    struct side waiting = *side;
+    waiting.polls = polls;
+    for (size_t i = 0; i < plan->waits; i++) {
+        wait_once(&waiting, plan->delay, &sum);
+    }
+    return sum;
+}
+
+/* The time MPI_Wtime tells is that of the machine, within a tenth. */
+static bool is_real(const struct usage *usage)
+{
+    const double difference = usage->machine - usage->elapsed;
+    const double allowed = 0.1 * usage->elapsed;
+    return usage->elapsed > 0.0 && difference <= allowed && -difference <= allowed;
+}
+
+static double percent_used(const struct usage *usage)
+{
+    return 100.0 * usage->cpu / usage->machine;
+}
+
+/* Settings by which MPI libraries let a wait yield, sleep or block. */
+static void print_settings(void)
+{
+    static const char *const names[] = {
+        "MPIR_CVAR_POLLS_BEFORE_YIELD", "MPIR_CVAR_ENABLE_HEAVY_YIELD",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT",
+        "OMPI_MCA_mpi_yield_when_idle", "OMPI_MCA_threads_pthreads_yield_strategy",
+        "OMPI_MCA_threads_pthreads_nanosleep_time", "I_MPI_WAIT_MODE", "I_MPI_THREAD_YIELD",
+        "I_MPI_THREAD_SLEEP", "I_MPI_SPIN_COUNT", "I_MPI_PAUSE_COUNT", "MV2_USE_BLOCKING",
+        "MV2_SPIN_COUNT"};
+    bool any = false;
+    printf("# wait settings:");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *const value = getenv(names[i]);
+        if (value != NULL) {
+            char text[64];
+            snprintf(text, sizeof text, "%s", value);
+            fc_clean(text, true);
+            printf(" %s=%s", names[i], text);
+            any = true;
+        }
+    }
+    printf("%s\n", any ? "" : " none");
+}
+
+/* Rank 0 only: the lines about the CPU. */
+static void print_usage(const struct usage *test, const struct usage *wait, size_t waits)
+{
+    print_settings();
+    if (!is_real(test) || !is_real(wait)) {
+        printf("# cpu while waiting: unknown\n"
+               "# blocking wait: unknown: MPI_Wtime does not tell the time of this machine\n");
+        return;
+    }
+    const double share = percent_used(wait);
+    printf("# cpu while waiting: test %.0f %% wait %.0f %%\n", percent_used(test), share);
+    if (share >= 50.0) {
+        printf("# blocking wait: absent: MPI_Wait used %.0f %% of the CPU\n", share);
+    } else if (wait->given_away >= (double)waits) {
+        printf("# blocking wait: offered: MPI_Wait used %.0f %% of the CPU and gave it away %.3g "
+               "times a wait\n",
+               share, wait->given_away / (double)waits);
+    } else {
+        printf("# blocking wait: unknown: MPI_Wait used %.0f %% of the CPU without giving it away; "
+               "run it on CPUs that nothing else uses\n",
+               share);
+    }
+}
+
+/* ------------------------------------------------------------------ points */
+
+/* Measures one size in one way and checks afterwards that the data arrived. */
+static struct fc_result measure_point(struct side *side, bool polls, const struct fc_rule *rule,
+                                      struct fc_samples *samples)
+{
+    const struct fc_world *const world = side->world;
+    const struct fc_subject subject = {ping_pong, side, 2.0};
+    side->polls = polls;
+    fc_fill(side->send, side->size, world->rank);
+    fc_spoil(side->receive, side->size, side->partner);
+    FC_MPI(MPI_Barrier(world->comm));
+    const struct fc_result result = fc_measure(world, rule, &subject, samples);
+    const size_t wrong = fc_first_wrong(side->receive, side->size, side->partner);
+    fc_end_if_any(world, wrong != side->size,
+                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d (%s); "
+                  "the MPI library or the network corrupts messages",
+                  wrong, side->size, side->partner, world->rank, polls ? "test" : "wait");
+    return result;
+}
+
+/* One row, printed when it is complete: both ways for one size. */
+static void measure_size(struct side *side, size_t size, const struct plan *plan,
+                         struct fc_samples *samples, FILE *raw)
+{
+    enum { ways = 2 };
+    static const char *const name[ways] = {"test", "wait"};
+    struct fc_result result[ways];
+    side->size = size;
+    for (int i = 0; i < ways; i++) {
+        result[i] = measure_point(side, i == 0, &plan->rule, samples);
+        char what[64];
+        snprintf(what, sizeof what, "%zu %s", size, name[i]);
+        fc_write_raw(raw, what, samples);
+    }
+    if (side->world->rank == 0) {
+        printf("%zu", size);
+        for (int i = 0; i < ways; i++) {
+            fc_print_result(&result[i]);
+        }
+        printf("\n");
+    }
+    fc_check_output(side->world);
+    fc_check_raw(side->world, raw);
+}
+
+static size_t first_size(const struct plan *plan)
+{
+    size_t size = 0;
+    while (size < plan->min_size) {
+        size = fc_next_power_of_two(size);
+    }
+    return size;
+}
+
+static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
+{
+    struct fc_samples samples = {NULL, NULL, 0, 0};
+    size_t rows = 0;
+    for (size_t size = first_size(plan); size <= plan->max_size;
+         size = fc_next_power_of_two(size)) {
+        measure_size(side, size, plan, &samples, raw);
+        rows++;
+    }
+    fc_free_samples(&samples);
+    return rows;
+}
+
+/* ------------------------------------------------------------------- setup */
+
+static void check_plan(const struct fc_world *world, const struct plan *plan)
+{
+    if (world->size != 2) {
+        fc_usage_error(world,
+                       "needs exactly 2 ranks but was started with %d; use -np 2 (srun -n 2)",
+                       world->size);
+    }
+    if (plan->min_size > plan->max_size) {
+        fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them",
+                       plan->min_size, plan->max_size);
+    }
+    if (first_size(plan) > plan->max_size) {
+        fc_usage_error(world, "no size from --min-size %zu to --max-size %zu; widen them",
+                       plan->min_size, plan->max_size);
+    }
+}
+
+/* Collective: fc_print_head with the lines about the CPU, which are measured here. */
+static void print_head(const struct side *side, const struct plan *plan,
+                       const struct fc_option *options, size_t count)
+{
+    const struct fc_world *const world = side->world;
+    const struct usage test = use_while_waiting(side, plan, true);
+    const struct usage wait = use_while_waiting(side, plan, false);
+    if (world->rank == 0) {
+        fc_print_header();
+        fc_print_clock(plan->rule.resolution);
+        fc_print_progress_thread();
+        printf("# ranks: %d\n", world->size);
+    }
+    fc_print_hosts(world);
+    if (world->rank == 0) {
+        fc_print_options(options, count);
+        print_usage(&test, &wait, plan->waits);
+        printf("# method: %s\n# columns: %s\n", method_line, columns);
+    }
+    fc_check_output(world);
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan = {0, (size_t)64 << 10, 20, 0.01, FC_RULE_DEFAULTS, NULL};
+    const struct fc_option options[] = {
+        {"min-size", FC_SIZE, &plan.min_size, 0, INT_MAX, "smallest message, bytes", NULL},
+        {"max-size", FC_SIZE, &plan.max_size, 0, INT_MAX, "largest message, bytes", NULL},
+        {"waits", FC_COUNT, &plan.waits, 1, 1e6, "waits over which the CPU time is summed", NULL},
+        {"delay", FC_REAL, &plan.delay, 1e-3, 60.0, "length of each of them, seconds", NULL},
+        FC_RULE_OPTIONS(plan.rule),
+        {"raw", FC_TEXT, &plan.raw_name, 0, 0,
+         "write every sample to this file, as lines `size mode sample_us`", NULL},
+    };
+    const size_t count = sizeof options / sizeof options[0];
+    fc_answer_help(argc, argv, method, options, count);
+    const struct fc_world world = fc_start(&argc, &argv);
+    fc_parse_options(&world, argc, argv, options, count);
+    check_plan(&world, &plan);
+    fc_require_memory(&world, 2 * plan.max_size);
+    struct side side = {&world, 1 - world.rank, false, 0, NULL, NULL};
+    side.send = fc_allocate_all(&world, plan.max_size, 1);
+    side.receive = fc_allocate_all(&world, plan.max_size, 1);
+    FILE *const raw = fc_open_raw(&world, plan.raw_name);
+    plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
+    print_head(&side, &plan, options, count);
+    const size_t rows = measure_all(&side, &plan, raw);
+    fc_close_raw(&world, raw);
+    free(side.send);
+    free(side.receive);
+    return fc_finish(&world, rows, "rows");
+}

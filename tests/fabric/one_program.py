@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One of our programs, built by one MPI, for the tests of a single program."""
+
+import subprocess
+
+from tests.fabric.test_programs import SOURCES, STACKS, environment
+
+FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+class OneProgram:
+    """A program and the MPI it was built by.
+
+    :param shim: C source that stands between the program and the MPI library, or None.
+    """
+
+    def __init__(self, mpi, program, folder, *, flags=(), shim=None):
+        assert (STACKS / mpi / "bin" / "mpicc").exists(), f"{mpi} is not set up; run ci/test"
+        self.mpi, self.program, self.path, self.env = mpi, program, folder / program, environment(mpi)
+        sources = [SOURCES / f"{program}.c"]
+        if shim is not None:
+            sources.append(folder / "shim.c")
+            sources[-1].write_text(shim)
+        command = ["mpicc", *FLAGS, *flags, *sources, "-o", self.path]
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    def run(self, ranks, *arguments, **settings):
+        """Run on so many ranks, with these environment variables added."""
+        command = ["mpirun", "-np", str(ranks), str(self.path), *arguments]
+        return subprocess.run(command, env=self.env | settings, capture_output=True, text=True, timeout=60)
+
+    def output(self, ranks, *arguments, **settings):
+        """Return the standard output of a run that went well."""
+        done = self.run(ranks, *arguments, **settings)
+        assert done.returncode == 0, done.stderr
+        assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
+        return done.stdout
+
+    def refuses(self, message, ranks, *arguments):
+        """Assert that a run ends with one line that has this message, and prints no complete output."""
+        done = self.run(ranks, *arguments)
+        assert done.returncode != 0
+        lines = [line for line in done.stderr.splitlines() if line.startswith(f"{self.program}: ")]
+        assert len(lines) == 1, done.stderr
+        assert message in lines[0]
+        assert "# complete" not in done.stdout

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Makes a named sender, receiver or pair slower than the others by a known
+ * factor, whatever machine the test runs on. Linked into a program, it takes the
+ * place of MPI_Isend: every message that is not empty first waits for a base
+ * time, far longer than its transfer takes, and the slow ones for a multiple.
+ *
+ *   FC_SHIM_BASE_US   the base time, microseconds; nothing waits without it
+ *   FC_SHIM_FACTOR    how many times as long the slow ones wait, default 1
+ *   FC_SHIM_SENDER    rank of the slow sender; alone: all its messages are slow
+ *   FC_SHIM_RECEIVER  rank of the slow receiver; alone: all messages to it are slow;
+ *                     with FC_SHIM_SENDER only those of this pair
+ *   FC_SHIM_CORRUPT   rank that inverts the last byte of its send buffer before each message
+ *
+ * It sleeps instead of spinning: with more ranks than cores the others go on.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* nanosleep under -std=c11 */
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <mpi.h>
+
+static double setting(const char *name, double without)
+{
+    const char *const text = getenv(name);
+    return text == NULL ? without : strtod(text, NULL);
+}
+
+static int is_slow(int sender, int receiver)
+{
+    const int slow_sender = (int)setting("FC_SHIM_SENDER", -1.0);
+    const int slow_receiver = (int)setting("FC_SHIM_RECEIVER", -1.0);
+    if (slow_sender < 0 && slow_receiver < 0) {
+        return 0;
+    }
+    return (slow_sender < 0 || slow_sender == sender) &&
+           (slow_receiver < 0 || slow_receiver == receiver);
+}
+
+static void wait_us(double us)
+{
+    struct timespec left = {(time_t)(us / 1e6), 0};
+    left.tv_nsec = (long)((us - 1e6 * (double)left.tv_sec) * 1e3);
+    while (us > 0.0 && nanosleep(&left, &left) != 0) {
+    }
+}
+
+int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int receiver, int tag,
+              MPI_Comm comm, MPI_Request *request)
+{
+    int rank = 0;
+    int bytes = 0;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Type_size(type, &bytes);
+    if (count * bytes > 0) {
+        const double factor = is_slow(rank, receiver) ? setting("FC_SHIM_FACTOR", 1.0) : 1.0;
+        wait_us(factor * setting("FC_SHIM_BASE_US", 0.0));
+        if (rank == (int)setting("FC_SHIM_CORRUPT", -1.0)) {
+            /* The buffer of the program is not const, only the promise to leave it alone. */
+            unsigned char *data = NULL;
+            memcpy(&data, &buffer, sizeof data);
+            data[count * bytes - 1] = (unsigned char)~data[count * bytes - 1];
+        }
+    }
+    return PMPI_Isend(buffer, count, type, receiver, tag, comm, request);
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program ``buffer_reuse``, built and run for real on every MPI that is set up."""
+
+import pytest
+
+from fabric_checks.parsers import buffer_reuse
+from tests.fabric.one_program import SANITIZERS, OneProgram
+from tests.fabric.test_programs import MPIS
+
+SHORT = ["--max-seconds-per-point", "0.001", "--warmup", "1"]
+
+#: An MPI that needs 1 ms to register a send buffer it does not know, and forgets all it knows when memory is unmapped.
+REGISTRATION = """
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static const void *known[64];
+static int count;
+int munmap(void *address, size_t length)
+{
+    count = 0;
+    return (int)syscall(SYS_munmap, address, length);
+}
+static void look_up(const void *buffer)
+{
+    for (int i = 0; i < count; i++) {
+        if (known[i] == buffer) {
+            return;
+        }
+    }
+    const double begin = PMPI_Wtime();
+    while (PMPI_Wtime() - begin < 0.001) {
+    }
+    known[count++ % 64] = buffer;
+    count = count > 64 ? 64 : count;
+}
+int MPI_Send(const void *buffer, int bytes, MPI_Datatype type, int to, int tag, MPI_Comm comm)
+{
+    if (bytes > 0) {
+        look_up(buffer);
+    }
+    return PMPI_Send(buffer, bytes, type, to, tag, comm);
+}
+int MPI_Isend(const void *buffer, int bytes, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    if (bytes > 0) {
+        look_up(buffer);
+    }
+    return PMPI_Isend(buffer, bytes, type, to, tag, comm, request);
+}
+"""
+
+#: An MPI that sends from the memory it saw first, like one whose registrations outlive the memory.
+STALE = """
+#include <mpi.h>
+#include <stddef.h>
+int MPI_Isend(const void *buffer, int bytes, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    static unsigned char old[1 << 20];
+    (void)buffer;
+    return PMPI_Isend(old, bytes, type, to, tag, comm, request);
+}
+"""
+
+
+@pytest.fixture(scope="module", params=MPIS)
+def program(request, tmp_path_factory):
+    return OneProgram(request.param, "buffer_reuse", tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """The program built by one MPI, for what no MPI changes."""
+    return OneProgram("mpich", "buffer_reuse", tmp_path_factory.mktemp("quick"))
+
+
+def test_every_size_and_share_is_measured(program):
+    text = program.output(2, *SHORT, "--max-size", "4K", "--iterations", "8")
+    output = buffer_reuse.parse(text, [1024, 4096])
+    assert "iterations 8" in output.header["options"]
+
+
+@pytest.mark.parametrize("size_B", [1, 4097, 1000000])
+def test_sizes_that_do_not_fill_their_pages(quick, size_B):
+    text = quick.output(2, *SHORT, "--min-size", str(size_B), "--max-size", str(size_B), "--iterations", "4")
+    buffer_reuse.parse(text, [size_B])
+
+
+def test_the_share_of_new_buffers_is_seen(tmp_path):
+    """Each new buffer costs 1 ms where it is sent, a reused one nothing but once after each mapping.
+
+    The shortest sample counts, because on a busy machine a median may be of any length.
+    """
+    program = OneProgram("mpich", "buffer_reuse", tmp_path, shim=REGISTRATION)
+    raw = tmp_path / "samples"
+    limits = ["--min-size", "1K", "--max-size", "1K", "--iterations", "4"]
+    buffer_reuse.parse(program.output(2, *SHORT, *limits, "--raw", str(raw)), [1024])
+    samples = [line.split() for line in raw.read_text().splitlines()]
+    for mode in buffer_reuse.MODES:
+        for percent in buffer_reuse.PERCENTS:
+            shortest = min(float(us) for size, share, name, us in samples if (share, name) == (str(percent), mode))
+            assert shortest >= 1000 * (1 - percent / 100)
+        assert shortest < 500, "no buffer is new"
+
+
+def test_stale_registrations_are_noticed(tmp_path):
+    program = OneProgram("mpich", "buffer_reuse", tmp_path, shim=STALE)
+    done = program.run(2, *SHORT, "--max-size", "1K")
+    assert done.returncode != 0
+    assert "wrong data: byte 0 of a message of 1024 bytes from rank 0 to rank 1 in a new buffer" in done.stderr
+    assert "# complete" not in done.stdout
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_wrong_number_of_ranks(program, ranks):
+    program.refuses(f"needs exactly 2 ranks but was started with {ranks}", ranks)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--max-size", "1000000M"], "--max-size"),
+        (["--max-size", "1G", "--iterations", "65536"], "use smaller messages"),
+        (["--iterations", "6"], "--iterations 6 cannot be divided into quarters"),
+        (["--min-size", "8", "--max-size", "4"], "--min-size 8 is above --max-size 4"),
+    ],
+)
+def test_bad_arguments(quick, arguments, message):
+    quick.refuses(message, 2, *arguments)
+
+
+def test_sanitizers_find_nothing(tmp_path):
+    program = OneProgram("mpich", "buffer_reuse", tmp_path, flags=SANITIZERS)
+    text = program.output(2, *SHORT, "--max-size", "4K", "--iterations", "4", ASAN_OPTIONS="detect_leaks=0")
+    buffer_reuse.parse(text, [1024, 4096])

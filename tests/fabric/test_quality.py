@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All of our own programs: warnings, sanitizers, valgrind, clang-tidy, a bare mpicc, and one rank that dies."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fabric.quick import QUICK
+from tests.fabric.test_programs import MPIS, SOURCES, STACKS, environment
+
+PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c"))
+WARNINGS = "-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
+
+
+def test_every_program_has_a_quick_run():
+    assert sorted(QUICK) == PROGRAMS
+
+
+def build(folder, mpi, flags, programs=PROGRAMS):
+    """Build programs by nothing but mpicc and the given flags."""
+    for program in programs:
+        command = ["mpicc", *flags.split(), str(SOURCES / f"{program}.c"), "-o", str(folder / program)]
+        done = subprocess.run(command, env=environment(mpi), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_mpicc_alone_builds_every_program_without_a_warning(tmp_path, mpi):
+    build(tmp_path, mpi, "")
+    build(tmp_path, mpi, WARNINGS)
+
+
+def run(folder, program, *, mpi="mpich", before=(), timeout=120, **variables):
+    ranks, arguments = QUICK[program]
+    command = ["mpirun", "-np", str(ranks), *before, str(folder / program), *arguments]
+    return subprocess.run(command, env=environment(mpi) | variables, capture_output=True, text=True, timeout=timeout)
+
+
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sanitized")
+    build(folder, "mpich", "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all")
+    return folder
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_sanitizers_find_nothing(sanitized, program):
+    """AddressSanitizer and UBSan; what the MPI library itself leaks at its end is not ours."""
+    done = run(sanitized, program, ASAN_OPTIONS="detect_leaks=0", UBSAN_OPTIONS="halt_on_error=1")
+    assert done.returncode == 0, done.stderr
+    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
+    assert "# complete: " in done.stdout
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plain")
+    build(folder, "mpich", "-g -O1")
+    return folder
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed (ci/requirements/debian.txt)")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_valgrind_finds_nothing(plain, tmp_path, program):
+    """With the suppressions in mpi.supp, for what MPICH and the libraries below it do themselves."""
+    suppressions = Path(__file__).with_name("mpi.supp")
+    valgrind = ["valgrind", "-q", "--error-exitcode=99", "--num-callers=50", f"--suppressions={suppressions}"]
+    valgrind.append(f"--log-file={tmp_path}/%p.log")
+    done = run(plain, program, before=valgrind, timeout=300)
+    found = "".join(path.read_text() for path in tmp_path.glob("*.log"))
+    assert done.returncode == 0, found + done.stderr
+    assert "# complete: " in done.stdout
+
+
+def test_clang_tidy_finds_nothing():
+    """The rules are in checks/fabric/src/.clang-tidy."""
+    # The compiler's own headers are not in clang-tidy's wheel; gcc's serve.
+    include = subprocess.run(["gcc", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
+    flags = ["-std=c11", "-isystem", str(STACKS / "mpich" / "include"), "-isystem", include]
+    sources = [str(SOURCES / f"{program}.c") for program in PROGRAMS]
+    done = subprocess.run(["clang-tidy", "--quiet", *sources, "--", *flags], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "placement"])
+def test_a_dead_rank_ends_the_run_without_a_last_line(plain, program):
+    """One rank is killed in mid-run: the launcher ends the others, and nothing claims to be complete."""
+    ranks, _ = QUICK[program]
+    command = ["mpirun", "-np", str(ranks), str(plain / program)]
+    with subprocess.Popen(command, env=environment("mpich"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+        victim = started_rank(plain / program)
+        os.kill(victim, signal.SIGKILL)
+        output, _ = job.communicate(timeout=60)
+    assert job.returncode != 0
+    assert b"# complete" not in output
+
+
+def started_rank(program):
+    """Return the process id of one rank, as soon as it runs the program."""
+    for _ in range(500):
+        for process in Path("/proc").glob("[0-9]*/exe"):
+            try:
+                if process.resolve() == program.resolve():
+                    time.sleep(0.3)  # past MPI_Init
+                    return int(process.parent.name)
+            except (PermissionError, FileNotFoundError):
+                continue
+        time.sleep(0.02)
+    raise AssertionError(f"{program.name} was not started")

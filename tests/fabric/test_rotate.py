@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program ``rotate``, built and run for real on every MPI that is set up.
+
+With more ranks than cores nothing can be said of speed. Where a test needs slow pairs, ``slow_shim.c`` makes all
+pairs slow by a known time and the faulty ones by a multiple of it.
+"""
+
+import math
+import re
+import statistics
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.parsers import rotate
+from tests.conftest import TESTS
+from tests.fabric.test_programs import MPIS, SOURCES, STACKS, environment
+
+SHIM = TESTS / "fabric" / "slow_shim.c"
+SHORT = ["--size", "4K", "--messages", "2", "--tests", "1"]
+PATTERNS = ("rotate", "shift", "bisection")
+FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+
+
+@dataclass
+class Built:
+    """The program built by one MPI, as it is and with the shim linked into it."""
+
+    mpi: str
+    folder: Path
+
+    def run(self, ranks, *arguments, program="rotate", **shim):
+        # Ranks that wait have to leave the cores to those that work.
+        env = environment(self.mpi) | {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
+        env |= {f"FC_SHIM_{key.upper()}": str(value) for key, value in shim.items()}
+        command = ["mpirun", "-np", str(ranks), str(self.folder / program), *map(str, arguments)]
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+
+    def rows(self, ranks, *arguments, **shim):
+        """Return header and rows of a run that went well; the library's parser has to accept it too."""
+        done = self.run(ranks, *arguments, program="rotate_slow" if shim else "rotate", **shim)
+        assert done.returncode == 0, done.stderr
+        rotate.parse(done.stdout)
+        return header_of(done.stdout), rows_of(done.stdout)
+
+
+def build(mpi, folder, flags=()):
+    for name, sources in (("rotate", []), ("rotate_slow", [SHIM])):
+        command = ["mpicc", *FLAGS, *flags, SOURCES / "rotate.c", *sources, "-o", folder / name]
+        done = subprocess.run(command, env=environment(mpi), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    return Built(mpi, folder)
+
+
+@pytest.fixture(scope="module", params=MPIS)
+def built(request, tmp_path_factory):
+    assert (STACKS / request.param / "bin" / "mpicc").exists(), f"{request.param} is not set up; run ci/test"
+    return build(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """The program built by the MPI that suffers least from more ranks than cores, for what no MPI changes."""
+    return build("impi", tmp_path_factory.mktemp("quick"))
+
+
+def header_of(text):
+    return dict(re.findall(r"(?m)^# ([a-z0-9 -]+): (.*)$", text))
+
+
+def rows_of(text):
+    """Return the rows as (round, sender, receiver, MBps, phase)."""
+    cells = [line.split(" ") for line in text.splitlines() if not line.startswith("#")]
+    return [(int(k), int(i), int(j), float(value), phase) for k, i, j, value, phase in cells]
+
+
+def pairs_by_round(rows, phase="scan"):
+    rounds = {}
+    for number, sender, receiver, _, name in rows:
+        if name == phase:
+            rounds.setdefault(number, []).append((sender, receiver))
+    return rounds
+
+
+# ------------------------------------------------------------- the definitions, once more
+
+
+def split_mix(state):
+    """Yield the numbers of splitmix64."""
+    mask = 2**64 - 1
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        yield z ^ (z >> 31)
+
+
+def matching(nodes, seed, number):
+    """Return a random matching: a permutation of the nodes, taken two by two."""
+    random = split_mix((next(split_mix(seed)) + number) % 2**64)
+    order = list(range(nodes // 2 * 2))
+    for last in range(len(order) - 1, 0, -1):
+        chosen = (next(random) >> 32) * (last + 1) >> 32
+        order[last], order[chosen] = order[chosen], order[last]
+    return sorted(zip(order[::2], order[1::2], strict=True))
+
+
+def definition(pattern, nodes, seed=1):
+    half = nodes // 2
+    if pattern == "rotate":
+        return {k: [(i, half + (i + k) % half) for i in range(half)] for k in range(half)}
+    if pattern == "shift":
+        return {k: [(i, (i + k + 1) % nodes) for i in range(nodes)] for k in range(nodes - 1)}
+    return {k: matching(nodes, seed, k) for k in range(half)}
+
+
+# ------------------------------------------------------------- patterns
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_every_pattern_has_exactly_its_pairs(quick, pattern, ranks):
+    header, rows = quick.rows(ranks, *SHORT, "--pattern", pattern)
+    expected = definition(pattern, ranks)
+    assert pairs_by_round(rows) == expected
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    assert header["nodes"] == str(ranks)
+    assert header["pattern"] == pattern
+    assert header["shifts"] == f"{len(expected)} of {len(expected)}"
+    odd = ranks % 2 == 1 and pattern != "shift"
+    host = header[f"rank {ranks - 1}"].split()[1]
+    assert header["left out"] == (f"rank {ranks - 1} host {host}" if odd else "none")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_every_mpi_runs_every_pattern(built, pattern):
+    header, rows = built.rows(5, *SHORT, "--pattern", pattern, "--confirm", "--confirm-repeats", "1")
+    assert pairs_by_round(rows) == definition(pattern, 5)
+    assert all(math.isfinite(row[3]) and row[3] > 0 for row in rows)
+    elapsed, transfers = (float(header[key].removesuffix(" s")) for key in ("elapsed", "transfers"))
+    assert float(header["elapsed over transfers"]) == pytest.approx(elapsed / transfers, abs=1e-3)
+    assert elapsed >= transfers > 0
+    assert header["complete"] == f"{len(rows)} rows"
+
+
+def test_matchings_follow_from_the_seed(quick):
+    options = [*SHORT, "--pattern", "bisection", "--shifts", "6"]
+    runs = {seed: pairs_by_round(quick.rows(8, *options, "--seed", seed)[1]) for seed in (1, 2)}
+    again = pairs_by_round(quick.rows(8, *options, "--seed", 1)[1])
+    assert runs[1] == again == {k: matching(8, 1, k) for k in range(6)}
+    assert runs[2] != runs[1]
+    for pairs in runs[2].values():
+        assert sorted(node for pair in pairs for node in pair) == list(range(8))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shifts", "rounds", "said"),
+    [
+        ("shift", 3, [0, 3, 6], "3 of 7, evenly spread"),
+        ("shift", 1, [0], "1 of 7, evenly spread"),
+        ("rotate", 2, [0, 3], "2 of 4, evenly spread"),
+        ("rotate", 9, [0, 1, 2, 3], "4 of 4"),
+    ],
+)
+def test_some_shifts_are_evenly_spread(quick, pattern, shifts, rounds, said):
+    header, rows = quick.rows(8, *SHORT, "--pattern", pattern, "--shifts", shifts)
+    everything = definition(pattern, 8)
+    assert pairs_by_round(rows) == {number: everything[number] for number in rounds}
+    assert header["shifts"] == said
+
+
+# ------------------------------------------------------------- suspects
+
+FAULTY = ["--size", "4K", "--messages", "4", "--tests", "2", "--confirm", "--confirm-repeats", "2"]
+FAULTY += ["--suspect-share", "0.4"]
+SLOW = {"base_us": 1500, "factor": 4}
+
+
+def median_MBps(rows, phase, of=lambda sender, receiver: True):
+    values = [value for _, sender, receiver, value, name in rows if name == phase and of(sender, receiver)]
+    return statistics.median(values) if values else math.nan
+
+
+def require_whole(header, rows, repeats=2):
+    """Check what holds for every confirmation, whatever was found."""
+    if header["suspects"] == "none":
+        assert {row[4] for row in rows} == {"scan"}
+        return
+    said = re.fullmatch(
+        r"(\d+) pairs of (\d+), (\d+) senders, (\d+) receivers; (\d+) measured alone", header["suspects"]
+    )
+    suspects, scanned, _, _, alone = map(int, said.groups())
+    assert scanned == sum(row[4] == "scan" for row in rows)
+    measured = {(sender, receiver) for _, sender, receiver, _, _ in rows}
+    assert len(measured) <= scanned
+    together = pairs_by_round(rows, "together")
+    assert len({pair for pairs in together.values() for pair in pairs}) >= suspects >= alone
+    for pairs in together.values():
+        for end in (0, 1):
+            assert len({pair[end] for pair in pairs}) == len(pairs)
+    for phase in ("together", "control", "alone"):
+        rounds = pairs_by_round(rows, phase)
+        assert list(rounds) == list(range(len(rounds)))
+        assert len(rounds) % repeats == 0
+        assert all(rounds[k] == rounds[k // repeats * repeats] for k in rounds)
+    control, single = pairs_by_round(rows, "control"), pairs_by_round(rows, "alone")
+    assert len(single) == alone * repeats
+    assert len(control) <= 8 * repeats
+    assert all(len(pairs) == 1 for pairs in [*control.values(), *single.values()])
+    assert not {pairs[0] for pairs in control.values()} & {pairs[0] for pairs in single.values()}
+
+
+def test_a_slow_pair_stays_slow_alone(built):
+    header, rows = built.rows(8, *FAULTY, **SLOW, sender=1, receiver=6)
+    require_whole(header, rows)
+    slow = median_MBps(rows, "alone", lambda sender, receiver: (sender, receiver) == (1, 6))
+    assert slow < 0.6 * median_MBps(rows, "control")
+    # Its neighbours of the scan, in round 1, ran beside it, unless other suspects took one of their nodes.
+    beside = [pairs for pairs in pairs_by_round(rows, "together").values() if (1, 6) in pairs]
+    assert beside
+    for pairs in beside:
+        senders, receivers = ({pair[end] for pair in pairs} for end in (0, 1))
+        assert 0 in senders or 5 in receivers
+        assert 2 in senders or 7 in receivers
+
+
+def test_a_slow_sender_is_measured_with_all_its_receivers(built):
+    header, rows = built.rows(8, *FAULTY, **SLOW, sender=2)
+    require_whole(header, rows)
+    alone = {(sender, receiver) for _, sender, receiver, _, phase in rows if phase == "alone"}
+    assert alone >= {(2, receiver) for receiver in (4, 5, 6, 7)}
+    assert median_MBps(rows, "alone", lambda sender, _: sender == 2) < 0.6 * median_MBps(rows, "control")
+    assert all(2 not in pair for pairs in pairs_by_round(rows, "control").values() for pair in pairs)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_slow_receiver_is_found_in_every_pattern(quick, pattern):
+    header, rows = quick.rows(8, *FAULTY, "--pattern", pattern, "--shifts", "7", **SLOW, receiver=5)
+    require_whole(header, rows)
+    assert re.search(r" [1-9]\d* receivers", header["suspects"])
+    slow = median_MBps(rows, "alone", lambda _, receiver: receiver == 5)
+    assert slow < 0.6 * median_MBps(rows, "control")
+
+
+def test_the_number_of_pairs_measured_alone_has_a_limit(quick):
+    header, rows = quick.rows(8, *FAULTY, "--confirm-limit", "1", **SLOW, sender=2)
+    require_whole(header, rows)
+    assert len(pairs_by_round(rows, "alone")) == 2
+
+
+def test_nothing_is_suspect_in_a_healthy_fabric(quick):
+    """Waiting times that do not differ leave nothing to measure again."""
+    header, rows = quick.rows(4, *FAULTY, "--suspect-share", "0.8", base_us=5000)
+    assert header["suspects"] == "none"
+    assert {row[4] for row in rows} == {"scan"}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_a_confirmed_run_is_whole_whatever_it_finds(quick, ranks):
+    for pattern in PATTERNS:
+        header, rows = quick.rows(ranks, *SHORT, "--confirm", "--confirm-repeats", "3", "--pattern", pattern)
+        require_whole(header, rows, repeats=3)
+
+
+def test_without_confirm_the_output_says_so(quick):
+    header, _ = quick.rows(2, *SHORT)
+    assert header["suspects"] == "not measured again"
+
+
+# ------------------------------------------------------------- everything else
+
+
+def test_raw_has_every_test(quick, tmp_path):
+    raw = tmp_path / "raw"
+    _, rows = quick.rows(4, "--size", "1K", "--messages", "3", "--tests", "2", "--raw", raw)
+    times = {}
+    for line in raw.read_text().splitlines():
+        phase, number, test, sender, receiver, time_us = line.split()
+        times[phase, int(number), int(sender), int(receiver), int(test)] = float(time_us)
+    assert len(times) == 2 * len(rows)
+    for number, sender, receiver, value, phase in rows:
+        best = min(times[phase, number, sender, receiver, test] for test in (0, 1))
+        assert value == pytest.approx(3 * 1024 / best, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "arguments", "message"),
+    [
+        (1, [], "needs 2 ranks or more but was started with 1"),
+        (3, ["--pattern", "circle"], "--pattern: bad value 'circle'; give one of rotate, shift, bisection"),
+        (3, ["--size", "0"], "--size"),
+        (3, ["--size", "2G"], "--size"),
+        (3, ["--messages", "0"], "--messages"),
+        (3, ["--tests", "-1"], "--tests"),
+        (3, ["--shifts", "some"], "--shifts"),
+        (3, ["--suspect-share", "1"], "--suspect-share"),
+        (3, ["--confirm=yes"], "--confirm takes no value"),
+        (3, ["--raw", "/no/such/folder/raw"], "cannot create the file of --raw"),
+    ],
+)
+def test_bad_arguments_end_every_rank_with_one_line(quick, ranks, arguments, message):
+    done = quick.run(ranks, *arguments)
+    require_one_line(done, message)
+
+
+def test_wrong_data_end_the_program(built):
+    done = built.run(4, *SHORT, "--messages", "1", program="rotate_slow", corrupt=1)
+    require_one_line(done, "wrong data: byte 4095 of a message of 4096 bytes from rank 1 to rank")
+
+
+def require_one_line(done, message):
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if line.startswith("rotate: ")]
+    assert len(lines) == 1, done.stderr
+    assert message in lines[0]
+    assert "# complete" not in done.stdout
+
+
+def test_help_states_the_method_without_a_launcher(quick):
+    command = [quick.folder / "rotate", "--help"]
+    done = subprocess.run(command, env=environment("impi"), capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0
+    for pattern in PATTERNS:
+        assert re.search(rf"(?m)^  {pattern} ", done.stdout)
+
+
+def test_sanitizers_find_nothing(tmp_path, monkeypatch):
+    """AddressSanitizer and UBSan, on MPICH; what the MPI library itself leaks at exit is not ours."""
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
+    monkeypatch.setenv("UBSAN_OPTIONS", "halt_on_error=1")
+    built = build("mpich", tmp_path, ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"])
+    for pattern in PATTERNS:
+        header, rows = built.rows(5, *FAULTY, "--pattern", pattern, "--shifts", "4", **SLOW, receiver=3)
+        require_whole(header, rows)

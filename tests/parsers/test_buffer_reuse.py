@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parser of our program buffer_reuse."""
+
+import pytest
+
+from fabric_checks.errors import OutputError
+from fabric_checks.parsers import buffer_reuse
+from tests import breakages
+
+SIZES = buffer_reuse.message_sizes()
+GOLDEN = "buffer_reuse/mpich-5.0.2.txt"
+
+
+def test_a_real_output(golden):
+    text = golden(GOLDEN)
+    output = buffer_reuse.parse(text, SIZES)
+    rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
+    assert len(rows) == 35
+    for percent in buffer_reuse.PERCENTS:
+        of_share = [row for row in rows if row[1] == str(percent)]
+        assert output.times_us("latency", percent) == {int(row[0]): float(row[2]) for row in of_share}
+        assert output.times_us("stream", percent) == {int(row[0]): float(row[7]) for row in of_share}
+    assert output.header["ranks"] == "2"
+
+
+def test_broken_outputs_are_refused(golden):
+    for name, broken in breakages.of_table(golden(GOLDEN), [2, 4, 7, 9]).items():
+        with pytest.raises(OutputError):
+            buffer_reuse.parse(broken, SIZES)
+            pytest.fail(f"{name} passed")
+
+
+def test_other_shares_than_expected(golden):
+    text = golden(GOLDEN)
+    with pytest.raises(OutputError, match="the row of size_B 1024, reuse_percent 50 was expected, found that of"):
+        buffer_reuse.parse(text, SIZES, [0, 50, 100])
+    lines = text.splitlines(keepends=True)
+    index = next(i for i, line in enumerate(lines) if line.startswith("4096 25 "))
+    with pytest.raises(OutputError, match="a share of reused buffers was expected, found '25%'"):
+        buffer_reuse.parse(breakages.replaced(lines, index, 1, "25%"), SIZES)
+
+
+def test_sizes():
+    assert SIZES == [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
+    assert buffer_reuse.message_sizes(1, 15) == [1, 4]

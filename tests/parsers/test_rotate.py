@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parser of `rotate`: what is whole is read, what is not is refused."""
+
+import re
+
+import numpy as np
+import pytest
+
+from fabric_checks.errors import OutputError
+from fabric_checks.parsers import rotate
+from tests import breakages
+from tests.cross_section.model import Fabric, run, text_of
+
+
+@pytest.fixture(scope="module")
+def text():
+    """Return the output of a run with suspects, so that all phases have rows."""
+    return text_of(run(Fabric(16, 0.01, 1, senders={3: 0.5}, pairs={(5, 12): 0.5})))
+
+
+def test_everything_is_read(text):
+    output = rotate.parse(text)
+    assert output.pattern == "rotate"
+    assert output.hosts == tuple(f"n{rank}" for rank in range(16))
+    assert (output.pairs, len(output.scan)) == (8, 64)
+    assert output.confirmed and output.suspect_share == 0.06
+    assert (output.transfers_s, output.elapsed_s) == (1.0, 1.1)
+    assert all(len(output.phases[phase]) for phase in rotate.PHASES)
+    assert output.scan.sender[9], output.scan.receiver[9] == (1, 8 + 2)
+
+
+def test_a_real_output_is_read(golden):
+    output = rotate.parse(golden("rotate/mpich-5.0.2.txt"))
+    assert output.hosts == tuple(f"n{rank}" for rank in range(8))
+    assert len(output.scan) == 16
+
+
+def test_launcher_noise_around_the_output_is_passed_over(text):
+    assert len(rotate.parse("warning: no fabric\n" + text + "bye\n").scan) == 64
+
+
+def test_broken_outputs_are_refused(text):
+    for name, broken in breakages.of_table(text, [3]).items():
+        with pytest.raises(OutputError) as caught:
+            rotate.parse(broken)
+            pytest.fail(name)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("pattern rotate", "pattern spiral", "no known pattern"),
+        ("pattern rotate", "pattern shift", "16 pairs were asked for"),
+        ("# shifts: 8 of 8", "# shifts: 9 of 9", "rounds of 8 pairs were asked for"),
+        ("# shifts: 8 of 8", "# shifts: 8 of 7", "rounds of 8 pairs were asked for"),
+        ("# shifts: 8 of 8", "# shifts: many", "how many shifts"),
+        ("# transfers: 1.0 s", "# transfers: 0 s", "seconds of 'transfers'"),
+        ("# elapsed: 1.1 s\n", "", "seconds of 'elapsed'"),
+        ("# rank 7: host n7\n", "", "host of rank 7"),
+        ("# ranks: 16\n", "", "'ranks'"),
+        ("confirm-repeats 4", "confirm-repeats 3", "not measured 3 times"),
+        ("\n0 1 9 ", "\n0 1 10 ", "not those of the pattern"),
+        ("\n0 1 9 ", "\n0 2 9 ", "not those of the pattern"),
+        ("\n1 0 9 ", "\n2 0 9 ", "torn or out of order"),
+        ("\n0 1 9 ", "\nx 1 9 ", "round, sender and receiver were expected"),
+        ("suspect-share 0.06", "suspect-share x", "'x' is not a number"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(text, old, new, message):
+    assert old in text
+    with pytest.raises(OutputError, match=re.escape(message)):
+        rotate.parse(text.replace(old, new, 1))
+
+
+def test_phases_out_of_order_or_unknown_are_refused(text):
+    lines = text.splitlines(keepends=True)
+    alone = [line for line in lines if line.endswith(" alone\n")]
+    first = lines.index(next(line for line in lines if line.endswith(" scan\n")))
+    others = [line for line in lines if line not in alone]
+    with pytest.raises(OutputError, match="mixed up"):
+        rotate.parse("".join([*others[:first], *alone, *others[first:]]))
+    with pytest.raises(OutputError, match="none of the phases"):
+        rotate.parse(text.replace(" alone\n", " lonely\n"))
+
+
+def test_an_impossible_pair_is_refused(text):
+    last = [line for line in text.splitlines() if line.endswith(" alone")][-4:]
+    _, sender, receiver, *_ = last[0].split()
+    broken = text
+    for line in last:
+        broken = broken.replace(line, line.replace(f" {sender} {receiver} ", f" {receiver} {sender} "))
+    with pytest.raises(OutputError, match="pair that the pattern rotate does not have"):
+        rotate.parse(broken)
+
+
+def test_other_patterns():
+    head = "# fabric-checks rotate 1\n# ranks: 3\n" + "".join(f"# rank {r}: host n{r}\n" for r in range(3))
+    tail = "# transfers: 1 s\n# elapsed: 1 s\n"
+    options = "# options: pattern {} confirm no suspect-share 0.06 confirm-repeats 4\n# shifts: {}\n"
+    columns = "# columns: round sender receiver MBps phase\n"
+    shift = "0 0 1 5 scan\n0 1 2 5 scan\n0 2 0 5 scan\n1 0 2 5 scan\n1 1 0 5 scan\n1 2 1 5 scan\n"
+    output = rotate.parse(head + options.format("shift", "2 of 2") + columns + shift + tail + "# complete: 6 rows\n")
+    assert output.pairs == 3
+    matching = "0 1 0 5 scan\n"
+    text = head + options.format("bisection", "1 of 1") + columns + matching + tail + "# complete: 1 rows\n"
+    assert np.array_equal(rotate.parse(text).scan.receiver, [0])
+    with pytest.raises(OutputError, match="not those of the pattern bisection"):
+        rotate.parse(text.replace("0 1 0 5", "0 1 1 5"))
