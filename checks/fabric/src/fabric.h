@@ -1190,7 +1190,7 @@ struct fc_search_plan {
     {"knee-share", FC_REAL, &(plan).knee_share, 0.001, 1.0,                                      \
      "the work ends to fit when the transfer takes longer than nominal by more than\n"           \
      "        this share", NULL},                                                                \
-    {"max-steps", FC_COUNT, &(plan).max_steps, 2, 1000,                                          \
+    {"max-steps", FC_COUNT, &(plan).max_steps, 3, 1000,                                          \
      "most works tried in a search, which then stops with `cap`", NULL},                         \
     {"poll", FC_FLAG, &(plan).poll, 0, 0, "call MPI_Test in the work", NULL},                    \
     {"poll-interval", FC_REAL, &(plan).poll_interval, 0.01, 1e6,                                 \
@@ -1266,8 +1266,9 @@ struct fc_overlap {
     "Stop reasons:\n"                                                                            \
     "  knee  the bracket is closed\n"                                                            \
     "  none  the smallest work lengthens the transfer: no overlap, overhead = nominal\n"         \
-    "  cap   --max-steps was reached; the figures are those of the bracket's upper end, where\n" \
-    "        more work than necessary does no harm, and are good if their interval is narrow\n"  \
+    "  cap   --max-steps was reached, or a disturbed search was to go on when it had lasted\n"   \
+    "        40 x --max-seconds-per-point; the figures are those of the bracket's upper end,\n"  \
+    "        where too much work does no harm, and are good if their interval is narrow\n"       \
     "\n"                                                                                         \
     "Overhead (effective latency): the time of the transfer with that work, less the time of\n"  \
     "the work alone; the median of the differences of neighbouring samples. This is the\n"       \
@@ -1573,15 +1574,16 @@ static inline unsigned long long fc_bracket_width(const struct fc_search *search
 }
 
 /*
- * Rank 0 only. False if the steps are used up, but for the last measurement,
- * before the bracket is closed. The bisection begins in the middle of nominal,
+ * Rank 0 only. False if the steps are used up, but for the last ones, before
+ * the bracket is closed. The bisection begins in the middle of nominal,
  * not at a small work, since there a transfer of a few microseconds may take
  * longer for reasons of its own, without being full.
  */
 static inline bool fc_close_bracket(struct fc_search *search, struct fc_bracket *bracket)
 {
+    enum { last_steps = 2 }; /* the figures, and whether they are those of a bump */
     while (bracket->high - bracket->low > fc_bracket_width(search)) {
-        if (search->steps + 1 >= search->plan->max_steps) {
+        if (search->steps + last_steps >= search->plan->max_steps) {
             return false;
         }
         const unsigned long long middle = bracket->low + (bracket->high - bracket->low) / 2;
@@ -1598,6 +1600,8 @@ static inline bool fc_close_bracket(struct fc_search *search, struct fc_bracket 
 /* Rank 0 only, while the others are in fc_follow_steps. */
 static inline struct fc_overlap fc_find_overlap(struct fc_search *search)
 {
+    enum { patience = 40 }; /* times the cap of a step: after that nothing is tried again */
+    const double begin = MPI_Wtime();
     search->steps = 0;
     search->nominal = fc_time_point(search, false, 0);
     struct fc_bracket bracket = fc_open_bracket(search, 0);
@@ -1609,7 +1613,8 @@ static inline struct fc_overlap fc_find_overlap(struct fc_search *search)
             const bool none = bracket.high <= fc_bracket_width(search);
             return fc_evaluate(search, &times, none ? "none" : "knee");
         }
-        if (search->steps >= search->plan->max_steps) {
+        const bool late = MPI_Wtime() - begin > patience * search->rule->max_seconds;
+        if (!closed || late || search->steps >= search->plan->max_steps) {
             return fc_evaluate(search, &times, "cap");
         }
         bracket = fc_open_bracket(search, bracket.high);
