@@ -27,7 +27,8 @@ class BufferReuse(OwnProgram):
     sizes_B = buffer_reuse.message_sizes()
 
     def arguments(self):
-        return ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
+        sizes = ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
+        return [*sizes, "--max-seconds-per-point", "0.1"]
 
     def metrics(self):
         return [

@@ -118,7 +118,7 @@ class StreamingQueue(StreamingCheck):
     layout = parameter(layouts("pair"), type=str, loggable=True)
     queue_depth = parameter([8, 16, 32], type=int, loggable=True)
     tags = {"fabric", "pt2pt"}
-    seconds_per_point = 0.1
+    seconds_per_point = 0.05
     modes = ("streaming", "bidirectional_streaming")
     figures = (
         Metric("peak_bandwidth_streaming", "MB/s", "larger"),

@@ -439,7 +439,8 @@ int main(int argc, char **argv)
     side.requests = fc_allocate_all(&world, plan.iterations, sizeof *side.requests);
     FILE *const raw = fc_open_raw(&world, plan.raw_name);
     plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
-    fc_print_head(&world, plan.rule.resolution, options, count, method_line, columns);
+    fc_begin_head(&world, plan.rule.resolution, options, count);
+    fc_end_head(&world, method_line, columns);
     const size_t rows = measure_all(&side, &plan, raw);
     fc_close_raw(&world, raw);
     free_buffers(&send);

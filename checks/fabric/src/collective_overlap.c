@@ -5,7 +5,7 @@
  * MPI_Isend, and the overlap as the OSU micro-benchmarks compute it.
  */
 #define FC_PROGRAM "collective_overlap"
-#include "fabric.h"
+#include "post_work_wait.h"
 
 static const char method[] =
     "collective_overlap: how much of the hosts is left for work during MPI_Iallreduce (the sum\n"
@@ -330,7 +330,6 @@ static void allocate(struct side *side, const struct plan *plan)
 static void print_head(const struct fc_search *search, const struct plan *plan,
                        const struct fc_option *options, size_t count)
 {
-    char text[FC_LINE_MAX];
     char columns[FC_LINE_MAX] = "size_B";
     for (size_t i = 0; i < operation_count; i++) {
         const size_t used = strlen(columns);
@@ -338,15 +337,18 @@ static void print_head(const struct fc_search *search, const struct plan *plan,
             snprintf(columns + used, sizeof columns - used, "%s", operations[i].columns);
         }
     }
-    fc_describe_work(search, method_line, text);
-    fc_print_head(search->world, search->rule->resolution, options, count, text, columns);
+    fc_begin_head(search->world, search->rule->resolution, options, count);
+    if (search->world->rank == 0) {
+        fc_print_work(search);
+    }
+    fc_end_head(search->world, method_line, columns);
 }
 
 static size_t run(const struct fc_world *world, const struct plan *plan,
                   const struct fc_option *options, size_t count)
 {
     struct side side = {world, 0, NULL, NULL};
-    const struct observed nothing = {NULL, &side};
+    const struct observed nothing = {&operations[0], &side}; /* only its work is timed */
     struct fc_search search =
         fc_make_search(world, &plan->rule, &plan->search,
                        (struct fc_transfer){"none", repeat_operation, &nothing});

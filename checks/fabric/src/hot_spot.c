@@ -326,28 +326,21 @@ static void free_spot(struct spot *spot)
     free(spot->requests);
 }
 
-/* Collective: fc_print_head with the numbers of slaves. */
+/* Collective, prints on rank 0. */
 static void print_head(const struct fc_world *world, double resolution,
                        const struct fc_option *options, size_t count)
 {
     const int all = world->size - 1;
+    fc_begin_head(world, resolution, options, count);
     if (world->rank == 0) {
-        fc_print_header();
-        fc_print_clock(resolution);
-        fc_print_progress_thread();
-        printf("# ranks: %d\n", world->size);
-    }
-    fc_print_hosts(world);
-    if (world->rank == 0) {
-        fc_print_options(options, count);
         printf("# slaves:");
         for (int slaves = 0; slaves < all;) {
             slaves = next_slaves(slaves, all);
             printf(" %d", slaves);
         }
-        printf("\n# method: %s\n# columns: %s\n", method_line, columns);
+        printf("\n");
     }
-    fc_check_output(world);
+    fc_end_head(world, method_line, columns);
 }
 
 int main(int argc, char **argv)

@@ -334,26 +334,18 @@ static void check_plan(const struct fc_world *world, const struct plan *plan)
     }
 }
 
-/* Collective: fc_print_head with the lines about the CPU, which are measured here. */
+/* Collective, prints on rank 0; the lines about the CPU are measured here. */
 static void print_head(const struct side *side, const struct plan *plan,
                        const struct fc_option *options, size_t count)
 {
     const struct fc_world *const world = side->world;
     const struct usage test = use_while_waiting(side, plan, true);
     const struct usage wait = use_while_waiting(side, plan, false);
+    fc_begin_head(world, plan->rule.resolution, options, count);
     if (world->rank == 0) {
-        fc_print_header();
-        fc_print_clock(plan->rule.resolution);
-        fc_print_progress_thread();
-        printf("# ranks: %d\n", world->size);
-    }
-    fc_print_hosts(world);
-    if (world->rank == 0) {
-        fc_print_options(options, count);
         print_usage(&test, &wait, plan->waits);
-        printf("# method: %s\n# columns: %s\n", method_line, columns);
     }
-    fc_check_output(world);
+    fc_end_head(world, method_line, columns);
 }
 
 int main(int argc, char **argv)

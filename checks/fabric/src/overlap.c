@@ -5,7 +5,7 @@
  * the Sandia MPI Micro-Benchmarks (mpi_overhead).
  */
 #define FC_PROGRAM "overlap"
-#include "fabric.h"
+#include "post_work_wait.h"
 
 static const char method[] =
     "overlap: how much of the host is left for work while a message moves, for MPI_Isend and\n"
@@ -258,9 +258,11 @@ static void check_plan(const struct fc_world *world, const struct plan *plan)
 static void print_head(const struct fc_search *search, const struct fc_option *options,
                        size_t count)
 {
-    char text[FC_LINE_MAX];
-    fc_describe_work(search, method_line, text);
-    fc_print_head(search->world, search->rule->resolution, options, count, text, columns);
+    fc_begin_head(search->world, search->rule->resolution, options, count);
+    if (search->world->rank == 0) {
+        fc_print_work(search);
+    }
+    fc_end_head(search->world, method_line, columns);
 }
 
 static size_t run(const struct fc_world *world, const struct plan *plan,

@@ -1031,20 +1031,13 @@ static void print_left_out(const struct node *node)
     }
 }
 
-/* Collective: the head as fc_print_head prints it, with what is particular to this program. */
+/* Collective, prints on rank 0. */
 static void print_head(const struct node *node, const struct fc_option *options, size_t count)
 {
     const struct layout *const layout = &node->layout;
     const bool leads = node->world->rank == 0;
+    fc_begin_head(node->world, leads ? fc_clock_resolution() : 0.0, options, count);
     if (leads) {
-        fc_print_header();
-        fc_print_clock(fc_clock_resolution());
-        fc_print_progress_thread();
-        printf("# ranks: %d\n", node->world->size);
-    }
-    fc_print_hosts(node->world);
-    if (leads) {
-        fc_print_options(options, count);
         printf("# nodes: %d\n", layout->nodes);
     }
     print_left_out(node);
@@ -1052,9 +1045,8 @@ static void print_head(const struct node *node, const struct fc_option *options,
         printf("# pattern: %s\n# shifts: %d of %d%s\n", pattern_names[layout->pattern],
                layout->rounds, layout->total,
                layout->rounds < layout->total ? ", evenly spread" : "");
-        printf("# method: %s\n# columns: %s\n", method_line, columns);
     }
-    fc_check_output(node->world);
+    fc_end_head(node->world, method_line, columns);
 }
 
 /* Rank 0: the lines between the last row and the last line. */

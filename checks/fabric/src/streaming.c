@@ -485,8 +485,8 @@ int main(int argc, char **argv)
     struct side side = make_side(&world, &plan);
     FILE *const raw = fc_open_raw(&world, plan.raw_name);
     plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
-    fc_print_head(&world, plan.rule.resolution, options, count,
-                  method_lines[plan.directions], columns[plan.directions]);
+    fc_begin_head(&world, plan.rule.resolution, options, count);
+    fc_end_head(&world, method_lines[plan.directions], columns[plan.directions]);
     const size_t rows = measure_all(&side, &plan, raw);
     fc_close_raw(&world, raw);
     free_side(&side);
