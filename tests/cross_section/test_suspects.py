@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which nodes and pairs are measured again."""
 
+import re
+
 import numpy as np
 import pytest
 
 from fabric_checks.cross_section import suspects
+from fabric_checks.parsers import rotate
 from tests.cross_section.model import Fabric
 
 
@@ -42,3 +45,18 @@ def test_a_sender_offers_only_its_lowest():
     assert len(found.pairs) == suspects.OFFERS
     assert sorted(scan.receiver[found.pairs]) == list(range(64, 80))
     assert np.all(np.diff(found.share) >= 0)
+
+
+@pytest.mark.parametrize("pattern", ["", ".shift", ".bisection"])
+def test_the_program_suspects_the_same(golden, pattern):
+    """What `rotate --confirm` measured again is what this rule suspects of its scan."""
+    output = rotate.parse(golden(f"rotate/mpich-5.0.2{pattern}.txt"))
+    found = suspects.find(output.scan, len(output.hosts), output.suspect_share)
+    told = re.match(r"(\d+) pairs of \d+, (\d+) senders, (\d+) receivers", output.header["suspects"])
+    assert (len(found.senders), len(found.receivers)) == (int(told[2]), int(told[3]))
+    together = output.phases["together"]
+    measured = set(zip(together.sender.tolist(), together.receiver.tolist(), strict=True))
+    scan = output.scan
+    suspected = {(int(scan.sender[k]), int(scan.receiver[k])) for k in found.pairs}
+    assert suspected and suspected <= measured
+    assert len(suspected) <= int(told[1])

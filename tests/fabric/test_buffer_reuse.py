@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.parsers import buffer_reuse
-from tests.fabric.one_program import SANITIZERS, OneProgram
+from tests.fabric.one_program import OneProgram
 from tests.fabric.test_programs import MPIS
 
 SHORT = ["--max-seconds-per-point", "0.001", "--warmup", "1"]
@@ -130,9 +130,3 @@ def test_wrong_number_of_ranks(program, ranks):
 )
 def test_bad_arguments(quick, arguments, message):
     quick.refuses(message, 2, *arguments)
-
-
-def test_sanitizers_find_nothing(tmp_path):
-    program = OneProgram("mpich", "buffer_reuse", tmp_path, flags=SANITIZERS)
-    text = program.output(2, *SHORT, "--max-size", "4K", "--iterations", "4", ASAN_OPTIONS="detect_leaks=0")
-    buffer_reuse.parse(text, [1024, 4096])

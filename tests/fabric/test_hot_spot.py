@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.parsers import hot_spot
-from tests.fabric.one_program import SANITIZERS, OneProgram
+from tests.fabric.one_program import OneProgram
 from tests.fabric.test_programs import MPIS
 
 SHORT = ["--max-seconds-per-point", "0.001", "--warmup", "1"]
@@ -81,9 +81,3 @@ def test_too_few_ranks(program):
 )
 def test_bad_arguments(quick, arguments, message):
     quick.refuses(message, 2, *arguments)
-
-
-def test_sanitizers_find_nothing(tmp_path):
-    program = OneProgram("mpich", "hot_spot", tmp_path, flags=SANITIZERS)
-    text = program.output(3, *SHORT, "--max-size", "64", ASAN_OPTIONS="detect_leaks=0")
-    hot_spot.parse(text, [8, 64], [1, 2])

@@ -6,6 +6,7 @@ availability is known.
 """
 
 import re
+import statistics
 import time
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ import pytest
 
 from fabric_checks.parsers import collective_overlap, overlap
 from tests.conftest import TESTS
-from tests.fabric.one_program import SANITIZERS, OneProgram
+from tests.fabric.one_program import OneProgram
 from tests.fabric.test_programs import MPIS
 
 SHIM = (TESTS / "fabric" / "progress_shim.c").read_text()
@@ -93,36 +94,34 @@ def with_oracle(program, case, *arguments):
 
 
 def measured(program, case, transfers):
-    """Return the availability of each transfer, after as many attempts as it took."""
+    """Return the availability of each transfer: the median of as many runs as it takes to outlast disturbances."""
     arguments = () if program.program == "overlap" else ("--operation", "iallreduce")
-    best = {}
+    found = {transfer: [] for transfer in transfers}
     for attempt in range(ATTEMPTS):
         time.sleep(PAUSE_SECONDS if attempt else 0)
         output = with_oracle(program, case, *arguments)
-        for transfer in transfers:
-            found = output.availability_percent(transfer)[SIZE_B]
-            best[transfer] = min(
-                best.get(transfer, found), found, key=lambda value: abs(value - case.availability_percent)
-            )
-        if all(abs(value - case.availability_percent) <= POINTS for value in best.values()):
+        for transfer, values in found.items():
+            values.append(output.availability_percent(transfer)[SIZE_B])
+        medians = {transfer: statistics.median(values) for transfer, values in found.items()}
+        if all(abs(value - case.availability_percent) <= POINTS for value in medians.values()):
             break
-    return best
+    return medians
 
 
-def test_the_availability_of_a_known_interconnect_is_found(mpi, shimmed):
-    print(f"\n{mpi}: host availability, percent, when transfers take {DELAY_US} us")
-    print(f"{'interconnect':38} {'expected':>8} {'isend':>8} {'irecv':>8} {'iallreduce':>10}")
+def test_the_availability_of_a_known_interconnect_is_found(mpi, shimmed, report_table):
+    lines = [f"{'interconnect':38} {'expected':>8} {'isend':>8} {'irecv':>8} {'iallreduce':>10}"]
     wrong = []
     for case in CASES:
         found = measured(shimmed["overlap"], case, ["isend", "irecv"])
         found |= measured(shimmed["collective_overlap"], case, ["iallreduce"])
         isend, irecv, iallreduce = (found[name] for name in ("isend", "irecv", "iallreduce"))
-        print(f"{case.name:38} {case.availability_percent:8.1f} {isend:8.1f} {irecv:8.1f} {iallreduce:10.1f}")
+        lines.append(f"{case.name:38} {case.availability_percent:8.1f} {isend:8.1f} {irecv:8.1f} {iallreduce:10.1f}")
         wrong += [
             f"{case.name}: {name} {value:.1f} instead of {case.availability_percent}"
             for name, value in found.items()
             if abs(value - case.availability_percent) > POINTS
         ]
+    report_table(f"{mpi}: host availability, percent, when transfers take {DELAY_US} us", lines)
     assert not wrong
 
 
@@ -211,12 +210,3 @@ def test_help_states_the_method(quick, program):
     text = quick[program].output(1, "--help")
     for word in ("Search:", "Overhead", "Host availability: 100 (1 - overhead / nominal)", "knee", "none", "cap"):
         assert word in text
-
-
-def test_sanitizers_find_nothing(tmp_path):
-    arguments = [*SHORT, "--max-size", "64", "--max-steps", "4", "--poll"]
-    for name in PROGRAMS:
-        folder = tmp_path / name
-        folder.mkdir()
-        program = OneProgram("mpich", name, folder, flags=SANITIZERS)
-        program.output(2, *arguments, ASAN_OPTIONS="detect_leaks=0")

@@ -324,13 +324,3 @@ def test_help_states_the_method_without_a_launcher(quick):
     assert done.returncode == 0
     for pattern in PATTERNS:
         assert re.search(rf"(?m)^  {pattern} ", done.stdout)
-
-
-def test_sanitizers_find_nothing(tmp_path, monkeypatch):
-    """AddressSanitizer and UBSan, on MPICH; what the MPI library itself leaks at exit is not ours."""
-    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
-    monkeypatch.setenv("UBSAN_OPTIONS", "halt_on_error=1")
-    built = build("mpich", tmp_path, ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"])
-    for pattern in PATTERNS:
-        header, rows = built.rows(5, *FAULTY, "--pattern", pattern, "--shifts", "4", **SLOW, receiver=3)
-        require_whole(header, rows)

@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.metrics import half_octaves
 from fabric_checks.parsers import streaming
-from tests.fabric.one_program import SANITIZERS, OneProgram
+from tests.fabric.one_program import OneProgram
 from tests.fabric.test_programs import MPIS
 
 SHORT = ["--max-seconds-per-point", "0.002", "--min-samples", "8", "--warmup", "2", "--max-size", "64"]
@@ -121,10 +121,3 @@ def test_the_times_of_messages_that_take_a_known_time(tmp_path):
     output = streaming.parse(text, [8], directions="both", queue_depth=2)
     for mode in output.modes:
         assert 20e3 <= output.times_us(mode)[8] < 30e3, mode
-
-
-def test_sanitizers_find_nothing(tmp_path):
-    program = OneProgram("mpich", "streaming", tmp_path, flags=SANITIZERS)
-    sanitizers = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1"}
-    program.output(2, *SHORT, "--directions", "both", **sanitizers)
-    program.output(2, *SHORT, "--directions", "both", "--queue-depth", "4", "--window", "10", **sanitizers)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole sessions of the checks of our own programs: healthy, and with one rank of each program killed."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fabric_checks import records
+from tests.conftest import TESTS
+
+ROOT = TESTS.parent
+PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement"}
+SESSION = "20260101T000000Z-test"
+
+
+def session(results, *arguments):
+    """Run reframe for real and return its status and what it left."""
+    env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "FABRIC_MPI": "mpich"}
+    command = [Path(sys.executable).with_name("reframe"), "-C", TESTS / "settings.py", "-c", ROOT / "checks"]
+    done = subprocess.run([*command, *arguments, "-r"], env=env, capture_output=True, text=True, timeout=300)
+    return done.returncode, records.load_session(results, SESSION)
+
+
+@contextlib.contextmanager
+def killer(results):
+    """Kill one rank of each of our programs that runs below a folder, as soon as it is seen."""
+    killed, over = set(), threading.Event()
+
+    def watch():
+        while not over.is_set():
+            for process in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    program = (process / "exe").readlink()
+                    # The ranks of one launch have one launcher: one of them is enough.
+                    parent = (process / "stat").read_text().rsplit(")", 1)[1].split()[1]
+                    if program.name in PROGRAMS and results in program.parents and parent not in killed:
+                        killed.add(parent)
+                        os.kill(int(process.name), signal.SIGKILL)
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_killed_rank_fails_every_check_and_says_so(tmp_path):
+    with killer(tmp_path):
+        status, found = session(tmp_path, "--tag", "fabric")
+    assert status != 0
+    assert records.verdict(found)
+    cases = [case for case in found.cases if not case.fixture]
+    assert {case.name.split()[0] for case in cases} == {
+        "BufferReuse",
+        "CollectiveOverlap",
+        "HotSpot",
+        "Notification",
+        "Overlap",
+        "Rotate",
+        "Streaming",
+        "StreamingQueue",
+    }
+    for case in cases:
+        assert case.result == "fail", case.name
+        assert "the program ended with exit status" in case.reason, (case.name, case.reason)
+    assert not [record for record in found.records if record["metric"] is not None]
+
+
+@pytest.mark.parametrize(
+    ("check", "pictures"),
+    [("HotSpot", {"send.svg", "send_receive.svg"}), ("Rotate", {"matrix.svg", "histogram.svg"})],
+)
+def test_pictures_and_findings_are_kept_with_the_output(tmp_path, check, pictures):
+    status, found = session(tmp_path, "-n", check)
+    assert status == 0
+    kept = list((tmp_path / "output").rglob("*.svg"))
+    assert {path.name for path in kept} == pictures
+    assert all("</svg>" in path.read_text() for path in kept)
+    if check == "Rotate":
+        kinds = {finding["kind"] for record in found.records for finding in record["findings"]}
+        assert {"slowest pair", "plateaus"} <= kinds
