@@ -67,7 +67,7 @@ def test_a_time_is_that_of_the_whole_operation(tmp_path):
 
 
 def test_too_few_ranks(program):
-    program.refuses("needs at least 2 ranks but was started with 1", 1)
+    program.refuses("needs 2 or more ranks but was started with 1", 1)
 
 
 @pytest.mark.parametrize(

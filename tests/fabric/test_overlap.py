@@ -5,6 +5,7 @@ The oracle is ``progress_shim.c``, an MPI layer in which operations of rank 0 ta
 availability is known.
 """
 
+import os
 import re
 import statistics
 import time
@@ -50,10 +51,12 @@ CASES = [
     Case("offload, post busy for 0.6", "offload", 0.6, (), 40),
 ]
 POINTS = 5.0
+#: A transfer that takes longer, or shorter, than on the known interconnect by more than this share was disturbed.
+UNDISTURBED = 0.1
 
 #: A measurement outside of the margin is repeated: what other processes do to it differs each time, a wrong method is
 #: wrong each time.
-ATTEMPTS = 6
+ATTEMPTS = 12
 PAUSE_SECONDS = 1
 
 
@@ -93,18 +96,35 @@ def with_oracle(program, case, *arguments):
     return collective_overlap.parse(text, [SIZE_B], ["iallreduce"])
 
 
+def is_undisturbed(output, transfer):
+    """Tell whether transfers took the time that they take on the known interconnect, and repeated well."""
+    nominal_us = output.nominal_us(transfer)[SIZE_B]
+    low_us, high_us = output.overhead_intervals_us(transfer)[SIZE_B]
+    return abs(nominal_us / DELAY_US - 1) <= UNDISTURBED and 100 * (high_us - low_us) / nominal_us <= POINTS
+
+
 def measured(program, case, transfers):
-    """Return the availability of each transfer: the median of as many runs as it takes to outlast disturbances."""
+    """Return the availability of each transfer: the median of the runs that other processes did not disturb.
+
+    A method that is wrong is wrong on an idle machine too; what other processes do to a run can be seen in its figures.
+    """
     arguments = () if program.program == "overlap" else ("--operation", "iallreduce")
     found = {transfer: [] for transfer in transfers}
+    medians = {}
     for attempt in range(ATTEMPTS):
         time.sleep(PAUSE_SECONDS if attempt else 0)
         output = with_oracle(program, case, *arguments)
         for transfer, values in found.items():
-            values.append(output.availability_percent(transfer)[SIZE_B])
-        medians = {transfer: statistics.median(values) for transfer, values in found.items()}
-        if all(abs(value - case.availability_percent) <= POINTS for value in medians.values()):
+            if is_undisturbed(output, transfer):
+                values.append(output.availability_percent(transfer)[SIZE_B])
+        medians = {transfer: statistics.median(values) for transfer, values in found.items() if values}
+        if len(medians) == len(found) and all(
+            abs(value - case.availability_percent) <= POINTS for value in medians.values()
+        ):
             break
+    if len(medians) < len(found) and os.getloadavg()[0] > len(os.sched_getaffinity(0)):
+        pytest.skip(f"{case.name}: disturbed in {ATTEMPTS} runs, the load of this machine is {os.getloadavg()[0]}")
+    assert len(medians) == len(found), f"{case.name}: disturbed in {ATTEMPTS} runs"
     return medians
 
 

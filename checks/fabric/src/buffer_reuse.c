@@ -370,11 +370,7 @@ static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
 
 static void check_plan(const struct fc_world *world, const struct plan *plan)
 {
-    if (world->size != 2) {
-        fc_usage_error(world,
-                       "needs exactly 2 ranks but was started with %d; use -np 2 (srun -n 2)",
-                       world->size);
-    }
+    fc_require_pair(world);
     if (plan->min_size > plan->max_size) {
         fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them",
                        plan->min_size, plan->max_size);

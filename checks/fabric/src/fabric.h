@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <mpi.h>
@@ -87,6 +88,8 @@ FC_PRINTF(1, 2) static inline _Noreturn void fc_abort(const char *format, ...)
     va_start(arguments, format);
     fc_error_line(format, arguments);
     va_end(arguments);
+    /* A launcher that kills everything at once may not have passed the line on yet. */
+    nanosleep(&(struct timespec){0, 200000000L}, NULL);
     MPI_Abort(MPI_COMM_WORLD, FC_EXIT_FAILURE);
     exit(FC_EXIT_FAILURE);
 }
@@ -716,6 +719,25 @@ static inline void fc_print_clock(double resolution)
     printf("# clock resolution: %.3g s (MPI_Wtick %.3g s)\n", resolution, MPI_Wtick());
 }
 
+/* Rank 0 only: a header line with those of the named environment variables that are set. */
+static inline void fc_print_settings(const char *key, const char *const *names, size_t count,
+                                     const char *if_none)
+{
+    bool any = false;
+    printf("# %s:", key);
+    for (size_t i = 0; i < count; i++) {
+        const char *const value = getenv(names[i]);
+        if (value != NULL) {
+            char text[64];
+            snprintf(text, sizeof text, "%s", value);
+            fc_clean(text, true);
+            printf(" %s=%s", names[i], text);
+            any = true;
+        }
+    }
+    printf("%s\n", any ? "" : if_none);
+}
+
 /*
  * Which setting asks the MPI library for a thread of its own that makes
  * messages progress while the application computes. What is set, not what the
@@ -726,19 +748,8 @@ static inline void fc_print_progress_thread(void)
     static const char *const names[] = {"MPIR_CVAR_ASYNC_PROGRESS", "MPICH_ASYNC_PROGRESS",
                                         "I_MPI_ASYNC_PROGRESS", "MV2_ASYNC_PROGRESS",
                                         "OMPI_MCA_opal_progress_thread"};
-    bool any = false;
-    printf("# progress thread:");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *const value = getenv(names[i]);
-        if (value != NULL) {
-            char text[64];
-            snprintf(text, sizeof text, "%s", value);
-            fc_clean(text, true);
-            printf(" %s=%s", names[i], text);
-            any = true;
-        }
-    }
-    printf("%s\n", any ? "" : " no setting asks for one");
+    fc_print_settings("progress thread", names, sizeof names / sizeof names[0],
+                      " no setting asks for one");
 }
 
 /*
@@ -820,6 +831,50 @@ static inline size_t fc_next_half_octave(size_t size)
 static inline size_t fc_next_power_of_two(size_t size)
 {
     return size == 0 ? 1 : 2 * size;
+}
+
+/* The first size of a sequence that begins with 0 and is not below `least`. */
+static inline size_t fc_first_size(size_t least, size_t (*next)(size_t))
+{
+    size_t size = 0;
+    while (size < least) {
+        size = next(size);
+    }
+    return size;
+}
+
+/* Collective: ends the program unless a sequence has a size from `least` to `largest`. */
+static inline void fc_require_sizes(const struct fc_world *world, size_t least, size_t largest,
+                                    size_t (*next)(size_t))
+{
+    if (least > largest) {
+        fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them", least,
+                       largest);
+    }
+    if (fc_first_size(least, next) > largest) {
+        fc_usage_error(world, "no size from --min-size %zu to --max-size %zu; widen them", least,
+                       largest);
+    }
+}
+
+/* Collective: ends the program unless it has exactly two ranks, */
+static inline void fc_require_pair(const struct fc_world *world)
+{
+    if (world->size != 2) {
+        fc_usage_error(world,
+                       "needs exactly 2 ranks but was started with %d; use -np 2 (srun -n 2)",
+                       world->size);
+    }
+}
+
+/* or at least two. */
+static inline void fc_require_several(const struct fc_world *world)
+{
+    if (world->size < 2) {
+        fc_usage_error(world,
+                       "needs 2 or more ranks but was started with %d; use -np 2 (srun -n 2)",
+                       world->size);
+    }
 }
 
 /* -------------------------------------------------------------- statistics */

@@ -208,19 +208,7 @@ static void print_settings(void)
         "OMPI_MCA_threads_pthreads_nanosleep_time", "I_MPI_WAIT_MODE", "I_MPI_THREAD_YIELD",
         "I_MPI_THREAD_SLEEP", "I_MPI_SPIN_COUNT", "I_MPI_PAUSE_COUNT", "MV2_USE_BLOCKING",
         "MV2_SPIN_COUNT"};
-    bool any = false;
-    printf("# wait settings:");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *const value = getenv(names[i]);
-        if (value != NULL) {
-            char text[64];
-            snprintf(text, sizeof text, "%s", value);
-            fc_clean(text, true);
-            printf(" %s=%s", names[i], text);
-            any = true;
-        }
-    }
-    printf("%s\n", any ? "" : " none");
+    fc_print_settings("wait settings", names, sizeof names / sizeof names[0], " none");
 }
 
 /* Rank 0 only: the lines about the CPU. */
@@ -293,21 +281,12 @@ static void measure_size(struct side *side, size_t size, const struct plan *plan
     fc_check_raw(side->world, raw);
 }
 
-static size_t first_size(const struct plan *plan)
-{
-    size_t size = 0;
-    while (size < plan->min_size) {
-        size = fc_next_power_of_two(size);
-    }
-    return size;
-}
-
 static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
 {
     struct fc_samples samples = {NULL, NULL, 0, 0};
     size_t rows = 0;
-    for (size_t size = first_size(plan); size <= plan->max_size;
-         size = fc_next_power_of_two(size)) {
+    const size_t first = fc_first_size(plan->min_size, fc_next_power_of_two);
+    for (size_t size = first; size <= plan->max_size; size = fc_next_power_of_two(size)) {
         measure_size(side, size, plan, &samples, raw);
         rows++;
     }
@@ -319,19 +298,8 @@ static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
 
 static void check_plan(const struct fc_world *world, const struct plan *plan)
 {
-    if (world->size != 2) {
-        fc_usage_error(world,
-                       "needs exactly 2 ranks but was started with %d; use -np 2 (srun -n 2)",
-                       world->size);
-    }
-    if (plan->min_size > plan->max_size) {
-        fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them",
-                       plan->min_size, plan->max_size);
-    }
-    if (first_size(plan) > plan->max_size) {
-        fc_usage_error(world, "no size from --min-size %zu to --max-size %zu; widen them",
-                       plan->min_size, plan->max_size);
-    }
+    fc_require_pair(world);
+    fc_require_sizes(world, plan->min_size, plan->max_size, fc_next_power_of_two);
 }
 
 /* Collective, prints on rank 0; the lines about the CPU are measured here. */

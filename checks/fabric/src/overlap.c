@@ -216,20 +216,11 @@ static void measure_size(struct fc_search *search, struct side *side, size_t siz
     fc_check_raw(side->world, search->raw);
 }
 
-static size_t first_size(const struct plan *plan)
-{
-    size_t size = 0;
-    while (size < plan->min_size) {
-        size = fc_next_power_of_two(size);
-    }
-    return size;
-}
-
 static size_t measure_all(struct fc_search *search, struct side *side, const struct plan *plan)
 {
     size_t rows = 0;
-    for (size_t size = first_size(plan); size <= plan->max_size;
-         size = fc_next_power_of_two(size)) {
+    const size_t first = fc_first_size(plan->min_size, fc_next_power_of_two);
+    for (size_t size = first; size <= plan->max_size; size = fc_next_power_of_two(size)) {
         measure_size(search, side, size);
         rows++;
     }
@@ -240,19 +231,8 @@ static size_t measure_all(struct fc_search *search, struct side *side, const str
 
 static void check_plan(const struct fc_world *world, const struct plan *plan)
 {
-    if (world->size != 2) {
-        fc_usage_error(world,
-                       "needs exactly 2 ranks but was started with %d; use -np 2 (srun -n 2)",
-                       world->size);
-    }
-    if (plan->min_size > plan->max_size) {
-        fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them",
-                       plan->min_size, plan->max_size);
-    }
-    if (first_size(plan) > plan->max_size) {
-        fc_usage_error(world, "no size from --min-size %zu to --max-size %zu; widen them",
-                       plan->min_size, plan->max_size);
-    }
+    fc_require_pair(world);
+    fc_require_sizes(world, plan->min_size, plan->max_size, fc_next_power_of_two);
 }
 
 static void print_head(const struct fc_search *search, const struct fc_option *options,

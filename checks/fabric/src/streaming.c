@@ -377,20 +377,12 @@ static void measure_size(struct side *side, size_t size, const struct plan *plan
 
 /* ------------------------------------------------------------------- sizes */
 
-static size_t first_size(const struct plan *plan)
-{
-    size_t size = 0;
-    while (size < plan->min_size) {
-        size = fc_next_half_octave(size);
-    }
-    return size;
-}
-
 static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
 {
     struct fc_samples samples = {NULL, NULL, 0, 0};
     size_t rows = 0;
-    for (size_t size = first_size(plan); size <= plan->max_size; size = fc_next_half_octave(size)) {
+    const size_t first = fc_first_size(plan->min_size, fc_next_half_octave);
+    for (size_t size = first; size <= plan->max_size; size = fc_next_half_octave(size)) {
         measure_size(side, size, plan, &samples, raw);
         rows++;
     }
@@ -402,19 +394,8 @@ static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
 
 static void check_plan(const struct fc_world *world, const struct plan *plan)
 {
-    if (world->size != 2) {
-        fc_usage_error(world,
-                       "needs exactly 2 ranks but was started with %d; use -np 2 (srun -n 2)",
-                       world->size);
-    }
-    if (plan->min_size > plan->max_size) {
-        fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them",
-                       plan->min_size, plan->max_size);
-    }
-    if (first_size(plan) > plan->max_size) {
-        fc_usage_error(world, "no size from --min-size %zu to --max-size %zu; widen them",
-                       plan->min_size, plan->max_size);
-    }
+    fc_require_pair(world);
+    fc_require_sizes(world, plan->min_size, plan->max_size, fc_next_half_octave);
 }
 
 static void check_queue(const struct fc_world *world, const struct plan *plan)
