@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -83,7 +84,8 @@ def test_clang_tidy_finds_nothing():
     include = subprocess.run(["gcc", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
     flags = ["-std=c11", "-isystem", str(STACKS / "mpich" / "include"), "-isystem", include]
     sources = [str(SOURCES / f"{program}.c") for program in PROGRAMS]
-    done = subprocess.run(["clang-tidy", "--quiet", *sources, "--", *flags], capture_output=True, text=True)
+    tool = Path(sys.executable).with_name("clang-tidy")
+    done = subprocess.run([tool, "--quiet", *sources, "--", *flags], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
