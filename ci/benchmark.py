@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the harness costs, and whether its measurements agree, as tables.
 
-usage, after `. ci/env.sh`:  python ci/benchmark.py startup|overhead|runs|pingpong [--repeat N]
+usage, after `. ci/env.sh`:  python ci/benchmark.py startup|overhead|runs|pingpong|rotate|analysis [--repeat N]
 
   startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check
   overhead   each case in the harness against the bare launch of its program
   runs       a warm `ci/run`; with --cold also one from nothing, downloads included
   pingpong   our `streaming` against IMB PingPong, the same MPI, in turn
+  rotate     what `rotate` takes over what its transfers take, on 2, 4 and 8 processes
+  analysis   time and memory of the analysis of a 2048 x 2048 matrix
 
 Nothing else may run on the machine meanwhile.
 """
@@ -26,6 +28,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -143,9 +146,15 @@ def runs(arguments: argparse.Namespace) -> None:
     show(f"whole runs, {os.cpu_count()} cores", ["command", "wall time"], rows)
 
 
+def output_of(command: list[str], env: dict[str, str] | None = None) -> str:
+    """Return what a command that has to succeed prints."""
+    return subprocess.run(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True
+    ).stdout
+
+
 def launch(environ: dict[str, str], program: list[str]) -> str:
-    done = subprocess.run(["mpirun", "-np", "2", *program], env=environ, capture_output=True, text=True, check=True)
-    return done.stdout
+    return output_of(["mpirun", "-np", "2", *program], environ)
 
 
 def streaming_times_us(environ: dict[str, str], folder: str) -> dict[int, float]:
@@ -160,18 +169,31 @@ def imb_times_us(environ: dict[str, str], _: str) -> dict[int, float]:
     return {row.size_B: row.values["time_us"] for row in rows}
 
 
+def environment_of(mpi: str) -> dict[str, str]:
+    """Return the variables with which an MPI's programs are built and launched on this host."""
+    prefix = home() / "stacks" / mpi
+    env = os.environ | {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{prefix}/lib"}
+    env |= {"I_MPI_ROOT": str(prefix), "HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
+    # More processes than cores, and root, as in most containers.
+    env |= {"I_MPI_THREAD_YIELD": "3", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+    return env | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def build(folder: str, env: dict[str, str]) -> None:
+    """Build our programs in a folder."""
+    for source in (ROOT / "checks/fabric/src").iterdir():
+        Path(folder, source.name).write_text(source.read_text())
+    seconds(["make", "-C", folder, "CC=mpicc"], env=env)
+
+
 def pingpong(arguments: argparse.Namespace) -> None:
     """Pairs of launches, the order within a pair taking turns; the ratio is the median over the pairs."""
     sizes = powers_of_two(0, LARGEST_B)
     for mpi in arguments.mpi.split(","):
-        prefix = home() / "stacks" / mpi
-        env = os.environ | {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{prefix}/lib"}
-        env |= {"I_MPI_ROOT": str(prefix), "HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
+        env = environment_of(mpi)
         runs_us: dict[str, list[dict[int, float]]] = {"streaming": [], "imb": []}
         with tempfile.TemporaryDirectory() as folder:
-            for source in (ROOT / "checks/fabric/src").iterdir():
-                Path(folder, source.name).write_text(source.read_text())
-            seconds(["make", "-C", folder, "CC=mpicc"], env=env)
+            build(folder, env)
             order = [("streaming", streaming_times_us), ("imb", imb_times_us)]
             for _ in range(arguments.repeat):
                 for name, measure in order:
@@ -187,11 +209,68 @@ def pingpong(arguments: argparse.Namespace) -> None:
         show(title, ["size, B", "streaming, us", "IMB PingPong, us", "ratio, median", "range"], rows)
 
 
+def rotate(arguments: argparse.Namespace) -> None:
+    """The ratio that the program itself prints: elapsed time over the sum of the slowest pair's time in every test."""
+    rows = []
+    for mpi in arguments.mpi.split(","):
+        env = environment_of(mpi)
+        with tempfile.TemporaryDirectory() as folder:
+            build(folder, env)
+            for ranks in (2, 4, 8):
+                command = ["mpirun", "-np", str(ranks), f"{folder}/rotate"]
+                outputs = [output_of(command, env) for _ in range(arguments.repeat)]
+                ratios = [float(re.findall(r"elapsed over transfers: (\S+)", text)[0]) for text in outputs]
+                figures = [f"{statistics.median(ratios):.3f}", f"{min(ratios):.3f} .. {max(ratios):.3f}"]
+                rows.append([mpi, str(ranks), *figures])
+    show(f"rotate, {arguments.repeat} launches", ["MPI", "processes", "elapsed / transfers, median", "range"], rows)
+
+
+ANALYSIS = """\
+import resource, sys, time
+start = time.perf_counter()
+from fabric_checks.cross_section import report
+found = report.of_text(open(sys.argv[1]).read())
+found.metrics(), found.notes()
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def write_scan(path: Path, half: int) -> None:
+    """Write what `rotate` prints on 2 * half nodes whose measurements differ by 5 %."""
+    random = np.random.default_rng(1)
+    with path.open("w") as out:
+        out.write(f"# fabric-checks rotate 1\n# ranks: {2 * half}\n")
+        out.writelines(f"# rank {rank}: host n{rank}\n" for rank in range(2 * half))
+        out.write("# options: pattern rotate confirm no suspect-share 0.06 confirm-repeats 4\n")
+        out.write(f"# shifts: {half} of {half}\n# columns: round sender receiver MBps phase\n")
+        for shift in range(half):
+            rates = 1000 * np.exp(0.05 * random.standard_normal(half))
+            out.writelines(f"{shift} {i} {half + (i + shift) % half} {rate:.6g} scan\n" for i, rate in enumerate(rates))
+        out.write(f"# transfers: 10 s\n# elapsed: 11 s\n# complete: {half * half} rows\n")
+
+
+def analysis(arguments: argparse.Namespace) -> None:
+    """A process of its own each time, from reading the file to the findings, imports included."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rotate.txt")
+        write_scan(path, 2048)
+        texts = [output_of([sys.executable, "-c", ANALYSIS, str(path)]) for _ in range(arguments.repeat)]
+    figures = [[float(word) for word in text.split()] for text in texts]
+    wall, memory = (statistics.median(values) for values in zip(*figures, strict=True))
+    show(
+        f"analysis of a 2048 x 2048 matrix, {arguments.repeat} processes",
+        ["quantity", "median"],
+        [["wall time", f"{wall:.2f} s"], ["peak memory", f"{memory:.0f} MiB"]],
+    )
+
+
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "startup": startup,
     "overhead": overhead,
     "runs": runs,
     "pingpong": pingpong,
+    "rotate": rotate,
+    "analysis": analysis,
 }
 
 
@@ -200,7 +279,7 @@ def main() -> None:
     parser.add_argument("benchmark", choices=BENCHMARKS)
     parser.add_argument("--repeat", type=int, default=5, help="pairs or launches (default 5)")
     parser.add_argument("--cold", action="store_true", help="runs: also a fresh clone, downloads included")
-    parser.add_argument("--mpi", default="mpich", help="pingpong: mpich, impi, or both with a comma")
+    parser.add_argument("--mpi", default="mpich", help="pingpong, rotate: mpich, openmpi, impi, several with commas")
     arguments = parser.parse_args()
     if re.search(r"[^0-9]", str(arguments.repeat)) or arguments.repeat < 1:
         parser.error("--repeat needs a number of at least 1")
