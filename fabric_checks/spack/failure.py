@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Turn what Spack printed into a message that says what failed and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+#: How many lines of a build log, or of Spack's own error, a message holds at most.
+TELLING_LINES = 4
+
+#: How long a line of a message may be; compiler command lines are longer.
+LINE_LENGTH = 200
+
+ERROR = re.compile(r"^==> Error: (?P<text>.*(?:\n(?!==> |\[\+\]).*)*)", re.MULTILINE)
+PACKAGE = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
+LOG = re.compile(r"^\s+(/\S+/spack-build-(?:out|\d\d-[\w-]+-out)\.txt)$", re.MULTILINE)
+#: The lines of the build log that Spack itself picks out, wrapped to the width of the terminal.
+QUOTED_LOG = re.compile(r"^ {2}>> \d+ +(.*(?:\n {12}\S.*)*)", re.MULTILINE)
+WRAPPED = re.compile(r"\n {12}")
+COMPLAINT = re.compile(
+    r"(?<![\w-])(?:error: |undefined reference|cannot find |command not found)|\*\*\*", re.IGNORECASE
+)
+FIRST_CAUSE = re.compile(r"(?<![\w-])(?:fatal |internal compiler )?error: ", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A way in which Spack fails.
+
+    :param name: what messages call it.
+    :param pattern: finds it in the output, or in the build log.
+    :param remedy: what to do.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    remedy: str
+
+
+def _cause(name: str, pattern: str, remedy: str) -> Cause:
+    return Cause(name, re.compile(pattern, re.IGNORECASE | re.MULTILINE), remedy)
+
+
+BUILD_FAILED = "the build failed"
+
+#: The causes, the most telling first: a full disk breaks builds in many ways.
+CAUSES = (
+    _cause(
+        "the disk is full",
+        r"No space left on device|Disk quota exceeded|\[Errno 28\]|\[Errno 122\]",
+        "free space, or move install_tree and build_stage (config.yaml of the site's scope)",
+    ),
+    _cause(
+        "out of memory",
+        r"Killed signal terminated program|Cannot allocate memory|virtual memory exhausted|std::bad_alloc",
+        "build with fewer jobs (`config: build_jobs:` in the site's scope), or where there is more memory",
+    ),
+    _cause(
+        "checksum mismatch",
+        r"ChecksumError|checksum failed for",
+        "the archive is not the release; delete it in the mirror or source cache named and fetch it again",
+    ),
+    _cause(
+        "no source to be had",
+        r"All fetchers failed|FetchError|Will not fetch",
+        "connect the machine, or bring a source mirror that has it and name it in mirrors.yaml of the site's scope",
+    ),
+    _cause(
+        "a scope is missing",
+        r"Required path \(.*\) does not exist",
+        "create that folder, or set FABRIC_SPACK_ENVIRON, FABRIC_SPACK_SITE and FABRIC_SPACK_COMMON right",
+    ),
+    _cause(
+        "a scope is wrong",
+        r"error parsing YAML|ConfigFormatError|ConfigFileError|is not valid under"
+        r"|Additional properties are not allowed",
+        "correct the file and line named",
+    ),
+    # Without a repository Spack knows no compilers either, so this comes before those.
+    _cause(
+        "no package repository",
+        r"Error constructing repository|No repo\.yaml found|UnknownRepo|Unable to clone"
+        r"|no repositor(?:y|ies) configured",
+        "name a clone of spack-packages, at the pinned release, in repos.yaml of the site's scope",
+    ),
+    _cause(
+        "a compiler is missing",
+        r"no compiler configured|cannot find working compilers"
+        r"|Only external, or concrete, compilers are allowed|compiler\S* .*does not exist",
+        "install it or load its module, or name it under packages: gcc: externals: in the site's scope",
+    ),
+    _cause(
+        "Spack cannot load clingo",
+        r"cannot bootstrap the \"clingo\"|clingo.*(?:bootstrap|ImportError|No module)|No module named 'clingo'",
+        "let SPACK_PYTHON name a Python that has clingo (`pip install clingo`)",
+    ),
+    _cause(
+        "Spack is too old",
+        r"path_override_env_var.*(?:unexpected|not allowed)|newer version of Spack|unsupported.*lockfile",
+        "1.1 or later is needed; take another by SPACK_ROOT",
+    ),
+    _cause(
+        "the package repository is another release",
+        r"cannot match any known version|since '[-\w]+' does not exist|Package '[-\w]+' not found|UnknownPackageError"
+        r"|requires Spack|package api",
+        "check out the pinned release of spack-packages, or require a version that it has",
+    ),
+    _cause(
+        "it cannot be concretized",
+        r"failed to concretize|cannot concretize|UnsatisfiableSpecError|No solution|conflicts? with",
+        "see what the scopes require of the packages named, and whether the externals offer it",
+    ),
+    _cause(
+        "it was interrupted",
+        r"Keyboard interrupt|KeyboardInterrupt|Terminated$|received signal|Killed$",
+        "run it again; what was built stays",
+    ),
+    _cause(
+        BUILD_FAILED,
+        r"ProcessError|InstallError|See build log for details|Command exited with status",
+        "the log says more; the compiler or MPI of this environment may not suit this release",
+    ),
+)
+
+#: What a build log shows, and Spack's own words may not.
+IN_LOG = CAUSES[:2]
+INTERRUPTED = next(cause for cause in CAUSES if cause.name == "it was interrupted")
+NOT_THERE = Cause("there is no Spack", re.compile(""), "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` bring one")
+UNKNOWN = Cause("it failed", re.compile(""), "run the same command by hand in the stage folder, as `spack -d`")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a build log, or nothing if it is gone: stages are cleaned."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def explain(output: str, exit_code: int, read_log: Callable[[Path], str] = read_text) -> str:
+    """Return a message of a few lines: what failed, its most telling lines, what to do.
+
+    :param output: all that ``spack concretize`` or ``spack install`` printed, both streams together.
+    :param exit_code: its exit status; negative, or over 128, for a signal.
+    :param read_log: returns the text of the build log that the output names.
+    """
+    named = LOG.findall(output)
+    log = read_log(Path(named[-1])) if named else ""
+    cause = _find(output, log, exit_code)
+    package = _package(output, cause)
+    head = f"Spack: {cause.name}{f' ({package})' if package else ''}, exit status {exit_code}"
+    where = [f"build log: {named[-1]}"] if named else []
+    return "\n".join(
+        [head, *(f"  {line}" for line in [*_telling(cause, log, output), *where]), f"To do: {cause.remedy}"]
+    )
+
+
+def _find(output: str, log: str, exit_code: int) -> Cause:
+    """Return the first cause that the output, or in a full machine the build log, shows."""
+    if exit_code == 127:
+        return NOT_THERE
+    for cause in CAUSES:
+        if cause.pattern.search(output) or (cause in IN_LOG and cause.pattern.search(log)):
+            return cause
+        if cause is INTERRUPTED and (exit_code < 0 or exit_code > 128):
+            return cause
+    return UNKNOWN
+
+
+def _package(output: str, cause: Cause) -> str:
+    """Return the package that was being installed when the cause showed; nothing while concretizing."""
+    shown = cause.pattern.search(output) if cause.pattern.pattern else None
+    installing = PACKAGE.findall(output[: shown.start()] if shown else output)
+    return installing[-1] if installing else ""
+
+
+def _telling(cause: Cause, log: str, output: str) -> list[str]:
+    """Return the lines that say most: complaints of the build log, else Spack's own error, else the last lines."""
+    if cause.name == BUILD_FAILED:
+        complaints = _complaints(log) or [WRAPPED.sub("", text) for text in QUOTED_LOG.findall(output)]
+        if complaints:
+            return _cut(list(dict.fromkeys(complaints))[:TELLING_LINES])
+    for error in (match["text"] for match in ERROR.finditer(output)):
+        if cause.pattern.pattern and cause.pattern.search(error):
+            return _cut([line.strip() for line in error.splitlines() if line.strip()][:TELLING_LINES])
+    if cause is UNKNOWN and ERROR.search(output):
+        return _cut([ERROR.findall(output)[-1].splitlines()[0]])
+    lines = [line.strip() for line in [*output.splitlines(), *log.splitlines()] if line.strip()]
+    hits = [line for line in lines if cause.pattern.pattern and cause.pattern.search(line)]
+    return _cut(list(dict.fromkeys(hits))[:2] or lines[-TELLING_LINES:])
+
+
+def _complaints(log: str) -> list[str]:
+    """Return the lines of a build log that complain, from the first real error on; its last lines if none does."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    first = next((i for i, line in enumerate(lines) if FIRST_CAUSE.search(line)), 0)
+    return [line for line in lines[first:] if COMPLAINT.search(line)] or lines[-TELLING_LINES:]
+
+
+def _cut(lines: list[str]) -> list[str]:
+    """Return the lines, each cut to a readable length."""
+    return [line if len(line) <= LINE_LENGTH else line[: LINE_LENGTH - 3] + "..." for line in lines]
