@@ -2,44 +2,50 @@
 """The Intel MPI Benchmarks, IMB-MPI1."""
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import parameter
 
 from fabric_checks.metrics import Metric, curve, powers_of_two
-from fabric_checks.mixins import ProgramMixin, layouts
+from fabric_checks.mixins import layouts
 from fabric_checks.parsers import imb
 
-from ..base import FabricCheck
+from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, ImbProgram, curves, values
 
 LARGEST_LOG2 = 22  # 4 MiB
+#: Collectives that are measured at all sizes and well; the others have fewer sizes and repetitions.
+THOROUGH = ["Allreduce", "Reduce", "Alltoall", "Allgather", "Bcast"]
+QUICK = [
+    "Allgatherv",
+    "Alltoallv",
+    "Gather",
+    "Gatherv",
+    "Reduce_local",
+    "Reduce_scatter",
+    "Reduce_scatter_block",
+    "Scatter",
+    "Scatterv",
+]
 
 
-class ImbCheck(ProgramMixin, FabricCheck):
-    """One benchmark of IMB-MPI1, all message sizes in one launch.
+class ImbCheck(ImbProgram):
+    """One benchmark of IMB-MPI1.
 
-    Source: Intel MPI Benchmarks user guide. The time is IMB's ``t[usec]``, or the average over the processes where
-    it prints three. Subclasses declare ``benchmark``, ``sizes_B`` and whether it has a ``bandwidth``.
+    The time is IMB's ``t[usec]``, or the average over the processes where it prints three. Subclasses declare whether
+    it has a ``bandwidth``, and whether it is measured well (``thorough``).
     """
 
-    suite = "imb"
+    imb_program = "IMB-MPI1"
     bandwidth = False
+    thorough = True
 
-    @run_after("setup")
-    def set_command(self):
-        """Ask for the sizes, and for all processes only: IMB would go through 2, 4, 8, ... of them.
+    def sizes_and_repetitions(self):
+        """Return the options for message sizes and repetitions.
 
         IMB's own 1000 repetitions of a microsecond are a sample of a millisecond, mostly warm-up; it takes five times
         as many here, and fewer where they would outlast its time limit.
         """
-        self.executable = self.program["command"].format(benchmark="IMB-MPI1")
-        self.executable_opts = [
-            self.benchmark,
-            "-npmin",
-            str(self.num_tasks),
-            "-msglog",
-            f"0:{LARGEST_LOG2}",
-            "-iter",
-            "5000,200",
-        ]
+        if self.thorough:
+            return ["-msglog", f"0:{LARGEST_LOG2}", "-iter", "5000,200"]
+        return super().sizes_and_repetitions()
 
     def metrics(self):
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.
@@ -48,12 +54,6 @@ class ImbCheck(ProgramMixin, FabricCheck):
         if self.bandwidth:
             declared += curve("bandwidth", "MB/s", "larger", [size for size in self.sizes_B if size > 0])
         return declared
-
-    def read_rows(self, text):
-        """Return the rows of the one block there has to be."""
-        output = imb.parse(text, self.benchmark, self.sizes_B, self.num_tasks)
-        self.note_version("imb", output.version)
-        return output.rows
 
     def measure(self, text):
         rows = self.read_rows(text)
@@ -75,6 +75,42 @@ class ImbPointToPoint(ImbCheck):
 
 
 @rfm.simple_test
+class ImbSource(ImbCheck):
+    """PingPong and PingPing that receive from the one source there is, or from any."""
+
+    descr = "IMB-MPI1 between two processes, from one source or any"
+    benchmark = parameter(
+        ["PingPongSpecificSource", "PingPongAnySource", "PingPingSpecificSource", "PingPingAnySource"],
+        type=str,
+        loggable=True,
+    )
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    tags = {"imb", "pt2pt"}
+    thorough = False
+    sizes_B = [0, *QUICK_B]
+    bandwidth = True
+
+
+@rfm.simple_test
+class ImbBand(ImbCheck):
+    """Bandwidth and message rate of many pairs at once with 64 messages in flight, one way and both ways."""
+
+    descr = "IMB-MPI1 bandwidth and message rate"
+    benchmark = parameter(["Uniband", "Biband"], type=str, loggable=True)
+    layout = parameter(layouts("pairs"), type=str, loggable=True)
+    tags = {"imb", "pt2pt"}
+    thorough = False
+    repetitions = (20, 1)
+    sizes_B = [0, *QUICK_B]
+
+    def metrics(self):
+        return curves([BANDWIDTH, MESSAGE_RATE], QUICK_B)
+
+    def measure(self, text):
+        return values([BANDWIDTH, MESSAGE_RATE], self.read_rows(text), QUICK_B)
+
+
+@rfm.simple_test
 class ImbParallel(ImbCheck):
     """All processes in a ring: Sendrecv (one way round) and Exchange (both ways); bandwidth is that of a process."""
 
@@ -91,13 +127,20 @@ class ImbCollective(ImbCheck):
     """Collectives over all processes."""
 
     descr = "IMB-MPI1 collective"
-    benchmark = parameter(["Allreduce", "Reduce", "Alltoall", "Allgather", "Bcast"], type=str, loggable=True)
+    benchmark = parameter(THOROUGH + QUICK, type=str, loggable=True)
     layout = parameter(layouts("several"), type=str, loggable=True)
     tags = {"imb", "collective"}
 
     @property
+    def thorough(self):
+        """Whether it is measured at all sizes and well."""
+        return self.benchmark in THOROUGH
+
+    @property
     def sizes_B(self):
         """Reductions are of 4-byte floats, so their sizes begin with one of those."""
+        if not self.thorough:
+            return [0, *QUICK_B]
         first_B = 4 if self.benchmark in ("Allreduce", "Reduce") else 1
         return [0, *powers_of_two(first_B, 2**LARGEST_LOG2)]
 

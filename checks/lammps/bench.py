@@ -6,6 +6,7 @@ from reframe.core.builtins import parameter, run_after, run_before
 from reframe.utility import udeps
 
 from fabric_checks.errors import OutputError
+from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import ProgramMixin, layouts
 from fabric_checks.parsers import lammps
@@ -35,18 +36,75 @@ ONE_RANK = "1x1"
 STEPS, ATOMS = 100, 32000
 
 
+def grid(count, dimensions):
+    """Return factors of ``count``, one for each dimension, as equal as its prime factors allow, the largest first.
+
+    >>> grid(12, 3)
+    [3, 2, 2]
+    """
+    factors = [1] * dimensions
+    divisor = count
+    while divisor > 1:
+        # Largest prime factors first, each to the smallest side so far.
+        largest = max(d for d in range(2, divisor + 1) if divisor % d == 0 and all(d % e for e in range(2, d)))
+        factors[factors.index(min(factors))] *= largest
+        divisor //= largest
+    return sorted(factors, reverse=True)
+
+
+#: Layouts of more than one node, for weak scaling.
+SEVERAL_NODES = [layout for layout in layouts("several") if Layout.of(layout).nodes > 1]
+
+
+class LammpsCheck(ProgramMixin, FabricCheck):
+    """One input of LAMMPS's bench folder, 100 steps."""
+
+    suite = "lammps"
+    tags = {"lammps"}
+
+    def link_inputs(self, script):
+        """Link an input and its data into the stage folder, and run it."""
+        self.executable = self.program["command"].format(benchmark="lmp")
+        self.executable_opts = ["-in", script, "-log", "none"]
+        inputs = self.program["inputs"]
+        self.prerun_cmds = [f"ln -sf {inputs}/{name} ." for name in (script, *DATA_FILES[self.problem])]
+
+    def metrics(self):
+        return [
+            Metric("loop_time", "s", "smaller"),
+            Metric("timestep_rate", "1/s", "larger"),
+            Metric("atom_step_rate", "Matom-step/s", "larger"),
+            Metric("communication_share", "%", "smaller"),
+        ]
+
+    def read(self, text, atoms):
+        """Return the parsed output; raise :class:`OutputError` unless it is of so many atoms."""
+        output = lammps.parse(text, self.num_tasks)
+        self.note_version("lammps", output.version)
+        if (output.steps, output.atoms) != (STEPS, atoms):
+            raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run, not {STEPS} of {atoms}")
+        return output
+
+    def values_of(self, output):
+        """Return the metrics that every input has."""
+        return {
+            "loop_time": output.loop_time_s,
+            "timestep_rate": output.steps / output.loop_time_s,
+            "atom_step_rate": output.Matom_steps_per_s,
+            "communication_share": output.share_percent["Comm"],
+        }
+
+
 @rfm.simple_test
-class LammpsBench(ProgramMixin, FabricCheck):
+class LammpsBench(LammpsCheck):
     """Molecular dynamics: run time, rate, share of communication, and speed-up against one process.
 
     Source: the bench folder of LAMMPS, 100 steps of 32,000 atoms. The physics must agree with the reference logs.
     """
 
     descr = "LAMMPS bench"
-    suite = "lammps"
     problem = parameter(["lj", "chain", "eam", "chute", "rhodo"], type=str, loggable=True)
     layout = parameter(layouts("any"), type=str, loggable=True)
-    tags = {"lammps"}
 
     @run_after("init")
     def depend_on_one_rank(self):
@@ -59,36 +117,20 @@ class LammpsBench(ProgramMixin, FabricCheck):
 
     @run_after("setup")
     def set_command(self):
-        """Link the input and its data into the stage folder, and run it."""
-        self.executable = self.program["command"].format(benchmark="lmp")
-        self.executable_opts = ["-in", f"in.{self.problem}", "-log", "none"]
-        inputs = self.program["inputs"]
-        self.prerun_cmds = [f"ln -sf {inputs}/{name} ." for name in (f"in.{self.problem}", *DATA_FILES[self.problem])]
+        """Run the input as it is."""
+        self.link_inputs(f"in.{self.problem}")
 
     def metrics(self):
-        declared = [
-            Metric("loop_time", "s", "smaller"),
-            Metric("timestep_rate", "1/s", "larger"),
-            Metric("atom_step_rate", "Matom-step/s", "larger"),
-            Metric("communication_share", "%", "smaller"),
-        ]
+        declared = super().metrics()
         if self.place.tasks > 1:
             declared.append(Metric("speed_up", "1", "larger"))
         return declared
 
     def measure(self, text):
-        output = lammps.parse(text, self.num_tasks)
-        self.note_version("lammps", output.version)
-        if (output.steps, output.atoms) != (STEPS, ATOMS):
-            raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run, not {STEPS} of {ATOMS}")
+        output = self.read(text, ATOMS)
         lammps.require_thermo(output, *REFERENCE_THERMO[self.problem])
         self.loop_time_s = output.loop_time_s
-        values = {
-            "loop_time": output.loop_time_s,
-            "timestep_rate": output.steps / output.loop_time_s,
-            "atom_step_rate": output.Matom_steps_per_s,
-            "communication_share": output.share_percent["Comm"],
-        }
+        values = self.values_of(output)
         if self.place.tasks > 1:
             values["speed_up"] = self.one_rank_loop_time_s / output.loop_time_s
         return values
@@ -99,3 +141,52 @@ class LammpsBench(ProgramMixin, FabricCheck):
         if self.place.tasks > 1:
             (variant,) = type(self).get_variant_nums(problem=self.problem, layout=ONE_RANK)
             self.one_rank_loop_time_s = self.getdep(type(self).variant_name(variant)).loop_time_s
+
+
+class LammpsScaled(LammpsCheck):
+    """Weak scaling: 32,000 atoms a node, and the time against that of one node with as many processes.
+
+    Source: the scaled inputs of LAMMPS's bench folder. Their physics has no reference; its number of atoms is held to
+    what was asked for, and the unscaled inputs are held to their logs by :class:`LammpsBench`.
+    """
+
+    descr = "LAMMPS bench, scaled with the nodes"
+    problem = parameter(["lj", "chain", "eam", "chute", "rhodo"], type=str, loggable=True)
+    layout = parameter(SEVERAL_NODES, type=str, loggable=True)
+
+    @run_after("init")
+    def depend_on_one_node(self):
+        """The efficiency is against the unscaled problem on one node, run just before in the same environment."""
+        self.depends_on(self.one_node(), how=udeps.by_case)
+
+    def one_node(self):
+        """Return the name of the case on one node."""
+        (variant,) = LammpsBench.get_variant_nums(problem=self.problem, layout=f"1x{self.place.ppn}")
+        return LammpsBench.variant_name(variant)
+
+    @run_after("setup")
+    def set_command(self):
+        """Run the scaled input; lj and eam scale as they are."""
+        scaled = "" if self.problem in ("lj", "eam") else ".scaled"
+        self.link_inputs(f"in.{self.problem}{scaled}")
+        # chute is a layer: it grows in two dimensions.
+        axes = "xy" if self.problem == "chute" else "xyz"
+        for axis, factor in zip(axes, grid(self.place.nodes, len(axes)), strict=True):
+            self.executable_opts += ["-var", axis, str(factor)]
+
+    def metrics(self):
+        return [*super().metrics(), Metric("weak_scaling_efficiency", "%", "larger")]
+
+    @run_before("sanity")
+    def read_one_node(self):
+        """Take the loop time on one node from the case this one depends on."""
+        self.one_node_loop_time_s = self.getdep(self.one_node()).loop_time_s
+
+    def measure(self, text):
+        output = self.read(text, ATOMS * self.place.nodes)
+        efficiency = 100 * self.one_node_loop_time_s / output.loop_time_s
+        return {**self.values_of(output), "weak_scaling_efficiency": efficiency}
+
+
+if SEVERAL_NODES:
+    rfm.simple_test(LammpsScaled)

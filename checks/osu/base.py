@@ -1,49 +1,132 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the OSU checks share."""
 
-from reframe.core.builtins import run_after
+from dataclasses import dataclass
 
+from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.runtime import runtime
+
+from fabric_checks.errors import OutputError
 from fabric_checks.metrics import curve, powers_of_two
 from fabric_checks.mixins import ProgramMixin
 from fabric_checks.parsers import osu
 
 from ..base import FabricCheck
+from ..offers import devices
 
 MiB = 1024**2
+HOST = "host"
 
 
-class OsuCheck(ProgramMixin, FabricCheck):
-    """One OSU benchmark, all message sizes in one launch.
+@dataclass(frozen=True)
+class Curve:
+    """One column of a benchmark's table as metrics: what ``fabric_checks.metrics.curve`` takes, and where it stands.
+
+    The column times ``factor`` is the metric in its unit.
+    """
+
+    quantity: str
+    unit: str
+    better: str
+    column: str
+    factor: float = 1
+
+
+LATENCY = Curve("latency", "us", "smaller", "latency_us")
+BANDWIDTH = Curve("bandwidth", "MB/s", "larger", "bandwidth_MBps")
+MESSAGE_RATE = Curve("message_rate", "Mmsg/s", "larger", "message_rate_per_s", 1e-6)
+
+
+class OsuProgram(ProgramMixin, FabricCheck):
+    """One OSU benchmark in one launch.
 
     Source: the OSU Micro-Benchmarks of the Ohio State University. Where an environment offers the Python ports that
     come with mpi4py, results say ``osu-py``: their figures include the interpreter.
 
-    Subclasses declare ``benchmark``, ``largest_B`` and ``column``, the column of the output that is the metric, with
-    its ``quantity``, ``unit`` and ``better``; ``has_zero`` tells whether a message of zero bytes makes sense.
+    Subclasses declare ``benchmark``, its ``folder`` in OSU's own installation, and in ``needs`` what the environment
+    has to offer beside ``osu``.
     """
 
     suite = "osu"
     tags = {"osu"}
+    needs = ()
+
+    @run_after("init")
+    def ask_for_programs(self):
+        """Run where the environment's OSU programs have this benchmark."""
+        self.valid_prog_environs = [" +".join(["+mpi +osu", *self.needs])]
+
+    @run_after("setup")
+    def set_executable(self):
+        """Call the benchmark, in the folder that OSU installs it in if the environment's command wants to know."""
+        self.executable = self.program["command"].format(benchmark=f"osu_{self.benchmark}", folder=self.folder)
+
+
+class OsuCheck(OsuProgram):
+    """A benchmark that goes through message sizes, all in one launch.
+
+    Subclasses declare ``largest_B`` and ``curves``; ``has_zero`` tells whether a message of zero bytes makes sense.
+    With buffers in the memory of a device the partition needs the feature ``cuda`` or ``rocm`` and the environment
+    ``osu_cuda`` or ``osu_rocm``; the check has a parameter ``memory`` where a partition has such a feature.
+    """
+
+    curves = (LATENCY,)
     has_zero = True
+    #: What follows `-d cuda`: point-to-point programs want to know both ranks' buffers, collectives do not.
+    device_buffers = ()
+    memory = parameter([HOST, *devices()], type=str, loggable=True) if devices() else variable(str, value=HOST)
+
+    @run_after("init")
+    def ask_for_device(self):
+        """Run with buffers on a device where partition and programs can do that."""
+        if self.memory != HOST:
+            able = {p.fullname for p in runtime().system.partitions if self.memory in p.features}
+            self.valid_systems = [name for name in self.valid_systems if name in able]
+            self.valid_prog_environs = [f"{environ} +osu_{self.memory}" for environ in self.valid_prog_environs]
+            self.tags = {*self.tags, self.memory} - {"smoke"}
+
+    @property
+    def smallest_B(self):
+        """0 where the environment's program measures that (OSU 7 does not) and it makes sense, else 1.
+
+        Releases before 7 reduce floats, so there the sizes of a reduction begin with one of those, 4 bytes.
+        """
+        smallest_B = self.current_environ.extras["programs"]["osu"]["smallest_message_B"]
+        if self.benchmark.removesuffix("_persistent") in osu.REDUCTIONS:
+            return 4 if smallest_B == 0 else 1
+        return smallest_B if self.has_zero else 1
 
     @property
     def sizes_B(self):
-        """Message sizes: from 0 where the environment's program measures that (OSU 7 does not), else from 1."""
-        smallest_B = self.current_environ.extras["programs"]["osu"]["smallest_message_B"] if self.has_zero else 1
-        return powers_of_two(smallest_B, self.largest_B)
+        """Message sizes, in factors of two."""
+        return powers_of_two(self.smallest_B, self.largest_B)
 
     @run_after("setup")
-    def set_command(self):
-        """Call the benchmark; message sizes are given to programs that take them."""
-        self.executable = self.program["command"].format(benchmark=f"osu_{self.benchmark}")
+    def set_options(self):
+        """Give the message sizes to programs that take them, and where the buffers are to be."""
         if self.program["takes_sizes"] and len(self.sizes_B) > 1:
             self.executable_opts = ["-m", f"{self.sizes_B[0]}:{self.sizes_B[-1]}"]
+        self.executable_opts += self.own_options()
+        if self.memory != HOST:
+            self.executable_opts += ["-d", self.memory, *self.device_buffers]
+
+    def own_options(self):
+        """Return what else the benchmark is to be told."""
+        return []
 
     def metrics(self):
-        return curve(self.quantity, self.unit, self.better, self.sizes_B)
+        return [metric for c in self.curves for metric in curve(c.quantity, c.unit, c.better, self.sizes_B)]
 
-    def measure(self, text):
+    def read(self, text):
+        """Return the parsed output; raise :class:`OutputError` if its buffers were elsewhere than asked for."""
         output = osu.parse(text, self.benchmark, self.sizes_B)
         self.note_version(output.program, output.version)
-        values = [row.values[self.column] for row in output.rows]
-        return dict(zip((metric.name for metric in self.metrics()), values, strict=True))
+        if output.memory != self.memory:
+            raise OutputError(
+                f"buffers in {self.memory} memory were asked for, but these are in {output.memory} memory"
+            )
+        return output
+
+    def measure(self, text):
+        rows = self.read(text).rows
+        return {f"{c.quantity}_{row.size_B}B": row.values[c.column] * c.factor for c in self.curves for row in rows}

@@ -1,37 +1,146 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""OSU blocking collectives."""
+"""OSU blocking and non-blocking collectives."""
 
 import reframe as rfm
-from reframe.core.builtins import parameter
+from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import layouts
 
-from .base import MiB, OsuCheck
+from ..offers import devices, offered, simple_test_where
+from .base import HOST, LATENCY, Curve, MiB, OsuCheck
+
+PORTED = ["allgather", "alltoall", "bcast", "gather", "scatter"]
+C_ONLY = ["allgatherv", "allreduce", "alltoallv", "gatherv", "reduce", "reduce_scatter", "scatterv"]
+#: These came with later releases.
+C_ONLY_7_4 = [
+    "alltoallw",
+    "reduce_scatter_block",
+    *(f"{name}_persistent" for name in (*PORTED, *C_ONLY, "alltoallw")),
+]
+NON_BLOCKING = [
+    "iallgather",
+    "iallgatherv",
+    "iallreduce",
+    "ialltoall",
+    "ialltoallv",
+    "ialltoallw",
+    "ibcast",
+    "igather",
+    "igatherv",
+    "ireduce",
+    "iscatter",
+    "iscatterv",
+]
+NON_BLOCKING_7_4 = ["ireduce_scatter", "ireduce_scatter_block"]
+OVERLAP = (
+    Curve("overall_time", "us", "smaller", "overall_us"),
+    Curve("communication_time", "us", "smaller", "pure_comm_us"),
+    Curve("overlap", "%", "larger", "overlap_percent"),
+)
+#: OSU leaves out, without a word, sizes whose buffers for all processes together are larger than this.
+MEMORY_LIMIT_B = 512 * MiB
+
+
+class OsuCollectives(OsuCheck):
+    """Collectives over all processes."""
+
+    folder = "collective"
+
+    @property
+    def largest_B(self):
+        """1 MiB, or less where the buffers for all processes would outgrow OSU's limit."""
+        size_B = MiB
+        while size_B * self.num_tasks > MEMORY_LIMIT_B:
+            size_B //= 2
+        return size_B
 
 
 @rfm.simple_test
-class OsuCollective(OsuCheck):
-    """Time of a blocking collective, averaged over the processes."""
+class OsuCollective(OsuCollectives):
+    """Time of a blocking collective, averaged over the processes; with persistent requests too."""
 
     descr = "OSU blocking collective"
-    benchmark = parameter(["allgather", "alltoall", "bcast", "gather", "scatter"], type=str, loggable=True)
+    benchmark = parameter(
+        PORTED + (C_ONLY if offered("osu_c") else []) + (C_ONLY_7_4 if offered("osu_c", "osu_7_4") else []),
+        type=str,
+        loggable=True,
+    )
     layout = parameter(layouts("several"), type=str, loggable=True)
     tags = {"osu", "collective"}
-    largest_B = MiB
-    quantity, unit, better, column = "latency", "us", "smaller", "latency_us"
+    curves = (LATENCY,)
+
+    @run_after("init")
+    def ask_for_benchmark(self):
+        """Ask for programs of the kind and age that have this benchmark."""
+        if self.benchmark in (*C_ONLY, *C_ONLY_7_4):
+            newer = " +osu_7_4" if self.benchmark in C_ONLY_7_4 else ""
+            self.valid_prog_environs = [f"{environ} +osu_c{newer}" for environ in self.valid_prog_environs]
 
 
 @rfm.simple_test
-class OsuBarrier(OsuCheck):
+class OsuBarrier(OsuCollectives):
     """Time of a barrier, averaged over the processes."""
 
     descr = "OSU barrier"
     benchmark = "barrier"
+    if devices():
+        # There is no buffer.
+        memory = parameter([HOST], type=str, loggable=True)
     layout = parameter(layouts("several"), type=str, loggable=True)
     tags = {"osu", "collective", "smoke"}
     sizes_B = [0]
-    column = "latency_us"
 
     def metrics(self):
         return [Metric("latency", "us", "smaller")]
+
+    def measure(self, text):
+        (row,) = self.read(text).rows
+        return {"latency": row.values["latency_us"]}
+
+
+@simple_test_where("osu_c")
+class OsuNonBlocking(OsuCollectives):
+    """A non-blocking collective with work meanwhile: time of both, of the communication alone, and their overlap.
+
+    Overlap by OSU's definition: 100 (1 - (overall time - time of the work) / time of the communication alone), not
+    below 0, with work as long as the communication alone.
+    """
+
+    descr = "OSU non-blocking collective"
+    benchmark = parameter(
+        NON_BLOCKING + (NON_BLOCKING_7_4 if offered("osu_c", "osu_7_4") else []), type=str, loggable=True
+    )
+    needs = ("osu_c",)
+    layout = parameter(layouts("several"), type=str, loggable=True)
+    tags = {"osu", "collective", "nbc"}
+    has_zero = False
+    curves = OVERLAP
+
+    @run_after("init")
+    def ask_for_benchmark(self):
+        """Ask for programs of the age that have this benchmark."""
+        if self.benchmark in NON_BLOCKING_7_4:
+            self.valid_prog_environs = [f"{environ} +osu_7_4" for environ in self.valid_prog_environs]
+
+
+@simple_test_where("osu_c")
+class OsuNonBlockingBarrier(OsuCollectives):
+    """A non-blocking barrier with work meanwhile; see :class:`OsuNonBlocking`."""
+
+    descr = "OSU non-blocking barrier"
+    benchmark = "ibarrier"
+    if devices():
+        # There is no buffer.
+        memory = parameter([HOST], type=str, loggable=True)
+    needs = ("osu_c",)
+    layout = parameter(layouts("several"), type=str, loggable=True)
+    tags = {"osu", "collective", "nbc"}
+    sizes_B = [0]
+
+    def metrics(self):
+        return [Metric(c.quantity, c.unit, c.better) for c in OVERLAP]
+
+    def measure(self, text):
+        (row,) = self.read(text).rows
+        return {c.quantity: row.values[c.column] for c in OVERLAP}

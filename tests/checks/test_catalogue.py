@@ -6,22 +6,51 @@ import re
 import pytest
 
 from fabric_checks import references
+from fabric_checks.errors import OutputError
+from fabric_checks.parsers import osu
 from tests import loading
-from tests.conftest import TESTS
+from tests.checks import everything
+from tests.conftest import GOLDEN, TESTS
 
 REFERENCES = TESTS.parent / "config" / "references"
+#: What OSU's Python ports have.
 OSU = {"latency", "multi_lat", "bw", "bibw", "allgather", "alltoall", "bcast", "gather", "scatter", "barrier"}
+COLLECTIVES = {
+    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "bcast", "gather", "gatherv"),
+    *("reduce", "reduce_scatter", "scatter", "scatterv"),
+}
+#: What OSU's own programs have.
+OSU_C = {
+    *OSU,
+    *("mbw_mr", "latency_mt", "latency_mp", "latency_persistent", "bw_persistent", "bibw_persistent"),
+    *("bw_fan_in", "bw_fan_out", "init", "hello"),
+    *COLLECTIVES,
+    "reduce_scatter_block",
+    *(f"{name}_persistent" for name in COLLECTIVES),
+    *(f"i{name}" for name in COLLECTIVES | {"reduce_scatter_block", "barrier"}),
+    *("put_latency", "get_latency", "acc_latency", "get_acc_latency", "cas_latency", "fop_latency"),
+    *("put_bw", "get_bw", "put_bibw"),
+}
+IMB_COLLECTIVES = {
+    *("Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Bcast", "Gather", "Gatherv", "Reduce"),
+    *("Reduce_scatter", "Scatter", "Scatterv", "Barrier"),
+}
 IMB = {
-    "PingPong",
-    "PingPing",
-    "Sendrecv",
-    "Exchange",
-    "Allreduce",
-    "Reduce",
-    "Alltoall",
-    "Allgather",
-    "Bcast",
-    "Barrier",
+    "IMB-MPI1": {
+        *("PingPong", "PingPongSpecificSource", "PingPongAnySource"),
+        *("PingPing", "PingPingSpecificSource", "PingPingAnySource"),
+        *("Sendrecv", "Exchange", "Uniband", "Biband"),
+        *IMB_COLLECTIVES,
+        *("Reduce_local", "Reduce_scatter_block"),
+    },
+    "IMB-NBC": {f"I{name.lower()}" for name in IMB_COLLECTIVES},
+    "IMB-RMA": {
+        *("Unidir_put", "Unidir_get", "Bidir_put", "Bidir_get", "Put_local", "Get_local"),
+        *("Put_all_local", "Get_all_local", "One_put_all", "One_get_all", "All_put_all", "All_get_all"),
+        *("Exchange_put", "Exchange_get", "Accumulate", "Get_accumulate", "Compare_and_swap", "Fetch_and_op"),
+        "Truly_passive_put",
+    },
+    "IMB-P2P": {"PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"},
 }
 OWN = {
     "BufferReuse",
@@ -49,9 +78,95 @@ def test_the_catalogue_is_complete(local_cases):
         return {getattr(case.check, attribute) for case in local_cases if type(case.check).__name__.startswith(kind)}
 
     assert have("Osu", "benchmark") == OSU
-    assert have("Imb", "benchmark") == IMB
+    imb = [case.check for case in local_cases if type(case.check).__name__.startswith("Imb")]
+    for program, benchmarks in IMB.items():
+        assert {check.benchmark for check in imb if check.imb_program == program} == benchmarks
     assert have("Lammps", "problem") == LAMMPS
     assert {type(case.check).__name__ for case in local_cases if hasattr(case.check, "own_program")} == OWN
+
+
+@pytest.fixture(scope="module")
+def all_cases(tmp_path_factory):
+    """Return the cases of a system whose environment offers everything; one of its partitions has GPUs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
+        return everything.cases(patch)
+
+
+def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
+    checks = [case.check for case in all_cases if case.partition.name == "cpu"]
+
+    def have(kind, attribute="benchmark"):
+        return {getattr(check, attribute) for check in checks if type(check).__name__.startswith(kind)}
+
+    assert have("Osu") == OSU_C
+    for name in ("put_latency", "get_latency", "acc_latency", "get_acc_latency", "fop_latency", "cas_latency"):
+        synchronisations = {check.synchronisation for check in checks if getattr(check, "benchmark", "") == name}
+        assert synchronisations == set(osu.SYNCHRONISATIONS)
+    assert have("Imb") == {name for names in IMB.values() for name in names} | {"Stencil2D"}
+    assert {(check.kernel, check.problem_class) for check in checks if type(check).__name__ == "NpbKernel"} == {
+        (kernel, problem_class) for kernel in ("is", "ft") for problem_class in "ABC"
+    }
+    assert have("LammpsScaled", "problem") == LAMMPS
+    assert not any("smoke" in check.tags for check in checks if {"nbc", "one-sided", "startup", "npb"} & check.tags)
+    for check in checks:
+        suite = {"Osu": "osu", "Imb": "imb", "Lam": "lammps", "Npb": "npb"}.get(type(check).__name__[:3])
+        assert suite is None or suite in check.tags
+
+
+def test_the_catalogue_has_the_families(all_cases):
+    tags = {tag for case in all_cases for tag in case.check.tags}
+    assert {"pt2pt", "collective", "nbc", "one-sided", "startup", "congestion", "smoke"} <= tags
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("latency", "/osu/pt2pt/osu_latency -m 1:4194304 -d cuda D D"),
+        ("mbw_mr", "/osu/pt2pt/osu_mbw_mr -m 1:4194304 -d cuda D D"),
+        ("allreduce", "/osu/collective/osu_allreduce -m 1:1048576 -d cuda"),
+        ("iallreduce", "/osu/collective/osu_iallreduce -m 1:1048576 -d cuda"),
+        ("put_latency", "/osu/one-sided/osu_put_latency -m 1:4194304 -w create -s lock -d cuda D D"),
+        ("bw_persistent", "/osu/pt2pt/persistent/osu_bw_persistent -m 1:4194304 -d cuda D D"),
+    ],
+)
+def test_a_partition_with_gpus_needs_only_its_feature(all_cases, name, command):
+    cases = [case for case in all_cases if getattr(case.check, "benchmark", "") == name]
+    on_device = [case for case in cases if case.check.memory == "cuda"]
+    first = on_device[0].check
+    assert " ".join([first.executable, *first.executable_opts]) == command
+    assert {case.partition.name for case in on_device} == {"gpu"}
+    assert all("cuda" in case.check.tags and "smoke" not in case.check.tags for case in on_device)
+    in_host_memory = [case.check for case in cases if case.check.memory == "host"]
+    assert in_host_memory
+    assert not any("-d" in check.executable_opts for check in in_host_memory)
+
+
+def test_buffers_in_the_wrong_memory_are_refused(all_cases):
+    check = next(
+        case.check for case in all_cases if getattr(case.check, "memory", "") == "cuda" and case.check.benchmark == "bw"
+    )
+    text = (GOLDEN / "osu/7.4/osu_bw.txt").read_text()
+    with pytest.raises(OutputError, match="buffers in cuda memory were asked for, but these are in host memory"):
+        check.measure(text)
+    check.measure(text.replace("OSU MPI Bandwidth", "OSU MPI-CUDA Bandwidth"))
+
+
+def test_large_collectives_stay_within_the_limit_of_osu(all_cases):
+    check = next(case.check for case in all_cases if getattr(case.check, "benchmark", "") == "allreduce")
+    check.num_tasks = 2048
+    assert check.sizes_B[-1] == 256 * 1024
+
+
+def test_scaled_inputs_grow_with_the_nodes(all_cases):
+    commands = {
+        case.check.problem: " ".join(case.check.executable_opts)
+        for case in all_cases
+        if type(case.check).__name__ == "LammpsScaled"
+    }
+    assert commands["chain"] == "-in in.chain.scaled -log none -var x 2 -var y 1 -var z 1"
+    assert commands["chute"] == "-in in.chute.scaled -log none -var x 2 -var y 1"
+    assert commands["lj"] == "-in in.lj -log none -var x 2 -var y 1 -var z 1"
 
 
 def test_each_environment_runs_what_it_offers(local_cases):
@@ -68,7 +183,7 @@ def test_each_environment_runs_what_it_offers(local_cases):
 
 def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
     for environ in {case.environ.name: case.environ for case in local_cases}.values():
-        for suite in ("osu", "imb", "lammps"):
+        for suite in ("osu", "osu_c", "imb", "imb_nbc", "imb_rma", "imb_p2p", "lammps", "npb"):
             assert (suite in environ.features) != bool(environ.extras.get("without", {}).get(suite)), (
                 environ.name,
                 suite,

@@ -119,3 +119,80 @@ def test_the_last_line_is_required(golden):
     text = golden("imb/2021.11/PingPong.txt").replace("# All processes entering MPI_Finalize", "")
     with pytest.raises(OutputError, match="the last line .* is missing: the program did not end by itself"):
         imb.parse(text, "PingPong", SIZES, 2)
+
+
+QUICK = [0, *powers_of_two(8, 1024**2)]
+NON_BLOCKING = sorted((GOLDEN / "imb" / "2021.11").glob("I*.1MiB.txt"))
+ONE_SIDED = [
+    path
+    for path in sorted((GOLDEN / "imb" / "2021.11").glob("*_*.1MiB.txt"))
+    if path not in NON_BLOCKING and not path.name.startswith("P2P.")
+]
+P2P = sorted((GOLDEN / "imb" / "2021.11").glob("P2P.*.1MiB.txt"))
+
+
+@pytest.mark.parametrize("path", NON_BLOCKING, ids=lambda path: path.stem)
+def test_non_blocking_collectives(path):
+    text = path.read_text()
+    rows = imb.parse(text, path.name.split(".")[0], QUICK, 2, program="IMB-NBC").rows
+    last = [line.split() for line in text.splitlines() if breakages.is_row(line)][-1]
+    names = ("overall_us", "communication_us", "compute_us", "overlap_percent")
+    assert [rows[-1].values[name] for name in names] == [float(cell) for cell in last[2:]]
+
+
+@pytest.mark.parametrize("version", ["2018.0", "2021.11"])
+@pytest.mark.parametrize("benchmark", ["Iallreduce", "Ialltoall"])
+def test_non_blocking_collectives_of_other_versions(golden, version, benchmark):
+    first = 4 if benchmark == "Iallreduce" else 1
+    sizes = [0, *powers_of_two(first, 16384)]
+    assert imb.parse(golden(f"imb/{version}/{benchmark}.txt"), benchmark, sizes, 2, program="IMB-NBC").rows
+
+
+@pytest.mark.parametrize("overlap", ["100.01", "-0.01", "77.00"])
+def test_an_overlap_that_the_times_do_not_give_is_refused(golden, overlap):
+    text = golden("imb/2021.11/Iallreduce.txt")
+    line = next(line for line in text.splitlines() if line.split()[:1] == ["64"])
+    broken = text.replace(line, breakages.with_cell(line, 5, overlap))
+    with pytest.raises(OutputError, match="overlap"):
+        imb.parse(broken, "Iallreduce", [0, *powers_of_two(4, 16384)], 2, program="IMB-NBC")
+
+
+@pytest.mark.parametrize("path", ONE_SIDED, ids=lambda path: path.stem)
+def test_one_sided(path):
+    text, benchmark = path.read_text(), path.name.split(".")[0]
+    modes = (imb.NON_AGGREGATE, imb.AGGREGATE) if "MODE: " in text else (None,)
+    outputs = [imb.parse(text, benchmark, QUICK, 2, program="IMB-RMA", mode=mode) for mode in modes]
+    rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
+    assert [row.line for output in outputs for row in output.rows] == sorted(
+        row.line for output in outputs for row in output.rows
+    )
+    assert sum(len(output.rows) for output in outputs) == len(rows)
+    if "MODE: " in text:
+        with pytest.raises(OutputError, match=f"no block of {benchmark} on 2 processes"):
+            imb.parse(text, benchmark, QUICK, 2, program="IMB-RMA")
+    else:
+        with pytest.raises(OutputError, match=f"no block of {benchmark} on 2 processes"):
+            imb.parse(text, benchmark, QUICK, 2, program="IMB-RMA", mode=imb.AGGREGATE)
+
+
+@pytest.mark.parametrize("path", P2P, ids=lambda path: path.stem)
+def test_point_to_point_of_all(path):
+    text, benchmark = path.read_text(), path.name.split(".")[1]
+    output = imb.parse(text, benchmark, QUICK[1:], 2, program="IMB-P2P")
+    last = [line.split() for line in text.splitlines() if breakages.is_row(line)][-1]
+    names = ("time_us", "bandwidth_MBps", "message_rate_per_s")
+    assert [output.rows[-1].values[name] for name in names] == [float(cell) for cell in last[2:]]
+    with pytest.raises(OutputError, match="expected the output of IMB-MPI1, found the part 'IMB-P2P'"):
+        imb.parse(text, benchmark, QUICK[1:], 2)
+
+
+def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(golden):
+    text = golden("imb/2021.11/P2P.PingPong.txt")
+    line = next(line for line in text.splitlines() if line.split()[:1] == ["65536"])
+    with pytest.raises(OutputError, match="do not fit 34087 messages/s of 65536 B"):
+        imb.parse(text.replace(line, breakages.with_cell(line, 3, "2333.96")), "PingPong", SIZES, 2, program="IMB-P2P")
+
+
+def test_a_refusal_is_named(golden):
+    with pytest.raises(OutputError, match="IMB refused: 'Benchmark Stencil2D is invalid for 2 processes'"):
+        imb.parse(golden("imb/2021.11/P2P.Stencil2D.refused.txt"), "Stencil2D", QUICK[1:], 2, program="IMB-P2P")

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the checks of the Intel MPI Benchmarks share."""
+
+from reframe.core.builtins import run_after
+
+from fabric_checks.metrics import curve, powers_of_two
+from fabric_checks.mixins import ProgramMixin
+from fabric_checks.parsers import imb
+
+from ..base import FabricCheck
+
+MiB = 1024**2
+#: The range of sizes of the quick settings, as powers of two: 8 B to 1 MiB.
+QUICK_LOG2 = (3, 20)
+QUICK_B = powers_of_two(2 ** QUICK_LOG2[0], 2 ** QUICK_LOG2[1])
+
+
+class ImbProgram(ProgramMixin, FabricCheck):
+    """One benchmark of IMB, all message sizes in one launch.
+
+    Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, ``sizes_B`` and in
+    ``needs`` what the environment has to offer.
+    """
+
+    suite = "imb"
+    needs = ()
+    #: Repetitions at most, and MiB at most that they move at one size.
+    repetitions = (200, 10)
+
+    @run_after("init")
+    def ask_for_programs(self):
+        """Run where the environment has this program of IMB."""
+        if self.needs:
+            self.valid_prog_environs = [" +".join(["+mpi", *self.needs])]
+
+    @run_after("setup")
+    def set_command(self):
+        """Ask for the sizes, and for all processes only: IMB would go through 2, 4, 8, ... of them."""
+        self.executable = self.program["command"].format(benchmark=self.imb_program)
+        self.executable_opts = [self.benchmark, "-npmin", str(self.num_tasks), *self.sizes_and_repetitions()]
+
+    def sizes_and_repetitions(self):
+        """Return the options for message sizes and repetitions."""
+        first, last = QUICK_LOG2
+        most, volume_MiB = self.repetitions
+        return ["-msglog", f"{first}:{last}", "-iter", f"{most},{volume_MiB}"]
+
+    def read_rows(self, text, mode=None):
+        """Return the rows of the one block there has to be."""
+        output = imb.parse(text, self.benchmark, self.sizes_B, self.num_tasks, program=self.imb_program, mode=mode)
+        self.note_version("imb", output.version)
+        return output.rows
+
+
+def curves(columns, sizes_B):
+    """Declare the metrics of a table.
+
+    :param columns: for each column of the output what it measures: name, unit, better, column, and a factor.
+    """
+    return [metric for name, unit, better, *_ in columns for metric in curve(name, unit, better, sizes_B)]
+
+
+def values(columns, rows, sizes_B):
+    """Return the metrics that :func:`curves` declares, from the rows of the output."""
+    at = {row.size_B: row.values for row in rows}
+    return {f"{name}_{size}B": at[size][column] * factor for name, _, _, column, factor in columns for size in sizes_B}
+
+
+TIME = ("time", "us", "smaller", "time_us", 1)
+BANDWIDTH = ("bandwidth", "MB/s", "larger", "bandwidth_MBps", 1)
+MESSAGE_RATE = ("message_rate", "Mmsg/s", "larger", "message_rate_per_s", 1e-6)

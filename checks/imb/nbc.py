@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Intel MPI Benchmarks, IMB-NBC: non-blocking collectives."""
+
+from reframe.core.builtins import parameter
+
+from fabric_checks.metrics import Metric
+from fabric_checks.mixins import layouts
+
+from ..offers import simple_test_where
+from .base import QUICK_B, ImbProgram, curves, values
+
+OVERLAP = (
+    ("overall_time", "us", "smaller", "overall_us", 1),
+    ("communication_time", "us", "smaller", "communication_us", 1),
+    ("work_time", "us", "smaller", "compute_us", 1),
+    ("overlap", "%", "larger", "overlap_percent", 1),
+)
+
+
+class ImbNonBlockingProgram(ImbProgram):
+    """A benchmark of IMB-NBC."""
+
+    imb_program = "IMB-NBC"
+    needs = ("imb", "imb_nbc")
+    tags = {"imb", "collective", "nbc"}
+    repetitions = (100, 4)
+
+
+@simple_test_where("imb", "imb_nbc")
+class ImbNonBlocking(ImbNonBlockingProgram):
+    """A non-blocking collective with work meanwhile: ``t_ovrl``, ``t_pure``, ``t_CPU`` and ``overlap[%]``.
+
+    Overlap by IMB's definition: 100 (communication + work - both at once) / the longer of the two, from 0 to 100. It is
+    not OSU's, which has the communication alone below the line.
+    """
+
+    descr = "IMB-NBC non-blocking collective"
+    benchmark = parameter(
+        [
+            "Iallgather",
+            "Iallgatherv",
+            "Iallreduce",
+            "Ialltoall",
+            "Ialltoallv",
+            "Ibcast",
+            "Igather",
+            "Igatherv",
+            "Ireduce",
+            "Ireduce_scatter",
+            "Iscatter",
+            "Iscatterv",
+        ],
+        type=str,
+        loggable=True,
+    )
+    layout = parameter(layouts("several"), type=str, loggable=True)
+    sizes_B = [0, *QUICK_B]
+
+    def metrics(self):
+        return curves(OVERLAP, QUICK_B)
+
+    def measure(self, text):
+        return values(OVERLAP, self.read_rows(text), QUICK_B)
+
+
+@simple_test_where("imb", "imb_nbc")
+class ImbNonBlockingBarrier(ImbNonBlockingProgram):
+    """A non-blocking barrier with work meanwhile; see :class:`ImbNonBlocking`."""
+
+    descr = "IMB-NBC non-blocking barrier"
+    benchmark = "Ibarrier"
+    layout = parameter(layouts("several"), type=str, loggable=True)
+    sizes_B = [0]
+
+    def metrics(self):
+        return [Metric(name, unit, better) for name, unit, better, *_ in OVERLAP]
+
+    def measure(self, text):
+        (row,) = self.read_rows(text)
+        return {name: row.values[column] for name, _, _, column, _ in OVERLAP}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Intel MPI Benchmarks, IMB-P2P: point-to-point communication of all processes."""
+
+from reframe.core.builtins import parameter
+
+from fabric_checks.layouts import Layout
+from fabric_checks.mixins import layouts
+
+from ..offers import simple_test_where
+from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, TIME, ImbProgram, curves, values
+
+COLUMNS = (TIME, BANDWIDTH, MESSAGE_RATE)
+
+
+def prime_factors(number):
+    """Return how many prime factors a number has: 12 has three."""
+    divisor = next((d for d in range(2, int(number**0.5) + 1) if number % d == 0), None)
+    return 1 + prime_factors(number // divisor) if divisor else int(number > 1)
+
+
+#: IMB refuses a grid that is flat.
+GRIDS = {
+    f"Stencil{dimensions}D": [
+        layout for layout in layouts("several") if prime_factors(Layout.of(layout).tasks) >= dimensions
+    ]
+    for dimensions in (2, 3)
+}
+
+
+class ImbP2P(ImbProgram):
+    """A benchmark of IMB-P2P: time, bandwidth and message rate."""
+
+    imb_program = "IMB-P2P"
+    needs = ("imb", "imb_p2p")
+    tags = {"imb", "pt2pt"}
+    repetitions = (1000, 20)
+    sizes_B = QUICK_B
+
+    def sizes_and_repetitions(self):
+        """Return the options; IMB-P2P would rest for a tenth of a second before each sample, and knows no -npmin."""
+        return [*super().sizes_and_repetitions(), "-pause", "0"]
+
+    def metrics(self):
+        return curves(COLUMNS, QUICK_B)
+
+    def measure(self, text):
+        return values(COLUMNS, self.read_rows(text), QUICK_B)
+
+
+@simple_test_where("imb", "imb_p2p")
+class ImbAllPairs(ImbP2P):
+    """All processes in pairs: fixed ones (PingPong, PingPing, SendRecv_Replace), or random ones for each message."""
+
+    descr = "IMB-P2P between pairs"
+    benchmark = parameter(
+        ["PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"], type=str, loggable=True
+    )
+    layout = parameter(layouts("pairs"), type=str, loggable=True)
+
+
+class ImbStencil2D(ImbP2P):
+    """Exchange with the neighbours in a grid of two dimensions."""
+
+    descr = "IMB-P2P stencil of two dimensions"
+    benchmark = "Stencil2D"
+    layout = parameter(GRIDS["Stencil2D"], type=str, loggable=True)
+
+
+class ImbStencil3D(ImbP2P):
+    """Exchange with the neighbours in a grid of three dimensions."""
+
+    descr = "IMB-P2P stencil of three dimensions"
+    benchmark = "Stencil3D"
+    layout = parameter(GRIDS["Stencil3D"], type=str, loggable=True)
+
+
+for stencil in (ImbStencil2D, ImbStencil3D):
+    if GRIDS[stencil.benchmark]:
+        simple_test_where("imb", "imb_p2p")(stencil)

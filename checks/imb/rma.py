@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Intel MPI Benchmarks, IMB-RMA: one-sided communication."""
+
+from reframe.core.builtins import parameter
+
+from fabric_checks.metrics import Metric
+from fabric_checks.mixins import layouts
+from fabric_checks.parsers import imb
+
+from ..offers import simple_test_where
+from .base import BANDWIDTH, QUICK_B, TIME, ImbProgram, curves, values
+
+ATOMIC = ["Compare_and_swap", "Fetch_and_op"]
+#: A put is over at the origin, or, without "local", at the target; many are completed at once in the mode "aggregate".
+AGGREGATED = [(f"aggregate_{name}", *rest) for name, *rest in (TIME, BANDWIDTH)]
+
+
+class ImbOneSidedProgram(ImbProgram):
+    """A benchmark of IMB-RMA."""
+
+    imb_program = "IMB-RMA"
+    needs = ("imb", "imb_rma")
+    tags = {"imb", "one-sided"}
+
+
+@simple_test_where("imb", "imb_rma")
+class ImbOneSided(ImbOneSidedProgram):
+    """Two processes: puts, gets and accumulates, each completed on its own and many completed at once (aggregate)."""
+
+    descr = "IMB-RMA between two processes"
+    benchmark = parameter(
+        [
+            "Unidir_put",
+            "Unidir_get",
+            "Bidir_put",
+            "Bidir_get",
+            "Put_local",
+            "Get_local",
+            "Accumulate",
+            "Get_accumulate",
+        ],
+        type=str,
+        loggable=True,
+    )
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    sizes_B = [0, *QUICK_B]
+
+    def metrics(self):
+        return curves([TIME, BANDWIDTH, *AGGREGATED], QUICK_B)
+
+    def measure(self, text):
+        alone = values([TIME, BANDWIDTH], self.read_rows(text, imb.NON_AGGREGATE), QUICK_B)
+        return alone | values(AGGREGATED, self.read_rows(text, imb.AGGREGATE), QUICK_B)
+
+
+@simple_test_where("imb", "imb_rma")
+class ImbAtomic(ImbOneSidedProgram):
+    """Two processes: atomic operations on one number of 4 bytes, each completed on its own and many at once."""
+
+    descr = "IMB-RMA atomic operation"
+    benchmark = parameter(ATOMIC, type=str, loggable=True)
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    sizes_B = [4]
+
+    def metrics(self):
+        return [Metric("time", "us", "smaller"), Metric("aggregate_time", "us", "smaller")]
+
+    def measure(self, text):
+        (alone,), (many,) = (self.read_rows(text, mode) for mode in (imb.NON_AGGREGATE, imb.AGGREGATE))
+        return {"time": alone.values["time_us"], "aggregate_time": many.values["time_us"]}
+
+
+@simple_test_where("imb", "imb_rma")
+class ImbOneSidedGroup(ImbOneSidedProgram):
+    """All processes: one to or from all others, all to or from all others, and neighbours; the average time."""
+
+    descr = "IMB-RMA between all processes"
+    benchmark = parameter(
+        [
+            "One_put_all",
+            "One_get_all",
+            "All_put_all",
+            "All_get_all",
+            "Put_all_local",
+            "Get_all_local",
+            "Exchange_put",
+            "Exchange_get",
+        ],
+        type=str,
+        loggable=True,
+    )
+    layout = parameter(layouts("several"), type=str, loggable=True)
+    sizes_B = [0, *QUICK_B]
+
+    def metrics(self):
+        return curves([TIME], QUICK_B)
+
+    def measure(self, text):
+        return values([TIME], self.read_rows(text), QUICK_B)
+
+
+@simple_test_where("imb", "imb_rma")
+class ImbPassiveTarget(ImbOneSidedProgram):
+    """A put to a process that waits in a barrier (time), and to one that computes (time_busy_target).
+
+    Where the two are equal, a put needs no help from its target.
+    """
+
+    descr = "IMB-RMA put to a passive target"
+    benchmark = "Truly_passive_put"
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    sizes_B = [0, *QUICK_B]
+    columns = (
+        ("time", "us", "smaller", "communication_us", 1),
+        ("time_busy_target", "us", "smaller", "overall_us", 1),
+    )
+
+    def metrics(self):
+        return curves(self.columns, QUICK_B)
+
+    def measure(self, text):
+        return values(self.columns, self.read_rows(text), QUICK_B)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The NAS Parallel Benchmarks whose time goes into communication: IS and FT."""
+
+from reframe.core.builtins import parameter, run_after
+
+from fabric_checks.layouts import Layout
+from fabric_checks.metrics import Metric
+from fabric_checks.mixins import ProgramMixin, layouts
+from fabric_checks.parsers import npb
+
+from ..base import FabricCheck
+from ..offers import simple_test_where
+
+#: IS and FT take powers of two only.
+POWERS_OF_TWO = [layout for layout in layouts("any") if (Layout.of(layout).tasks & (Layout.of(layout).tasks - 1)) == 0]
+
+
+@simple_test_where("npb")
+class NpbKernel(ProgramMixin, FabricCheck):
+    """Integer sort (IS: all-to-all of small and of large messages) and 3D Fourier transform (FT: all-to-all of large).
+
+    Source: NAS Parallel Benchmarks 3.4, MPI version, with their own verification. Rates are in 10^6 operations a
+    second as NPB counts them: keys ranked for IS, floating-point operations for FT.
+    """
+
+    descr = "NAS Parallel Benchmark"
+    suite = "npb"
+    kernel = parameter(["is", "ft"], type=str, loggable=True)
+    problem_class = parameter(["A", "B", "C"], type=str, loggable=True)
+    layout = parameter(POWERS_OF_TWO, type=str, loggable=True)
+    tags = {"npb"}
+    time_limit = "30m"
+
+    @run_after("setup")
+    def set_command(self):
+        """Each class is a program of its own."""
+        self.executable = self.program["command"].format(benchmark=f"{self.kernel}.{self.problem_class}.x")
+
+    def metrics(self):
+        return [Metric("time", "s", "smaller"), Metric("operation_rate", "1/s", "larger")]
+
+    def measure(self, text):
+        output = npb.parse(text, self.kernel, self.problem_class, self.num_tasks)
+        self.note_version("npb", output.version)
+        return {"time": output.time_s, "operation_rate": output.Mop_per_s * 1e6}

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""OSU congestion benchmarks: many nodes against one."""
+
+from reframe.core.builtins import parameter
+
+from fabric_checks.layouts import Layout
+from fabric_checks.mixins import layouts
+
+from ..offers import simple_test_where
+from .base import BANDWIDTH, MiB, OsuCheck
+
+SEVERAL_NODES = [layout for layout in layouts("several") if Layout.of(layout).nodes > 1]
+
+
+class OsuCongestion(OsuCheck):
+    """Bandwidth into one node from all others at once (fan-in), and out of it to all others (fan-out).
+
+    It is the sum over all processes; the program refuses to run within one node. Its column is titled as a latency.
+    """
+
+    descr = "OSU congestion"
+    benchmark = parameter(["bw_fan_in", "bw_fan_out"], type=str, loggable=True)
+    folder = "congestion"
+    needs = ("osu_c", "osu_7_4")
+    layout = parameter(SEVERAL_NODES, type=str, loggable=True)
+    tags = {"osu", "congestion"}
+    largest_B = 4 * MiB
+    has_zero = False
+    curves = (BANDWIDTH,)
+    device_buffers = ("D", "D")
+
+
+if SEVERAL_NODES:
+    simple_test_where("osu_c", "osu_7_4")(OsuCongestion)

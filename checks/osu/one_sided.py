@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""OSU one-sided benchmarks, with every synchronisation of the window that they take."""
+
+from reframe.core.builtins import parameter
+
+from fabric_checks.errors import OutputError
+from fabric_checks.mixins import layouts
+from fabric_checks.parsers import osu
+
+from ..offers import simple_test_where
+from .base import BANDWIDTH, LATENCY, MiB, OsuCheck
+
+#: The values of `-s`.
+SYNCHRONISATIONS = ["lock", "flush", "flush_local", "lock_all", "pscw", "fence"]
+ACTIVE = ["pscw", "fence"]
+
+
+class OsuOneSided(OsuCheck):
+    """Two processes, one of which reads or writes the other's window.
+
+    Subclasses declare the parameter ``synchronisation``. The window comes from ``MPI_Win_create``: the one way that
+    serves memory of a device too.
+    """
+
+    folder = "one-sided"
+    needs = ("osu_c",)
+    tags = {"osu", "one-sided"}
+    largest_B = 4 * MiB
+    has_zero = False
+    device_buffers = ("D", "D")
+
+    def own_options(self):
+        return ["-w", "create", "-s", self.synchronisation]
+
+    def read(self, text):
+        output = super().read(text)
+        asked, told = osu.SYNCHRONISATIONS[self.synchronisation], output.header.get("Synchronization")
+        if told != asked:
+            raise OutputError(f"the synchronisation {asked} was asked for, the output says {told}")
+        return output
+
+
+@simple_test_where("osu_c")
+class OsuOneSidedLatency(OsuOneSided):
+    """Time of a put, get, accumulate or get-and-accumulate, with its synchronisation."""
+
+    descr = "OSU one-sided latency"
+    benchmark = parameter(["put_latency", "get_latency", "acc_latency", "get_acc_latency"], type=str, loggable=True)
+    synchronisation = parameter(SYNCHRONISATIONS, type=str, loggable=True)
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    curves = (LATENCY,)
+
+
+@simple_test_where("osu_c")
+class OsuOneSidedAtomic(OsuOneSided):
+    """Time of an atomic operation on one number: compare-and-swap, fetch-and-op."""
+
+    descr = "OSU one-sided atomic operation"
+    benchmark = parameter(["cas_latency", "fop_latency"], type=str, loggable=True)
+    synchronisation = parameter(SYNCHRONISATIONS, type=str, loggable=True)
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+
+    @property
+    def sizes_B(self):
+        """One number: 8 bytes, but a char in the releases that know data types; those have no empty messages either."""
+        return [8 if self.current_environ.extras["programs"]["osu"]["smallest_message_B"] == 0 else 1]
+
+
+@simple_test_where("osu_c")
+class OsuOneSidedBandwidth(OsuOneSided):
+    """Bandwidth of puts and gets with a window of them in flight."""
+
+    descr = "OSU one-sided bandwidth"
+    benchmark = parameter(["put_bw", "get_bw"], type=str, loggable=True)
+    synchronisation = parameter(SYNCHRONISATIONS, type=str, loggable=True)
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    curves = (BANDWIDTH,)
+
+
+@simple_test_where("osu_c")
+class OsuOneSidedBothWays(OsuOneSided):
+    """Bandwidth of puts both ways at once; both sides take part in its synchronisation."""
+
+    descr = "OSU one-sided bandwidth, both ways at once"
+    benchmark = "put_bibw"
+    synchronisation = parameter(ACTIVE, type=str, loggable=True)
+    layout = parameter(layouts("pair"), type=str, loggable=True)
+    curves = (BANDWIDTH,)

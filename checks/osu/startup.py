@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""OSU start-up benchmarks."""
+
+from reframe.core.builtins import parameter, run_before
+
+from fabric_checks.metrics import Metric
+from fabric_checks.mixins import layouts
+from fabric_checks.parsers import osu
+
+from ..offers import simple_test_where
+from .base import OsuProgram
+
+
+class OsuStartup(OsuProgram):
+    """How long it takes to start the processes of an MPI program."""
+
+    folder = "startup"
+    needs = ("osu_c",)
+    tags = {"osu", "startup"}
+
+
+@simple_test_where("osu_c")
+class OsuInit(OsuStartup):
+    """Time of ``MPI_Init``: minimum, average and maximum over the processes. The program prints whole milliseconds."""
+
+    descr = "OSU time of MPI_Init"
+    benchmark = "init"
+    layout = parameter(layouts("any"), type=str, loggable=True)
+
+    def metrics(self):
+        return [Metric(f"{name}_init_time", "s", "smaller") for name in ("min", "avg", "max")]
+
+    def measure(self, text):
+        output = osu.parse_init(text, self.num_tasks)
+        self.note_version("osu", output.version)
+        return {f"{name}_init_time": seconds for name, seconds in output.times_s.items()}
+
+
+@simple_test_where("osu_c")
+class OsuHello(OsuStartup):
+    """Time from the launch of a program that does nothing but start and end MPI until the launcher has ended."""
+
+    descr = "OSU time of a launch"
+    benchmark = "hello"
+    layout = parameter(layouts("any"), type=str, loggable=True)
+
+    @run_before("run", always_last=True)
+    def time_launch(self):
+        """Take the time around the launch, behind the placement probe; the program itself takes none."""
+        self.prerun_cmds = [*self.prerun_cmds, "fabric_start=$(date +%s%N)"]
+        self.postrun_cmds = [
+            "fabric_status=$?",
+            'echo "launch_to_end_ns: $(($(date +%s%N) - fabric_start))"',
+            "(exit $fabric_status)",
+            *self.postrun_cmds,
+        ]
+
+    def metrics(self):
+        return [Metric("launch_time", "s", "smaller")]
+
+    def measure(self, text):
+        output = osu.parse_hello(text, self.num_tasks)
+        self.note_version("osu", output.version)
+        return {"launch_time": output.times_s["launch"]}

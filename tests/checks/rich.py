@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The checks of a system that offers everything, and its configuration.
+
+The configuration has one system, `rich`, whose environment offers whatever there is a check of. Nothing of it is
+installed: its checks are loaded and set up, never run.
+"""
+
+OSU = {
+    "program": "osu",
+    "version": "7.4",
+    "source": "spack",
+    "command": "/osu/{folder}/{benchmark}",
+    "takes_sizes": True,
+    "smallest_message_B": 1,
+}
+IMB = {"program": "imb", "version": "2021.11", "source": "wheels", "command": "/imb/{benchmark}"}
+LAMMPS = {
+    "program": "lammps",
+    "version": "22 Jul 2025 - Update 4",
+    "source": "spack",
+    "command": "/lammps/{benchmark}",
+    "inputs": "/lammps/bench",
+}
+NPB = {"program": "npb", "version": "3.4", "source": "spack", "command": "/npb/{benchmark}"}
+
+site_configuration = {
+    "systems": [
+        {
+            "name": "rich",
+            "hostnames": ["rich"],
+            "partitions": [
+                {
+                    "name": name,
+                    "scheduler": "local",
+                    "launcher": "mpirun",
+                    "environs": ["full"],
+                    "features": features,
+                    "extras": {"nodes": nodes, "cores": 2},
+                }
+                for name, features, nodes in (("cpu", [], 2), ("gpu", ["cuda"], 1))
+            ],
+        }
+    ],
+    "environments": [
+        {
+            "name": "full",
+            "cc": "mpicc",
+            "features": [
+                "mpi",
+                "mpicc",
+                "osu",
+                "osu_c",
+                "osu_7_4",
+                "osu_cuda",
+                "imb",
+                "imb_nbc",
+                "imb_rma",
+                "imb_p2p",
+                "lammps",
+                "npb",
+            ],
+            "extras": {"programs": {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB}},
+        }
+    ],
+    "logging": [{"handlers": [{"type": "stream", "name": "stdout", "level": "info"}], "handlers_perflog": []}],
+}

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parser of NPB outputs."""
+
+import re
+
+import pytest
+
+from fabric_checks.errors import OutputError
+from fabric_checks.parsers import npb
+
+
+@pytest.mark.parametrize("benchmark", ["is", "ft"])
+@pytest.mark.parametrize("problem_class", ["A", "B", "C"])
+def test_every_class(golden, benchmark, problem_class):
+    text = golden(f"npb/3.4/{benchmark}.{problem_class}.2.txt")
+    output = npb.parse(text, benchmark, problem_class, 2)
+    assert (output.version, output.processes) == ("3.4", 2)
+    line = next(line for line in text.splitlines() if line.startswith(" Mop/s total"))
+    assert output.Mop_per_s == float(line.split()[-1])
+
+
+@pytest.mark.parametrize("benchmark", ["is", "ft"])
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("SUCCESSFUL", "UNSUCCESSFUL", "verification says 'UNSUCCESSFUL'"),
+        ("SUCCESSFUL", "NOT PERFORMED", "verification says 'NOT PERFORMED'"),
+        (" Verification ", " Verificatio ", "verification says 'nothing'"),
+        ("Benchmark Completed", "Benchmark Comp", "did not come to its end"),
+        (" Version  ", " Versio  ", "no line 'Version'"),
+        (" Time in seconds ", " Time ", "no line 'Time in seconds'"),
+        ("NAS Parallel Benchmarks 3.4", "NAS Parallel Benchmarks 3.3", "version 3.3 began"),
+    ],
+)
+def test_broken_outputs_are_refused(golden, benchmark, old, new, message):
+    text = golden(f"npb/3.4/{benchmark}.A.2.txt")
+    assert text.replace(old, new) != text
+    with pytest.raises(OutputError, match=message):
+        npb.parse(text.replace(old, new), benchmark, "A", 2)
+
+
+def test_another_problem_is_refused(golden):
+    text = golden("npb/3.4/is.A.2.txt")
+    with pytest.raises(OutputError, match="Class is 'A', 'B' was asked for"):
+        npb.parse(text, "is", "B", 2)
+    with pytest.raises(OutputError, match="Total processes is '2', '4' was asked for"):
+        npb.parse(text, "is", "A", 4)
+    with pytest.raises(OutputError, match="expected the output of FT, found that of 'IS'"):
+        npb.parse(text, "ft", "A", 2)
+    with pytest.raises(OutputError, match="several programs printed this"):
+        npb.parse(text + text, "is", "A", 2)
+
+
+def test_a_time_that_is_rounded_to_nothing_is_refused(golden):
+    """Class S of IS takes less than the two decimals show."""
+    with pytest.raises(OutputError, match="Time in seconds is 0; it must be positive"):
+        npb.parse(golden("npb/3.4/is.S.2.txt"), "is", "S", 2)
+
+
+def test_a_rate_that_does_not_fit_is_refused(golden):
+    text = re.sub(r"(?<=Mop/s total     =)( +)\d", r"\g<1>9", golden("npb/3.4/is.A.2.txt"))
+    with pytest.raises(OutputError, match=r"do not fit .* on each of 2 processes"):
+        npb.parse(text, "is", "A", 2)
