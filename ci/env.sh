@@ -12,6 +12,8 @@ fabric_env() {
     . "$root/ci/find-python.sh" || return 1
     export FABRIC_HOME=${FABRIC_HOME:-$root/.fabric}
     export FABRIC_MPI=${FABRIC_MPI:-mpich}
+    # Matplotlib would keep its list of fonts below HOME.
+    export MPLCONFIGDIR=${MPLCONFIGDIR:-$FABRIC_HOME/matplotlib}
     "$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" ${FABRIC_SETUP_OPTIONS:-} || return 1
     export RFM_CONFIG_FILES=$root/config/settings.py
     case ":$PATH:" in
