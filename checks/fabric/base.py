@@ -39,6 +39,6 @@ class OwnProgram(PicturesMixin, FabricCheck):
     @property
     def pictures(self):
         """The module that draws; imported only by a run, because it would slow every listing."""
-        from fabric_checks import pictures  # noqa: PLC0415
+        from fabric_checks import pictures  # noqa: PLC0415  (matplotlib is slow to import)
 
         return pictures
