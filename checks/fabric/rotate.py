@@ -4,7 +4,7 @@
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks.metrics import Metric
+from fabric_checks.cross_section.metrics import METRICS
 from fabric_checks.mixins import layouts
 
 from .base import OwnProgram
@@ -36,17 +36,7 @@ class Rotate(OwnProgram):
         return ["--pattern", self.pattern, "--confirm"]
 
     def metrics(self):
-        return [
-            Metric("median_bandwidth", "MB/s", "larger"),
-            Metric("p5_bandwidth", "MB/s", "larger"),
-            Metric("slowest_pair_bandwidth", "MB/s", "larger"),
-            Metric("slowest_to_median", "%", "larger"),
-            Metric("aggregate_bandwidth", "MB/s", "larger"),
-            Metric("perceived_aggregate_bandwidth", "MB/s", "larger"),
-            Metric("full_rate_share", "%", "larger"),
-            Metric("faults", "1", "smaller"),
-            Metric("elapsed_over_transfers", "1", "smaller"),
-        ]
+        return list(METRICS)
 
     def measure(self, text):
         from fabric_checks.cross_section import report  # noqa: PLC0415  (numpy and polars would slow every listing)

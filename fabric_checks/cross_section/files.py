@@ -10,8 +10,10 @@ from pathlib import Path
 
 from fabric_checks.cross_section import report
 from fabric_checks.cross_section.figures import repeatability
+from fabric_checks.cross_section.metrics import METRICS
 from fabric_checks.cross_section.report import Report
 from fabric_checks.errors import OutputError
+from fabric_checks.metrics import Metric
 from fabric_checks.text import printable, value_text
 
 Reports = Mapping[Path, Report]
@@ -48,7 +50,10 @@ def as_text(reports: Reports) -> str:
     lines = []
     for path, found in reports.items():
         lines.append(f"{path}: {found.output.pattern}, {len(found.output.hosts)} nodes, {len(found.output.scan)} pairs")
-        lines += [f"  {name:30} {value_text(value)}" for name, value in found.metrics().items()]
+        values = found.metrics()
+        lines += [
+            f"  {metric.name:30} {value_text(values[metric.name]):>10} {_unit(metric)}".rstrip() for metric in METRICS
+        ]
         lines += [f"  {note['text']}" for note in found.notes()]
         if not found.findings:
             lines.append("  no node and no path stands out")
@@ -57,11 +62,16 @@ def as_text(reports: Reports) -> str:
     return "\n".join(printable(line) for line in lines)
 
 
+def _unit(metric: Metric) -> str:
+    return "" if metric.unit == "1" else metric.unit
+
+
 def as_json(reports: Reports) -> str:
     """Return the same as JSON."""
     runs = {str(path): {"metrics": found.metrics(), "notes": found.notes()} for path, found in reports.items()}
     pairs = [{"runs": [str(one), str(two)], "correlation": value} for (one, two), value in alike(reports).items()]
-    return json.dumps({"runs": runs, "repeatability": pairs}, indent=1)
+    units = {metric.name: metric.unit for metric in METRICS}
+    return json.dumps({"units": units, "runs": runs, "repeatability": pairs}, indent=1)
 
 
 def draw(reports: Reports, folder: Path) -> None:

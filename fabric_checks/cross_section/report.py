@@ -52,7 +52,10 @@ class Report:
         sender, receiver = figures.slowest_pair(self.matrix)
         names = [name_of(self.output.hosts, rank) for rank in (sender, receiver)]
         rate = figures.figures(self.matrix, self.output.pairs)["slowest_pair_bandwidth"]
-        levels = ", ".join(f"{100 * share:.1f} % at link/{k}" for k, share in self.plateaus.items())
+        levels = ", ".join(
+            f"{100 * share:.1f} % at link/{k}{' or less' if k == figures.MOST_SHARING else ''}"
+            for k, share in self.plateaus.items()
+        )
         return [
             *(finding.as_dict() for finding in self.findings),
             {

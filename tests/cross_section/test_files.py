@@ -28,6 +28,8 @@ def test_a_slow_node_is_named_and_the_exit_status_says_so(saved):
     assert done.exit_code == 1
     assert "node n12 receives at 0.41 of the median from everybody, alone as well" in done.output
     assert "a.txt: rotate, 16 nodes, 64 pairs" in done.output
+    bandwidth = next(line for line in done.output.splitlines() if "median_bandwidth" in line)
+    assert bandwidth.endswith(" MB/s")
 
 
 def test_a_healthy_fabric_has_exit_status_0(saved):
@@ -45,6 +47,7 @@ def test_two_runs_are_compared(saved):
     assert found["repeatability"][0]["correlation"] > 0.7
     assert set(found["runs"]) == {one, two}
     assert found["runs"][one]["metrics"]["median_bandwidth"] > 0
+    assert set(found["units"]) == set(found["runs"][one]["metrics"])
 
 
 def test_pictures_are_well_formed_and_name_the_hosts(saved, tmp_path):
