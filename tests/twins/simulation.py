@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Building the plugin and our programs with SimGrid, and running them on twins, for the tests that do so for real."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from fabric_checks.twins import description, platform_file, smpirun
+from tests.conftest import TESTS
+
+ROOT = TESTS.parent
+TWINS = ROOT / "config" / "twins"
+SOURCES = ROOT / "checks" / "fabric" / "src"
+
+simgrid = pytest.mark.skipif(
+    shutil.which("smpirun") is None or shutil.which("smpicc") is None,
+    reason=f"SimGrid {smpirun.RELEASE} (smpirun, smpicc) is not installed: apt-get install libsimgrid-dev",
+)
+
+
+def build_plugin(folder, *flags):
+    command = ["make", "-f", TWINS / "plugin" / "Makefile", "CXXFLAGS=" + " ".join(flags)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / "twin.so"
+
+
+def build(source, folder):
+    command = ["smpicc", "-std=c11", "-O2", "-include", TESTS / "twins" / "own_sleep.h", source, "-o"]
+    done = subprocess.run([*command, folder / source.stem], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / source.stem
+
+
+class Simulator:
+    """The plugin and programs in a folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.plugin = build_plugin(folder)
+        self.programs = {}
+
+    def program(self, source):
+        if source not in self.programs:
+            self.programs[source] = build(source, self.folder)
+        return self.programs[source]
+
+    def run(self, twin, nodes, ppn, source, *arguments, platform=None):
+        """Run a program on a twin; return what subprocess.run does."""
+        file = self.folder / f"{twin.name}.platform"
+        file.write_text(platform_file.platform(twin) if platform is None else platform)
+        hosts = self.folder / f"{twin.name}.hosts"
+        hosts.write_text(smpirun.hostfile(twin, nodes, ppn))
+        program = [str(self.program(source)), *arguments]
+        command = smpirun.command(twin, self.plugin, hosts, nodes * ppn, program)
+        env = os.environ | {smpirun.PLATFORM_VARIABLE: str(file)}
+        return subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, timeout=300)
+
+    def output(self, *arguments):
+        """Return the output of a run that has to end well."""
+        done = self.run(*arguments)
+        assert smpirun.failure(done.stdout, done.stderr, done.returncode, r"# complete: \d+ \w+") is None, done.stderr
+        return done.stdout
+
+
+def shipped(name):
+    return description.load(TWINS / f"{name}.yaml")

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Descriptions of twins: those that ship, and those that are wrong."""
+
+import pytest
+
+from fabric_checks.twins.description import FITTED, PREDICTED, HostBus, load
+from fabric_checks.twins.errors import TwinError
+from tests.twins.simulation import TWINS
+
+SHIPPED = sorted(TWINS.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+def test_what_ships_can_be_read_and_every_number_says_where_it_comes_from(file):
+    twin = load(file)
+    assert twin.name == file.stem
+    assert {"nodes", "cpus_per_node", "inter_node.rate_MBps", "inter_node.latency_us"} <= set(twin.sources)
+    for benchmark, figures in twin.figures.items():
+        for name, figure in figures.items():
+            assert figure.source.kind == "published", (benchmark, name)
+            assert figure.twin in (FITTED, PREDICTED)
+            assert name.rsplit("_", 1)[1] in ("us", "MBps", "B", "percent", "Mps"), name
+
+
+def test_every_platform_of_the_documents_has_a_twin():
+    assert {file.stem for file in SHIPPED} == {
+        *("cbc", "red-squall", "escher", "spirit", "feynman", "rogue-myrinet", "rogue-gige"),
+        *("itanium2-ib", "itanium2-gige", "osu-ib", "osu-myrinet", "osu-quadrics", "ibm-12x"),
+    }
+
+
+def test_the_parts_of_a_description():
+    twin = load(TWINS / "cbc.yaml")
+    assert (twin.nodes, twin.cpus_per_node, twin.eager_below_B) == (16, 2, 65536)
+    assert twin.host_bus.each_MBps is None and twin.host_bus.together_MBps > twin.inter_node.rate_MBps
+    assert twin.sources["nodes"].kind == "published" and twin.sources["nodes"].text == "SAND Table 1"
+    assert twin.sources["inter_node.send_us"].kind == "fitted"
+    figure = twin.figures["streaming"]["message_rate_8B_Mps"]
+    assert (figure.value, figure.twin, figure.why_not, figure.tolerance_percent) == (2.7, PREDICTED, "", 1.0)
+
+
+def test_what_may_be_left_out(small):
+    twin = small()
+    assert twin.intra_node == twin.inter_node and twin.host_bus == HostBus(None, None)
+    assert twin.faults == () and twin.figures == {} and twin.collectives == "default"
+
+
+def test_buses(small):
+    assert small(added="host_bus: {duplex: half, rate_MBps: 90}\n").host_bus == HostBus(None, 90)
+    both = small(added="host_bus: {duplex: full, rate_MBps: 90, aggregate_MBps: 150}\n").host_bus
+    assert both == HostBus(90, 150)
+    with pytest.raises(TwinError, match="host_bus: has no limit; write rate_MBps or aggregate_MBps"):
+        small(added="host_bus: {duplex: full}\n")
+    with pytest.raises(TwinError, match=r"host_bus\.aggregate_MBps: unknown key"):
+        small(added="host_bus: {duplex: half, rate_MBps: 90, aggregate_MBps: 150}\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rate_MBps: 100", "rate_MBps: -100", r"inter_node\.rate_MBps: -100 is too small; write a number above 0"),
+        ("rate_MBps: 100", "rate: 100", r"inter_node\.rate: has no unit; write rate_MBps"),
+        ("rate_MBps: 100", "", r"inter_node\.rate_MBps: is missing; write a number with its unit"),
+        ("rate_MBps: 100", "rate_MBps: 1\n  speed: 1", r"inter_node\.speed: unknown key"),
+        ("latency_us: 3", "latency_us: 0", r"inter_node\.latency_us: is zero; write a number above 0"),
+        ("nodes: 8", "nodes: 2.5", r"nodes: 2\.5 is no whole number; write one"),
+        ("nodes: 8", "nodes: 99", r"topology\.levels: 3 levels of 4 ports have places for 16 of the 99 nodes; write"),
+        ("name: small", "name: Small Twin", r"name: 'Small Twin' is no name; write small letters"),
+        ("ports: 4", "ports: 5", r"topology\.ports: 5 is odd; write the even number of ports"),
+        ("kind: fat_tree", "kind: fattree", r"topology\.kind: 'fattree' is unknown; write one of star, fat_tree"),
+        ("kind: d-mod-k", "kind: static", r"topology\.routing\.kind: 'static' is unknown; write one of d-mod-k"),
+        ("link_MBps: 100", "link_MBps: 1\n  oversubscription: 2", r"oversubscription: 2 does not divide 4 ports"),
+        ("source: {assumed: for tests}", "", r"nodes: does not say where it comes from"),
+    ],
+)
+def test_a_malformed_description_is_one_line_with_file_key_and_remedy(small, old, new, message):
+    with pytest.raises(TwinError, match=message) as caught:
+        small((old, new))
+    assert "small.yaml: " in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_figure_says_how_the_twin_comes_to_it(small):
+    with pytest.raises(TwinError, match=r"figures\.rotate\.x_MBps\.twin: is missing; write one of fitted, predicted"):
+        small(added="figures: {rotate: {x_MBps: {value: 1, published: here}}}\n")
+    with pytest.raises(TwinError, match=r"tolerance_because: is missing"):
+        small(added="figures: {rotate: {x_MBps: {value: 1, published: h, twin: fitted, tolerance_percent: 2}}}\n")

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The SimGrid plugin: it compiles without a warning, refuses a wrong platform file, and does what a right one says."""
+
+import subprocess
+
+import pytest
+
+from fabric_checks.parsers import rotate
+from fabric_checks.twins.platform_file import platform
+from tests.twins.simulation import SOURCES, build_plugin, simgrid
+
+pytestmark = simgrid
+
+ROTATE = SOURCES / "rotate.c"
+
+
+def test_it_compiles_without_a_warning(tmp_path):
+    assert build_plugin(tmp_path, "-Wpedantic", "-Wshadow", "-Werror").exists()
+
+
+def test_it_exports_what_simgrid_looks_for(simulator):
+    names = subprocess.run(["nm", "-D", "--defined-only", simulator.plugin], capture_output=True, text=True)
+    assert " T load_platform" in names.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("hop_latency 0", "hop_latency -1", "3: '-1' is no latency"),
+        ("hop_latency 0", "hop_latency 0 0", "3: '0' is left over at the end of the line"),
+        ("hop_latency 0", "colour 0", "3: 'colour' is no keyword"),
+        ("table inter send 2 0", "table inter send 2 9999", "4: the sizes do not rise"),
+        ("table inter send 2 0", "table inter spend 2 0", "4: 'spend' is no kind of table"),
+        ("table inter send 2 0", "table outer send 2 0", "4: 'outer' is neither inter nor intra"),
+        ("table inter receive 1 0 1e-06", "table inter receive 0", "5: a table without points"),
+        ("table inter receive 1 0 1e-06", "table inter receive 1 0", "5: the line ends where value is due"),
+        ("100000000 shared 4", "nan shared 4", ": 'nan' is no rate"),
+        ("100000000 shared 4", "0 shared 4", ": the rate is not above zero"),
+        ("100000000 shared 4", "100000000 private 4", ": 'private' is no policy of a link"),
+        ("100000000 shared 4", "100000000 shared 77", "link leaf-0:level-2-0:0 leads to a switch that does not exist"),
+        ("host n0 0 1 out", "host n0 99 1 out", ": there is no such switch"),
+        ("host n0 0 1 out", "host n0 0 0 out", ": the slowness is not above zero"),
+        ("host n0 0 1 out", "host n0 0 1 through", ": 'through' where 'out' is due"),
+        ("next 0 - - 0 2", "next 0 - - 0", ": the line ends where link is due"),
+        ("next 0 - - 0 2", "next 0 - - 0 9999", ": there is no such link"),
+        ("next 0 - - 0 2", "next 0 - - - 2", "switch leaf-0 has no way to host n2"),
+        ("next 4 1 1 5 5", "next 4 1 1 1 5", "the routes to host n2 go in a circle through switch leaf-0"),
+        ("next 4 ", "#", "a switch has no line `next`"),
+        ("\nend ", "\n#", "the last line `end` is missing: the file was cut; write it again"),
+        ("\nend ", "\nend 9", ": lines are missing before this one"),
+    ],
+)
+def test_a_wrong_platform_file_ends_the_program_with_one_line(simulator, small, old, new, message):
+    text = platform(small())
+    assert old in text
+    done = simulator.run(small(), 2, 1, ROTATE, platform=text.replace(old, new, 1))
+    said = [line for line in done.stderr.splitlines() if line.strip()]
+    assert done.returncode != 0 and len(said) == 1, done.stderr
+    assert said[0].startswith("twin.so: ") and "small.platform" in said[0] and message in said[0]
+
+
+def test_an_empty_platform_file(simulator, small):
+    done = simulator.run(small(), 2, 1, ROTATE, platform="")
+    assert done.returncode != 0 and "the last line `end` is missing" in done.stderr
+
+
+def rates(simulator, twin, nodes=8):
+    output = simulator.output(twin, nodes, 1, ROTATE, "--size", "1M", "--messages", "2", "--tests", "1")
+    return rotate.parse(output).scan
+
+
+def test_d_mod_k_gives_every_pair_its_link(simulator, small):
+    assert rates(simulator, small()).MBps == pytest.approx(100, rel=0.01)
+
+
+def test_a_slow_cable_slows_the_pairs_that_its_routes_cross(simulator, small):
+    scan = rates(simulator, small(added="faults: [{cable: [leaf-0, level-2-0], fraction: 0.25}]\n"))
+    # leaf-0 has n0 and n1; d-mod-k sends what is for even hosts through level-2-0.
+    crossing = (scan.sender < 2) & (scan.receiver % 2 == 0)
+    assert scan.MBps[crossing] == pytest.approx(25, rel=0.01)
+    assert scan.MBps[~crossing] == pytest.approx(100, rel=0.01)
+
+
+def test_a_slow_host_is_slow_as_sender_and_as_receiver(simulator, small):
+    scan = rates(simulator, small(added="faults: [{host: n1, fraction: 0.5}, {host: n6, fraction: 0.5}]\n"))
+    slow = (scan.sender == 1) | (scan.receiver == 6)
+    assert scan.MBps[slow] == pytest.approx(50, rel=0.01) and scan.MBps[~slow] == pytest.approx(100, rel=0.01)
+
+
+def test_swapped_cables_bring_congestion(simulator, small):
+    scan = rates(simulator, small(added="faults: [{swap: [n0, n3]}]\n"))
+    # The senders at a leaf are now both even or both odd, and so are their receivers: d-mod-k gives them one cable.
+    assert scan.MBps == pytest.approx(50, rel=0.01)
+
+
+def test_an_explicit_route_shares_the_cable_it_was_given(simulator, small):
+    pairs = "[{from: n0, to: n5, via: [leaf-0, level-2-0, spine-0, level-2-2, leaf-2]}]"
+    twin = small(("kind: d-mod-k", f"kind: explicit, pairs: {pairs}"))
+    scan = rates(simulator, twin)
+    shared = scan.MBps < 99
+    pairs = zip(scan.sender[shared].tolist(), scan.receiver[shared].tolist(), strict=True)
+    assert set(pairs) == {(0, 5), (1, 6), (3, 4)}
+    assert scan.MBps[shared] == pytest.approx(50, rel=0.01)
+
+
+def test_a_hop_costs_its_latency(simulator, small):
+    near = small(("latency_us: 3", "latency_us: 3\n  hop_latency_us: 1000"))
+    scan = rates(simulator, near)
+    # 2 MiB at 100 MB/s and twice four hops of 1 ms: there and the acknowledgement.
+    assert scan.MBps == pytest.approx(2 * 2**20 / (2 * 2**20 / 100 + 8000), rel=0.01)

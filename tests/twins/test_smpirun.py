@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of a simulation, and the ways in which one fails, provoked for real where that can be done."""
+
+import os
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.twins import platform_file, smpirun
+from fabric_checks.twins.errors import TwinError
+from tests.twins.simulation import SOURCES, shipped, simgrid
+
+LAST = r"# complete: \d+ \w+"
+
+
+def test_the_whole_command():
+    twin = shipped("cbc")
+    assert smpirun.command(twin, Path("/x/twin.so"), Path("h"), 4, ["./streaming", "--window", "8"]) == [
+        "smpirun",
+        "--log=root.t:critical",
+        "--log=smpi_pmpi.t:warning",
+        "--cfg=smpi/simulate-computation:no",
+        "--cfg=smpi/wtime:1e-7",
+        "--cfg=smpi/test:1e-8",
+        "--cfg=smpi/iprobe:1e-8",
+        "--cfg=network/crosstraffic:0",
+        "--cfg=network/weight-S:0",
+        "--cfg=smpi/barrier:ompi_tree",
+        "--cfg=smpi/async-small-thresh:65536",
+        "--cfg=smpi/send-is-detached-thresh:65536",
+        "--cfg=smpi/coll-selector:default",
+        *("-platform", "/x/twin.so", "-hostfile", "h", "-np", "4", "./streaming", "--window", "8"),
+    ]
+
+
+def test_hosts_are_filled_one_after_the_other():
+    assert smpirun.hostfile(shipped("cbc"), 2, 2) == "n00\nn00\nn01\nn01\n"
+    for nodes, ppn in ((17, 1), (2, 3), (0, 1)):
+        with pytest.raises(TwinError, match=rf"cbc has 16 nodes of 2 processors, so {nodes} x {ppn} do not fit"):
+            smpirun.hostfile(shipped("cbc"), nodes, ppn)
+
+
+def test_another_release_of_simgrid():
+    smpirun.require_release("SimGrid version 3.32\n")
+    with pytest.raises(TwinError, match=r"SimGrid is 3\.36, and the plugin of the twins is written for 3\.32"):
+        smpirun.require_release("SimGrid version 3.36\n")
+    with pytest.raises(TwinError, match=r"smpirun -version says 'bash: no', which names no SimGrid; install 3\.32"):
+        smpirun.require_release("bash: no")
+
+
+def test_an_end_without_the_last_line_is_a_failure_whatever_the_status():
+    assert smpirun.failure("x\n# complete: 3 rows\n\n", "", 0, LAST) is None
+    said = smpirun.failure("1 2\n3 4\n", "", 0, LAST)
+    assert said == "the simulation ended before the program's last line; the last that it said is '3 4'"
+    assert "with status 2" in smpirun.failure("# complete: 3 rows\n", "", 2, LAST)
+    assert "before the program's last line; the last that it said is 'nothing'" in smpirun.failure("", "", 0, LAST)
+
+
+@pytest.mark.parametrize("status", [-9, 137])
+def test_a_killed_simulation(status):
+    assert "was killed, for its memory most likely; give it fewer" in smpirun.failure("1 2\n", "Killed\n", status, LAST)
+
+
+@pytest.mark.parametrize("path", ["", "/nowhere"])
+def test_simgrid_that_is_not_there(tmp_path, path):
+    command = smpirun.command(shipped("cbc"), tmp_path, tmp_path, 2, ["x"])
+    script = ["/bin/bash", "-c", " ".join(command)]
+    done = subprocess.run(script, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True)
+    said = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
+    assert done.returncode == 127 and said == "SimGrid is not there; install SimGrid 3.32"
+
+
+PROGRAM = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    int rank, data = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (strcmp(argv[1], "deadlock") == 0) {
+        MPI_Recv(&data, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (strcmp(argv[1], "abort") == 0 && rank == 1) {
+        fprintf(stderr, "rank 1: the data are wrong\\n");
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    } else if (strcmp(argv[1], "memory") == 0) {
+        const size_t size = (size_t)1 << 34;
+        memset(malloc(size), 1, size);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0 && strcmp(argv[1], "quiet") != 0) {
+        printf("# complete: 1 rows\\n");
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    file = tmp_path_factory.mktemp("broken") / "broken.c"
+    file.write_text(PROGRAM)
+    return file
+
+
+@simgrid
+@pytest.mark.parametrize(
+    ("how", "status", "cause"),
+    [
+        ("well", 0, None),
+        ("deadlock", 0, "the simulated ranks wait for each other (deadlock); look for a message that nobody sends"),
+        ("abort", 0, "a rank called MPI_Abort: 'rank 1: the data are wrong'"),
+        ("quiet", 0, "the simulation ended before the program's last line; the last that it said is 'nothing'"),
+    ],
+)
+def test_what_simgrid_does_is_told(simulator, broken, how, status, cause):
+    done = simulator.run(shipped("cbc"), 2, 1, broken, how)
+    assert done.returncode == status
+    assert smpirun.failure(done.stdout, done.stderr, done.returncode, LAST) == cause
+
+
+@simgrid
+def test_a_simulation_out_of_memory(simulator, broken):
+    twin = shipped("cbc")
+    simulator.run(twin, 2, 1, broken, "well")
+    program = [str(simulator.program(broken)), "memory"]
+    command = smpirun.command(twin, simulator.plugin, simulator.folder / "cbc.hosts", 2, program)
+    done = subprocess.run(
+        command,
+        env=os.environ | {smpirun.PLATFORM_VARIABLE: str(simulator.folder / "cbc.platform")},
+        cwd=simulator.folder,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)),
+    )
+    assert "ran out of memory, as all ranks live in one process" in smpirun.failure(
+        done.stdout, done.stderr, done.returncode, LAST
+    )
+
+
+@simgrid
+def test_a_plugin_that_was_not_built(simulator, tmp_path):
+    twin = shipped("cbc")
+    (tmp_path / "hosts").write_text(smpirun.hostfile(twin, 2, 1))
+    command = smpirun.command(twin, tmp_path / "twin.so", tmp_path / "hosts", 2, ["x"])
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    said = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
+    assert said == f"{tmp_path}/twin.so is not there; build or write it first"
+
+
+@simgrid
+def test_a_platform_file_of_another_format(simulator):
+    twin = shipped("cbc")
+    platform = platform_file.platform(twin).replace("platform 1", "platform 2")
+    done = simulator.run(twin, 2, 1, SOURCES / "streaming.c", platform=platform)
+    said = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
+    assert "cbc.platform:1: this is no platform file of format 1; write it with" in said
+
+
+@simgrid
+def test_the_simgrid_that_is_installed_is_the_one_the_plugin_needs():
+    said = subprocess.run([shutil.which("smpirun"), "-version"], capture_output=True, text=True).stdout
+    smpirun.require_release(said)
