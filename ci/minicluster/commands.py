@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from . import control, inside, needs, state
+from .errors import ClusterError
+from .keeper import Cluster
+from .processes import ENDING, GRACE
+from .spec import HEAD, MOST_NODES, NO_LIMIT, Spec, node_names, parse_rate, parse_shapes
+from .supervisor import SERVICES
+
+DEFAULT_NAME = "minicluster"
+
+HELP = """\
+Start a real Slurm cluster of N hosts on this machine, as root or as an ordinary user. Each host is a network
+namespace with its own name (n1, n2, ...), address, processes and shared memory; slurmctld, the accounting and
+a bridge are on `head`. The hosts share the machine's file system and cores, and reach only each other.
+"""
+
+EPILOG = """\
+examples:
+  ci/cluster up --nodes 4 --rate 1gbit      four hosts with links of 1 Gbit/s
+  ci/cluster exec head -- sinfo             a command where slurmctld is; n3 instead of head: on that host
+  ci/cluster exec n3 -- pkill -KILL slurmd  only the daemon of a node dies
+  ci/cluster kill n3                        the whole host loses its power; `start n3` boots it
+  ci/cluster shape n2=100mbit n3=none       change the rates of two links, in both directions
+  ci/cluster down                           end it; nothing is left
+  ci/cluster run --nodes 2 -- srun -N2 hostname
+
+environment:
+  FABRIC_CLUSTER   the cluster that is meant where no --name is given; set in what exec and run start
+  TMPDIR           where the folder of a cluster is made (default: /tmp)
+"""
+
+
+class Stopped(Exception):
+    """A signal that ends the command."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"error: {message}; see {self.prog} --help", file=sys.stderr)
+        sys.exit(2)
+
+
+def parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    top = Parser(prog="ci/cluster", description=HELP, epilog=EPILOG, formatter_class=raw)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def add(name: str, what: str, named: bool = True) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=what, description=what)
+        if named:
+            command.add_argument("--name", help="which cluster (default: FABRIC_CLUSTER, or the only one)")
+        return command
+
+    for name, what in (("up", "start a cluster"), ("run", "start a cluster, run a command on its head, end it")):
+        command = add(name, what, named=False)
+        default = DEFAULT_NAME if name == "up" else f"run-{os.getpid()}"
+        command.add_argument("--name", default=default, help="its name, where several are up (default: %(default)s)")
+        command.add_argument("--nodes", type=int, required=True, metavar="N", help="how many hosts")
+        command.add_argument("--cores", type=int, default=2, metavar="C", help="cores of a host (default: 2)")
+        command.add_argument("--rate", default="none", help="rate of every host's link, such as 1gbit (default: none)")
+        command.add_argument(
+            "--shape", action="append", default=[], metavar="NODE=RATE", help="rate of one host's link"
+        )
+        command.add_argument("--without-accounting", action="store_true", help="no slurmdbd and no database")
+    add("status", "show the clusters that are up")
+    command = add("exec", "run a command on a host, given after --")
+    command.add_argument("node", metavar="NODE", help="n1, n2, ... or head")
+    command = add("shape", "limit the rate of links, in both directions")
+    command.add_argument("shapes", nargs="+", metavar="NODE=RATE", help="such as n2=100mbit, or n2=none for no limit")
+    for name, what in (
+        ("kill", "kill a host, or a daemon, at once and unprepared"),
+        ("start", "start again what was killed"),
+    ):
+        command = add(name, what)
+        command.add_argument("what", metavar="WHAT", help=f"n1, n2, ..., {' or '.join(SERVICES)}")
+    add("down", "end a cluster and remove all of it")
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    own, dashes, command = _split(arguments)
+    options = parser().parse_args(own)
+    try:
+        if options.command in ("exec", "run"):
+            if not command:
+                raise ClusterError(f"no command; write it after --, as in: ci/cluster {' '.join(own)} -- sinfo")
+            options.argv = command
+        elif dashes:
+            raise ClusterError(f"{options.command} takes no command after --")
+        _end_by_exception()
+        return COMMANDS[options.command](options) or 0
+    except ClusterError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except Stopped as stopped:
+        print(f"error: ended by {signal.Signals(stopped.number).name}", file=sys.stderr)
+        return 128 + stopped.number
+
+
+def _split(arguments: list[str]) -> tuple[list[str], bool, list[str]]:
+    if "--" not in arguments:
+        return arguments, False, []
+    at = arguments.index("--")
+    return arguments[:at], True, arguments[at + 1 :]
+
+
+def _end_by_exception() -> None:
+    def stop(number: int, _: object) -> None:
+        for ending in ENDING:  # a second one must not interrupt the cleaning up
+            signal.signal(ending, signal.SIG_IGN)
+        raise Stopped(number)
+
+    for number in ENDING:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, stop)
+
+
+def _name(options: argparse.Namespace) -> str | None:
+    return options.name or os.environ.get("FABRIC_CLUSTER") or None
+
+
+def _spec(options: argparse.Namespace) -> Spec:
+    if not 1 <= options.nodes <= MOST_NODES:
+        raise ClusterError(f"{options.nodes} nodes cannot be; between 1 and {MOST_NODES} can")
+    if not 1 <= options.cores <= 1024:
+        raise ClusterError(f"{options.cores} cores a host cannot be; between 1 and 1024 can")
+    return Spec(
+        name=state.check_name(options.name),
+        nodes=options.nodes,
+        cores=options.cores,
+        accounting=not options.without_accounting,
+        account=needs.account(),
+        rate=parse_rate(options.rate),
+        shapes=parse_shapes(options.shape, node_names(options.nodes)),
+    )
+
+
+def _start(options: argparse.Namespace) -> tuple[Cluster, Spec]:
+    """Start a cluster and wait until it is up."""
+    spec = _spec(options)
+    needs.check_programs(spec.accounting)
+    needs.check_namespaces(spec.account)
+    cluster = Cluster(spec)
+    try:
+        cluster.wait()
+    except BaseException:
+        cluster.end()
+        raise
+    return cluster, spec
+
+
+def up(options: argparse.Namespace) -> None:
+    begin = time.monotonic()
+    cluster, spec = _start(options)
+    for number in ENDING:  # from here on the command has done its work, and says so
+        signal.signal(number, signal.SIG_IGN)
+    cluster.let_go()
+    cores = f"{spec.cores} core{'s' * (spec.cores > 1)}"
+    accounting = "with accounting" if spec.accounting else "without accounting"
+    name = "" if spec.name == DEFAULT_NAME else f" --name {spec.name}"
+    lines = [
+        f"{spec.name}: {_nodes(spec)} of {cores}, {accounting}, up in {time.monotonic() - begin:.1f} s",
+        f"use it:  ci/cluster exec{name} head -- sinfo",
+        f"end it:  ci/cluster down{name}",
+        f"logs:    {cluster.folder}/log",
+    ]
+    _say(lines)
+
+
+def _say(lines: list[str]) -> None:
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError:  # as under `| head -1`; what is left of the text goes nowhere
+        with Path(os.devnull).open("w") as null:
+            os.dup2(null.fileno(), sys.stdout.fileno())
+
+
+def _nodes(spec: Spec) -> str:
+    return "1 node" if spec.nodes == 1 else f"{spec.nodes} nodes"
+
+
+def run(options: argparse.Namespace) -> int:
+    cluster, spec = _start(options)
+    try:
+        return inside.run(spec, cluster.folder, HEAD, options.argv)
+    finally:
+        cluster.end()
+
+
+def status(options: argparse.Namespace) -> None:
+    name = _name(options)
+    found = state.entries() if name is None else [state.find(name)]
+    lines = [line for entry in found for line in _shown(entry)]
+    _say(lines or ["no cluster is up"])
+
+
+def _shown(entry: state.Entry) -> list[str]:
+    spec = entry.spec
+    how = "rootless" if spec.account.rootless else "as root"
+    age = f"{time.time() - entry.started:.0f} s ago" if entry.started else "just now"
+    title = f"{spec.name}: {_nodes(spec)}, {how}, started {age}, in {entry.folder}"
+    head = control.socket_of(entry.folder, HEAD)
+    if control.listener(head) is None:
+        return [title, "  on its way up, or down"]
+    answer = control.request(head, HEAD, do="status")
+    daemons = [f"{name} {'runs' if runs else 'IS DEAD'}" for name, runs in answer["daemons"].items()]
+    return [title, f"  {HEAD}: {', '.join(daemons)}", *(_host(name, is_) for name, is_ in answer["hosts"].items())]
+
+
+def _host(name: str, is_: dict) -> str:
+    state_of = "slurmd runs" if is_["slurmd"] else "slurmd IS DEAD" if is_["up"] else "IS DOWN"
+    rate = "" if is_["rate"] == NO_LIMIT else f", link of {is_['rate']}"
+    return f"  {name}: {state_of}{rate}"
+
+
+def execute(options: argparse.Namespace) -> int:
+    entry = state.find(_name(options))
+    return inside.run(entry.spec, entry.folder, options.node, options.argv)
+
+
+def _request(options: argparse.Namespace, **message: object) -> None:
+    entry = state.find(_name(options))
+    control.request(control.socket_of(entry.folder, HEAD), HEAD, **message)
+
+
+def shape(options: argparse.Namespace) -> None:
+    hosts = state.find(_name(options)).spec.hosts
+    _request(options, do="shape", shapes=parse_shapes(options.shapes, hosts))
+
+
+def kill_or_start(options: argparse.Namespace) -> None:
+    entry = state.find(_name(options))
+    if options.what not in (*entry.spec.hosts, *SERVICES):
+        first, last = entry.spec.hosts[0], entry.spec.hosts[-1]
+        raise ClusterError(f"nothing is called {options.what!r}; there are {first} to {last} and {', '.join(SERVICES)}")
+    _request(options, do=options.command, what=options.what)
+
+
+def down(options: argparse.Namespace) -> None:
+    entry = state.find(_name(options))
+    if entry.pid_namespace != state.pid_namespace():
+        raise ClusterError("a cluster cannot be ended from within; call ci/cluster down outside of it")
+    try:
+        keeper = os.pidfd_open(entry.keeper)
+    except ProcessLookupError:
+        return  # it went down by itself just now
+    try:
+        signal.pidfd_send_signal(keeper, signal.SIGTERM)
+        if not _ends(keeper):
+            signal.pidfd_send_signal(keeper, signal.SIGKILL)
+            _ends(keeper)
+    finally:
+        os.close(keeper)
+    state.entries()  # removes what a killed keeper could not
+
+
+def _ends(process: int) -> bool:
+    return bool(select.select([process], [], [], GRACE)[0])
+
+
+COMMANDS = {
+    "up": up,
+    "run": run,
+    "status": status,
+    "exec": execute,
+    "shape": shape,
+    "kill": kill_or_start,
+    "start": kill_or_start,
+    "down": down,
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A host: process 1 of namespaces of its own, which starts slurmd, does what the head asks, and collects orphans."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+from . import control, kernel, mounts, network
+from .daemons import Daemon, Reaper, listens
+from .errors import ClusterError
+from .processes import close_all_but, fork
+from .slurm import NODE_PORT
+from .spec import Spec, address
+
+NAMESPACES = ("pid", "net", "mnt", "uts", "ipc")
+
+
+class Host:
+    """A host as its head sees it."""
+
+    def __init__(self, spec: Spec, folder: Path, name: str) -> None:
+        self.spec, self.folder, self.name = spec, folder, name
+        self.socket = control.socket_of(folder, name)
+        self._booting: tuple[int, int] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return control.listener(self.socket)
+
+    def boot(self) -> None:
+        """Start the host's process; `wait` waits until it is there."""
+        ready, told = os.pipe()
+        self._booting = fork(lambda: _into_namespaces(self.spec, self.folder, self.name, told)), ready
+        os.close(told)
+
+    def wait(self) -> int:
+        """Return the host's process, by its number here."""
+        assert self._booting is not None
+        (child, ready), self._booting = self._booting, None
+        with os.fdopen(ready) as pipe:
+            said = pipe.read()
+        os.waitpid(child, 0)
+        if said != "ready":
+            raise ClusterError(f"{self.name} cannot be made: {said or 'its process ended'}")
+        pid = self.pid
+        assert pid
+        return pid
+
+    def ask(self, **message: object) -> socket.socket:
+        return control.ask(self.socket, self.name, **message)
+
+    def answer(self, connection: socket.socket) -> dict:
+        return control.answer_of(connection, self.name)
+
+    def request(self, **message: object) -> dict:
+        return self.answer(self.ask(**message))
+
+    def kill(self) -> None:
+        """Cut the power: the kernel kills all that runs there."""
+        pid = self.pid
+        if not pid:
+            raise ClusterError(f"{self.name} is not running; `ci/cluster start {self.name}` boots it")
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _into_namespaces(spec: Spec, folder: Path, name: str, told: int) -> int:
+    """Make the namespaces; a new PID namespace begins with the next child, which the supervisor inherits."""
+    signal.set_wakeup_fd(-1)  # the supervisor's, which is closed now
+    close_all_but(told)
+    try:
+        kernel.unshare(*NAMESPACES)
+    except OSError as error:
+        os.write(told, f"{error.filename}: {error.strerror}".encode())
+        return 1
+    fork(lambda: _run(spec, folder, name, told))
+    return 0
+
+
+def _run(spec: Spec, folder: Path, name: str, told: int) -> int:
+    kernel.set_name(name)
+    try:
+        socket.sethostname(name)
+        mounts.own(folder)
+        network.without_ipv6()
+        server = control.listen(control.socket_of(folder, name))
+    except OSError as error:
+        os.write(told, f"{error.filename}: {error.strerror}".encode())
+        return 1
+    os.write(told, b"ready")
+    os.close(told)
+    inside = Inside(spec, folder, name)
+    reaper = Reaper()
+    while True:
+        if reaper.wait(server):
+            control.serve(server, inside.handle)
+        reaper.collect([inside.slurmd])
+
+
+class Inside:
+    """What a host does when it is asked."""
+
+    def __init__(self, spec: Spec, folder: Path, name: str) -> None:
+        self.name = name
+        environment = {"SLURM_CONF": str(folder / "etc" / "slurm.conf")}
+        log = folder / "log" / f"slurmd.{name}.out"
+        self.slurmd = Daemon("slurmd", ["slurmd", "-D", "-N", name], log, spec.account, **environment)
+
+    def handle(self, message: dict) -> dict:
+        match message["do"]:
+            case "connect":
+                network.run_batch("ip", network.host_commands(self.name))
+                network.limit("eth0", message["rate"])
+            case "limit":
+                network.limit("eth0", message["rate"])
+            case "start":
+                if self.slurmd.runs:
+                    raise ClusterError(f"{self.name} and its slurmd are running already")
+                self.slurmd.start()
+                self.slurmd.wait_until(lambda: listens(address(self.name), NODE_PORT), 30)
+            case "status":
+                return {"slurmd": self.slurmd.runs}
+        return {}

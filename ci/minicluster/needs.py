@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a cluster needs of the machine, and what to do where it is missing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import kernel
+from .daemons import search_path
+from .errors import ClusterError
+from .processes import fork
+from .spec import Account
+
+# Program and Debian package; ci/requirements/debian.txt has the packages too.
+PROGRAMS = {
+    "slurmctld": "slurm-wlm",
+    "slurmd": "slurm-wlm",
+    "srun": "slurm-wlm",
+    "sinfo": "slurm-wlm",
+    "munged": "munge",
+    "ip": "iproute2",
+    "tc": "iproute2",
+}
+FOR_ACCOUNTING = {
+    "sacctmgr": "slurm-wlm",
+    "slurmdbd": "slurmdbd",
+    "mariadbd": "mariadb-server",
+    "mariadb-install-db": "mariadb-server",
+}
+
+
+def missing_programs(accounting: bool, path: str) -> list[str]:
+    programs = PROGRAMS | (FOR_ACCOUNTING if accounting else {})
+    return [program for program in programs if shutil.which(program, path=path) is None]
+
+
+def missing_message(programs: list[str]) -> str:
+    packages = dict.fromkeys((PROGRAMS | FOR_ACCOUNTING)[program] for program in programs)
+    without = "" if set(programs) & set(PROGRAMS) else "; or do without them by --without-accounting"
+    return f"missing programs: {', '.join(programs)}; install them (Debian: apt install {' '.join(packages)}){without}"
+
+
+def check_programs(accounting: bool) -> None:
+    """Refuse to start without a program, and let all that follows find them."""
+    os.environ["PATH"] = search_path(os.environ.get("PATH", ""))
+    missing = missing_programs(accounting, os.environ["PATH"])
+    if missing:
+        raise ClusterError(missing_message(missing))
+
+
+def account() -> Account:
+    uid = os.geteuid()
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        raise ClusterError(f"user {uid} has no name in the password file, and Slurm needs one; add it") from None
+    setgroups = Path("/proc/self/setgroups")
+    if uid == 0 and setgroups.exists() and setgroups.read_text().strip() == "deny":
+        raise ClusterError(
+            "this root is one of a user namespace and may not call setgroups, which Slurm needs; "
+            "run as an ordinary user, or as root outside of it"
+        )
+    return Account(name, uid, os.getegid(), rootless=uid != 0)
+
+
+# Settings that forbid an ordinary user to make namespaces, and the value that does.
+SETTINGS = {
+    "kernel/unprivileged_userns_clone": "0",
+    "user/max_user_namespaces": "0",
+    "kernel/apparmor_restrict_unprivileged_userns": "1",
+}
+
+
+def read_settings() -> dict[str, str]:
+    paths = {name: Path("/proc/sys") / name for name in SETTINGS}
+    return {name: path.read_text().strip() for name, path in paths.items() if path.exists()}
+
+
+def refusal(rootless: bool, number: int, what: str, settings: Mapping[str, str]) -> str:
+    """Say why namespaces cannot be made, and what helps."""
+    failed = f"{what}: {os.strerror(number)}"
+    if number == errno.ENOSPC and settings.get("user/max_user_namespaces") != "0":
+        return f"too many namespaces are in use ({failed}); end what uses them, or raise the limits in /proc/sys/user"
+    if not rootless:
+        return (
+            f"root may not make namespaces here ({failed}): this is a container without the right to; "
+            "start it with --privileged, or use ci/cluster on the machine itself"
+        )
+    for name, bad in SETTINGS.items():
+        if settings.get(name) == bad:
+            dotted = name.replace("/", ".")
+            good = "a number such as 10000" if name.endswith("namespaces") else str(1 - int(bad))
+            return f"user namespaces are switched off: {dotted}={bad}; run as root, or set it to {good}"
+    return (
+        f"an ordinary user may not make namespaces here ({failed}), probably because this is a container; "
+        "run as root on a machine, or in a container that was started with --privileged"
+    )
+
+
+def check_namespaces(account: Account) -> None:
+    """Refuse to start where namespaces and mounts in them are not allowed, by trying."""
+    ready, told = os.pipe()
+    child = fork(lambda: _try_namespaces(account, told))
+    os.close(told)
+    with os.fdopen(ready) as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    if said:
+        number, _, what = said.partition(" ")
+        raise ClusterError(refusal(account.rootless, int(number), what, read_settings()))
+
+
+def _try_namespaces(account: Account, told: int) -> int:
+    try:
+        if account.rootless:
+            kernel.unshare("user")
+            kernel.map_user(0, account.uid, 0, account.gid)
+        kernel.unshare("pid", "net", "mnt", "uts", "ipc")
+    except OSError as error:
+        os.write(told, f"{error.errno} {error.filename}".encode())
+        return 1
+    os.waitpid(fork(lambda: _try_mount(told)), 0)
+    return 0
+
+
+def _try_mount(told: int) -> int:
+    try:
+        kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+        kernel.mount("proc", "/proc", "proc")
+        kernel.mount("sysfs", "/sys", "sysfs")
+    except OSError as error:
+        os.write(told, f"{error.errno} {error.filename}".encode())
+        return 1
+    return 0

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The bridge, the links of the hosts to it, and their rate limits."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from .errors import ClusterError
+from .spec import HEAD, NETWORK, NO_LIMIT, address, bits_per_second
+
+BRIDGE = "br0"
+
+
+def bridge_side(host: str) -> str:
+    """Return the name of the end of a host's link that is on the bridge; the other is eth0."""
+    return f"to-{host}"
+
+
+def bridge_commands() -> list[str]:
+    return [
+        "link set dev lo up",
+        f"link add name {BRIDGE} type bridge",
+        f"address add {address(HEAD)}/{NETWORK.prefixlen} dev {BRIDGE}",
+        f"link set dev {BRIDGE} up",
+    ]
+
+
+def link_commands(host: str, pid: int) -> list[str]:
+    """Return what makes the link of a host whose namespace has that process."""
+    return [
+        f"link add name {bridge_side(host)} type veth peer name eth0 netns {pid}",
+        f"link set dev {bridge_side(host)} master {BRIDGE} up",
+    ]
+
+
+def host_commands(host: str) -> list[str]:
+    return [
+        "link set dev lo up",
+        f"address add {address(host)}/{NETWORK.prefixlen} dev eth0",
+        "link set dev eth0 up",
+    ]
+
+
+def limit_command(device: str, rate: str) -> str:
+    """Return what limits that which leaves a device, or takes the limit away."""
+    if rate == NO_LIMIT:
+        return f"qdisc replace dev {device} root noqueue"
+    # A bucket of a millisecond, but no less than the largest packet that the kernel hands down in one piece.
+    burst = max(64 * 1024, bits_per_second(rate) // 8 // 1000)
+    return f"qdisc replace dev {device} root tbf rate {rate} burst {burst} latency 50ms"
+
+
+def run_batch(program: str, commands: list[str]) -> None:
+    """Run commands of ip or tc in one process."""
+    done = subprocess.run([program, "-batch", "-"], input="\n".join(commands) + "\n", capture_output=True, text=True)
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
+        raise ClusterError(f"{program} cannot set up the network: {said[0]}; the commands were: {'; '.join(commands)}")
+
+
+def limit(device: str, rate: str) -> None:
+    run_batch("tc", [limit_command(device, rate)])
+
+
+def wait_until_gone(device: str, seconds: float) -> None:
+    """Wait until the kernel has removed the link of a host that was killed, which it does a little later."""
+    deadline = time.monotonic() + seconds
+    while device in (name for _, name in socket.if_nameindex()):
+        if time.monotonic() > deadline:
+            raise ClusterError(f"the link {device} of a killed host is still there; is a process left in the host?")
+        time.sleep(0.02)
+
+
+def without_ipv6() -> None:
+    """Switch IPv6 off for the links to come: duplicate address detection costs seconds and nobody needs it."""
+    switch = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
+    if switch.exists():
+        switch.write_text("1")

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A cluster with Slurm: copy this file to config/systems/yours.py, and go through it line by line.
+
+It matches no host by itself; `ci/run --system generic_slurm` runs it as it stands, where `sbatch` and `sacct` are and
+the folder of results (FABRIC_RESULTS) is on a file system that the nodes share. A copy needs another `name`, and a file
+config/references/yours.yaml beside that of this system.
+"""
+
+from fabric_checks.stacks import selected_mpis, selected_stack
+
+# ---------------------------------------------------------------------------------------------- what the fabric is
+# ReFrame hands `extras` on as they are; these are the ones that the collection knows. A check asks for none by name of
+# the system, so what is not given is not used, and nothing fails for it.
+EXTRAS = {
+    # How many nodes the checks may use, at most; multi-node checks use 1, 2, 4, ... and this number. Without it: 1.
+    "nodes": 4,
+    # Physical cores of a node: the most processes that any check starts on one. Without it, the partition's
+    # `processor`, or what ReFrame detects, decides.
+    "cores": 32,
+    # How many processes a node; "full" is one on every core. 1, 2 and "full" are always among them. Without it: 1, 2,
+    # 4, ... and all cores, which are many cases.
+    "ppn": [1, 2, "full"],
+    # What one direction of a node's link carries, in MB/s (10^6 bytes a second): 25000 for 200 Gbit/s. Rotate counts
+    # the pairs that have a link for themselves by it. Without it the fastest pairs say what a link is.
+    "link_MBps": 25000.0,
+    # How many such links, network interfaces, a node has. It tells readers of this file; no check reads it today.
+    "nics": 1,
+    # Which nodes are on which switch, as `scontrol show topology` names them. It tells readers which pairs of a
+    # finding share a path; no check reads it today.
+    "switches": {"leaf1": "n[1-2]", "leaf2": "n[3-4]"},
+}
+
+# ------------------------------------------------------------------------------------------------ what runs on it
+# Environments by the way their MPI is launched; `srun --mpi=list` shows what your Slurm has. These are the wheels of
+# `ci/run`, which use TCP unless the node has a provider that they know. Yours come from modules, a prefix or Spack:
+# config/templates/modules.py and config/environments/spack.py say how; list their names in `environs` below.
+LAUNCHED_BY = {"mpich": "pmi2", "impi": "pmi2", "openmpi": "pmix"}
+mpis = selected_mpis() if selected_stack() in (None, "wheels") else []
+
+
+def partition(name):
+    """Return a partition; one is enough where every MPI is launched in the same way."""
+    return {
+        # What results and references call it: generic_slurm:pmi2.
+        "name": name,
+        "descr": f"Nodes of one kind on one fabric, MPIs by srun --mpi={name}",
+        # Jobs go through sbatch, their state comes from sacct: without accounting ReFrame's `slurm` ends the session.
+        "scheduler": "slurm",
+        # In the job, the probe of the placement and the program are started by this. `mpirun` works too where the MPI
+        # was built with Slurm; then there is no need for SLURM_MPI_TYPE, nor for two partitions.
+        "launcher": "srun",
+        # What every job is submitted with. Whole nodes, because other people's jobs on them are measured too. Yours may
+        # need "--partition=...", "--account=...", "--constraint=..." or "--switches=1".
+        "access": ["--exclusive"],
+        # Ask for a number of nodes, not only of tasks: with it Slurm cannot spread a layout over more nodes.
+        "sched_options": {"use_nodes_option": True},
+        # How many jobs of this partition may be queued or run at a time. 1 keeps the collection's jobs from each
+        # other's traffic; with more, figures of a shared fabric are not to be trusted.
+        "max_jobs": 1,
+        # ReFrame runs each check in those of these that offer what it asks for.
+        "environs": [mpi for mpi in mpis if LAUNCHED_BY[mpi] == name],
+        # Exported in every job, before what the environment exports. Where tasks are to be bound, this is the place,
+        # too: ["SLURM_CPU_BIND", "cores"]. The CPUs that each rank could use are in every record, under `placement`,
+        # and a case whose ranks cannot have a core each fails.
+        "env_vars": [
+            ["SLURM_MPI_TYPE", name],
+            # With Slurm 22.05 and PMIx_Fence over a tree, Open MPI 5.0.11 crashed in MPI_Init now and then, over a ring
+            # it did not (open-mpi/ompi#12495 is the same crash); leave it out where yours does not need it.
+            *([["SLURM_PMIX_FENCE", "ring"]] if name == "pmix" else []),
+        ],
+        # Checks for buffers in device memory run on partitions with "cuda" or "rocm", with programs that were built
+        # for it. No other feature of a partition is asked for.
+        "features": [],
+        "extras": EXTRAS,
+    }
+
+
+systems = [
+    {
+        # What `--system` takes, and the name of the file of references.
+        "name": "generic_slurm",
+        "descr": "A cluster with Slurm, to be copied",
+        # Regular expressions of the names of the hosts on which this is the system without being asked for: its login
+        # nodes, such as "login[0-9]+[.]yours[.]example". This one matches no name.
+        "hostnames": ["(?!)"],
+        # Where `environs` are modules, which command loads them: lmod, tmod4, tmod32, spack. nomod: none.
+        "modules_system": "nomod",
+        "partitions": [partition("pmi2"), partition("pmix")],
+    }
+]

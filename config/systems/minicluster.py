@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The test cluster of `ci/cluster`: a real Slurm whose nodes are network namespaces of this machine.
+
+`ci/run --system minicluster` starts one, runs in it and ends it; within one that is up, it runs in that:
+
+    FABRIC_CLUSTER_NODES=8 FABRIC_CLUSTER_RATE=2.5gbit ci/run --system minicluster --tag smoke
+    ci/cluster run --nodes 2 --rate 1gbit --shape n2=100mbit -- ci/run --system minicluster -n Rotate
+
+It is chosen by name only. What its figures can tell is bandwidth between nodes, against the rate of their links: the
+nodes share the machine's cores, so latencies, and everything within a node, are those of a crowded machine.
+"""
+
+import os
+import re
+
+from fabric_checks.errors import FabricError
+from fabric_checks.stacks import selected_mpis, selected_stack
+
+
+def count(name, default):
+    """Return a number from the environment."""
+    text = os.environ.get(name) or default
+    if not re.fullmatch(r"[1-9]\d*", text):
+        raise FabricError(f"{name} is {text!r}; give a number of 1 or more")
+    return int(text)
+
+
+def link_MBps(rate):
+    """Return a rate as `ci/cluster` writes it in MB/s, or None where there is no limit."""
+    if rate == "none":
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)bit", rate)
+    if match is None:
+        raise FabricError(
+            f"FABRIC_CLUSTER_RATE is {rate!r}; write it as 1gbit, 2.5gbit or 100mbit, or none for no limit"
+        )
+    return float(match[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}[match[2]] / 8e6
+
+
+# `ci/cluster` says what the cluster is that a command runs in; `ci/run` starts one of what is said here.
+nodes = count("FABRIC_CLUSTER_NODES", "4")
+cores = count("FABRIC_CLUSTER_CORES", "2")
+rate = os.environ.get("FABRIC_CLUSTER_RATE") or "1gbit"
+
+# How each MPI is launched: the name of srun's plugin, which is the partition's too.
+LAUNCHED_BY = {"mpich": "pmi2", "impi": "pmi2", "openmpi": "pmix"}
+DESCRIPTION = {"pmi2": "srun with PMI2", "pmix": "srun with PMIx"}
+# The nodes together have more cores than the machine: a rank that polls has to let its partner run.
+VARIABLES = {
+    "pmi2": [["I_MPI_THREAD_YIELD", "3"]],
+    "pmix": [
+        ["OMPI_MCA_mpi_yield_when_idle", "1"],
+        # With PMIx_Fence over a tree, 12 of 24 starts of Open MPI 5.0.11 on four nodes crashed in MPI_Init, and some
+        # with Slurm's default; over a ring none of 37 did (mca_pml_ob1_recv_frag_callback_match, open-mpi/ompi#12495).
+        ["SLURM_PMIX_FENCE", "ring"],
+    ],
+}
+
+mpis = selected_mpis() if selected_stack() in (None, "wheels") else []
+
+
+def partition(name):
+    """Return the partition of all nodes for the MPIs that are launched in one way."""
+    extras = {"nodes": nodes, "cores": cores, "nics": 1}
+    if link_MBps(rate) is not None:
+        extras["link_MBps"] = link_MBps(rate)
+    return {
+        "name": name,
+        "descr": f"All nodes, by {DESCRIPTION[name]}",
+        "scheduler": "slurm",
+        "launcher": "srun",
+        # Whole nodes, as many as asked for. One job of the whole cluster at a time, of either partition, because all
+        # nodes are this one machine; Slurm goes by the job's name for that.
+        "access": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
+        "sched_options": {"use_nodes_option": True},
+        "max_jobs": 1,
+        "environs": [mpi for mpi in mpis if LAUNCHED_BY[mpi] == name],
+        "env_vars": [["SLURM_MPI_TYPE", name], *VARIABLES[name]],
+        "extras": extras,
+    }
+
+
+systems = [
+    {
+        "name": "minicluster",
+        "descr": f"ci/cluster: {nodes} nodes on this machine, links of {rate}",
+        "hostnames": ["(?!)"],  # matches no name
+        "partitions": [partition(name) for name in DESCRIPTION],
+    }
+]

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clusters for the tests, and the reasons why there can be none on this machine."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from pathlib import Path
+
+import pytest
+
+from ci.minicluster import needs, state
+from ci.minicluster.daemons import search_path
+from ci.minicluster.errors import ClusterError
+from tests.conftest import TESTS
+
+CI = TESTS.parent / "ci"
+# Nobody, on every Linux.
+NOBODY = 65534
+
+
+def skip_without_programs():
+    missing = needs.missing_programs(True, search_path(os.environ["PATH"]))
+    if missing:
+        pytest.skip(needs.missing_message(missing))
+
+
+class Cluster:
+    """The command line, for one cluster with a name of its own."""
+
+    def __init__(self, command=(CI / "cluster",)):
+        self.name = f"test-{uuid.uuid4().hex[:8]}"
+        self.command = [str(part) for part in command]
+
+    def call(self, *arguments, timeout=120, **environment):
+        """Run a command; it may fail."""
+        own, dashes, rest = list(arguments), [], []
+        if "--" in own:
+            at = own.index("--")
+            own, dashes, rest = own[:at], ["--"], own[at + 1 :]
+        line = [*self.command, *own, "--name", self.name, *dashes, *rest]
+        env = os.environ | environment
+        return subprocess.run(line, env=env, capture_output=True, text=True, timeout=timeout)
+
+    def __call__(self, *arguments, **options):
+        """Run a command that has to succeed, and return what it says."""
+        done = self.call(*arguments, **options)
+        assert done.returncode == 0, (arguments, done.returncode, done.stdout, done.stderr)
+        return done.stdout
+
+    def on(self, node, *command, **options):
+        return self("exec", node, "--", *command, **options)
+
+    def sh(self, script, **options):
+        return self.on("head", "bash", "-c", script, **options)
+
+    @property
+    def entry(self):
+        return next((entry for entry in state.entries() if entry.spec.name == self.name), None)
+
+    def end(self):
+        if self.entry:
+            self("down")
+
+
+@pytest.fixture(scope="session")
+def machine():
+    """A machine on which clusters can be; elsewhere the tests are skipped with the reason."""
+    skip_without_programs()
+    try:
+        needs.check_namespaces(needs.account())
+    except ClusterError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def cluster(machine):
+    """A cluster to be, which is ended after the test."""
+    cluster = Cluster()
+    yield cluster
+    cluster.end()
+
+
+@pytest.fixture(scope="module")
+def four(machine):
+    """A cluster of four nodes with accounting, for the tests of a module."""
+    cluster = Cluster()
+    cluster("up", "--nodes", "4")
+    yield cluster
+    cluster("down")
+
+
+@pytest.fixture
+def as_nobody():
+    """The beginning of a command line of an ordinary user, and the command itself where that user can read it."""
+    if os.geteuid() != 0:
+        yield [CI / "cluster"]
+        return
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    version = ["/usr/bin/python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
+    if shutil.which("setpriv") is None or subprocess.run([*become, *version], check=False).returncode != 0:
+        pytest.skip("as root this needs setpriv and /usr/bin/python3 of 3.10 or later")
+    # pytest keeps its own folders to their owner.
+    folder = Path(tempfile.mkdtemp(prefix="clone-"))
+    folder.chmod(0o755)
+    shutil.copytree(CI / "minicluster", folder / "minicluster", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CI / "cluster", folder)
+    yield [*become, "/usr/bin/python3", folder / "cluster"]
+    shutil.rmtree(folder)

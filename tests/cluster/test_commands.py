@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the command line refuses, before anything is started."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.cluster.conftest import CI
+
+
+def refused(*arguments, **environment):
+    """Return the one line of a refusal."""
+    line = [CI / "cluster", *arguments]
+    done = subprocess.run(line, env=os.environ | environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0, done.stdout
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "required: COMMAND"),
+        (["up"], "required: --nodes"),
+        (["up", "--nodes", "many"], "invalid int value: 'many'"),
+        (["up", "--nodes", "0"], "0 nodes cannot be; between 1 and 500 can"),
+        (["up", "--nodes", "501"], "501 nodes cannot be"),
+        (["up", "--nodes", "2", "--cores", "0"], "0 cores a host cannot be"),
+        (["up", "--nodes", "2", "--rate", "fast"], "'fast' is no rate"),
+        (["up", "--nodes", "2", "--shape", "n3=1gbit"], "no node is called 'n3'; the nodes are n1 to n2"),
+        (["up", "--nodes", "2", "--name", "a/b"], "'a/b' is no name for a cluster"),
+        (["up", "--nodes", "2", "--", "true"], "up takes no command after --"),
+        (["exec", "head"], "no command; write it after --, as in: ci/cluster exec head -- sinfo"),
+        (["run", "--nodes", "2"], "no command; write it after --"),
+        (["down", "--name", "no-such"], "no cluster called no-such is up"),
+        (["exec", "head", "--name", "no-such", "--", "true"], "no cluster called no-such is up"),
+        (["status", "--name", "no-such"], "no cluster called no-such is up"),
+        (["status", "--colour"], "unrecognized arguments: --colour"),
+    ],
+)
+def test_refusals(arguments, says):
+    assert says in refused(*arguments)
+
+
+def test_a_long_path_is_refused_before_sockets_fail(machine, tmp_path):
+    place = tmp_path / ("x" * 80)
+    place.mkdir()
+    assert "is too long for the sockets in it; set TMPDIR" in refused("up", "--nodes", "1", "--name", "long",
+                                                                      TMPDIR=str(place))  # fmt: skip
+
+
+def test_namespaces_that_are_not_allowed(machine):
+    """For real: in a user namespace of its own, root may lower the limits."""
+    script = """
+import sys
+from pathlib import Path
+Path("/proc/sys/user/max_pid_namespaces").write_text("0")
+sys.path.insert(0, sys.argv[1])
+from minicluster import needs
+needs.check_namespaces(needs.Account("me", 0, 0, rootless=False))
+"""
+    line = ["unshare", "-Ur", sys.executable, "-c", script, str(CI)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "too many namespaces are in use (unshare pid net mnt uts ipc: No space left" in done.stderr
+
+
+def test_the_root_of_a_user_namespace_is_refused(machine):
+    done = subprocess.run(
+        ["unshare", "-Ur", CI / "cluster", "up", "--nodes", "1"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: this root is one of a user namespace and may not call setgroups")
+
+
+def test_help_needs_nothing():
+    done = subprocess.run([CI / "cluster", "--help"], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True)
+    assert done.returncode == 0
+    for command in ("up", "run", "status", "exec", "shape", "kill", "start", "down"):
+        assert f"\n    {command} " in done.stdout

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import time
+
+import pytest
+
+from ci.minicluster import daemons
+from ci.minicluster.errors import ClusterError
+from ci.minicluster.spec import Account
+
+ROOT = Account("root", 0, 0, rootless=False)
+
+
+def daemon(tmp_path, script):
+    made = daemons.Daemon("thing", ["sh", "-c", script], tmp_path / "log", ROOT)
+    made.start()
+    return made
+
+
+def test_the_folders_of_daemons_come_after_the_users_own():
+    assert daemons.search_path("/mine:/usr/bin").startswith("/mine:/usr/bin:/usr/local/sbin:/usr/sbin:")
+    assert "::" not in daemons.search_path("") and daemons.search_path("").startswith("/")
+
+
+def test_a_daemon_that_ends_while_it_starts(tmp_path):
+    made = daemon(tmp_path, "echo fatal: no key >&2; exit 1")
+    with pytest.raises(ClusterError, match="thing ended while it started: fatal: no key"):
+        made.wait_until(lambda: False, 10)
+
+
+def test_a_daemon_that_does_not_answer(tmp_path):
+    made = daemon(tmp_path, "echo waiting; exec sleep 60")
+    begin = time.monotonic()
+    with pytest.raises(ClusterError, match=r"thing does not answer after 0.3 s: waiting"):
+        made.wait_until(lambda: False, 0.3)
+    assert time.monotonic() - begin < 10
+    made.kill()
+    assert not made.runs
+
+
+def test_a_program_that_fails_or_takes_too_long(tmp_path):
+    with pytest.raises(ClusterError, match="thing failed: error: disk"):
+        daemon(tmp_path, "echo error: disk; exit 3").finish(10)
+    slow = daemon(tmp_path, "exec sleep 60")
+    with pytest.raises(ClusterError, match="thing takes more than 0.1 s"):
+        slow.finish(0.1)
+    slow.kill()
+
+
+def test_a_client_that_fails(tmp_path):
+    assert daemons.run_client(ROOT, ["echo", "yes"], 10) == "yes\n"
+    with pytest.raises(ClusterError, match="sh failed: second"):
+        daemons.run_client(ROOT, ["sh", "-c", "echo first >&2; echo second >&2; exit 1"], 10)
+    with pytest.raises(ClusterError, match="sleep takes more than 0.1 s"):
+        daemons.run_client(ROOT, ["sleep", "60"], 0.1)

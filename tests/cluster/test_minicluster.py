@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sessions of the collection on a real cluster: `ci/run --system minicluster`, which starts one, or runs in one."""
+
+import os
+import re
+import runpy
+import subprocess
+
+import pytest
+
+from fabric_checks import records
+from fabric_checks.errors import FabricError
+from tests.cluster.conftest import CI, Cluster, skip_without_programs
+
+#: What a TCP segment of a full Ethernet frame carries, of what the link counts: with time stamps 1448 of 1514 bytes.
+#: (The shaper counts neither preamble, checksum nor gap: a real link carries 1448 of 1538.)
+LINK_MBps, PAYLOAD = 125.0, 1448 / 1514
+
+
+def value(found, metric):
+    """Return the one value of a metric."""
+    (record,) = [record for record in found.records if record["metric"] == metric]
+    return record["value"]
+
+
+def numbers(cpus):
+    """Return the CPUs of a list such as 0-3,8."""
+    ends = [[int(end) for end in part.split("-")] for part in cpus.split(",")]
+    return {cpu for end in ends for cpu in range(end[0], end[-1] + 1)}
+
+
+@pytest.fixture(scope="module")
+def two(machine):
+    """A cluster of two nodes with links of 1 Gbit/s."""
+    cluster = Cluster()
+    cluster("up", "--nodes", "2", "--rate", "1gbit")
+    yield cluster
+    cluster("down")
+
+
+def configured(monkeypatch, system="minicluster", **environment):
+    """Return the partitions of a system as its file defines them."""
+    for name in ("NODES", "CORES", "RATE"):
+        monkeypatch.delenv(f"FABRIC_CLUSTER_{name}", raising=False)
+    for name, text in environment.items():
+        monkeypatch.setenv(f"FABRIC_CLUSTER_{name}", text)
+    monkeypatch.setenv("FABRIC_MPI", "all")
+    (system,) = runpy.run_path(str(CI.parent / "config" / "systems" / f"{system}.py"))["systems"]
+    # No host takes it for its own.
+    assert not any(re.match(pattern, host) for pattern in system["hostnames"] for host in ("", "head", "n1", "login1"))
+    return {partition["name"]: partition for partition in system["partitions"]}
+
+
+def test_the_system_is_what_the_cluster_is(monkeypatch):
+    for partition in configured(monkeypatch).values():
+        assert partition["extras"] == {"nodes": 4, "cores": 2, "nics": 1, "link_MBps": 125.0}
+    small = configured(monkeypatch, NODES="8", CORES="1", RATE="100mbit")["pmix"]
+    assert small["extras"] == {"nodes": 8, "cores": 1, "nics": 1, "link_MBps": 12.5}
+    assert "link_MBps" not in configured(monkeypatch, RATE="none")["pmi2"]["extras"]
+
+
+@pytest.mark.parametrize("system", ["minicluster", "generic_slurm"])
+def test_each_mpi_is_in_the_partition_that_launches_it(monkeypatch, system):
+    found = configured(monkeypatch, system)
+    assert {name: partition["environs"] for name, partition in found.items()} == {
+        "pmi2": ["mpich", "impi"],
+        "pmix": ["openmpi"],
+    }
+    for name, partition in found.items():
+        assert (partition["scheduler"], partition["launcher"]) == ("slurm", "srun")
+        assert ["SLURM_MPI_TYPE", name] in partition["env_vars"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("NODES", "many", "FABRIC_CLUSTER_NODES is 'many'; give a number"),
+        ("CORES", "0", "FABRIC_CLUSTER_CORES is '0'; give a number"),
+        ("RATE", "fast", "FABRIC_CLUSTER_RATE is 'fast'; write it as 1gbit"),
+    ],
+)
+def test_a_cluster_that_cannot_be(monkeypatch, name, text, says):
+    with pytest.raises(FabricError, match=says):
+        configured(monkeypatch, **{name: text})
+
+
+def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(machine, tmp_path):
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "10gbit"}
+    line = [CI / "run", "--system", "minicluster", "--tag", "smoke"]
+    run = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    output, _ = run.communicate(timeout=400)
+    assert run.returncode == 0, output
+    found = records.load_session(tmp_path)
+    cases = [case for case in found.cases if not case.fixture]
+    assert len(cases) > 20 and {case.result for case in cases} == {"pass"}
+    assert {record["layout"] for record in found.records} == {"1x1", "1x2", "2x1", "2x2"}
+    assert {place.split(":")[0] for record in found.records for place in record["placement"]} == {"n1", "n2"}
+    # ci/run became ci/cluster, which calls its cluster by its process.
+    up = subprocess.run([CI / "cluster", "status"], capture_output=True, text=True, check=True)
+    assert f"run-{run.pid}" not in up.stdout
+
+
+def test_bandwidth_between_two_nodes_is_that_of_their_links(two, tmp_path):
+    """And the hosts are those that the ranks ran on."""
+    run = [CI / "run", "--system", "minicluster", "-n", "^Rotate%pattern=rotate%layout=2x1"]
+    two.on("head", *run, FABRIC_RESULTS=str(tmp_path), timeout=180)
+    found = records.load_session(tmp_path)
+    measured = value(found, "median_bandwidth")
+    assert 0.9 * LINK_MBps * PAYLOAD < measured < 1.01 * LINK_MBps * PAYLOAD
+    for record in found.records:
+        hosts, cpus = zip(*(place.split(":", 1) for place in record["placement"]), strict=True)
+        assert hosts == ("n1", "n2") and record["nodelist"] == ["n1", "n2"]
+        # Nothing is bound here: every rank may use every CPU that this process may.
+        assert cpus[0] == cpus[1] and len(numbers(cpus[0])) == len(os.sched_getaffinity(0))
+
+
+def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):
+    if "can not load PMIx library" in two.call("exec", "head", "--", "srun", "--mpi=pmix", "true").stderr:
+        pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
+    two.on("head", CI / "run", "--system", "minicluster", "--mpi", "all", "-n", "OsuBarrier%layout=2x2",
+           FABRIC_RESULTS=str(tmp_path), timeout=180)  # fmt: skip
+    found = records.load_session(tmp_path).records
+    assert {(record["partition"], record["environ"]) for record in found} == {
+        ("pmi2", "mpich"),
+        ("pmi2", "impi"),
+        ("pmix", "openmpi"),
+    }
+    for record in found:
+        assert [place.split(":")[0] for place in record["placement"]] == ["n1", "n1", "n2", "n2"], record["environ"]
+
+
+def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
+    """The job has two nodes; srun is made to start both ranks on the first."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text("n1\nn1\n")
+    force = ["env", f"SLURM_HOSTFILE={hosts}", "SLURM_DISTRIBUTION=arbitrary"]
+    run = [CI / "run", "--system", "minicluster", "-n", "OsuBarrier%layout=2x1"]
+    done = two.call("exec", "head", "--", *force, *run, FABRIC_RESULTS=str(tmp_path / "results"), timeout=120)
+    assert done.returncode == 1, done.stdout
+    assert "placement: 2 nodes were asked for, 1 were used: rank 0 on n1 (cpus " in done.stdout
+    assert "rank 1 on n1 (cpus " in done.stdout
+
+
+def test_the_size_of_the_cluster_is_that_of_the_one_it_runs_in(two):
+    said = two.sh("echo $FABRIC_CLUSTER $FABRIC_CLUSTER_NODES $FABRIC_CLUSTER_CORES $FABRIC_CLUSTER_RATE")
+    assert said.split() == [two.name, "2", "2", "1gbit"]
+
+
+def test_a_failing_start_is_the_status_of_the_run(tmp_path):
+    """Before anything is measured: one line, no session."""
+    skip_without_programs()
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_CLUSTER_NODES": "0"}
+    done = subprocess.run([CI / "run", "--system=minicluster"], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr == "error: 0 nodes cannot be; between 1 and 500 can\n"
+    assert not list(tmp_path.rglob("*.jsonl"))

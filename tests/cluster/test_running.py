@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a cluster does: Slurm's own view of it, jobs, accounting, links, and parts that die."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ci.minicluster import slurm
+from tests.cluster.conftest import CI, Cluster
+
+
+def wait_for(condition, seconds, what):
+    """Return the first answer that is true."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        assert time.monotonic() < deadline, f"{what} after {seconds} s"
+        time.sleep(0.2)
+
+
+def nodes(cluster):
+    return dict(line.split() for line in cluster.on("head", "sinfo", "-h", "-N", "-o", "%N %T").splitlines())
+
+
+def test_slurm_has_idle_nodes(four):
+    assert nodes(four) == {f"n{i}": "idle" for i in range(1, 5)}
+    assert four.on("head", "sinfo", "-h", "-o", "%P %c %D").split() == ["compute*", "2", "4"]
+
+
+def test_a_job_runs_on_different_hosts(four):
+    assert sorted(four.on("head", "srun", "-N2", "hostname").split()) == ["n1", "n2"]
+
+
+def test_accounting_knows_the_job(four):
+    script = "srun -N3 -J known sh -c 'exit 3'"
+    done = four.call("exec", "head", "--", "bash", "-c", script)
+    assert done.returncode == 3
+    query = ["sacct", "-X", "-n", "-P", "--name", "known", "-o", "State,ExitCode,NodeList,NNodes"]
+    row = wait_for(lambda: four.on("head", *query).strip(), 30, "sacct shows no job")
+    assert row == "FAILED|3:0|n[1-3]|3"
+
+
+def test_a_host_shows_its_own_processes_interfaces_and_memory(four):
+    job = four.sh("sbatch --parsable -w n2 -o /dev/null --wrap 'sleep 98.7'").strip()
+    wait_for(lambda: "sleep 98.7" in four.on("n2", "ps", "-e", "-o", "args"), 20, "no process of the job on n2")
+    assert "sleep 98.7" not in four.on("n3", "ps", "-e", "-o", "args")
+    four.on("head", "scancel", job)
+    assert sorted(four.on("n2", "ls", "/sys/class/net").split()) == ["eth0", "lo"]
+    assert "10.213.0.3/16" in four.on("n2", "ip", "-brief", "address", "show", "eth0")
+    four.on("n2", "touch", "/dev/shm/mine")
+    assert "mine" in four.on("n2", "ls", "/dev/shm") and four.on("n3", "ls", "/dev/shm") == ""
+
+
+def test_the_status_of_a_command_is_passed_on(four):
+    assert four.call("exec", "n1", "--", "sh", "-c", "exit 7").returncode == 7
+    assert four.call("exec", "n1", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + 15
+    done = four.call("exec", "n1", "--", "no-such-command")
+    assert done.returncode == 127 and done.stderr == "error: cannot run no-such-command: No such file or directory\n"
+    done = four.call("exec", "n9", "--", "true")
+    assert done.returncode == 1 and done.stderr == "error: no host is called 'n9'; there are head and n1 to n4\n"
+
+
+def test_a_command_on_a_host_ends_with_the_one_who_started_it(four):
+    line = [CI / "cluster", "exec", "n1", "--name", four.name, "--", "sleep", "97.6"]
+    command = subprocess.Popen(line)
+
+    def sleeps():
+        return "sleep 97.6" in four.on("n1", "ps", "-e", "-o", "args")
+
+    wait_for(sleeps, 20, "no process on n1")
+    command.kill()
+    command.wait()
+    wait_for(lambda: not sleeps(), 10, "the command is still there")
+
+
+def test_the_command_knows_its_cluster_on_the_head_too(four):
+    script = f"{CI / 'cluster'} status | head -n 1; {CI / 'cluster'} down"
+    done = four.call("exec", "head", "--", "bash", "-c", script)
+    assert done.stdout.startswith(f"{four.name}: 4 nodes, ")
+    assert done.returncode == 1
+    assert done.stderr == "error: a cluster cannot be ended from within; call ci/cluster down outside of it\n"
+
+
+STREAM = """
+import socket, sys, time
+if sys.argv[1] == "receive":
+    server = socket.create_server(("", 5001))
+    print("listening", flush=True)
+    connection, _ = server.accept()
+    received, begin = 0, None
+    while part := connection.recv(1 << 20):
+        begin = begin or time.monotonic()
+        received += len(part)
+    print(received / (time.monotonic() - begin) / 1e6)
+else:
+    connection = socket.create_connection((sys.argv[1], 5001))
+    end, block = time.monotonic() + 1, bytes(1 << 16)
+    while time.monotonic() < end:
+        connection.sendall(block)
+"""
+
+
+def bandwidth(cluster, sender, receiver):
+    """Return the MB/s of one TCP stream of a second."""
+    python = [sys.executable, "-c", STREAM]
+    line = [*cluster.command, "exec", receiver, "--name", cluster.name, "--", *python, "receive"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as receiving:
+        assert receiving.stdout.readline() == "listening\n"
+        cluster.on(sender, *python, receiver)
+        return float(receiving.stdout.readline())
+
+
+def test_a_shaped_link_is_slow_in_both_directions_and_no_other_is(four, report_table):
+    four("shape", "n2=100mbit")
+    rates = {pair: bandwidth(four, *pair) for pair in (("n1", "n2"), ("n2", "n1"), ("n1", "n3"))}
+    assert "n2: slurmd runs, link of 100mbit" in four("status")
+    four("shape", "n2=none")
+    rates["n1", "n2", "again without"] = bandwidth(four, "n1", "n2")
+    rows = [f"{' '.join(pair)}: {rate:.1f} MB/s" for pair, rate in rates.items()]
+    report_table("one TCP stream, n2 at 100mbit", rows)
+    slow, back, other, again = rates.values()
+    assert slow < 1.1 * 12.5 and back < 1.1 * 12.5, "the limit is 12.5 MB/s"
+    assert other > 3 * slow and again > 3 * slow
+
+
+def test_a_host_that_loses_its_power_is_noticed_and_comes_back(four):
+    job = four.sh("sbatch --parsable -N4 -o /dev/null --wrap 'srun sleep 300'").strip()
+    wait_for(lambda: four.on("head", "squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING", 20, "job not running")
+    four("kill", "n3")
+    assert "n3: IS DOWN" in four("status")
+    again = four.call("kill", "n3")
+    assert again.returncode == 1 and again.stderr == "error: n3 is not running; `ci/cluster start n3` boots it\n"
+    bound = 3 * slurm.NODE_TIMEOUT + 15
+    wait_for(lambda: nodes(four)["n3"].startswith("down"), bound, "n3 is not down")
+    query = ["sacct", "-X", "-n", "-P", "-j", job, "-o", "State"]
+    wait_for(lambda: four.on("head", *query).strip() == "NODE_FAIL", 20, "the job did not fail")
+    four("start", "n3")
+    wait_for(lambda: set(nodes(four).values()) == {"idle"}, 30, "not all nodes are idle")
+    assert four.on("head", "srun", "-w", "n3", "hostname") == "n3\n"
+
+
+def test_a_slurmd_that_dies_leaves_its_host(four):
+    four.on("n2", "pkill", "-KILL", "slurmd")
+    wait_for(lambda: "n2: slurmd IS DEAD" in four("status"), 10, "slurmd still runs")
+    four("start", "n2")
+    wait_for(lambda: set(nodes(four).values()) == {"idle"}, 30, "not all nodes are idle")
+    assert four.on("head", "srun", "-w", "n2", "hostname") == "n2\n"
+    again = four.call("start", "n2")
+    assert again.returncode == 1 and again.stderr == "error: n2 and its slurmd are running already\n"
+
+
+@pytest.mark.parametrize("what", ["slurmctld", "slurmdbd"])
+def test_a_daemon_of_the_head_dies_and_comes_back(four, what):
+    if what == "slurmctld":
+        # When killed it forgets what it has not saved yet, and takes finished jobs for running ones.
+        four.on("head", "srun", "-N4", "true")
+        ended, saved = time.time(), four.entry.folder / "state" / "job_state"
+        wait_for(lambda: saved.exists() and saved.stat().st_mtime > ended, 30, "slurmctld has not saved its state")
+    four("kill", what)
+    assert re.search(f"{what} IS DEAD", four("status"))
+    four("start", what)
+    assert re.search(f"{what} runs", four("status"))
+    wait_for(lambda: set(nodes(four).values()) == {"idle"}, 30, "not all nodes are idle")
+    assert len(four.on("head", "srun", "-N4", "hostname").split()) == 4
+
+
+def test_what_cannot_be_killed_is_refused(four):
+    done = four.call("kill", "n9")
+    assert done.returncode == 1
+    assert done.stderr == "error: nothing is called 'n9'; there are n1 to n4 and slurmctld, slurmdbd\n"
+
+
+def test_two_clusters_side_by_side(four, cluster):
+    said = cluster("up", "--nodes", "2", "--cores", "6", "--rate", "1gbit", "--without-accounting")
+    assert "2 nodes of 6 cores, without accounting, up in" in said
+    assert nodes(cluster) == {"n1": "idle", "n2": "idle"}
+    assert len(cluster.on("head", "srun", "-n12", "hostname").split()) == 12
+    assert len(four.on("head", "srun", "-N4", "hostname").split()) == 4
+    no_such = cluster.call("kill", "slurmdbd")
+    assert no_such.stderr == "error: this cluster has no slurmdbd: it was started with --without-accounting\n"
+    twice = cluster.call("up", "--nodes", "1")
+    assert twice.returncode == 1 and f"a cluster called {cluster.name} is up; end it by" in twice.stderr
+    # Without a name it is not clear which is meant.
+    unnamed = subprocess.run([CI / "cluster", "down"], capture_output=True, text=True, timeout=60, env=plain())
+    assert unnamed.returncode == 1 and "several clusters are up" in unnamed.stderr
+    cluster("down")
+    assert len(four.on("head", "srun", "-N4", "hostname").split()) == 4
+
+
+def plain():
+    return {name: value for name, value in os.environ.items() if name != "FABRIC_CLUSTER"}
+
+
+def test_run_starts_and_ends_a_cluster_around_a_command(machine):
+    cluster = Cluster()
+    line = ["run", "--nodes", "2", "--without-accounting", "--", "sh", "-c", "srun -N2 hostname; exit 5"]
+    done = cluster.call(*line)
+    assert done.returncode == 5
+    assert sorted(done.stdout.split()) == ["n1", "n2"]
+    assert cluster.entry is None

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import pytest
+
+from ci.minicluster import spec
+from ci.minicluster.errors import ClusterError
+
+HOSTS = ["n1", "n2", "n3"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "bits"),
+    [("1gbit", 10**9), ("2.5gbit", 2_500_000_000), ("100mbit", 10**8), ("64kbit", 64_000), ("9bit", 9)],
+)
+def test_rates(rate, bits):
+    assert spec.bits_per_second(rate) == bits
+
+
+@pytest.mark.parametrize("rate", ["", "1", "fast", "-1gbit", "0mbit", "1gbps", "1 gbit", "1GBIT", "gbit", "1e9bit"])
+def test_what_is_no_rate(rate):
+    with pytest.raises(ClusterError, match="is no rate; write it as 1gbit"):
+        spec.parse_rate(rate)
+
+
+def test_shapes():
+    assert spec.parse_shapes(["n1=1gbit", "n3=none"], HOSTS) == {"n1": "1gbit", "n3": "none"}
+    assert spec.parse_shapes([], HOSTS) == {}
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        (["n1"], "'n1' is not NODE=RATE; write it as n1=100mbit"),
+        (["n4=1gbit"], "no node is called 'n4'; the nodes are n1 to n3"),
+        (["head=1gbit"], "no node is called 'head'"),
+        (["n1=1gbit", "n1=none"], "n1 has two rates, 1gbit and none"),
+        (["n1="], "'' is no rate"),
+    ],
+)
+def test_wrong_shapes(texts, says):
+    with pytest.raises(ClusterError, match=says):
+        spec.parse_shapes(texts, HOSTS)
+
+
+def make(**more):
+    values = {"name": "x", "nodes": 3, "cores": 2, "accounting": True, "account": spec.Account("me", 7, 8, True)}
+    return spec.Spec(**(values | more))
+
+
+def test_a_shape_goes_before_the_rate():
+    made = make(rate="1gbit", shapes={"n2": "100mbit", "n3": "none"})
+    assert [made.rate_of(host) for host in made.hosts] == ["1gbit", "100mbit", "none"]
+
+
+def test_a_spec_survives_being_written():
+    made = make(shapes={"n2": "100mbit"})
+    assert spec.from_dict(made.as_dict()) == made
+
+
+def test_addresses_differ():
+    hosts = ["head", *spec.node_names(spec.MOST_NODES)]
+    addresses = [spec.address(host) for host in hosts]
+    assert len(set(addresses)) == len(hosts)
+    assert addresses[0] == "10.213.0.1" and addresses[256] == "10.213.1.1"
