@@ -3,6 +3,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -41,8 +42,10 @@ def tools(tmp_path):
         folder.mkdir()
         for place in ("/usr/bin", "/bin"):
             for tool in Path(place).iterdir():
-                if tool.name not in missing and not (folder / tool.name).exists():
-                    (folder / tool.name).symlink_to(tool)
+                link = folder / tool.name
+                # a link that leads nowhere is there all the same, so lexists
+                if tool.name not in missing and not os.path.lexists(link):
+                    link.symlink_to(tool)
         return str(folder)
 
     return without
@@ -142,7 +145,129 @@ def test_an_option_without_its_value():
     assert "--mpi needs a value" in one_error(run(RUN, "--mpi"))
 
 
+def test_an_unknown_stack(tmp_path):
+    line = one_error(run(RUN, "--stack", "conda", FABRIC_HOME=str(tmp_path / "home")))
+    assert "unknown stack 'conda'; choose from wheels, spack, modules" in line
+
+
+@pytest.mark.parametrize("option", ["--stack", "--mirror"])
+def test_other_options_without_their_value(option):
+    assert f"{option} needs a value" in one_error(run(RUN, option))
+
+
+def a_home_with_all_but_spack(tmp_path):
+    """Return a FABRIC_HOME that is set up for the stack that Spack builds, as far as the Spack."""
+    home = Path(os.environ.get("FABRIC_HOME", ROOT / ".fabric"))
+    place = tmp_path / "home"
+    place.mkdir()
+    for name in ("venv", "stacks"):
+        (place / name).symlink_to(home / name)
+    shutil.copytree(home / "stamps", place / "stamps")
+    setup = runpy.run_path(str(ROOT / "ci/setup.py"))
+    (place / "stamps/clingo").write_text(setup["fingerprint"](setup["PARTS"]["clingo"]))
+    (place / "stamps/spack").unlink(missing_ok=True)
+    return place
+
+
+def without_spack(tmp_path, *arguments, **environment):
+    home = str(a_home_with_all_but_spack(tmp_path))
+    return run(RUN, "--stack", "spack", *arguments, FABRIC_HOME=home, PATH=os.environ["PATH"], **environment)
+
+
+def test_spack_cannot_be_brought(tmp_path):
+    done = without_spack(tmp_path, FABRIC_SPACK_URL=f"file://{tmp_path}/nowhere")
+    line = one_error(done)
+    assert "release v1.1.0 cannot be cloned from file://" in line and "let FABRIC_SPACK_URL name a mirror" in line
+
+
+def test_no_git(tmp_path, tools):
+    home = str(a_home_with_all_but_spack(tmp_path))
+    line = one_error(run(RUN, "--stack", "spack", FABRIC_HOME=home, PATH=tools("git")))
+    assert "no git" in line and "SPACK_ROOT" in line
+
+
+def test_spack_is_brought_once_from_where_it_is_told(tmp_path):
+    origin = tmp_path / "origin"
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.invalid", "-C", str(origin)]
+    subprocess.run(["git", "init", "--quiet", str(origin)], check=True)
+    (origin / "bin").mkdir()
+    (origin / "bin/spack").write_text("#!/bin/sh\n")
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "x"], check=True)
+    subprocess.run([*git, "tag", "v1.1.0"], check=True)
+    first = without_spack(tmp_path, "-l", FABRIC_SPACK_URL=f"file://{origin}")
+    assert first.returncode == 0 and "set-up 1/1: Spack v1.1.0" in first.stdout, first.stdout + first.stderr
+    assert (tmp_path / "home/spack/spack/bin/spack").exists()
+    again = run(RUN, "--stack", "spack", "-l", FABRIC_HOME=str(tmp_path / "home"), PATH=os.environ["PATH"])
+    assert again.returncode == 0 and "set-up" not in again.stdout and "OsuNonBlocking" in again.stdout
+
+
+def test_a_spack_of_the_users_own_is_not_brought(tmp_path):
+    (tmp_path / "mine/bin").mkdir(parents=True)
+    (tmp_path / "mine/bin/spack").write_text("#!/bin/sh\n")
+    done = without_spack(tmp_path, "-l", SPACK_ROOT=str(tmp_path / "mine"), FABRIC_SPACK_URL="file:///nowhere")
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "home/spack/spack").exists()
+
+
+def test_the_virtual_environment_can_be_replaced_by_its_own_python(tmp_path):
+    """As for whoever has sourced ci/env.sh before the pins change."""
+    venv = tmp_path / "home/venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    (venv / "old").touch()
+    script = (
+        "import runpy\n"
+        f"setup = runpy.run_path({str(ROOT / 'ci/setup.py')!r})\n"
+        "install = setup['install_core']\n"
+        "install.__globals__.update(pip=lambda *_: None, pip_install=lambda *_: None)\n"
+        f"install(setup['Home'](setup['Path']({str(tmp_path / 'home')!r})), setup['CORE'])\n"
+    )
+    done = subprocess.run([venv / "bin/python", "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not (venv / "old").exists()
+    subprocess.run([venv / "bin/python", "-c", ""], check=True)
+
+
+def test_what_an_interrupted_installation_replaces_is_not_complete(tmp_path):
+    setup = runpy.run_path(str(ROOT / "ci/setup.py"))
+    home = setup["Home"](tmp_path)
+
+    def broken(home, part):
+        raise KeyboardInterrupt
+
+    part = setup["Part"]("x", "a part", 0, broken, pin="2")
+    home.stamp(part).parent.mkdir()
+    home.stamp(part).write_text("1")
+    with pytest.raises(KeyboardInterrupt):
+        setup["set_up"](home, [part])
+    assert not home.stamp(part).exists()
+
+
+def test_a_mirror_that_is_none(tmp_path):
+    assert "there is no folder" in one_error(run(RUN, "--mirror", str(tmp_path / "nowhere")))
+    assert "has no wheels; write it with ci/mirror" in one_error(run(RUN, "--mirror", str(tmp_path)))
+    for part in ("wheels", "spack.git", "spack-packages.git", "sources"):
+        (tmp_path / part).mkdir()
+    line = one_error(run(RUN, "--mirror", str(tmp_path), "--stack", "wheels"))
+    assert "--mirror serves --stack spack and modules" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "which folder?"),
+        (["a", "b"], "one folder, not two: a and b"),
+        (["--mpi"], "--mpi needs a value"),
+        (["--what", "a"], "unknown option --what"),
+    ],
+)
+def test_mirror_called_wrongly(arguments, message):
+    assert message in one_error(run(ROOT / "ci/mirror", *arguments))
+
+
 def test_help_needs_nothing():
+    done = run(ROOT / "ci/mirror", "--help", FABRIC_PYTHON="/nonexistent")
+    assert done.returncode == 0 and "usage: ci/mirror" in done.stdout
     done = run(RUN, "--help", FABRIC_PYTHON="/nonexistent")
     assert done.returncode == 0
     assert "usage: ci/run" in done.stdout and "Exit status" in done.stdout
