@@ -6,13 +6,20 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import fixture
 
-from fabric_checks.mixins import LayoutMixin, PlacementMixin, ReferencesMixin, ResultsMixin, without_deprecated_alias
+from fabric_checks.mixins import (
+    HostLockMixin,
+    LayoutMixin,
+    PlacementMixin,
+    ReferencesMixin,
+    ResultsMixin,
+    without_deprecated_alias,
+)
 
 from .builds import FabricPrograms
 
 
 @without_deprecated_alias
-class FabricCheck(LayoutMixin, PlacementMixin, ResultsMixin, ReferencesMixin, rfm.RunOnlyRegressionTest):
+class FabricCheck(LayoutMixin, PlacementMixin, ResultsMixin, ReferencesMixin, HostLockMixin, rfm.RunOnlyRegressionTest):
     """One launch of one program in one layout, with declared metrics, verified placement and references."""
 
     fabric_programs = fixture(FabricPrograms, scope="environment")

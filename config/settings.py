@@ -12,6 +12,7 @@ from reframe.core.logging import register_log_handler
 from fabric_checks.errors import FabricError
 from fabric_checks.perflog import JsonLinesHandler
 from fabric_checks.session import home, results, session_id
+from fabric_checks.stacks import environments_for
 
 HERE = Path(__file__).resolve().parent
 
@@ -22,17 +23,23 @@ def create_jsonlines_handler(site_config, config_prefix):
     return JsonLinesHandler(Path(site_config.get(f"{config_prefix}/basedir")))
 
 
-def collect(folder):
-    """Return what the files of a folder define as `systems` or `environments`, in the order of their names."""
-    found = []
-    for file in sorted(folder.glob("*.py")):
-        try:
-            found += runpy.run_path(str(file))[folder.name]
-        except KeyError:
-            raise ConfigError(f"{file}: defines no list {folder.name!r}") from None
-        except FabricError as error:
-            raise ConfigError(str(error)) from None
-    return found
+def collect():
+    """Return the systems and the environments that the files of both folders define, in the order of their names.
+
+    A file of a system may define environments too, so that a site needs one file.
+    """
+    found = {"systems": [], "environments": []}
+    for folder in ("environments", "systems"):
+        for file in sorted((HERE / folder).glob("*.py")):
+            try:
+                defined = runpy.run_path(str(file))
+            except FabricError as error:
+                raise ConfigError(str(error)) from None
+            if folder not in defined:
+                raise ConfigError(f"{file}: defines no list {folder!r}")
+            for kind in found:
+                found[kind] += defined.get(kind, [])
+    return found["systems"], found["environments"]
 
 
 def require_own_names(items, folder):
@@ -50,8 +57,15 @@ def matches_any_machine(system):
 
 
 # ReFrame takes the first system whose host name patterns match, so one that matches any machine goes last.
-systems = sorted(require_own_names(collect(HERE / "systems"), "systems"), key=matches_any_machine)
+all_systems, environments = collect()
+require_own_names(environments, "environments")
+systems = sorted(require_own_names(all_systems, "systems"), key=matches_any_machine)
 for system in systems:
+    for partition in system["partitions"]:
+        try:
+            partition["environs"] = environments_for(system["name"], partition["environs"], environments)
+        except FabricError as error:
+            raise ConfigError(str(error)) from None
     # A session has folders of its own: ReFrame empties a case's folder before it runs, whoever else is using it.
     system.setdefault("stagedir", str(results() / "stage" / session_id()))
     system.setdefault("outputdir", str(results() / "output" / session_id()))
@@ -59,7 +73,7 @@ for system in systems:
 
 site_configuration = {
     "systems": systems,
-    "environments": require_own_names(collect(HERE / "environments"), "environments"),
+    "environments": environments,
     "general": [
         {
             "check_search_recursive": True,

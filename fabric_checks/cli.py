@@ -16,6 +16,7 @@ from rich.text import Text
 from fabric_checks import __version__, records, session, summary
 from fabric_checks.errors import FabricError
 from fabric_checks.perflog import FIELDS
+from fabric_checks.spack.cli import spack as spack_commands
 
 _SHOW_EPILOG = """
 \b
@@ -104,6 +105,9 @@ def rotate(files: tuple[Path, ...], link_MBps: float | None, pictures: Path | No
     click.echo(rotate_files.as_json(reports) if as_json else rotate_files.as_text(reports))
     if any(report.has_faults for report in reports.values()):
         raise SystemExit(1)
+
+
+cli.add_command(spack_commands)
 
 
 @cli.command("new-session", hidden=True)

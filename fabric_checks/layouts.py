@@ -7,7 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from fabric_checks.errors import FabricError
 from fabric_checks.metrics import powers_of_two
+
+#: One process on every core of a node.
+FULL = "full"
 
 
 @dataclass(frozen=True, order=True)
@@ -35,12 +39,47 @@ class Layout:
         return cls(int(match[1]), int(match[2]))
 
 
-def fitting(nodes: int, cores: int) -> list[Layout]:
+def fitting(nodes: int, cores: int, ppn: Iterable[int | str] | None = None) -> list[Layout]:
     """Return every layout of the collection that fits ``nodes`` nodes of ``cores`` cores each.
 
-    Both counts go through the powers of two and end at all there is: 1, 2, 4, ... nodes, 1, 2, 4, ... cores.
+    The nodes go through the powers of two and end at all there are: 1, 2, 4, ... So do the processes a node, unless
+    they are given.
+
+    :param ppn: numbers of processes a node; :data:`FULL` stands for one on every core. 1, 2 and all are always among
+        them: most checks are between two processes, and what they are compared with has one.
+    :raises FabricError: for a number that the cores do not allow, or what is no number.
     """
-    return [Layout(n, ppn) for n in _up_to(nodes) for ppn in _up_to(cores)]
+    return [Layout(n, each) for n in _up_to(nodes) for each in _processes(cores, ppn)]
+
+
+def _processes(cores: int, ppn: Iterable[int | str] | None) -> list[int]:
+    if ppn is None:
+        return _up_to(cores)
+    if isinstance(ppn, str) or not isinstance(ppn, Iterable):
+        raise FabricError(f"ppn is {ppn!r}; write a list, as in [1, 2, {FULL!r}]")
+    counts = {1, min(2, cores), cores}
+    for count in ppn:
+        if count == FULL:
+            continue
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= cores:
+            raise FabricError(f"ppn has {count!r}; a node has {cores} cores, so write 1 to {cores}, or {FULL!r}")
+        counts.add(count)
+    return sorted(counts)
+
+
+def corners(layouts: Iterable[Layout]) -> list[Layout]:
+    """Return the ends of a scan: on the fewest and on the most nodes, the fewest and the most processes a node.
+
+    At most four remain, however large the system is.
+
+    >>> " ".join(map(str, corners(of_shape("several", fitting(8, 4)))))
+    '1x2 1x4 8x1 8x4'
+    """
+    by_nodes: dict[int, list[Layout]] = {}
+    for layout in layouts:
+        by_nodes.setdefault(layout.nodes, []).append(layout)
+    ends = [by_nodes[nodes] for nodes in {min(by_nodes), max(by_nodes)}] if by_nodes else []
+    return sorted({end(of_one) for of_one in ends for end in (min, max)})
 
 
 def _up_to(count: int) -> list[int]:
@@ -59,15 +98,21 @@ def _is_several(layout: Layout) -> bool:
     return layout.tasks >= 2
 
 
+def _is_ring(layout: Layout) -> bool:
+    return layout.tasks >= 3
+
+
 def _is_any(layout: Layout) -> bool:
     return layout.tasks >= 1
 
 
-#: What a program can run on: exactly two processes, an even number, at least two, or any number.
+#: What a program can run on: exactly two processes, an even number, at least two, a ring whose processes have two
+#: neighbours each, or any number.
 SHAPES: dict[str, Callable[[Layout], bool]] = {
     "pair": _is_pair,
     "pairs": _is_pairs,
     "several": _is_several,
+    "ring": _is_ring,
     "any": _is_any,
 }
 

@@ -47,12 +47,15 @@ FIELDS = (
     "program",
     "program_version",
     "source",  # where the program came from: wheels, spack, modules, built
+    "spec",  # what Spack built: the concretized spec, its hash, and the release of Spack; else null
+    "spec_hash",
+    "spack",
     "not_offered",  # suites that the environment does not have, and why
     "sizes_B",  # all message sizes that were asked for
     "mpi",  # as the library itself says
     "compiler",
     "findings",  # what the analysis says beside figures: list of objects with kind and text
-    "nodelist",
+    "nodelist",  # where the ranks ran; of a case that failed before that, what the scheduler says
     "placement",  # node and allowed CPUs of each rank
     "jobid",
 )
@@ -97,7 +100,8 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         "test": attributes["check_display_name"],
         "case_result": attributes["check_result"],
         "fail_reason": attributes["check_fail_reason"],
-        "nodelist": list(attributes["check_job_nodelist"] or []),
+        # The ranks know where they ran; what accounting tells soon after a short job may be half of it.
+        "nodelist": _nodes_of(facts.get("placement")) or list(attributes["check_job_nodelist"] or []),
         "jobid": attributes["check_jobid"],
     }
     records = []
@@ -121,6 +125,11 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return records or [common]
+
+
+def _nodes_of(placement: Sequence[str] | None) -> list[str]:
+    """Return the nodes of a placement such as ``["n1:0-1", "n2:0-1"]``, each once, in the order of the ranks."""
+    return list(dict.fromkeys(place.rsplit(":", 1)[0] for place in placement or ()))
 
 
 def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:

@@ -22,7 +22,8 @@ class Case:
     """One case of a session, as ReFrame's run report tells it.
 
     :param name: the check with its parameters, its partition and its environment.
-    :param result: ``pass``, ``fail``, ``xfail``, ``xpass``, ``skip`` or ``abort``.
+    :param result: ``pass``, ``fail``, ``xfail``, ``xpass``, ``skip``, ``abort``, or ``fail_deps`` if what it
+        depends on failed.
     :param phase: the phase in which it failed, if it did; :param reason: why, as ReFrame printed it.
     :param fixture: whether it only prepares others, such as a build.
     :param metrics: the names of its performance variables that have a value.
@@ -179,7 +180,10 @@ def verdict(session: Session) -> list[str]:
     cases = [case for case in session.cases if not case.fixture]
     faults = list(session.passed_over)
     if not any(case.result != "skip" for case in cases):
-        faults.append("no case ran: no check fits what was asked for; list what there is with ci/run -l")
+        faults.append(
+            "no case ran: no check fits what was asked for; list what there is with ci/run -l"
+            + ("" if session.report else " (or ReFrame ended before it came to one, and said why)")
+        )
     faults += [f"{case.result}: {case.name}" for case in session.cases if case.result not in ("pass", "xfail")]
     logged: dict[str, set[str]] = {}
     for record in session.records:

@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.records import Record, Session, case_name, verdict
+from fabric_checks.records import Case, Record, Session, case_name, verdict
 from fabric_checks.text import printable, size_text, value_text
 
 
@@ -126,6 +126,13 @@ def _findings(records: Iterable[Record]) -> list[str]:
     return [line for case, texts in by_case.items() for line in (case, *texts)]
 
 
+def _why(case: Case) -> str:
+    """Return why a case failed; the text of a reason of several lines stays below it."""
+    if case.result == "fail_deps":
+        return "was not run: what it depends on failed, see there"
+    return f"in {case.phase}: {case.reason}".replace("\n", "\n    ")
+
+
 def render(session: Session) -> list[Table | Text]:
     """Return the whole summary, part by part: metrics, notes, what was not run, failures, and a count of cases."""
     notes = Footnotes()
@@ -142,7 +149,7 @@ def render(session: Session) -> list[Table | Text]:
     failed = [case for case in session.cases if case.result not in ("pass", "xfail")]
     if failed:
         parts.append(plain("\nFailed:"))
-        parts += [plain(f"  {case.name}\n    in {case.phase}: {case.reason}") for case in failed]
+        parts += [plain(f"  {case.name}\n    {_why(case)}") for case in failed]
     cases = [case for case in session.cases if not case.fixture]
     passed = sum(case.result in ("pass", "xfail") for case in cases)
     parts.append(plain(f"\n{len(cases)} cases ran, {passed} passed; {len(session.records)} records."))

@@ -15,6 +15,7 @@ PURE = {
     "layouts",
     "curves",
     "placement",
+    "programs",
     "references",
     "records",
     "perflog",
@@ -42,7 +43,7 @@ def test_only_the_mixins_import_reframe():
             assert not [name for name in imported(path) if name.split(".")[0] == "reframe"], path
 
 
-@pytest.mark.parametrize("folder", ["parsers", "cross_section", "."])
+@pytest.mark.parametrize("folder", ["parsers", "cross_section", "spack", "twins", "."])
 def test_the_library_knows_no_checks_and_no_configuration(folder):
     for path in sorted((ROOT / "fabric_checks" / folder).glob("*.py")):
         assert not [name for name in imported(path) if name.split(".")[0] in ("checks", "config", "tests")], path
@@ -75,6 +76,12 @@ def test_every_module_has_its_tests():
     for path in sorted((ROOT / "fabric_checks" / "parsers").glob("*.py")):
         if path.stem not in ("__init__", "table", "fabric"):
             assert (TESTS / "parsers" / f"test_{path.stem}.py").exists(), path
+    for path in sorted((ROOT / "fabric_checks" / "spack").glob("*.py")):
+        if path.stem not in ("__init__", "errors", "cli"):
+            assert (TESTS / "spack" / f"test_{path.stem}.py").exists(), path
+    for path in sorted((ROOT / "fabric_checks" / "twins").glob("*.py")):
+        if path.stem not in ("__init__", "errors"):
+            assert (TESTS / "twins" / f"test_{path.stem}.py").exists(), path
     for path in sorted((ROOT / "fabric_checks" / "cross_section").glob("*.py")):
         if path.stem not in ("__init__", "report"):
             assert (TESTS / "cross_section" / f"test_{path.stem}.py").exists(), path

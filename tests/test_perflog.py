@@ -45,6 +45,12 @@ def test_one_record_a_metric_with_everything_there_is_to_know():
     assert time["nodelist"] == ["n1"]
 
 
+def test_the_nodes_are_those_that_the_ranks_saw():
+    """Accounting may know only the first node of a job that has just ended."""
+    facts = attributes()["check_facts"] | {"placement": ["n1:0-1", "n1:0-1", "n2:0,2", "n2:0,2"]}
+    assert perflog.records_of(attributes(check_facts=facts))[0]["nodelist"] == ["n1", "n2"]
+
+
 def test_a_case_without_figures_leaves_one_record_that_says_why():
     values = {"s:p:t": [None, 0, None, None, "us", None]}
     (record,) = perflog.records_of(attributes(check_perfvalues=values, check_result="fail", check_fail_reason="broken"))

@@ -8,6 +8,7 @@ from fabric_checks.mixins import ProgramMixin
 from fabric_checks.parsers import imb
 
 from ..base import FabricCheck
+from ..builds import IntelMpiBenchmarks, built_by_spack
 
 MiB = 1024**2
 #: The range of sizes of the quick settings, as powers of two: 8 B to 1 MiB.
@@ -23,6 +24,7 @@ class ImbProgram(ProgramMixin, FabricCheck):
     """
 
     suite = "imb"
+    built = built_by_spack(IntelMpiBenchmarks)
     needs = ()
     #: Repetitions at most, and MiB at most that they move at one size.
     repetitions = (200, 10)

@@ -53,7 +53,7 @@ class ImbNonBlocking(ImbNonBlockingProgram):
         type=str,
         loggable=True,
     )
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
     sizes_B = [0, *QUICK_B]
 
     def metrics(self):
@@ -69,7 +69,7 @@ class ImbNonBlockingBarrier(ImbNonBlockingProgram):
 
     descr = "IMB-NBC non-blocking barrier"
     benchmark = "Ibarrier"
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
     sizes_B = [0]
 
     def metrics(self):

@@ -55,7 +55,7 @@ class ImbAllPairs(ImbP2P):
     benchmark = parameter(
         ["PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"], type=str, loggable=True
     )
-    layout = parameter(layouts("pairs"), type=str, loggable=True)
+    layout = parameter(layouts("pairs", scan=False), type=str, loggable=True)
 
 
 class ImbStencil2D(ImbP2P):

@@ -89,7 +89,7 @@ class ImbOneSidedGroup(ImbOneSidedProgram):
         type=str,
         loggable=True,
     )
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
     sizes_B = [0, *QUICK_B]
 
     def metrics(self):

@@ -12,6 +12,7 @@ from fabric_checks.mixins import ProgramMixin, layouts
 from fabric_checks.parsers import lammps
 
 from ..base import FabricCheck
+from ..builds import Lammps, built_by_spack
 
 #: What each input reads beside itself.
 DATA_FILES = {
@@ -60,6 +61,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     """One input of LAMMPS's bench folder, 100 steps."""
 
     suite = "lammps"
+    built = built_by_spack(Lammps)
     tags = {"lammps"}
 
     def link_inputs(self, script):

@@ -9,6 +9,7 @@ from fabric_checks.mixins import ProgramMixin, layouts
 from fabric_checks.parsers import npb
 
 from ..base import FabricCheck
+from ..builds import NasParallelBenchmarks, built_by_spack
 from ..offers import simple_test_where
 
 #: IS and FT take powers of two only.
@@ -25,11 +26,18 @@ class NpbKernel(ProgramMixin, FabricCheck):
 
     descr = "NAS Parallel Benchmark"
     suite = "npb"
+    built = built_by_spack(NasParallelBenchmarks)
     kernel = parameter(["is", "ft"], type=str, loggable=True)
     problem_class = parameter(["A", "B", "C"], type=str, loggable=True)
     layout = parameter(POWERS_OF_TWO, type=str, loggable=True)
     tags = {"npb"}
     time_limit = "30m"
+
+    @run_after("init")
+    def ask_for_fortran(self):
+        """FT is Fortran, which some environments lack."""
+        if self.kernel == "ft":
+            self.valid_prog_environs = [f"{environ} +npb_ft" for environ in self.valid_prog_environs]
 
     @run_after("setup")
     def set_command(self):

@@ -12,6 +12,7 @@ from fabric_checks.mixins import ProgramMixin
 from fabric_checks.parsers import osu
 
 from ..base import FabricCheck
+from ..builds import OsuMicroBenchmarks, built_by_spack
 from ..offers import devices
 
 MiB = 1024**2
@@ -48,6 +49,7 @@ class OsuProgram(ProgramMixin, FabricCheck):
     """
 
     suite = "osu"
+    built = built_by_spack(OsuMicroBenchmarks)
     tags = {"osu"}
     needs = ()
 

@@ -13,11 +13,8 @@ from .base import HOST, LATENCY, Curve, MiB, OsuCheck
 PORTED = ["allgather", "alltoall", "bcast", "gather", "scatter"]
 C_ONLY = ["allgatherv", "allreduce", "alltoallv", "gatherv", "reduce", "reduce_scatter", "scatterv"]
 #: These came with later releases.
-C_ONLY_7_4 = [
-    "alltoallw",
-    "reduce_scatter_block",
-    *(f"{name}_persistent" for name in (*PORTED, *C_ONLY, "alltoallw")),
-]
+C_ONLY_7_3 = ["alltoallw", *(f"{name}_persistent" for name in (*PORTED, *C_ONLY, "alltoallw"))]
+C_ONLY_7_4 = ["reduce_scatter_block"]
 NON_BLOCKING = [
     "iallgather",
     "iallgatherv",
@@ -32,7 +29,11 @@ NON_BLOCKING = [
     "iscatter",
     "iscatterv",
 ]
-NON_BLOCKING_7_4 = ["ireduce_scatter", "ireduce_scatter_block"]
+NON_BLOCKING_7_3 = ["ireduce_scatter"]
+NON_BLOCKING_7_4 = ["ireduce_scatter_block"]
+NEIGHBOURHOOD = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
+#: Layouts for the neighbourhoods, if there is a program of them.
+RINGS = layouts("ring", scan=False) if offered("osu_c", "osu_7_3") else []
 OVERLAP = (
     Curve("overall_time", "us", "smaller", "overall_us"),
     Curve("communication_time", "us", "smaller", "pure_comm_us"),
@@ -62,7 +63,12 @@ class OsuCollective(OsuCollectives):
 
     descr = "OSU blocking collective"
     benchmark = parameter(
-        PORTED + (C_ONLY if offered("osu_c") else []) + (C_ONLY_7_4 if offered("osu_c", "osu_7_4") else []),
+        [
+            *PORTED,
+            *(C_ONLY if offered("osu_c") else []),
+            *(C_ONLY_7_3 if offered("osu_c", "osu_7_3") else []),
+            *(C_ONLY_7_4 if offered("osu_c", "osu_7_4") else []),
+        ],
         type=str,
         loggable=True,
     )
@@ -73,9 +79,9 @@ class OsuCollective(OsuCollectives):
     @run_after("init")
     def ask_for_benchmark(self):
         """Ask for programs of the kind and age that have this benchmark."""
-        if self.benchmark in (*C_ONLY, *C_ONLY_7_4):
-            newer = " +osu_7_4" if self.benchmark in C_ONLY_7_4 else ""
-            self.valid_prog_environs = [f"{environ} +osu_c{newer}" for environ in self.valid_prog_environs]
+        for feature, benchmarks in (("osu_c", C_ONLY), ("osu_7_3", C_ONLY_7_3), ("osu_7_4", C_ONLY_7_4)):
+            if self.benchmark in benchmarks:
+                self.valid_prog_environs = [f"{environ} +osu_c +{feature}" for environ in self.valid_prog_environs]
 
 
 @rfm.simple_test
@@ -99,6 +105,27 @@ class OsuBarrier(OsuCollectives):
         return {"latency": row.values["latency_us"]}
 
 
+@simple_test_where("osu_c", "osu_7_3")
+class OsuPersistentBarrier(OsuBarrier):
+    """Time of a barrier with persistent requests, averaged over the processes."""
+
+    descr = "OSU barrier with persistent requests"
+    benchmark = "barrier_persistent"
+    needs = ("osu_c", "osu_7_3")
+    tags = {"osu", "collective"}
+
+
+class OsuNeighbourhood(OsuCollectives):
+    """Time of a collective with the neighbours of a ring only, averaged over the processes."""
+
+    descr = "OSU neighbourhood collective"
+    benchmark = parameter([f"neighbor_{name}" for name in NEIGHBOURHOOD], type=str, loggable=True)
+    layout = parameter(RINGS, type=str, loggable=True)
+    needs = ("osu_c", "osu_7_3")
+    tags = {"osu", "collective"}
+    has_zero = False
+
+
 @simple_test_where("osu_c")
 class OsuNonBlocking(OsuCollectives):
     """A non-blocking collective with work meanwhile: time of both, of the communication alone, and their overlap.
@@ -109,10 +136,16 @@ class OsuNonBlocking(OsuCollectives):
 
     descr = "OSU non-blocking collective"
     benchmark = parameter(
-        NON_BLOCKING + (NON_BLOCKING_7_4 if offered("osu_c", "osu_7_4") else []), type=str, loggable=True
+        [
+            *NON_BLOCKING,
+            *(NON_BLOCKING_7_3 if offered("osu_c", "osu_7_3") else []),
+            *(NON_BLOCKING_7_4 if offered("osu_c", "osu_7_4") else []),
+        ],
+        type=str,
+        loggable=True,
     )
     needs = ("osu_c",)
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP
@@ -120,8 +153,9 @@ class OsuNonBlocking(OsuCollectives):
     @run_after("init")
     def ask_for_benchmark(self):
         """Ask for programs of the age that have this benchmark."""
-        if self.benchmark in NON_BLOCKING_7_4:
-            self.valid_prog_environs = [f"{environ} +osu_7_4" for environ in self.valid_prog_environs]
+        for feature, benchmarks in (("osu_7_3", NON_BLOCKING_7_3), ("osu_7_4", NON_BLOCKING_7_4)):
+            if self.benchmark in benchmarks:
+                self.valid_prog_environs = [f"{environ} +{feature}" for environ in self.valid_prog_environs]
 
 
 @simple_test_where("osu_c")
@@ -134,7 +168,7 @@ class OsuNonBlockingBarrier(OsuCollectives):
         # There is no buffer.
         memory = parameter([HOST], type=str, loggable=True)
     needs = ("osu_c",)
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
     tags = {"osu", "collective", "nbc"}
     sizes_B = [0]
 
@@ -144,3 +178,20 @@ class OsuNonBlockingBarrier(OsuCollectives):
     def measure(self, text):
         (row,) = self.read(text).rows
         return {c.quantity: row.values[c.column] for c in OVERLAP}
+
+
+class OsuNonBlockingNeighbourhood(OsuCollectives):
+    """A non-blocking collective with the neighbours of a ring only; see :class:`OsuNonBlocking`."""
+
+    descr = "OSU non-blocking neighbourhood collective"
+    benchmark = parameter([f"ineighbor_{name}" for name in NEIGHBOURHOOD], type=str, loggable=True)
+    layout = parameter(RINGS, type=str, loggable=True)
+    needs = ("osu_c", "osu_7_3")
+    tags = {"osu", "collective", "nbc"}
+    has_zero = False
+    curves = OVERLAP
+
+
+if RINGS:
+    rfm.simple_test(OsuNeighbourhood)
+    rfm.simple_test(OsuNonBlockingNeighbourhood)

@@ -8,7 +8,7 @@ from fabric_checks.mixins import layouts
 from fabric_checks.parsers import osu
 
 from ..offers import simple_test_where
-from .base import BANDWIDTH, LATENCY, MiB, OsuCheck
+from .base import BANDWIDTH, HOST, LATENCY, MiB, OsuCheck
 
 #: The values of `-s`.
 SYNCHRONISATIONS = ["lock", "flush", "flush_local", "lock_all", "pscw", "fence"]
@@ -18,8 +18,8 @@ ACTIVE = ["pscw", "fence"]
 class OsuOneSided(OsuCheck):
     """Two processes, one of which reads or writes the other's window.
 
-    Subclasses declare the parameter ``synchronisation``. The window comes from ``MPI_Win_create``: the one way that
-    serves memory of a device too.
+    Subclasses declare the parameter ``synchronisation``. MPI allocates the window, as is OSU's own choice; memory of a
+    device can only be made one by ``MPI_Win_create``.
     """
 
     folder = "one-sided"
@@ -30,7 +30,7 @@ class OsuOneSided(OsuCheck):
     device_buffers = ("D", "D")
 
     def own_options(self):
-        return ["-w", "create", "-s", self.synchronisation]
+        return ["-w", "allocate" if self.memory == HOST else "create", "-s", self.synchronisation]
 
     def read(self, text):
         output = super().read(text)

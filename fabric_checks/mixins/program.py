@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.errors import OutputError
@@ -14,7 +14,11 @@ class ProgramMixin(RegressionTestPlugin):
 
     An environment that offers a suite has its name among the features, and says under ``extras['programs'][suite]``:
     ``program`` (the name that results carry), ``version``, ``source`` (wheels, spack, modules) and whatever the
-    suite's checks need to call it.
+    suite's checks need to call it. What Spack builds is known only in the session, so there ``{view}`` stands for the
+    view of the built environment.
+
+    Needs: ``built``, the fixture that builds the suite, with ``view`` and ``facts()``; None where no environment of the
+    current system has it built.
     """
 
     #: The suite that the check's program belongs to; a feature of the environment.
@@ -43,9 +47,18 @@ class ProgramMixin(RegressionTestPlugin):
     @run_after("setup")
     def find_program(self):
         """Take over the environment's description of the suite."""
-        self.program = self.current_environ.extras["programs"][self.suite]
+        self.program = dict(self.current_environ.extras["programs"][self.suite])
+        if self.built is not None:
+            view = str(self.built.view)
+            self.program |= {k: v.replace("{view}", view) for k, v in self.program.items() if isinstance(v, str)}
         self.facts |= {
             "program": self.program["program"],
             "program_version": self.program["version"],
             "source": self.program["source"],
         }
+
+    @run_before("sanity")
+    def note_build(self):
+        """Record what Spack built: the concretized spec and its hash go with every figure."""
+        if self.program["source"] == "spack":
+            self.facts |= self.built.facts()

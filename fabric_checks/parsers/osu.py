@@ -33,6 +33,13 @@ _COLLECTIVES = {
     "scatter": "Scatter",
     "scatterv": "Scatterv",
 }
+_NEIGHBOURHOOD = {
+    "allgather": "Allgather",
+    "allgatherv": "Allgatherv",
+    "alltoall": "Alltoall",
+    "alltoallv": "All-to-Allv",
+    "alltoallw": "Alltoallw",
+}
 _ONE_SIDED = {
     "put_latency": "Put Latency",
     "get_latency": "Get Latency",
@@ -62,6 +69,13 @@ TITLES = {
     **{f"{name}_persistent": f"MPI {title} Persistent Latency Test" for name, title in _COLLECTIVES.items()},
     **{f"i{name}": f"MPI Non-blocking {title} Latency Test" for name, title in _COLLECTIVES.items()},
     "ialltoall": "MPI Non-blocking All-to-All Latency Test",
+    **{f"neighbor_{name}": f"MPI Neighborhood {title} Latency Test" for name, title in _NEIGHBOURHOOD.items()},
+    # 7.3 prints the title of the benchmark that goes over all processes.
+    "neighbor_alltoallw": f"MPI {_COLLECTIVES['alltoallw']} Latency Test",
+    **{
+        f"ineighbor_{name}": f"MPI Non-blocking Neighborhood {name.capitalize()} Latency Test"
+        for name in _NEIGHBOURHOOD
+    },
     **{name: f"MPI_{title} Test" for name, title in _ONE_SIDED.items()},
 }
 #: Benchmarks that compute on what they send.

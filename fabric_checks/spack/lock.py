@@ -34,6 +34,7 @@ class Package:
     :param hash: the 32 characters that Spack identifies it by.
     :param target: the microarchitecture that it was compiled for, such as ``x86_64_v3``.
     :param prefix: where it is if it is external, else nothing.
+    :param variants: how it was configured, as Spack writes it, such as ``+mpi~lib fft=kiss``.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Package:
     hash: str
     target: str
     prefix: str | None
+    variants: str = ""
 
     def __str__(self) -> str:
         """Return name and version, as Spack writes them."""
@@ -63,8 +65,10 @@ class Concrete:
     spack: str
 
     def __str__(self) -> str:
-        """Return the spec in short, with the first seven characters of its hash."""
-        words = [f"{self.package}/{self.package.hash[:7]}"]
+        """Return the spec as Spack would write it, with the first seven characters of its hash."""
+        variants = self.package.variants
+        separator = "" if variants.startswith(("+", "~")) or not variants else " "
+        words = [f"{self.package}{separator}{variants}/{self.package.hash[:7]}"]
         words += [f"%{self.compiler}"] if self.compiler else []
         words += [f"^{self.mpi}"] if self.mpi else []
         return " ".join([*words, f"target={self.package.target}"])
@@ -104,7 +108,19 @@ class Lock:
     def _package(self, key: str) -> Package:
         node = self.nodes[key]
         prefix = node.get("external", {}).get("path")
-        return Package(node["name"], node["version"], key, _target(node), prefix)
+        return Package(node["name"], node["version"], key, _target(node), prefix, _variants(node))
+
+
+def _variants(node: dict[str, Any]) -> str:
+    """Return how a node was configured: what is on, what is off, then what has values; compiler flags only if set."""
+    values = node.get("parameters", {})
+    switches = [f"{'+' if value else '~'}{name}" for name, value in sorted(values.items()) if isinstance(value, bool)]
+    others = [
+        f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in sorted(values.items())
+        if not isinstance(value, bool) and value not in ([], "", None)
+    ]
+    return " ".join(["".join(switches), *others]).strip()
 
 
 def _target(node: dict[str, Any]) -> str:
@@ -186,7 +202,7 @@ def require(
     """
     found = lock.concrete(package)
     wrong = []
-    if version is not None and not _same_release(found.package.version, version):
+    if version is not None and not same_release(found.package.version, version):
         wrong.append(f"{package}@{version} was asked for, {found.package} came out")
     for what, asked, got in (("MPI", mpi, found.mpi), ("compiler", compiler, found.compiler)):
         if asked is not None and not _is(got, asked):
@@ -205,10 +221,10 @@ def _is(found: Package | None, asked: str) -> bool:
     version = required_version(asked)
     if found is None or name is None or found.name != name[0]:
         return False
-    return version is None or _same_release(found.version, version)
+    return version is None or same_release(found.version, version)
 
 
-def _same_release(found: str, asked: str) -> bool:
+def same_release(found: str, asked: str) -> bool:
     """Tell whether a release is the one asked for, or one of its patch releases."""
     asked = asked.removeprefix("=")
     return found == asked or re.match(re.escape(asked) + r"[.-]", found) is not None

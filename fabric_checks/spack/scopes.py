@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,39 @@ from fabric_checks.spack.errors import SpackError
 
 #: What is expanded: ``${FABRIC_HOME}``. Spack's own variables (``$env``, ``${spack}``) have small letters and stay.
 VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
+
+#: The pure Python loader takes ten times as long.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True)
+class Scopes:
+    """The three scopes that every environment of `spack-envs` includes, the strongest first.
+
+    :param environ: what an MPI needs; one folder for each MPI.
+    :param site: what the site has: compilers, targets, mirrors, install tree.
+    :param common: what is pinned for all.
+    """
+
+    environ: Path
+    site: Path
+    common: Path
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables by which `spack.yaml` finds them."""
+        return {
+            "FABRIC_SPACK_ENVIRON": str(self.environ),
+            "FABRIC_SPACK_SITE": str(self.site),
+            "FABRIC_SPACK_COMMON": str(self.common),
+        }
+
+    def rendered(self, folder: Path, variables: Mapping[str, str]) -> Scopes:
+        """Copy the three into a folder with their variables expanded; see :func:`render`."""
+        return Scopes(
+            render(self.environ, folder / "environ", variables),
+            render(self.site, folder / "site", variables),
+            render(self.common, folder / "common", variables),
+        )
 
 
 def files(scope: Path) -> list[Path]:
@@ -39,7 +74,7 @@ def render(scope: Path, destination: Path, variables: Mapping[str, str]) -> Path
     :param variables: usually ``os.environ``.
     :raises SpackError: if the scope is missing, or names a variable that is not set.
     """
-    texts = {file.name: _expand(file, variables) for file in files(scope)}
+    texts = {file.name: expand(_text(file), variables, file) for file in files(scope)}
     destination.mkdir(parents=True, exist_ok=True)
     for stale in destination.glob("*.yaml"):
         if stale.name not in texts:
@@ -49,14 +84,17 @@ def render(scope: Path, destination: Path, variables: Mapping[str, str]) -> Path
     return destination
 
 
-def _expand(file: Path, variables: Mapping[str, str]) -> str:
-    """Return the text of a file with its variables expanded, comments too."""
-    text = _text(file)
+def expand(text: str, variables: Mapping[str, str], place: Path) -> str:
+    """Return a text with its variables expanded, in comments too.
+
+    :param place: the file that it is from, for the message.
+    :raises SpackError: if it names a variable that is not set.
+    """
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in variables:
             line = text.count("\n", 0, match.start()) + 1
-            raise SpackError(f"{file}:{line}: the environment variable {match[1]} is not set; set it")
+            raise SpackError(f"{place}:{line}: the environment variable {match[1]} is not set; set it")
         return variables[match[1]]
 
     return VARIABLE.sub(value, text)
@@ -74,8 +112,14 @@ def load(file: Path) -> dict[str, Any]:
 
     :raises SpackError: if it cannot be read, is no YAML, or is no mapping.
     """
+    return _parse(file, file.stat().st_mtime_ns if file.exists() else 0)
+
+
+@lru_cache(maxsize=256)
+def _parse(file: Path, _changed_ns: int) -> dict[str, Any]:
+    """Parse a file once for each of its states: every question about every package reads all scopes."""
     try:
-        data = yaml.safe_load(_text(file))
+        data = yaml.load(_text(file), Loader=LOADER)
     except yaml.YAMLError as error:
         raise SpackError(f"{file}: no YAML: {' '.join(str(error).split())}") from None
     if data is None:
@@ -122,17 +166,23 @@ def requirement(scopes: list[Path], package: str) -> str | None:
     :param package: the name of a package, or a virtual one such as ``mpi``.
     :raises SpackError: if the strongest says it in a form other than one text or a list of one.
     """
+    said, file = setting(scopes, package, "require")
+    if said is None:
+        return None
+    one = said[0] if isinstance(said, list) and len(said) == 1 else said
+    if not isinstance(one, str):
+        raise SpackError(f"{file}: `require` of {package} has to be one text here, such as '@1.2'")
+    return one
+
+
+def setting(scopes: list[Path], package: str, key: str) -> tuple[Any, Path | None]:
+    """Return what the strongest scope says under ``packages: PACKAGE: KEY:`` and its file; None twice if none does."""
     for scope in scopes:
         for file in files(scope):
-            packages = load(file).get("packages") or {}
-            said = (packages.get(package) or {}).get("require")
-            if said is None:
-                continue
-            one = said[0] if isinstance(said, list) and len(said) == 1 else said
-            if not isinstance(one, str):
-                raise SpackError(f"{file}: `require` of {package} has to be one text here, such as '@1.2'")
-            return one
-    return None
+            section = (load(file).get("packages") or {}).get(package) or {}
+            if section.get(key) is not None:
+                return section[key], file
+    return None, None
 
 
 def required_version(requirement: str) -> str | None:

@@ -17,6 +17,9 @@ OLDEST = (1, 1)
 #: The release of the package repository that the versions in ``spack-envs/common`` are from.
 PINNED_PACKAGES = "v2026.06.0"
 
+#: Where that repository is, unless FABRIC_SPACK_PACKAGES_URL says otherwise.
+PACKAGES_URL = "https://github.com/spack/spack-packages.git"
+
 VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?[-.\w]*(?: \(([^()]+)\))?")
 
 

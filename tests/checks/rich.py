@@ -50,6 +50,7 @@ site_configuration = {
                 "mpicc",
                 "osu",
                 "osu_c",
+                "osu_7_3",
                 "osu_7_4",
                 "osu_cuda",
                 "imb",
@@ -58,6 +59,7 @@ site_configuration = {
                 "imb_p2p",
                 "lammps",
                 "npb",
+                "npb_ft",
             ],
             "extras": {"programs": {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB}},
         }

@@ -31,6 +31,7 @@ OSU_COLUMNS = {
     "OsuNonBlockingBarrier": [0, 1, 2],
     "OsuMessageRate": [1, 2],
     "OsuBarrier": [0],
+    "OsuPersistentBarrier": [0],
 }
 
 
@@ -179,6 +180,7 @@ def test_healthy_outputs_give_every_declared_metric(checks):
         "OsuBandwidth",
         "OsuCollective",
         "OsuBarrier",
+        "OsuPersistentBarrier",
         "OsuMessageRate",
         "OsuConcurrentLatency",
         "OsuPersistentLatency",

@@ -19,6 +19,14 @@ def test_every_class(golden, benchmark, problem_class):
     assert output.Mop_per_s == float(line.split()[-1])
 
 
+def test_a_patch_release_has_the_banner_of_its_release(golden):
+    text = golden("npb/3.4.3/is.A.1.txt")
+    output = npb.parse(text, "is", "A", 1)
+    assert (output.version, output.time_s, output.Mop_per_s) == ("3.4.3", 0.19, 434.75)
+    with pytest.raises(OutputError, match=r"version 3\.4 began this output and 3\.40 ended it"):
+        npb.parse(text.replace("3.4.3", "3.40"), "is", "A", 1)
+
+
 @pytest.mark.parametrize("benchmark", ["is", "ft"])
 @pytest.mark.parametrize(
     ("old", "new", "message"),

@@ -48,7 +48,8 @@ def test_both_mpis_are_there():
 def test_a_spec_in_one_line(lock):
     found = lock.concrete("intel-mpi-benchmarks")
     assert str(found) == (
-        f"intel-mpi-benchmarks@2021.7/{found.package.hash[:7]} %gcc@12.2.0 ^mpich@5.0.2 target={found.package.target}"
+        "intel-mpi-benchmarks@2021.7~check+ext+io+mpi1+mt+nbc+p2p+rma build_system=makefile"
+        f"/{found.package.hash[:7]} %gcc@12.2.0 ^mpich@5.0.2 target={found.package.target}"
     )
 
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A system with software of its own, by module or by prefix: copy this file to config/systems/ and put yours in.
+
+`ci/run --stack modules` runs it. The checks are the same as on any other stack; what an environment does not name is
+not run, and the summary says so.
+"""
+
+from fabric_checks.programs import environment, imb, lammps, npb, osu
+
+systems = [
+    {
+        "name": "yours",
+        "descr": "One line for whoever reads a report",
+        # Regular expressions of the host names on which this is the system; `ci/run --system yours` works anywhere.
+        "hostnames": ["login[0-9]+[.]yours[.]example"],
+        # What your `module` command is: tmod4 (Environment Modules 4 and later), lmod, tmod32, spack, or nomod.
+        "modules_system": "lmod",
+        "partitions": [
+            {
+                "name": "compute",
+                "descr": "Its nodes and its interconnect",
+                "scheduler": "local",  # slurm, pbs, flux, lsf, ... where jobs go through a batch system
+                "launcher": "mpirun",  # srun, mpiexec, ...
+                "environs": ["openmpi-modules", "mpich-prefix"],
+                "max_jobs": 1,
+                # Only where jobs run on this very host: builds and the jobs of other sessions are kept apart.
+                "prepare_cmds": ["exec 9< /dev/shm && flock 9"],
+                "extras": {"host_lock": "/dev/shm", "nodes": 1, "cores": 2},
+            }
+        ],
+    }
+]
+
+environments = [
+    # By module. A prefix goes into job scripts as it is, so it may be a variable that a module sets.
+    environment(
+        {"name": "openmpi-modules", "cc": "mpicc", "modules": ["openmpi", "osu", "imb", "lammps"]},
+        "modules",
+        osu("$OSU_ROOT", "7.5.2"),
+        imb("$IMB_ROOT", "2021.7"),
+        lammps("$LAMMPS_ROOT", "22 Jul 2025"),
+        why_not={"npb": "not installed here"},
+    ),
+    # By prefix. Without `modules` the MPI has to be on the search paths, or be put there.
+    environment(
+        {
+            "name": "mpich-prefix",
+            "cc": "/apps/mpich/bin/mpicc",
+            "env_vars": [["PATH", "/apps/mpich/bin:$PATH"], ["LD_LIBRARY_PATH", "/apps/mpich/lib:$LD_LIBRARY_PATH"]],
+        },
+        "modules",
+        imb("/apps/imb", "2021.7", programs=("nbc", "rma")),
+        npb("/apps/npb", "3.4.3", kernels=("is",)),
+    ),
+]

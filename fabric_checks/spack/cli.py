@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands ``fabric-checks spack ...``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from fabric_checks.session import ROOT, home
+
+FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
+SYSTEMS = ROOT / "config" / "systems"
+
+
+@click.group()
+def spack() -> None:
+    """Build the packages of spack-envs, or bring together what a machine without a network needs for that."""
+
+
+@spack.command(
+    epilog="""
+\b
+Example:
+  fabric-checks spack build osu-micro-benchmarks --environ config/systems/local/spack/mpich \\
+      --site config/systems/local/spack/site /tmp/osu
+"""
+)
+@click.argument("package")
+@click.argument("folder", type=FOLDER)
+@click.option("--environ", required=True, type=FOLDER, help="The scope of the MPI.")
+@click.option("--site", required=True, type=FOLDER, help="The scope of the site.")
+@click.option("--common", default=ROOT / "spack-envs" / "common", type=FOLDER, help="The scope with what is pinned.")
+def build(package: str, folder: Path, environ: Path, site: Path, common: Path) -> None:
+    """Build PACKAGE in a copy of its environment, FOLDER; the programs are in FOLDER/.spack-env/view."""
+    # Modules that only this command needs are imported by it: `show` and `rotate` start without them.
+    from fabric_checks.spack.build import build as build_package  # noqa: PLC0415  (only this needs it)
+    from fabric_checks.spack.packages import package_called  # noqa: PLC0415  (only this needs it)
+    from fabric_checks.spack.scopes import Scopes  # noqa: PLC0415  (only this needs it)
+
+    build_package(package_called(package), Scopes(environ, site, common), folder, os.environ, click.echo)
+
+
+@spack.command(
+    epilog="""
+\b
+Examples:
+  fabric-checks spack mirror /media/disk/sources --mpi mpich,openmpi
+  fabric-checks spack mirror /media/disk/sources --system yours --build-cache
+"""
+)
+@click.argument("folder", type=FOLDER)
+@click.option("--system", default="local", show_default=True, help="The system whose scopes are meant.")
+@click.option("--mpi", "mpis", help="Names of its MPIs, with commas between.  [default: all it has scopes of]")
+@click.option("--package", "names", multiple=True, help="A package of spack-envs; may be repeated.  [default: all]")
+@click.option("--build-cache", is_flag=True, help="Build everything, and add the built packages.")
+def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...], build_cache: bool) -> None:
+    """Write a mirror with the sources of all that the environments need; Spack verifies their checksums.
+
+    FABRIC_SPACK_MIRROR=FOLDER makes a run use it.
+    """
+    from fabric_checks.spack.environments import scopes_called  # noqa: PLC0415  (only this needs it)
+    from fabric_checks.spack.mirror import write  # noqa: PLC0415  (only this needs it)
+    from fabric_checks.spack.packages import PACKAGES, package_called  # noqa: PLC0415  (only this needs it)
+
+    scopes = scopes_called(SYSTEMS / system / "spack", mpis.split(",") if mpis else None, os.environ)
+    packages = [package_called(name) for name in names] or list(PACKAGES.values())
+    write(
+        folder,
+        packages=packages,
+        scopes=scopes,
+        work=home() / "spack" / "work",
+        variables=os.environ,
+        build_cache=build_cache,
+        say=click.echo,
+    )

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole sessions of ReFrame on programs that the stand-in for Spack "builds": the launcher, MPI and probe are real.
+
+With FABRIC_TEST_SPACK=1 the same is done with the Spack that SPACK_ROOT, PATH or `ci/run --stack spack` provide, see
+`test_for_real.py`.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric_checks import records
+from tests.conftest import GOLDEN, TESTS
+from tests.spack.tape import FAILURES, Tape
+
+ROOT = TESTS.parent
+REFRAME = Path(sys.executable).with_name("reframe")
+SESSION = "20260101T000000Z-test"
+
+
+class Run:
+    """One session of reframe on the stack that Spack builds, and what `fabric-checks show` says of it."""
+
+    def __init__(self, tape, *arguments, results="results", mpi="mpich"):
+        folder = tape.folder / results
+        stacks = tape.folder / "home/stacks"
+        if not stacks.exists():
+            stacks.symlink_to(Path(os.environ.get("FABRIC_HOME", ROOT / ".fabric")) / "stacks")
+        env = tape.variables | {
+            "FABRIC_RESULTS": str(folder),
+            "FABRIC_SESSION": SESSION,
+            "FABRIC_MPI": mpi,
+            "FABRIC_STACK": "spack",
+            "GOLDEN": str(GOLDEN / "osu/7.2"),
+        }
+        self.command = [REFRAME, "-C", ROOT / "config/settings.py", "-c", ROOT / "checks", *arguments, "-r"]
+        self.env = env
+        self.folder = folder
+        self.process = subprocess.Popen(
+            self.command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def wait(self):
+        self.output, _ = self.process.communicate(timeout=180)
+        self.status = self.process.returncode
+        self.session = records.load_session(self.folder, SESSION)
+        show = [Path(sys.executable).with_name("fabric-checks"), "show", "--session", SESSION, "--gate"]
+        done = subprocess.run(show, env=self.env, capture_output=True, text=True)
+        self.gate, self.shown = done.returncode, done.stdout + done.stderr
+        return self
+
+
+@pytest.fixture
+def tape(tmp_path):
+    found = Tape(tmp_path)
+    found.succeed()
+    return found
+
+
+def test_the_spec_is_in_every_record_and_one_build_serves_all(tape):
+    done = Run(tape, "-n", "^OsuLatency|^OsuMultiLatency").wait()
+    assert (done.status, done.gate) == (0, 0), done.output + done.shown
+    assert {record["check"] for record in done.session.records} == {"OsuLatency", "OsuMultiLatency"}
+    for record in done.session.records:
+        assert record["environ"] == "mpich-spack" and record["source"] == "spack"
+        assert record["spec"].startswith("osu-micro-benchmarks@7.3") and "^mpich@5.0.2" in record["spec"]
+        assert len(record["spec_hash"]) == 32 and record["spack"].startswith("1.1.0")
+    assert tape.calls.count("install") == tape.calls.count("concretize") == 1
+    assert "osu_7_4 in mpich-spack: OSU 7.3 is older than 7.4" in done.shown
+
+
+def test_the_dependents_run_from_the_view_by_its_absolute_path(tape):
+    done = Run(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
+    assert done.status == 0, done.output
+    (script,) = (done.folder / "stage").rglob("OsuLatency*/rfm_job.sh")
+    (line,) = [line for line in script.read_text().splitlines() if "osu_latency" in line]
+    program = next(word for word in line.split() if word.endswith("osu_latency"))
+    assert program.startswith("/") and "/.spack-env/view/libexec/" in program
+    assert "spack load" not in script.read_text() and "setup-env" not in script.read_text()
+
+
+def test_each_mpi_has_a_build_of_its_own(tape):
+    tape.write(
+        "concretize.sh",
+        f"""case $1 in
+*openmpi*) cp {GOLDEN}/spack/osu-micro-benchmarks.openmpi.lock.json "$1/spack.lock" ;;
+*mpich*) cp {GOLDEN}/spack/osu-micro-benchmarks.mpich.lock.json "$1/spack.lock" ;;
+esac
+""",
+    )
+    done = Run(tape, "-n", "^OsuLatency", mpi="mpich,openmpi").wait()
+    specs = {record["environ"]: record["spec"] for record in done.session.records}
+    assert "^mpich@5.0.2" in specs["mpich-spack"] and "^openmpi@5.0.11" in specs["openmpi-spack"], done.output
+
+
+IN_SESSIONS = [
+    "concretizer error",
+    "no compiler",
+    "checksum mismatch",
+    "build failure",
+    "full install tree",
+    "kill",
+    "wrong MPI",
+    "missing program",
+    "too old",
+    "another repository",
+]
+
+
+@pytest.mark.parametrize("failure", [each for each in FAILURES if each.name in IN_SESSIONS], ids=lambda each: each.name)
+def test_a_failure_is_the_message_of_the_build_and_nothing_is_measured(tape, failure):
+    if failure.word:
+        tape.fail(failure.word, failure.transcript, failure.status)
+    if failure.also:
+        failure.also(tape)
+    done = Run(tape, "-n", "^OsuLatency").wait()
+    assert done.status != 0 and done.gate == 1
+    (build,) = [case for case in done.session.cases if case.name.startswith("OsuMicroBenchmarks")]
+    assert build.result == "fail" and build.fixture
+    for words in failure.says:
+        assert words in build.reason, build.reason
+        assert words in " ".join(done.shown.split()) or words in done.shown, done.shown
+    assert not done.session.records
+    assert "Traceback" not in done.output + done.shown
+
+
+def test_the_names_of_failures_are_those_of_the_table():
+    assert set(IN_SESSIONS) <= {failure.name for failure in FAILURES}
+
+
+def test_nothing_is_measured_beside_a_build(tape):
+    """While the package "builds", no program of the collection runs on this host, though its checks are ready."""
+    script = (tape.played / "install.sh").read_text()
+    watch = f"""for second in 1 2 3 4 5 6; do
+    pgrep -f '{tape.folder}/results/.*/(hot_spot|placement)' >> {tape.folder}/disturbed || true
+    sleep 0.5
+done
+touch {tape.folder}/watched
+"""
+    tape.write("install.sh", script + watch)
+    done = Run(tape, "-n", "^OsuLatency|^HotSpot").wait()
+    assert done.status == 0, done.output
+    assert (tape.folder / "watched").exists() and (tape.folder / "disturbed").read_text() == ""
+    assert {record["check"] for record in done.session.records} == {"OsuLatency", "HotSpot"}
+
+
+def test_two_sessions_at_once_on_one_install_tree(tape):
+    both = [Run(tape, "-n", "^OsuLatency", results=f"results{number}") for number in (1, 2)]
+    for run in both:
+        done = run.wait()
+        assert (done.status, done.gate) == (0, 0), done.output
+        assert done.session.records
+    assert tape.calls.count("install") == 1  # the node's lock lets one build, and the other finds it built
+
+
+def test_a_session_that_is_killed_while_it_builds_leaves_the_next_one_free(tape):
+    good = (tape.played / "install.sh").read_text()
+    tape.write("install.sh", f"touch {tape.folder}/started\nsleep 60\n")
+    first = Run(tape, "-n", "^OsuLatency")
+    for _ in range(300):
+        if (tape.folder / "started").exists():
+            break
+        first.process.poll()
+        subprocess.run(["sleep", "0.1"], check=True)
+    first.process.send_signal(2)
+    first.process.communicate(timeout=60)
+    assert first.process.returncode != 0
+    left = subprocess.run(["pgrep", "-f", f"{tape.folder}/home|{tape.root}"], capture_output=True, text=True).stdout
+    assert left == "", left
+    tape.write("install.sh", good)
+    done = Run(tape, "-n", "^OsuLatency", results="again").wait()
+    assert (done.status, done.gate) == (0, 0), done.output
