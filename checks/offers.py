@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the environments and partitions of the current system offer, known while the checks are loaded."""
 
-import reframe as rfm
 from reframe.core.runtime import runtime
 
 
@@ -12,15 +11,6 @@ def offered(*features):
         for partition in runtime().system.partitions
         for environ in partition.environs
     )
-
-
-def simple_test_where(*features):
-    """Make a class a check if some environment of the current system has all of these features.
-
-    Every instance costs milliseconds of each start, and these classes have many; what an environment lacks is printed
-    by the summary from its ``extras['without']``.
-    """
-    return rfm.simple_test if offered(*features) else lambda cls: cls
 
 
 def devices():

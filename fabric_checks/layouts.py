@@ -49,12 +49,12 @@ def fitting(nodes: int, cores: int, ppn: Iterable[int | str] | None = None) -> l
         them: most checks are between two processes, and what they are compared with has one.
     :raises FabricError: for a number that the cores do not allow, or what is no number.
     """
-    return [Layout(n, each) for n in _up_to(nodes) for each in _processes(cores, ppn)]
+    return [Layout(n, each) for n in steps(nodes) for each in _processes(cores, ppn)]
 
 
 def _processes(cores: int, ppn: Iterable[int | str] | None) -> list[int]:
     if ppn is None:
-        return _up_to(cores)
+        return steps(cores)
     if isinstance(ppn, str) or not isinstance(ppn, Iterable):
         raise FabricError(f"ppn is {ppn!r}; write a list, as in [1, 2, {FULL!r}]")
     counts = {1, min(2, cores), cores}
@@ -82,7 +82,12 @@ def corners(layouts: Iterable[Layout]) -> list[Layout]:
     return sorted({end(of_one) for of_one in ends for end in (min, max)})
 
 
-def _up_to(count: int) -> list[int]:
+def steps(count: int) -> list[int]:
+    """Return 1, 2, 4, ... and ``count`` itself: the steps of a scan over nodes, or over the processes on one.
+
+    >>> steps(6)
+    [1, 2, 4, 6]
+    """
     return sorted({*powers_of_two(1, count), count}) if count >= 1 else []
 
 

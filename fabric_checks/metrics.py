@@ -22,6 +22,8 @@ class Metric:
     :param better: whether a smaller or a larger value is better.
     :param quantity: the name of the curve the metric is a point of, or its own name.
     :param size_B: the message size in bytes for a point of a curve.
+    :param can_be_zero: whether 0 or less is a sound value; then two are compared by their difference, not their ratio.
+        So is every share in per cent.
     """
 
     name: str
@@ -29,18 +31,23 @@ class Metric:
     better: Better
     quantity: str = ""
     size_B: int | None = None
+    can_be_zero: bool = False
 
     def __post_init__(self) -> None:
-        """Check the unit and let the quantity default to the name."""
+        """Check the unit, let the quantity default to the name, and know of shares that they can be zero."""
+        if self.unit == "%":
+            object.__setattr__(self, "can_be_zero", True)
         if self.unit not in UNITS:
             raise ValueError(f"metric {self.name}: unknown unit {self.unit!r}; use one of {', '.join(UNITS)}")
         if not self.quantity:
             object.__setattr__(self, "quantity", self.name)
 
 
-def curve(quantity: str, unit: str, better: Better, sizes_B: Iterable[int]) -> list[Metric]:
+def curve(
+    quantity: str, unit: str, better: Better, sizes_B: Iterable[int], *, can_be_zero: bool = False
+) -> list[Metric]:
     """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ..."""
-    return [Metric(f"{quantity}_{size}B", unit, better, quantity, size) for size in sizes_B]
+    return [Metric(f"{quantity}_{size}B", unit, better, quantity, size, can_be_zero) for size in sizes_B]
 
 
 def half_octaves(first_B: int, last_B: int) -> list[int]:

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fabric_checks.errors import RecordError
+
 #: The keys of a record. ``metric`` and the keys after it up to ``result`` are null in the record of a case that
 #: failed before it had figures.
 FIELDS = (
@@ -37,10 +39,13 @@ FIELDS = (
     "value",
     "unit",
     "better",  # smaller or larger
+    "compared",  # of a ratio or difference: metric, unit and values by layout that it comes from; else null
     "reference",
     "lower",  # allowed relative deviation below the reference, e.g. -0.05
     "upper",
     "no_reference",  # why there is none
+    "evidence",  # of a simulation: fitted, predicted, said or simulated (references.EVIDENCE); else null
+    "reference_source",  # the document and the place that the reference is from; null where none is given
     "result",  # of this metric: pass, fail, xfail, xpass
     "case_result",  # of the whole case
     "fail_reason",
@@ -57,8 +62,12 @@ FIELDS = (
     "findings",  # what the analysis says beside figures: list of objects with kind and text
     "nodelist",  # where the ranks ran; of a case that failed before that, what the scheduler says
     "placement",  # node and allowed CPUs of each rank
+    "binding",  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7 (see placement.binding)
     "jobid",
 )
+
+#: Keys that records of earlier releases do not have; they are read as null there.
+LATER_FIELDS = ("compared", "evidence", "reference_source", "binding")
 
 
 class JsonLinesHandler(logging.Handler):
@@ -72,13 +81,25 @@ class JsonLinesHandler(logging.Handler):
         self.basedir = basedir
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the records of one case; an error of the file system is raised, never swallowed."""
+        """Write the records of one case.
+
+        :raises RecordError: with the file and the cause, if they cannot be written; then none of them is.
+        """
         attributes = record.__dict__
         if not attributes.get("check_facts"):
             return  # a build: it has no figures, and its dependents name it
         records = records_of(attributes)
         folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
-        append(folder / f"{records[0]['check']}.jsonl", records)
+        path = folder / f"{records[0]['check']}.jsonl"
+        try:
+            append(path, records)
+        except (OSError, ValueError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            many = "record is" if len(records) == 1 else "records are"
+            raise RecordError(
+                f"{path}: {why}: {len(records)} {many} not in the perflog of {attributes['check_display_name']}; "
+                "make room, or see that the file can be written, and run it again"
+            ) from None
 
 
 def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -89,6 +110,7 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     facts = dict(attributes["check_facts"])
     metrics: Mapping[str, Mapping[str, Any]] = facts.pop("metrics", {})
     reasons: Mapping[str, str] = facts.pop("no_reference", {})
+    evidence: Mapping[str, tuple[str, str]] = facts.pop("evidence", {})
     common = dict.fromkeys(FIELDS)
     common |= facts
     common |= {
@@ -110,6 +132,7 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
             continue  # the case failed before its figures were taken
         name = key.split(":")[-1]
         reason = reasons.get(name)
+        kind, source = evidence.get(name, (None, None))
         records.append(
             common
             | {
@@ -121,6 +144,8 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "lower": lower,
                 "upper": upper,
                 "no_reference": reason,
+                "evidence": kind,
+                "reference_source": source or None,
                 "result": result,
             }
         )
@@ -136,7 +161,10 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     """Append records to a file of JSON lines.
 
     All lines go out in one write under a lock, so that several writers do not mix and a kill leaves whole lines; a
-    line that an earlier crash left unfinished is closed first.
+    line that an earlier crash left unfinished is closed first. If not all of it can be written, none of it stays.
+
+    :raises OSError: if the file cannot be written, as on a full disk.
+    :raises ValueError: if a value is not finite; JSON has no such number.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     data = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()

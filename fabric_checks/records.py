@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.errors import RecordError, quoted
-from fabric_checks.perflog import FIELDS
+from fabric_checks.perflog import FIELDS, LATER_FIELDS
 
 Record = Mapping[str, Any]
 
@@ -43,7 +43,7 @@ class Case:
 class Session:
     """One run.
 
-    :param name: its name; :param report: ReFrame's run report, None if no case ran.
+    :param name: its name; :param report: ReFrame's run report, None if no case ran or ReFrame was killed.
     :param cases: what ran, from the report; :param records: what was measured, from the perflog.
     :param passed_over: what ReFrame could not load or evaluate and went on without.
     :param unreadable: lines of the perflog that are no records; they may be of another session.
@@ -73,8 +73,6 @@ def load_session(results: Path, name: str | None = None) -> Session:
     if report is None and not log.exists():
         raise RecordError(f"{results}: no run called {quoted(name)}; the latest is shown without --session")
     passed_over = _passed_over(log)
-    if report is None:
-        return Session(name, None, passed_over=passed_over)
     records: list[Record] = []
     unreadable: list[str] = []
     # Clocks of hosts and of file servers differ; a day is more than they ever do.
@@ -82,9 +80,10 @@ def load_session(results: Path, name: str | None = None) -> Session:
     for path in sorted((results / "perflogs").rglob("*.jsonl")):
         if path.stat().st_mtime < earliest:
             continue  # nothing was appended since the session began
-        for place, record in _read(path, unreadable):
-            if record.get("session") != name:
+        for place, found in _read(path, unreadable):
+            if found.get("session") != name:
                 continue
+            record = dict(found) | {field: None for field in LATER_FIELDS if field not in found}
             missing = [field for field in FIELDS if field not in record]
             if not missing and not isinstance(record["value"], int | float | None):
                 unreadable.append(f"{place}: the value {quoted(str(record['value']))} is no number; it is left out")
@@ -92,7 +91,8 @@ def load_session(results: Path, name: str | None = None) -> Session:
                 unreadable.append(f"{place}: the record has no {quoted(missing[0])}; it is left out")
             else:
                 records.append(record)
-    return Session(name, report, _cases(report), tuple(records), passed_over, tuple(unreadable))
+    cases = _cases(report) if report else ()
+    return Session(name, report, cases, tuple(records), passed_over, tuple(unreadable))
 
 
 def _start(session: str) -> float:
@@ -179,7 +179,12 @@ def verdict(session: Session) -> list[str]:
     """
     cases = [case for case in session.cases if not case.fixture]
     faults = list(session.passed_over)
-    if not any(case.result != "skip" for case in cases):
+    if session.report is None and session.records:
+        faults.append(
+            "ReFrame ended before it could write its report, as when it is killed: the records are those of "
+            f"{len({case_name(record) for record in session.records})} cases that had ended; run it again"
+        )
+    elif not any(case.result != "skip" for case in cases):
         faults.append(
             "no case ran: no check fits what was asked for; list what there is with ci/run -l"
             + ("" if session.report else " (or ReFrame ended before it came to one, and said why)")

@@ -3,8 +3,12 @@
 
 A file belongs to one system. Its top level has an entry for each check class, in the form that ReFrame reads through
 ``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
-or ``[$xfail, message, list]``), and one list ``no_reference``, ours: each item says for which
-check, partition, environment, layout and metric (regular expressions, all of them optional) there is none, and why.
+or ``[$xfail, message, list]``), and two lists of ours, whose items say for which check, partition, environment, layout
+and metric (regular expressions, all of them optional) they are:
+
+- ``no_reference``: there is none, and ``why``;
+- ``evidence``, of simulated systems: how the figure comes to be as it is (one of :data:`EVIDENCE`), and the ``source``
+  of its reference.
 """
 
 from __future__ import annotations
@@ -23,6 +27,10 @@ from fabric_checks.errors import ReferenceError, quoted
 from fabric_checks.metrics import Metric
 
 NO_REFERENCE = "no_reference"
+
+#: What a figure of a simulation is: chosen so by a parameter, following from parameters that were chosen for others,
+#: held to what a document says without a figure, or of something that no document tells.
+EVIDENCE = ("fitted", "predicted", "said", "simulated")
 _FIELDS = ("check", "partition", "environ", "layout", "metric")
 
 
@@ -39,16 +47,28 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Evidence(Reason):
+    """How a group of figures of a simulation comes to be as it is.
+
+    :param why: the source of what they are held to, empty for those that are held to nothing.
+    :param kind: one of :data:`EVIDENCE`.
+    """
+
+    kind: str
+
+
+@dataclass(frozen=True)
 class ReferenceFile:
     """A reference file after the checks that need no system.
 
     :param entries: what ReFrame reads, by check class.
-    :param reasons: the items of ``no_reference``.
+    :param reasons: the items of ``no_reference``; :param evidence: those of ``evidence``.
     """
 
     path: Path
     entries: Mapping[str, Mapping[Any, Any]]
     reasons: tuple[Reason, ...]
+    evidence: tuple[Evidence, ...] = ()
 
     def why_none(self, **case: str) -> str | None:
         """Return why a figure has no reference, or None if the file does not say.
@@ -56,6 +76,16 @@ class ReferenceFile:
         :param case: values for ``check``, ``partition``, ``environ``, ``layout`` and ``metric``.
         """
         return next((reason.why for reason in self.reasons if reason.covers(**case)), None)
+
+    def evidence_of(self, *, held: bool, **case: str) -> Evidence | None:
+        """Return how a figure comes to be as it is, or None if the file does not say, as that of a machine.
+
+        :param held: whether the figure has a reference; one that has none is ``simulated`` at most.
+        """
+        for evidence in self.evidence:
+            if (held or evidence.kind == "simulated") and evidence.covers(**case):
+                return evidence
+        return None
 
 
 @lru_cache(maxsize=16)
@@ -75,29 +105,45 @@ def load(path: Path) -> ReferenceFile:
     if not isinstance(content, dict):
         raise ReferenceError(f"{path}: the top level must be a mapping of check classes and {NO_REFERENCE}")
     reasons = tuple(_reason(path, item) for item in content.pop(NO_REFERENCE, None) or [])
+    evidence = tuple(_evidence(path, item) for item in content.pop("evidence", None) or [])
     for name, entry in content.items():
         if not isinstance(entry, dict) or not isinstance(entry.get("$index"), list) or not entry["$index"]:
             raise ReferenceError(
                 f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
             )
         _require_references(f"{path}: {name}", {k: v for k, v in entry.items() if k != "$index"}, len(entry["$index"]))
-    return ReferenceFile(path, content, reasons)
+    return ReferenceFile(path, content, reasons, evidence)
 
 
 def _reason(path: Path, item: object) -> Reason:
     if not isinstance(item, dict) or not str(item.get("why", "")).strip():
         raise ReferenceError(f"{path}: {NO_REFERENCE}: {quoted(str(item))} needs a reason under 'why'")
-    patterns = {key: str(value) for key, value in item.items() if key != "why"}
+    return Reason(str(item["why"]).strip(), _patterns(f"{path}: {NO_REFERENCE}", item, ("why",)))
+
+
+def _evidence(path: Path, item: object) -> Evidence:
+    kind = item.get("evidence") if isinstance(item, dict) else None
+    if not isinstance(item, dict) or kind not in EVIDENCE:
+        raise ReferenceError(
+            f"{path}: evidence: {quoted(str(item))} needs one of {', '.join(EVIDENCE)} under 'evidence'"
+        )
+    source = str(item.get("source", "")).strip()
+    if not source and kind != "simulated":
+        raise ReferenceError(f"{path}: evidence: {quoted(str(item))} needs its source under 'source'")
+    return Evidence(source, _patterns(f"{path}: evidence", item, ("evidence", "source")), str(kind))
+
+
+def _patterns(place: str, item: Mapping[str, Any], other: tuple[str, ...]) -> dict[str, str]:
+    """Return what an item of a list of ours is about: its keys but ``other``."""
+    patterns = {key: str(value) for key, value in item.items() if key not in other}
     for key, pattern in patterns.items():
         if key not in _FIELDS:
-            raise ReferenceError(f"{path}: {NO_REFERENCE}: unknown key {quoted(str(key))}; use {', '.join(_FIELDS)}")
+            raise ReferenceError(f"{place}: unknown key {quoted(str(key))}; use {', '.join(_FIELDS)}")
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ReferenceError(
-                f"{path}: {NO_REFERENCE}: {key}: {quoted(pattern)} is not a pattern: {error}"
-            ) from None
-    return Reason(str(item["why"]).strip(), patterns)
+            raise ReferenceError(f"{place}: {key}: {quoted(pattern)} is not a pattern: {error}") from None
+    return patterns
 
 
 def _require_references(place: str, level: Any, depth: int) -> None:

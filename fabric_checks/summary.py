@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fabric_checks import ppn_table
 from fabric_checks.records import Case, Record, Session, case_name, verdict
 from fabric_checks.text import printable, size_text, value_text
 
@@ -29,9 +30,10 @@ class Footnotes:
 
 
 def reference_text(record: Record, notes: Footnotes) -> str:
-    """Return what a figure was held to, and how that ended."""
+    """Return what a figure was held to, and how that ended; of a simulation first what kind of figure it is."""
+    evidence = f"{record['evidence']}; " if record.get("evidence") else ""
     if record["no_reference"]:
-        return f"no reference: {notes.mark(record['no_reference'])}"
+        return f"{evidence}no reference: {notes.mark(record['no_reference'])}"
     reference, lower, upper = record["reference"], record["lower"], record["upper"]
     # ReFrame's bounds are shares of the reference's size, also for a negative reference.
     low = None if lower is None else value_text(reference + lower * abs(reference))
@@ -40,7 +42,8 @@ def reference_text(record: Record, notes: Footnotes) -> str:
         bounds = f"{low} to {high}"
     else:
         bounds = f"at most {high}" if low is None else f"at least {low}"
-    return f"{record['result']}: {value_text(reference)}, {bounds}"
+    source = f" {notes.mark(record['reference_source'])}" if record.get("reference_source") else ""
+    return f"{evidence}{record['result']}: {value_text(reference)}, {bounds}{source}"
 
 
 def plain(text: object) -> Text:
@@ -56,7 +59,7 @@ def table(records: Sequence[Record], notes: Footnotes) -> Table:
     out.add_column("value (of a curve: message size in B, then value)", ratio=1, min_width=24, overflow="fold")
     out.add_column("unit", max_width=12, overflow="fold")
     out.add_column("reference", max_width=22, overflow="fold")
-    measured = [record for record in records if record["metric"] is not None]
+    measured = [record for record in records if record["metric"] is not None and not ppn_table.is_comparison(record)]
     for _, group in groupby(measured, key=case_name):
         case = list(group)
         out.add_section()
@@ -137,8 +140,12 @@ def render(session: Session) -> list[Table | Text]:
     """Return the whole summary, part by part: metrics, notes, what was not run, failures, and a count of cases."""
     notes = Footnotes()
     parts: list[Table | Text] = []
-    if any(record["metric"] is not None for record in session.records):
+    compared = [record for record in session.records if ppn_table.is_comparison(record)]
+    if any(record["metric"] is not None and not ppn_table.is_comparison(record) for record in session.records):
         parts.append(table(session.records, notes))
+    if compared:
+        parts.append(ppn_table.table(compared, plain, _test_text, lambda record: reference_text(record, notes)))
+        parts.append(plain(ppn_table.NOTE))
     parts += [plain(f"[{number}] {reason}") for number, reason in enumerate(notes.reasons, 1)]
     findings = _findings(session.records)
     if findings:

@@ -2,6 +2,7 @@
 """Load the checks for a system as `reframe -c checks` does, without running them."""
 
 import runpy
+import sys
 
 import reframe.core.runtime as rt
 from reframe.core.config import load_config
@@ -21,7 +22,13 @@ def shipped_systems():
 
 
 def cases(system, set_up=True):
-    """Return all test cases of a system, fixtures first, set up as far as a run takes them before their job starts."""
+    """Return all test cases of a system, fixtures first, set up as far as a run takes them before their job starts.
+
+    What a check offers depends on the system that it was loaded for, and a process has one system and loads a module
+    once: so both are forgotten first. Cases of systems that were loaded before must not be run any more.
+    """
+    forget_checks()
+    rt._runtime_context = None  # ReFrame keeps the first
     site = load_config("<builtin>", str(SETTINGS))
     site.validate()
     site.select_subconfig(system)
@@ -35,3 +42,11 @@ def cases(system, set_up=True):
             case.prepare()
             case.check.setup(case.partition, case.environ)
     return ordered
+
+
+def forget_checks():
+    """Let the next load of the checks be the first."""
+    folder = str(TESTS.parent / "checks")
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(f"{folder}/"):
+            del sys.modules[name]

@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -22,14 +24,14 @@ LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
 class Run:
     """One session of reframe and what `fabric-checks show` says of it."""
 
-    def __init__(self, results, *arguments, checks=ROOT / "checks", **environment):
+    def __init__(self, results, *arguments, checks=ROOT / "checks", before=(), **environment):
         env = os.environ | {
             "FABRIC_RESULTS": str(results),
             "FABRIC_SESSION": "20260101T000000Z-test",
             "FABRIC_MPI": "mpich",
         }
         env |= environment
-        command = [REFRAME, "-C", TESTS / "playback/settings.py", "-c", checks, *arguments, "-r"]
+        command = [*before, REFRAME, "-C", TESTS / "playback/settings.py", "-c", checks, *arguments, "-r"]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
         self.status, self.output = done.returncode, done.stdout + done.stderr
         self.session = records.load_session(results, "20260101T000000Z-test")
@@ -55,10 +57,11 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run):
     assert len(done.session.records) == 24
     for record in done.session.records:
         assert tuple(record) == FIELDS
-        built = {"spec", "spec_hash", "spack"}  # of what Spack built
-        for key in set(FIELDS) - {"reference", "lower", "upper", "fail_reason", "not_offered", "findings"} - built:
+        # Of what Spack built, of comparisons, and of simulated systems.
+        elsewhere = {"spec", "spec_hash", "spack", "compared", "evidence", "reference_source"}
+        for key in set(FIELDS) - {"reference", "lower", "upper", "fail_reason", "not_offered", "findings"} - elsewhere:
             assert record[key] not in (None, "", []), key
-        assert {record[key] for key in built} == {None}
+        assert {record[key] for key in elsewhere} == {None}
     first = done.session.records[0]
     expected = {
         "metric": "latency_0B", "quantity": "latency", "size_B": 0, "unit": "us", "better": "smaller", "result": "pass",
@@ -71,6 +74,7 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run):
     assert first["mpi"].startswith("MPICH Version:")
     assert first["compiler"].startswith("gcc")
     assert len(first["placement"]) == 2
+    assert first["binding"] == "none"
     assert first["sizes_B"][0] == 0 and first["sizes_B"][-1] == 4194304
     assert "1 cases ran, 1 passed; 24 records." in done.shown
     assert "no reference: [1]" in done.shown
@@ -105,6 +109,29 @@ def test_ranks_that_did_not_start_fail(run):
     done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), PLAYBACK_LAUNCHER="local")
     assert done.status == 1
     assert "placement: 2 ranks were asked for, 1 ran: rank 0 on" in done.reasons[0]
+
+
+def test_two_ranks_on_one_core_fail_and_the_map_is_printed(run):
+    cpu = min(os.sched_getaffinity(0))
+    done = run("-n", "OsuLatency", before=["taskset", "-c", str(cpu)], PLAYBACK=str(LATENCY))
+    assert done.status == 1
+    (reason,) = done.reasons
+    on = rf"on {socket.gethostname()} \(cpus {cpu}\)"
+    assert re.search(
+        rf"placement: on \S+ 2 ranks share fewer than 2 cores; check the launcher's binding: rank 0 {on}, rank 1 {on}",
+        reason,
+    ), reason
+    assert "2 ranks share fewer than 2 cores" in done.shown
+    # Where the ranks were is recorded all the same.
+    (record,) = done.session.records
+    assert record["binding"] in ("core", str(cpu)) and record["case_result"] == "fail"
+
+
+def test_two_ranks_on_a_core_each_pass_and_are_recorded(run):
+    """Bound by the launcher; a machine may not tell which core a CPU is on."""
+    done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), HYDRA_BINDING="core")
+    assert done.status == 0, done.output
+    assert {record["binding"] for record in done.session.records} == {"core"}
 
 
 REFERENCE = """
@@ -182,7 +209,9 @@ def test_a_check_that_cannot_be_loaded_is_no_success(run, tmp_path):
 def test_a_perflog_that_cannot_be_written_is_no_success(run, tmp_path):
     (tmp_path / "perflogs").write_text("a file where a folder has to be\n")
     done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY))
-    assert done.gate == 1
+    assert (done.status, done.gate) == (1, 1)
+    (reason,) = done.reasons
+    assert f"{tmp_path}/perflogs/local/node/OsuLatency.jsonl: Not a directory: 24 records are not in the" in reason
     assert "not in the perflog: 24 of 24 metrics of OsuLatency" in done.shown
 
 

@@ -55,6 +55,15 @@ def test_a_good_session(results):
     assert records.verdict(session) == []
 
 
+def test_records_of_earlier_releases_are_read(results):
+    """They lack some keys, which are null; those they have keep their order."""
+    old = {key: value for key, value in record().items() if key not in perflog.LATER_FIELDS}
+    session = results(case(), lines=[json.dumps(old), json.dumps(record(binding="core"))])
+    assert session.unreadable == () and len(session.records) == 2
+    assert {key: session.records[0][key] for key in perflog.LATER_FIELDS} == dict.fromkeys(perflog.LATER_FIELDS)
+    assert tuple(session.records[1]) == perflog.FIELDS and session.records[1]["binding"] == "core"
+
+
 def test_bad_lines_are_named_and_the_good_ones_used(results):
     bad = ["{broken", "[1, 2]", json.dumps({"session": NAME}), '{"half":']
     session = results(case(), lines=[json.dumps(record()), *bad, json.dumps(record(metric="u"))])
@@ -127,6 +136,16 @@ def test_the_log_alone_tells_that_a_session_began_and_ran_nothing(results, tmp_p
     session = records.load_session(tmp_path, "20260102T000000Z-ffff")
     assert session.cases == ()
     assert any(fault.startswith("no case ran") for fault in records.verdict(session))
+
+
+def test_of_a_session_that_was_killed_the_records_are_shown(results, tmp_path):
+    """It has a log and no report."""
+    results(case(), lines=[json.dumps(record()), json.dumps(record(session="20260102T000000Z-ffff"))] * 2)
+    (tmp_path / "logs" / "20260102T000000Z-ffff.log").write_text("")
+    session = records.load_session(tmp_path, "20260102T000000Z-ffff")
+    assert (session.cases, len(session.records)) == ((), 2)
+    (fault,) = records.verdict(session)
+    assert fault.startswith("ReFrame ended before it could write its report") and "those of 1 cases that had" in fault
 
 
 def test_a_broken_report_of_another_session_does_not_matter(results, tmp_path):

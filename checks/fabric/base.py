@@ -25,11 +25,18 @@ class OwnProgram(PicturesMixin, FabricCheck):
     valid_prog_environs = ["+mpi +mpicc"]
 
     @run_after("setup")
-    def set_command(self):
-        """Run the program that was built for this environment."""
+    def note_program(self):
+        """Note that it is one of ours."""
         self.facts |= {"program": f"fabric-checks {self.own_program}", "program_version": "1", "source": "built"}
-        self.executable = str(Path(self.fabric_programs.stagedir) / self.own_program)
-        self.executable_opts = self.arguments()
+
+    def command(self):
+        """Run the program that was built for this environment.
+
+        A partition may have options of its own for a program, in ``extras['program_options']``: of two options of one
+        name the last counts.
+        """
+        own = self.current_partition.extras.get("program_options", {}).get(self.own_program, [])
+        return [str(Path(self.fabric_programs.stagedir) / self.own_program), *self.arguments(), *own]
 
     @property
     def where(self):

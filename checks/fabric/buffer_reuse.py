@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a fresh buffer costs."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter
 
 from fabric_checks.curves import bandwidth_MBps
@@ -9,10 +8,11 @@ from fabric_checks.metrics import Metric, curve
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import buffer_reuse
 
+from ..registration import check
 from .base import OwnProgram
 
 
-@rfm.simple_test
+@check()
 class BufferReuse(OwnProgram):
     """Latency and bandwidth when a share of the messages comes from and goes to memory never used before.
 

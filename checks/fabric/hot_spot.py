@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What one busy node costs when more and more others talk to it."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter
 
 from fabric_checks.metrics import Metric, curve
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import hot_spot
 
+from ..registration import check
 from .base import OwnProgram
 
 
-@rfm.simple_test
+@check()
 class HotSpot(OwnProgram):
     """Time for one master to send to n slaves, and to collect from n slaves, n from 1 to all.
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cross-section bandwidth: what the fabric gives when every node talks at once."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.cross_section.metrics import METRICS
 from fabric_checks.mixins import layouts
+from fabric_checks.twins import sharing
 
+from ..registration import check
 from .base import OwnProgram
 
 
-@rfm.simple_test
+@check()
 class Rotate(OwnProgram):
     """Bandwidth of every pair while all pairs of a round run, and which node or path is slow.
 
@@ -36,14 +37,24 @@ class Rotate(OwnProgram):
         return ["--pattern", self.pattern, "--confirm"]
 
     def metrics(self):
-        return list(METRICS)
+        return [*METRICS, *self.sharing_metrics()]
 
     def measure(self, text):
         from fabric_checks.cross_section import report  # noqa: PLC0415  (numpy and polars would slow every listing)
 
         self.report = report.of_text(text, self.pattern, self.link_MBps)
         self.facts["findings"] = self.report.notes()
-        return self.report.metrics()
+        by_sharing = sharing.values(self.twin, self.report.output.scan, self.sharing_metrics())
+        return self.report.metrics() | by_sharing
+
+    @property
+    def twin(self):
+        """The description of a fabric whose cables and routing are known, or nothing."""
+        return self.current_partition.extras.get("twin", "")
+
+    def sharing_metrics(self):
+        """Return the rates of pairs by how many share a cable, where a document has them."""
+        return sharing.metrics(self.twin, self.pattern, self.place)
 
     @property
     def link_MBps(self):

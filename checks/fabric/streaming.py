@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Streaming against ping-pong, one way and both ways."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter
 
 from fabric_checks import curves
@@ -10,6 +9,7 @@ from fabric_checks.mixins import layouts
 from fabric_checks.parsers import streaming
 from fabric_checks.text import size_text
 
+from ..registration import check
 from .base import OwnProgram
 
 MiB = 1024**2
@@ -77,7 +77,7 @@ class StreamingCheck(OwnProgram):
         ]
 
 
-@rfm.simple_test
+@check()
 class Streaming(StreamingCheck):
     """How much faster messages go when many are in flight than when each waits for an answer, one way and both ways.
 
@@ -101,12 +101,13 @@ class Streaming(StreamingCheck):
         Metric("half_peak_size_streaming", "B", "smaller"),
         Metric("half_peak_size_increase", "%", "larger"),
         Metric("bidirectional_latency", "us", "smaller"),
+        Metric("peak_bandwidth_exchange", "MB/s", "larger"),
         Metric("peak_bandwidth_bidirectional", "MB/s", "larger"),
         Metric("bidirectional_gain", "1", "larger"),
     )
 
 
-@rfm.simple_test
+@check()
 class StreamingQueue(StreamingCheck):
     """What a bounded queue gives: between half of it and all of it in flight, one way and both ways.
 

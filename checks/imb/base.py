@@ -35,11 +35,10 @@ class ImbProgram(ProgramMixin, FabricCheck):
         if self.needs:
             self.valid_prog_environs = [" +".join(["+mpi", *self.needs])]
 
-    @run_after("setup")
-    def set_command(self):
+    def command(self):
         """Ask for the sizes, and for all processes only: IMB would go through 2, 4, 8, ... of them."""
-        self.executable = self.program["command"].format(benchmark=self.imb_program)
-        self.executable_opts = [self.benchmark, "-npmin", str(self.num_tasks), *self.sizes_and_repetitions()]
+        program = self.program["command"].format(benchmark=self.imb_program)
+        return [program, self.benchmark, "-npmin", str(self.num_tasks), *self.sizes_and_repetitions()]
 
     def sizes_and_repetitions(self):
         """Return the options for message sizes and repetitions."""

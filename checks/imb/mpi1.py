@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The Intel MPI Benchmarks, IMB-MPI1."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter
 
 from fabric_checks.metrics import Metric, curve, powers_of_two
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import imb
 
+from ..registration import check
 from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, ImbProgram, curves, values
 
 LARGEST_LOG2 = 22  # 4 MiB
@@ -62,7 +62,7 @@ class ImbCheck(ImbProgram):
         return {metric.name: at[metric.size_B][column[metric.quantity]] for metric in self.metrics()}
 
 
-@rfm.simple_test
+@check()
 class ImbPointToPoint(ImbCheck):
     """Two processes: PingPong (half the round trip) and PingPing (both send at once)."""
 
@@ -70,11 +70,12 @@ class ImbPointToPoint(ImbCheck):
     benchmark = parameter(["PingPong", "PingPing"], type=str, loggable=True)
     layout = parameter(layouts("pair"), type=str, loggable=True)
     tags = {"imb", "pt2pt", "smoke"}
+    ppn_smoke = ("PingPong",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
 
 
-@rfm.simple_test
+@check()
 class ImbSource(ImbCheck):
     """PingPong and PingPing that receive from the one source there is, or from any."""
 
@@ -91,7 +92,7 @@ class ImbSource(ImbCheck):
     bandwidth = True
 
 
-@rfm.simple_test
+@check()
 class ImbBand(ImbCheck):
     """Bandwidth and message rate of many pairs at once with 64 messages in flight, one way and both ways."""
 
@@ -99,6 +100,7 @@ class ImbBand(ImbCheck):
     benchmark = parameter(["Uniband", "Biband"], type=str, loggable=True)
     layout = parameter(layouts("pairs"), type=str, loggable=True)
     tags = {"imb", "pt2pt"}
+    ppn_smoke = ("Uniband",)
     thorough = False
     repetitions = (20, 1)
     sizes_B = [0, *QUICK_B]
@@ -110,7 +112,7 @@ class ImbBand(ImbCheck):
         return values([BANDWIDTH, MESSAGE_RATE], self.read_rows(text), QUICK_B)
 
 
-@rfm.simple_test
+@check()
 class ImbParallel(ImbCheck):
     """All processes in a ring: Sendrecv (one way round) and Exchange (both ways); bandwidth is that of a process."""
 
@@ -118,11 +120,12 @@ class ImbParallel(ImbCheck):
     benchmark = parameter(["Sendrecv", "Exchange"], type=str, loggable=True)
     layout = parameter(layouts("several"), type=str, loggable=True)
     tags = {"imb", "pt2pt"}
+    ppn_smoke = ("Sendrecv",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
 
 
-@rfm.simple_test
+@check()
 class ImbCollective(ImbCheck):
     """Collectives over all processes."""
 
@@ -130,6 +133,7 @@ class ImbCollective(ImbCheck):
     benchmark = parameter(THOROUGH + QUICK, type=str, loggable=True)
     layout = parameter(layouts("several"), type=str, loggable=True)
     tags = {"imb", "collective"}
+    ppn_smoke = ("Allreduce",)
 
     @property
     def thorough(self):
@@ -145,7 +149,7 @@ class ImbCollective(ImbCheck):
         return [0, *powers_of_two(first_B, 2**LARGEST_LOG2)]
 
 
-@rfm.simple_test
+@check()
 class ImbBarrier(ImbCheck):
     """A barrier over all processes."""
 

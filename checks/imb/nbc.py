@@ -6,7 +6,7 @@ from reframe.core.builtins import parameter
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import layouts
 
-from ..offers import simple_test_where
+from ..registration import check
 from .base import QUICK_B, ImbProgram, curves, values
 
 OVERLAP = (
@@ -26,7 +26,7 @@ class ImbNonBlockingProgram(ImbProgram):
     repetitions = (100, 4)
 
 
-@simple_test_where("imb", "imb_nbc")
+@check("imb", "imb_nbc")
 class ImbNonBlocking(ImbNonBlockingProgram):
     """A non-blocking collective with work meanwhile: ``t_ovrl``, ``t_pure``, ``t_CPU`` and ``overlap[%]``.
 
@@ -63,7 +63,7 @@ class ImbNonBlocking(ImbNonBlockingProgram):
         return values(OVERLAP, self.read_rows(text), QUICK_B)
 
 
-@simple_test_where("imb", "imb_nbc")
+@check("imb", "imb_nbc")
 class ImbNonBlockingBarrier(ImbNonBlockingProgram):
     """A non-blocking barrier with work meanwhile; see :class:`ImbNonBlocking`."""
 

@@ -6,7 +6,7 @@ from reframe.core.builtins import parameter
 from fabric_checks.layouts import Layout
 from fabric_checks.mixins import layouts
 
-from ..offers import simple_test_where
+from ..registration import check
 from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, TIME, ImbProgram, curves, values
 
 COLUMNS = (TIME, BANDWIDTH, MESSAGE_RATE)
@@ -47,7 +47,7 @@ class ImbP2P(ImbProgram):
         return values(COLUMNS, self.read_rows(text), QUICK_B)
 
 
-@simple_test_where("imb", "imb_p2p")
+@check("imb", "imb_p2p")
 class ImbAllPairs(ImbP2P):
     """All processes in pairs: fixed ones (PingPong, PingPing, SendRecv_Replace), or random ones for each message."""
 
@@ -76,4 +76,4 @@ class ImbStencil3D(ImbP2P):
 
 for stencil in (ImbStencil2D, ImbStencil3D):
     if GRIDS[stencil.benchmark]:
-        simple_test_where("imb", "imb_p2p")(stencil)
+        check("imb", "imb_p2p")(stencil)

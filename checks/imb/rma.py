@@ -7,7 +7,7 @@ from fabric_checks.metrics import Metric
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import imb
 
-from ..offers import simple_test_where
+from ..registration import check
 from .base import BANDWIDTH, QUICK_B, TIME, ImbProgram, curves, values
 
 ATOMIC = ["Compare_and_swap", "Fetch_and_op"]
@@ -23,7 +23,7 @@ class ImbOneSidedProgram(ImbProgram):
     tags = {"imb", "one-sided"}
 
 
-@simple_test_where("imb", "imb_rma")
+@check("imb", "imb_rma")
 class ImbOneSided(ImbOneSidedProgram):
     """Two processes: puts, gets and accumulates, each completed on its own and many completed at once (aggregate)."""
 
@@ -53,7 +53,7 @@ class ImbOneSided(ImbOneSidedProgram):
         return alone | values(AGGREGATED, self.read_rows(text, imb.AGGREGATE), QUICK_B)
 
 
-@simple_test_where("imb", "imb_rma")
+@check("imb", "imb_rma")
 class ImbAtomic(ImbOneSidedProgram):
     """Two processes: atomic operations on one number of 4 bytes, each completed on its own and many at once."""
 
@@ -70,7 +70,7 @@ class ImbAtomic(ImbOneSidedProgram):
         return {"time": alone.values["time_us"], "aggregate_time": many.values["time_us"]}
 
 
-@simple_test_where("imb", "imb_rma")
+@check("imb", "imb_rma")
 class ImbOneSidedGroup(ImbOneSidedProgram):
     """All processes: one to or from all others, all to or from all others, and neighbours; the average time."""
 
@@ -99,7 +99,7 @@ class ImbOneSidedGroup(ImbOneSidedProgram):
         return values([TIME], self.read_rows(text), QUICK_B)
 
 
-@simple_test_where("imb", "imb_rma")
+@check("imb", "imb_rma")
 class ImbPassiveTarget(ImbOneSidedProgram):
     """A put to a process that waits in a barrier (time), and to one that computes (time_busy_target).
 

@@ -10,13 +10,13 @@ from fabric_checks.parsers import npb
 
 from ..base import FabricCheck
 from ..builds import NasParallelBenchmarks, built_by_spack
-from ..offers import simple_test_where
+from ..registration import check
 
 #: IS and FT take powers of two only.
 POWERS_OF_TWO = [layout for layout in layouts("any") if (Layout.of(layout).tasks & (Layout.of(layout).tasks - 1)) == 0]
 
 
-@simple_test_where("npb")
+@check("npb")
 class NpbKernel(ProgramMixin, FabricCheck):
     """Integer sort (IS: all-to-all of small and of large messages) and 3D Fourier transform (FT: all-to-all of large).
 
@@ -39,10 +39,9 @@ class NpbKernel(ProgramMixin, FabricCheck):
         if self.kernel == "ft":
             self.valid_prog_environs = [f"{environ} +npb_ft" for environ in self.valid_prog_environs]
 
-    @run_after("setup")
-    def set_command(self):
+    def command(self):
         """Each class is a program of its own."""
-        self.executable = self.program["command"].format(benchmark=f"{self.kernel}.{self.problem_class}.x")
+        return [self.program["command"].format(benchmark=f"{self.kernel}.{self.problem_class}.x")]
 
     def metrics(self):
         return [Metric("time", "s", "smaller"), Metric("operation_rate", "1/s", "larger")]

@@ -58,10 +58,9 @@ class OsuProgram(ProgramMixin, FabricCheck):
         """Run where the environment's OSU programs have this benchmark."""
         self.valid_prog_environs = [" +".join(["+mpi +osu", *self.needs])]
 
-    @run_after("setup")
-    def set_executable(self):
+    def command(self):
         """Call the benchmark, in the folder that OSU installs it in if the environment's command wants to know."""
-        self.executable = self.program["command"].format(benchmark=f"osu_{self.benchmark}", folder=self.folder)
+        return [self.program["command"].format(benchmark=f"osu_{self.benchmark}", folder=self.folder)]
 
 
 class OsuCheck(OsuProgram):
@@ -103,14 +102,15 @@ class OsuCheck(OsuProgram):
         """Message sizes, in factors of two."""
         return powers_of_two(self.smallest_B, self.largest_B)
 
-    @run_after("setup")
-    def set_options(self):
+    def command(self):
         """Give the message sizes to programs that take them, and where the buffers are to be."""
+        words = super().command()
         if self.program["takes_sizes"] and len(self.sizes_B) > 1:
-            self.executable_opts = ["-m", f"{self.sizes_B[0]}:{self.sizes_B[-1]}"]
-        self.executable_opts += self.own_options()
+            words += ["-m", f"{self.sizes_B[0]}:{self.sizes_B[-1]}"]
+        words += self.own_options()
         if self.memory != HOST:
-            self.executable_opts += ["-d", self.memory, *self.device_buffers]
+            words += ["-d", self.memory, *self.device_buffers]
+        return words
 
     def own_options(self):
         """Return what else the benchmark is to be told."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU blocking and non-blocking collectives."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import layouts
 
-from ..offers import devices, offered, simple_test_where
+from ..offers import devices, offered
+from ..registration import check
 from .base import HOST, LATENCY, Curve, MiB, OsuCheck
 
 PORTED = ["allgather", "alltoall", "bcast", "gather", "scatter"]
@@ -57,7 +57,7 @@ class OsuCollectives(OsuCheck):
         return size_B
 
 
-@rfm.simple_test
+@check()
 class OsuCollective(OsuCollectives):
     """Time of a blocking collective, averaged over the processes; with persistent requests too."""
 
@@ -84,7 +84,7 @@ class OsuCollective(OsuCollectives):
                 self.valid_prog_environs = [f"{environ} +osu_c +{feature}" for environ in self.valid_prog_environs]
 
 
-@rfm.simple_test
+@check()
 class OsuBarrier(OsuCollectives):
     """Time of a barrier, averaged over the processes."""
 
@@ -105,7 +105,7 @@ class OsuBarrier(OsuCollectives):
         return {"latency": row.values["latency_us"]}
 
 
-@simple_test_where("osu_c", "osu_7_3")
+@check("osu_c", "osu_7_3")
 class OsuPersistentBarrier(OsuBarrier):
     """Time of a barrier with persistent requests, averaged over the processes."""
 
@@ -126,7 +126,7 @@ class OsuNeighbourhood(OsuCollectives):
     has_zero = False
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuNonBlocking(OsuCollectives):
     """A non-blocking collective with work meanwhile: time of both, of the communication alone, and their overlap.
 
@@ -158,7 +158,7 @@ class OsuNonBlocking(OsuCollectives):
                 self.valid_prog_environs = [f"{environ} +{feature}" for environ in self.valid_prog_environs]
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuNonBlockingBarrier(OsuCollectives):
     """A non-blocking barrier with work meanwhile; see :class:`OsuNonBlocking`."""
 
@@ -193,5 +193,5 @@ class OsuNonBlockingNeighbourhood(OsuCollectives):
 
 
 if RINGS:
-    rfm.simple_test(OsuNeighbourhood)
-    rfm.simple_test(OsuNonBlockingNeighbourhood)
+    check()(OsuNeighbourhood)
+    check()(OsuNonBlockingNeighbourhood)

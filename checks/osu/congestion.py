@@ -6,7 +6,7 @@ from reframe.core.builtins import parameter
 from fabric_checks.layouts import Layout
 from fabric_checks.mixins import layouts
 
-from ..offers import simple_test_where
+from ..registration import check
 from .base import BANDWIDTH, MiB, OsuCheck
 
 SEVERAL_NODES = [layout for layout in layouts("several") if Layout.of(layout).nodes > 1]
@@ -31,4 +31,4 @@ class OsuCongestion(OsuCheck):
 
 
 if SEVERAL_NODES:
-    simple_test_where("osu_c", "osu_7_4")(OsuCongestion)
+    check("osu_c", "osu_7_4")(OsuCongestion)

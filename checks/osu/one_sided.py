@@ -7,7 +7,7 @@ from fabric_checks.errors import OutputError
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import osu
 
-from ..offers import simple_test_where
+from ..registration import check
 from .base import BANDWIDTH, HOST, LATENCY, MiB, OsuCheck
 
 #: The values of `-s`.
@@ -40,7 +40,7 @@ class OsuOneSided(OsuCheck):
         return output
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuOneSidedLatency(OsuOneSided):
     """Time of a put, get, accumulate or get-and-accumulate, with its synchronisation."""
 
@@ -51,7 +51,7 @@ class OsuOneSidedLatency(OsuOneSided):
     curves = (LATENCY,)
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuOneSidedAtomic(OsuOneSided):
     """Time of an atomic operation on one number: compare-and-swap, fetch-and-op."""
 
@@ -66,7 +66,7 @@ class OsuOneSidedAtomic(OsuOneSided):
         return [8 if self.current_environ.extras["programs"]["osu"]["smallest_message_B"] == 0 else 1]
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuOneSidedBandwidth(OsuOneSided):
     """Bandwidth of puts and gets with a window of them in flight."""
 
@@ -77,7 +77,7 @@ class OsuOneSidedBandwidth(OsuOneSided):
     curves = (BANDWIDTH,)
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuOneSidedBothWays(OsuOneSided):
     """Bandwidth of puts both ways at once; both sides take part in its synchronisation."""
 

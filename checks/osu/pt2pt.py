@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU point-to-point benchmarks."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter
 
 from fabric_checks.errors import OutputError
 from fabric_checks.mixins import layouts
 
-from ..offers import devices, simple_test_where
+from ..offers import devices
+from ..registration import check
 from .base import BANDWIDTH, HOST, LATENCY, MESSAGE_RATE, MiB, OsuCheck
 
 
@@ -19,7 +19,7 @@ class OsuPointToPoint(OsuCheck):
     device_buffers = ("D", "D")
 
 
-@rfm.simple_test
+@check()
 class OsuLatency(OsuPointToPoint):
     """Ping-pong latency between two processes: half the round trip."""
 
@@ -29,7 +29,7 @@ class OsuLatency(OsuPointToPoint):
     tags = {"osu", "pt2pt", "smoke"}
 
 
-@rfm.simple_test
+@check()
 class OsuMultiLatency(OsuPointToPoint):
     """Ping-pong latency of many pairs at once, averaged over the pairs."""
 
@@ -39,7 +39,7 @@ class OsuMultiLatency(OsuPointToPoint):
     tags = {"osu", "pt2pt"}
 
 
-@rfm.simple_test
+@check()
 class OsuBandwidth(OsuPointToPoint):
     """Bandwidth between two processes with a window of messages in flight, one way (bw) and both ways (bibw)."""
 
@@ -56,7 +56,7 @@ class OsuBandwidth(OsuPointToPoint):
         return {name: factor * value for name, value in super().measure(text).items()}
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuMessageRate(OsuPointToPoint):
     """Bandwidth and message rate of many pairs at once, one way, summed over the pairs."""
 
@@ -76,7 +76,7 @@ class OsuMessageRate(OsuPointToPoint):
         return output
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuConcurrentLatency(OsuPointToPoint):
     """Ping-pong latency with two threads on the receiver (latency_mt) or two forked processes a side (latency_mp).
 
@@ -95,7 +95,7 @@ class OsuConcurrentLatency(OsuPointToPoint):
     curves = (LATENCY,)
 
 
-@simple_test_where("osu_c", "osu_7_3")
+@check("osu_c", "osu_7_3")
 class OsuPersistentLatency(OsuPointToPoint):
     """Ping-pong latency between two processes with persistent requests."""
 
@@ -108,7 +108,7 @@ class OsuPersistentLatency(OsuPointToPoint):
     curves = (LATENCY,)
 
 
-@simple_test_where("osu_c", "osu_7_3")
+@check("osu_c", "osu_7_3")
 class OsuPersistentBandwidth(OsuPointToPoint):
     """Bandwidth between two processes with persistent requests, one way and both ways."""
 

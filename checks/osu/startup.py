@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU start-up benchmarks."""
 
-from reframe.core.builtins import parameter, run_before
+from reframe.core.builtins import parameter
 
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import osu
 
-from ..offers import simple_test_where
+from ..registration import check
 from .base import OsuProgram
 
 
@@ -19,7 +19,7 @@ class OsuStartup(OsuProgram):
     tags = {"osu", "startup"}
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuInit(OsuStartup):
     """Time of ``MPI_Init``: minimum, average and maximum over the processes. The program prints whole milliseconds."""
 
@@ -36,7 +36,7 @@ class OsuInit(OsuStartup):
         return {f"{name}_init_time": seconds for name, seconds in output.times_s.items()}
 
 
-@simple_test_where("osu_c")
+@check("osu_c")
 class OsuHello(OsuStartup):
     """Time from the launch of a program that does nothing but start and end MPI until the launcher has ended."""
 
@@ -44,15 +44,12 @@ class OsuHello(OsuStartup):
     benchmark = "hello"
     layout = parameter(layouts("any"), type=str, loggable=True)
 
-    @run_before("run", always_last=True)
-    def time_launch(self):
+    def around_launch(self):
         """Take the time around the launch, behind the placement probe; the program itself takes none."""
-        self.prerun_cmds = [*self.prerun_cmds, "fabric_start=$(date +%s%N)"]
-        self.postrun_cmds = [
+        return ["fabric_start=$(date +%s%N)"], [
             "fabric_status=$?",
             'echo "launch_to_end_ns: $(($(date +%s%N) - fabric_start))"',
             "(exit $fabric_status)",
-            *self.postrun_cmds,
         ]
 
     def metrics(self):

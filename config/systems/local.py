@@ -30,6 +30,8 @@ systems = [
                 "scheduler": "local",
                 "launcher": "mpirun",
                 "environs": [] if suffix is None else [f"{mpi}{suffix}" for mpi in selected_mpis()],
+                # On one host no remote shell and no batch system is to be asked, by MPICH or Intel MPI.
+                "env_vars": [["HYDRA_LAUNCHER", "fork"], ["I_MPI_HYDRA_BOOTSTRAP", "fork"]],
                 # One job at a time. The lock keeps builds, other sessions and other users' sessions apart from it.
                 "max_jobs": 1,
                 "prepare_cmds": [f"exec 9< {HOST_LOCK} && flock 9"],
@@ -37,6 +39,8 @@ systems = [
                 "extras": {
                     "host_lock": HOST_LOCK,
                     "nodes": 1,
+                    # On one node the launcher needs to know the number of processes only, and that ReFrame tells it.
+                    "launch_options": [],
                     # A container or a batch system may allow fewer cores than the machine has.
                     "cores": min(physical_cores, len(os.sched_getaffinity(0))),
                 },

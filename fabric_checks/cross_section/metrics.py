@@ -14,6 +14,6 @@ METRICS = (
     Metric("aggregate_bandwidth", "MB/s", "larger"),
     Metric("perceived_aggregate_bandwidth", "MB/s", "larger"),
     Metric("full_rate_share", "%", "larger"),
-    Metric("faults", "1", "smaller"),
+    Metric("faults", "1", "smaller", can_be_zero=True),
     Metric("elapsed_over_transfers", "1", "smaller"),
 )

@@ -16,10 +16,15 @@ from fabric_checks.stacks import selected_stack
 
 
 def _layouts_of(partition: SystemPartition) -> list[Layout]:
-    """Return every layout that fits a partition: its extras ``nodes``, ``cores`` and ``ppn``.
+    """Return every layout that fits a partition: its extras ``nodes``, ``cores`` and ``ppn``, or those in ``layouts``.
 
     Without ``nodes`` it has one, without ``cores`` its detected topology counts.
     """
+    if "layouts" in partition.extras:
+        try:
+            return sorted(Layout.of(text) for text in partition.extras["layouts"])
+        except ValueError as error:
+            raise ConfigError(f"{partition.fullname}: extras: layouts: {error}") from None
     cores = partition.extras.get("cores") or partition.processor.num_cores
     if not cores:
         raise ConfigError(
@@ -51,6 +56,15 @@ def layouts(shape: str, scan: bool = True) -> list[str]:
     return [str(layout) for layout in sorted(found)]
 
 
+def whole_partitions() -> list[str]:
+    """Return the layouts on all nodes of a partition: values of ``layout`` for a check that goes through the nodes."""
+    found: set[Layout] = set()
+    for partition in runtime().system.partitions:
+        fit = _layouts_of(partition)
+        found.update(layout for layout in fit if layout.nodes == fit[-1].nodes)
+    return [str(layout) for layout in sorted(found)]
+
+
 def _require_environments() -> None:
     """End the session if no check can run: no partition of the current system has an environment."""
     system = runtime().system
@@ -78,20 +92,29 @@ class LayoutMixin(RegressionTestPlugin):
     #: :default: ``[]``
     partition_features = variable(list, value=[])
 
+    #: The launch that the check speaks of at the moment, if it has several: see :class:`LaunchesMixin`.
+    launched: Layout | None = None
+
     @property
     def place(self) -> Layout:
         """The layout as numbers."""
-        return Layout.of(self.layout)
+        return self.launched or Layout.of(self.layout)
+
+    @property
+    def launches(self) -> list[Layout]:
+        """The layouts that the program is launched in, one after the other."""
+        return [self.place]
 
     @run_after("init")
     def apply_layout(self):
-        """Ask for the layout's processes, and only on partitions that have room for them."""
-        self.num_tasks = self.place.tasks
-        self.num_tasks_per_node = self.place.ppn
+        """Ask for room for each of the launches, and only on partitions that have it."""
+        self.num_tasks_per_node = max(layout.ppn for layout in self.launches)
+        self.num_tasks = max(layout.nodes for layout in self.launches) * self.num_tasks_per_node
         self.valid_systems = [
             partition.fullname
             for partition in runtime().system.partitions
-            if self.place in _layouts_of(partition) and set(self.partition_features) <= set(partition.features)
+            if set(self.launches) <= set(_layouts_of(partition))
+            and set(self.partition_features) <= set(partition.features)
         ]
 
     @run_after("init", always_last=True)

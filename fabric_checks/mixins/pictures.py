@@ -18,4 +18,6 @@ class PicturesMixin(RegressionTestPlugin):
     @run_after("sanity")
     def draw_pictures(self):
         """Draw before the figures are judged: a case that fails its references is the one to look at."""
+        if self.is_dry_run():
+            return  # nothing was measured
         self.keep_files = [*self.keep_files, *self.draw(Path(self.stagedir))]

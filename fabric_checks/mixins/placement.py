@@ -13,14 +13,20 @@ from fabric_checks import placement
 from fabric_checks.errors import OutputError, PlacementError
 from fabric_checks.parsers import placement as parser
 
-PROBE_OUTPUT = "placement.txt"
-
 
 class PlacementMixin(RegressionTestPlugin):
-    """Run the placement probe first and fail unless the ranks ran where they were asked to.
+    """Run the placement probe first and fail unless the ranks ran where they were asked to, on a core each.
+
+    A partition whose nodes have fewer cores than ``extras['cores']`` says, as on a test machine, has
+    ``extras['oversubscribed']``: there ranks may share cores.
 
     Needs: ``place`` (:class:`LayoutMixin`); before the phase ``run``, ``placement_probe``, the path of the probe.
     """
+
+    @property
+    def probe_output(self):
+        """The name of the file with what the probe saw, in the stage folder."""
+        return "placement.txt"
 
     @run_before("run")
     def probe_placement(self):
@@ -29,25 +35,28 @@ class PlacementMixin(RegressionTestPlugin):
         self.job.num_tasks = self.num_tasks
         self.job.num_tasks_per_node = self.num_tasks_per_node
         launch = self.job.launcher.run_command(self.job)
-        self.prerun_cmds = [*self.prerun_cmds, f"{launch} {self.placement_probe} > {PROBE_OUTPUT} || exit $?"]
+        self.prerun_cmds = [*self.prerun_cmds, f"{launch} {self.placement_probe} > {self.probe_output} || exit $?"]
 
     def verify_placement(self):
-        """Compare what the probe saw with the layout, and note it.
+        """Note what the probe saw, and compare it with the layout.
 
         :raises SanityError: if it is not what was asked for.
         """
-        path = Path(self.stagedir) / PROBE_OUTPUT
+        path = Path(self.stagedir) / self.probe_output
         try:
             found = parser.parse(path.read_text(errors="replace"))
-            placement.verify(found.ranks, self.place)
         except OSError as error:
             raise SanityError(f"placement probe: {path}: {error.strerror}") from None
         except OutputError as error:
             raise SanityError(f"placement probe: {path}: {error}{self.last_error_line()}") from None
-        except PlacementError as error:
-            raise SanityError(f"placement: {error}") from None
         self.facts |= {
             "mpi": found.mpi,
             "compiler": found.compiler,
             "placement": [f"{rank.node}:{rank.cpus}" for rank in found.ranks],
+            "binding": placement.binding(found.ranks),
         }
+        oversubscribed = bool(self.current_partition.extras.get("oversubscribed"))
+        try:
+            placement.verify(found.ranks, self.place, oversubscribed)
+        except PlacementError as error:
+            raise SanityError(f"placement: {error}") from None

@@ -48,7 +48,8 @@ def _load_checked(path: Path) -> references.ReferenceFile:
 class ReferencesMixin(RegressionTestPlugin):
     """Take the references from ``SYSTEM.yaml``, without any silent gap.
 
-    The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set.
+    The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set. A partition that has a
+    file of its own names it in ``extras['references']``.
 
     Needs: ``metrics()``, ``place`` and ``facts``.
     """
@@ -64,7 +65,8 @@ class ReferencesMixin(RegressionTestPlugin):
         """Let ReFrame look up this case in the file, and match what it finds with the declared metrics."""
         # ReFrame 4.10 takes the prefix from RFM_REFERENCE_PREFIX only: its schema refuses it in a settings file.
         prefix = runtime().get_option("general/0/reference_prefix") or ROOT / "config" / "references"
-        path = Path(prefix) / (self.reference_file or f"{self.current_system.name}.yaml")
+        name = self.current_partition.extras.get("references", self.current_system.name)
+        path = Path(prefix) / (self.reference_file or f"{name}.yaml")
         self._reference_error = ""
         try:
             complete, reasons = self._find_references(path)
@@ -74,6 +76,7 @@ class ReferencesMixin(RegressionTestPlugin):
             complete = {metric.name: (0, None, None, metric.unit) for metric in self.metrics()}
             reasons = dict.fromkeys(complete, f"the reference file is wrong: {error}")
         self.facts["no_reference"] = reasons
+        self.facts["evidence"] = self._find_evidence(path)
         self.reference = {self.current_partition.fullname: complete}
 
     def _find_references(self, path: Path) -> tuple[dict[str, Any], dict[str, str]]:
@@ -99,6 +102,24 @@ class ReferencesMixin(RegressionTestPlugin):
             environ=self.current_environ.name,
             layout=str(self.place),
         )
+
+    def _find_evidence(self, path: Path) -> dict[str, tuple[str, str]]:
+        """Return for each metric how it comes to be as it is, and its source; empty for a machine."""
+        if self._reference_error:
+            return {}
+        case = {
+            "check": type(self).__name__,
+            "partition": self.current_partition.fullname,
+            "environ": self.current_environ.name,
+            "layout": str(self.place),
+        }
+        file = _load_checked(path)
+        found = {}
+        for metric in self.metrics():
+            evidence = file.evidence_of(metric=metric.name, held=metric.name not in self.facts["no_reference"], **case)
+            if evidence is not None:
+                found[metric.name] = (evidence.kind, evidence.why)
+        return found
 
     @run_after("performance")
     def require_references(self):

@@ -20,7 +20,7 @@ class ResultsMixin(RegressionTestPlugin):
 
     Needs: ``metrics()``, the declared :class:`~fabric_checks.metrics.Metric` objects, from the start;
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
-    ``verify_placement()`` (:class:`PlacementMixin`).
+    ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`).
     """
 
     #: What is known about this run beside its figures; goes into every perflog record.
@@ -52,6 +52,7 @@ class ResultsMixin(RegressionTestPlugin):
     def validate(self):
         """Check exit status, placement and output; what is wrong first is what the user reads."""
         self.facts["time"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.require_finished_job()
         # The probe ends the job if it fails, so its message goes before the job's exit status.
         self.verify_placement()
         if self.job.exitcode:

@@ -35,7 +35,7 @@ site_configuration = {
                     "launcher": "mpirun",
                     "environs": ["full"],
                     "features": features,
-                    "extras": {"nodes": nodes, "cores": 2},
+                    "extras": {"nodes": nodes, "cores": 2, "launch_options": ["-ppn", "{ppn}"]},
                 }
                 for name, features, nodes in (("cpu", [], 2), ("gpu", ["cuda"], 1))
             ],

@@ -2,6 +2,7 @@
 """Every metric of every case of every shipped system has a reference or a reason; no reference is an orphan."""
 
 import re
+import runpy
 
 import pytest
 
@@ -197,12 +198,23 @@ def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
             )
 
 
-@pytest.mark.parametrize("system", loading.shipped_systems())
-def test_every_metric_has_a_reference_or_a_reason(system, monkeypatch):
-    monkeypatch.setenv("FABRIC_MPI", "all")
-    cases = [case for case in loading.cases(system) if not case.check.is_fixture()]
-    assert cases
-    for case in cases:
+#: Systems of one partition that is one of `twins` too, where its cases are looked at.
+TWINS = sorted(path.stem for path in (TESTS.parent / "config" / "twins").glob("*.yaml"))
+
+
+@pytest.fixture(scope="module", params=[name for name in loading.shipped_systems() if name not in TWINS])
+def of_system(request, tmp_path_factory):
+    """Return the name of a shipped system and its cases."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
+        patch.setenv("FABRIC_MPI", "all")
+        cases = [case for case in loading.cases(request.param) if not case.check.is_fixture()]
+        assert {case.partition.fullname.split(":")[0] for case in cases} == {request.param}
+        yield request.param, cases
+
+
+def test_every_metric_has_a_reference_or_a_reason(of_system):
+    for case in of_system[1]:
         check = case.check
         assert check._reference_error == ""
         names = [metric.name for metric in check.metrics()]
@@ -213,12 +225,30 @@ def test_every_metric_has_a_reference_or_a_reason(system, monkeypatch):
             assert judged != bool(check.facts["no_reference"].get(name)), (check.display_name, name)
 
 
-@pytest.mark.parametrize("path", sorted(REFERENCES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_no_reference_is_an_orphan(path, monkeypatch):
-    """Every leaf of a reference file is the reference of some case of its system."""
-    monkeypatch.setenv("FABRIC_MPI", "all")
-    assert path.stem in loading.shipped_systems(), f"{path.name} belongs to no system"
-    cases = [case for case in loading.cases(path.stem) if not case.check.is_fixture()]
+def test_every_reference_file_belongs_to_a_system():
+    assert {path.stem for path in REFERENCES.glob("*.yaml")} == set(loading.shipped_systems()) - {"twins"}
+
+
+def test_a_twin_alone_is_what_it_is_among_all():
+    settings = runpy.run_path(str(TESTS.parent / "config" / "systems" / "twins.py"))
+    systems = {system["name"]: system["partitions"] for system in settings["systems"]}
+    *names, last = systems
+    assert names == TWINS and last == "twins"
+    for name, among_all in zip(names, systems["twins"], strict=True):
+        (alone,) = systems[name]
+        assert alone["extras"] == among_all["extras"] and alone["env_vars"] == among_all["env_vars"]
+        assert (alone["name"], among_all["name"]) == ("twin", name)
+
+
+def test_no_reference_is_an_orphan(of_system):
+    """Every leaf of a reference file is the reference of some case of its system, or of the partition that names it."""
+    system, cases = of_system
+    for name in {case.partition.extras.get("references", system) for case in cases}:
+        own = [case for case in cases if case.partition.extras.get("references", system) == name]
+        require_no_orphan(REFERENCES / f"{name}.yaml", own)
+
+
+def require_no_orphan(path, cases):
     file = references.load(path)
     for name, entry in file.entries.items():
         index = entry.get("$index", ())

@@ -88,8 +88,12 @@ FC_PRINTF(1, 2) static inline _Noreturn void fc_abort(const char *format, ...)
     va_start(arguments, format);
     fc_error_line(format, arguments);
     va_end(arguments);
-    /* A launcher that kills everything at once may not have passed the line on yet. */
-    nanosleep(&(struct timespec){0, 200000000L}, NULL);
+    /*
+     * A launcher that kills everything at once may not have passed the line on yet.
+     * The pause has a name because nanosleep may be a macro, which a comma would split.
+     */
+    const struct timespec pause = {0, 200000000L};
+    nanosleep(&pause, NULL);
     MPI_Abort(MPI_COMM_WORLD, FC_EXIT_FAILURE);
     exit(FC_EXIT_FAILURE);
 }
@@ -968,16 +972,19 @@ static inline void fc_free_samples(struct fc_samples *samples)
 
 /* ---------------------------------------------------------------- sampling */
 
+#define FC_LEAST_BATCH 200e-6 /* seconds: shorter samples are at the mercy of interrupts */
+
 /* When to stop sampling. The same on all ranks, only rank 0 applies it. */
 struct fc_rule {
     double ci_share;     /* both ends of the interval are within this share of the median */
     double max_seconds;  /* cap on the time spent with one point */
     size_t min_samples;  /* fewest samples before the interval is trusted */
     size_t warmup;       /* repetitions before the first sample */
+    double min_batch;    /* seconds: a sample is at least so long, whatever the clock can tell */
     double resolution;   /* of the clock, seconds */
 };
 
-#define FC_RULE_DEFAULTS {0.05, 0.25, 30, 10, 0.0}
+#define FC_RULE_DEFAULTS {0.05, 0.25, 30, 10, FC_LEAST_BATCH, 0.0}
 
 /* The rows of an option table that set a rule. */
 #define FC_RULE_OPTIONS(rule)                                                                    \
@@ -990,13 +997,14 @@ struct fc_rule {
     {"min-samples", FC_COUNT, &(rule).min_samples, FC_FEWEST_SAMPLES, 1e6,                       \
      "samples before the interval is trusted", NULL},                                            \
     {"warmup", FC_COUNT, &(rule).warmup, 0, 1e6,                                                 \
-     "repetitions before the first sample of a point, at most a quarter of the cap", NULL}
+     "repetitions before the first sample of a point, at most a quarter of the cap", NULL},     \
+    {"min-batch", FC_REAL, &(rule).min_batch, 0.0, 1.0,                                          \
+     "seconds that a sample takes at least; 0 where nothing disturbs, as in a simulator", NULL}
 
 enum { FC_FEWEST_SAMPLES = 8 }; /* below it the order statistics give no 95 % interval */
 
 static const double fc_least_share = 0.2; /* of the cap: a converged point lasts so long */
-static const double fc_least_batch = 200e-6; /* seconds: a sample is at least so long ... */
-static const double fc_least_ticks = 100.0;  /* ... and so many steps of the clock */
+static const double fc_least_ticks = 100.0; /* a sample is so many steps of the clock at least */
 static const unsigned long long fc_longest_batch = 1ULL << 20;
 
 /*
@@ -1063,7 +1071,7 @@ static inline unsigned long long fc_calibrate(const struct fc_world *world,
                                               const struct fc_subject *subject)
 {
     const double by_clock = fc_least_ticks * rule->resolution;
-    const double wanted = by_clock > fc_least_batch ? by_clock : fc_least_batch;
+    const double wanted = by_clock > rule->min_batch ? by_clock : rule->min_batch;
     unsigned long long repetitions = 1;
     for (;;) {
         const double seconds = fc_shortest_batch(world, rule, subject, repetitions, wanted);

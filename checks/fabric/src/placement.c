@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * Placement probe: where does every rank run? Host, node name of the batch
- * system, the CPU it is on, the CPUs it may use and their physical cores.
+ * system, the CPU it is on, the CPUs it may use and their physical cores, and
+ * the CPUs that its node has.
  */
 #define FC_PROGRAM "placement"
 #include "fabric.h"
@@ -15,8 +16,9 @@ static const char method[] =
     "  mpirun -np 4 placement\n"
     "Columns: rank; host (MPI_Get_processor_name); node (SLURMD_NODENAME, `-` if not\n"
     "set); cpu the rank was on when asked (-1 if unknown); cpus of its affinity mask\n"
-    "as a list such as 0-3,8; cores these are on as package:core, each once (`-` if\n"
-    "the system does not tell). Blanks and non-printing bytes in names become `?`.\n";
+    "as a list such as 0-3,8; cores these are on as package:core, each once; online,\n"
+    "the CPUs of the node that are in service (`-` if the system does not tell, or\n"
+    "simulates the node). Blanks and non-printing bytes in names become `?`.\n";
 
 /* ------------------------------------------------------------ growing text */
 
@@ -75,13 +77,20 @@ struct mask {
     int cpus; /* number of bits */
 };
 
+#ifdef SMPI_H
+/* SimGrid's MPI: all ranks are one process, of the machine that simulates, whose CPUs say nothing. */
+static const bool is_simulated = true;
+#else
+static const bool is_simulated = false;
+#endif
+
 /*
  * The size of the kernel's mask is not known, and cpu_set_t ends at 1024 CPUs:
  * the call fails with EINVAL until the mask offered is long enough.
  */
 static struct mask get_mask(void)
 {
-    for (int cpus = 1024; cpus <= 1 << 22; cpus *= 2) {
+    for (int cpus = 1024; cpus <= 1 << 22 && !is_simulated; cpus *= 2) {
         struct mask mask = {CPU_ALLOC((size_t)cpus), CPU_ALLOC_SIZE((size_t)cpus), cpus};
         if (mask.set == NULL) {
             fc_abort("no memory for an affinity mask of %d CPUs", cpus);
@@ -192,6 +201,24 @@ static void append_cores(struct text *text, const struct mask *mask)
     free(cores);
 }
 
+/* -------------------------------------------------------------------- node */
+
+/* The kernel writes the list itself, as 0-3,8 and a newline. */
+static void append_online(struct text *text)
+{
+    char list[4096] = "";
+    FILE *const file = is_simulated ? NULL : fopen("/sys/devices/system/cpu/online", "r");
+    if (file != NULL) {
+        if (fgets(list, sizeof list, file) == NULL) {
+            list[0] = '\0';
+        }
+        fclose(file);
+    }
+    const size_t length = strcspn(list, "\n");
+    const bool is_whole = length > 0 && list[length] == '\n';
+    append(text, "%.*s", is_whole ? (int)length : 1, is_whole ? list : "-");
+}
+
 /* ------------------------------------------------------------------ report */
 
 static struct text make_row(const struct fc_world *world)
@@ -202,10 +229,12 @@ static struct text make_row(const struct fc_world *world)
     fc_host(host);
     append(&row, "%d %s ", world->rank, host);
     append_name(&row, getenv("SLURMD_NODENAME"));
-    append(&row, " %d ", sched_getcpu());
+    append(&row, " %d ", is_simulated ? -1 : sched_getcpu());
     append_cpus(&row, &mask);
     append(&row, " ");
     append_cores(&row, &mask);
+    append(&row, " ");
+    append_online(&row);
     if (row.length > INT_MAX) {
         fc_abort("a row of %zu bytes is too long to be sent", row.length);
     }
@@ -263,7 +292,7 @@ int main(int argc, char **argv)
     struct text row = make_row(&world);
     if (world.rank == 0) {
         fc_print_header();
-        printf("# ranks: %d\n# columns: rank host node cpu cpus cores\n", world.size);
+        printf("# ranks: %d\n# columns: rank host node cpu cpus cores online\n", world.size);
     }
     print_rows(&world, &row);
     free(row.data);

@@ -81,7 +81,7 @@ struct fc_search_plan {
 #define FC_SEARCH_DEFAULTS {0.05, 40, false, 10.0}
 
 /* A search has about 9 steps: they are shorter than the points of other programs. */
-#define FC_SEARCH_RULE_DEFAULTS {0.05, 0.05, 10, 3, 0.0}
+#define FC_SEARCH_RULE_DEFAULTS {0.05, 0.05, 10, 3, FC_LEAST_BATCH, 0.0}
 
 /* The rows of an option table that set a plan. */
 #define FC_SEARCH_OPTIONS(plan)                                                                  \
@@ -299,7 +299,7 @@ struct fc_times {
 static inline unsigned long long fc_sample_repetitions(const struct fc_search *search)
 {
     const double by_clock = fc_least_ticks * search->rule->resolution;
-    const double wanted = fc_at_least(by_clock, fc_least_batch);
+    const double wanted = fc_at_least(by_clock, search->rule->min_batch);
     return (unsigned long long)(wanted / search->nominal) + 1;
 }
 

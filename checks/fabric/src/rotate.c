@@ -122,7 +122,11 @@ struct node {
     struct line row;       /* as sender */
     struct line column;    /* as receiver */
     struct ledger ledger;
+    char problem[300]; /* what went wrong on this rank, empty if nothing did */
 };
+
+/* In place of a time: the rank has a problem. */
+static const double has_problem = -1.0;
 
 enum { tag_warm = 1, tag_data = 2, tag_acknowledge = 3, tag_best = 4 };
 
@@ -417,31 +421,76 @@ static void print_round(struct node *node, const char *phase, int round)
     }
 }
 
-/* Collective, once a round: what went wrong on any rank, with data or files, ends the program. */
-static void check_round(const struct node *node, int from)
+/* What arrived in a round has to be what was sent. */
+static void check_data(struct node *node, int from)
 {
     const size_t wrong = first_wrong_place(node, from);
-    char problem[300] = "";
     if (wrong != node->plan->size) {
-        snprintf(problem, sizeof problem,
+        snprintf(node->problem, sizeof node->problem,
                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d; "
                  "the MPI library or the network corrupts messages",
                  wrong, node->plan->size, from, rank_of(node));
-    } else if (rank_of(node) == 0 && fc_flush_failed(stdout)) {
-        snprintf(problem, sizeof problem,
+    }
+}
+
+/* Rank 0: the rows have to be written. */
+static void check_files(struct node *node)
+{
+    if (fc_flush_failed(stdout)) {
+        snprintf(node->problem, sizeof node->problem,
                  "cannot write to standard output: %.100s; free space or redirect it",
                  strerror(errno));
     } else if (fc_flush_failed(node->ledger.raw)) {
-        snprintf(problem, sizeof problem, "cannot write to the file of --raw: %.100s; free space",
-                 strerror(errno));
+        snprintf(node->problem, sizeof node->problem,
+                 "cannot write to the file of --raw: %.100s; free space", strerror(errno));
     }
-    fc_end_if_any(node->world, problem[0] != '\0', "%s", problem);
+}
+
+/* Rank 0: the lowest rank that has a problem, or the number of ranks. */
+static int first_with_problem(const struct node *node)
+{
+    int rank = 0;
+    while (rank < node->world->size &&
+           node->ledger.times[(size_t)rank * node->plan->tests] != has_problem) {
+        rank++;
+    }
+    return rank;
+}
+
+/*
+ * Collective: rank 0 gets the times of a round and prints them; what went wrong on
+ * any rank, with data or files, ends the program. Nobody goes on to the next round
+ * before all have ended this one. That a rank has a problem comes with its times:
+ * on a large machine, and on a simulated one, a reduction of its own takes longer.
+ */
+static void collect(struct node *node, const char *phase, int round)
+{
+    const struct fc_world *const world = node->world;
+    const int tests = (int)node->plan->tests;
+    int failed = world->size;
+    if (node->problem[0] != '\0') {
+        node->times[0] = has_problem;
+    }
+    FC_MPI(MPI_Gather(node->times, tests, MPI_DOUBLE, node->ledger.times, tests, MPI_DOUBLE, 0,
+                      world->comm));
+    if (world->rank == 0) {
+        failed = first_with_problem(node);
+        if (failed == world->size) {
+            book_times(node, phase, round);
+            print_round(node, phase, round);
+            check_files(node);
+            failed = node->problem[0] != '\0' ? 0 : failed;
+        }
+    }
+    FC_MPI(MPI_Bcast(&failed, 1, MPI_INT, 0, world->comm));
+    if (failed < world->size) {
+        fc_end_if_any(world, failed == world->rank, "%s", node->problem);
+    }
 }
 
 /* Collective: measures the pairs of the roster at once and prints their rows. */
 static void measure_round(struct node *node, const char *phase, int round)
 {
-    const struct fc_world *const world = node->world;
     const int to = node->roster.to[rank_of(node)];
     const int from = node->roster.from[rank_of(node)];
     const int tests = (int)node->plan->tests;
@@ -450,13 +499,8 @@ static void measure_round(struct node *node, const char *phase, int round)
     for (int test = 0; test < tests; test++) {
         node->times[test] = stream(node, to, from);
     }
-    FC_MPI(MPI_Gather(node->times, tests, MPI_DOUBLE, node->ledger.times, tests, MPI_DOUBLE, 0,
-                      world->comm));
-    if (world->rank == 0) {
-        book_times(node, phase, round);
-        print_round(node, phase, round);
-    }
-    check_round(node, from);
+    check_data(node, from);
+    collect(node, phase, round);
 }
 
 /* Rank 0, after each round: nothing before 5 s, then at most one line in 5 s. */

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the LAMMPS checks share: the five inputs of its own bench folder."""
+
+from reframe.core.builtins import run_after
+
+from fabric_checks.errors import OutputError
+from fabric_checks.metrics import Metric
+from fabric_checks.mixins import ProgramMixin
+from fabric_checks.parsers import lammps
+
+from ..base import FabricCheck
+from ..builds import Lammps, built_by_spack
+
+PROBLEMS = ["lj", "chain", "eam", "chute", "rhodo"]
+#: What each input reads beside itself.
+DATA_FILES = {
+    "lj": [],
+    "chain": ["data.chain"],
+    "eam": ["Cu_u3.eam"],
+    "chute": ["data.chute"],
+    "rhodo": ["data.rhodo"],
+}
+#: Last thermodynamic output (step 100, 32,000 atoms) of the reference logs that come with the inputs, on one
+#: processor: bench/log.15Jul25.*.fixed.g++.1 of LAMMPS 22 Jul 2025, and the relative tolerance. The logs on four
+#: processors agree with them to 1e-8, except for chain, whose thermostat draws other random numbers on other numbers
+#: of processors: there these columns differ by up to 0.2 %.
+REFERENCE_THERMO = {
+    "lj": ({"Temp": 0.7574531, "E_pair": -5.7585055, "TotEng": -4.6223613}, 1e-5),
+    "chain": ({"Temp": 0.9729966, "E_mol": 20.507698, "TotEng": 22.40326}, 2e-2),
+    "eam": ({"Temp": 801.832, "E_pair": -109957.3, "TotEng": -106640.77}, 1e-5),
+    "chute": ({"Atoms": 32000, "KinEng": 784292.08, "c_1": 1571.0968}, 1e-4),
+    "rhodo": ({"TotEng": -25290.7364, "PotEng": -46882.6454, "Temp": 301.0906}, 1e-5),
+}
+STEPS, ATOMS = 100, 32000
+
+
+def grid(count, dimensions):
+    """Return factors of ``count``, one for each dimension, as equal as its prime factors allow, the largest first.
+
+    >>> grid(12, 3)
+    [3, 2, 2]
+    """
+    factors = [1] * dimensions
+    divisor = count
+    while divisor > 1:
+        # Largest prime factors first, each to the smallest side so far.
+        largest = max(d for d in range(2, divisor + 1) if divisor % d == 0 and all(d % e for e in range(2, d)))
+        factors[factors.index(min(factors))] *= largest
+        divisor //= largest
+    return sorted(factors, reverse=True)
+
+
+class LammpsCheck(ProgramMixin, FabricCheck):
+    """One input of LAMMPS's bench folder, 100 steps.
+
+    Subclasses declare the parameter ``problem`` and, in ``scaled``, whether it is 32,000 atoms in all, or on each node.
+    """
+
+    suite = "lammps"
+    built = built_by_spack(Lammps)
+    tags = {"lammps"}
+    scaled = False
+
+    @property
+    def script(self):
+        """The name of the input; lj and eam scale as they are."""
+        return f"in.{self.problem}" + (".scaled" if self.scaled and self.problem not in ("lj", "eam") else "")
+
+    @run_after("setup")
+    def link_inputs(self):
+        """Link the input and its data into the stage folder."""
+        inputs = self.program["inputs"]
+        self.prerun_cmds = [f"ln -sf {inputs}/{name} ." for name in (self.script, *DATA_FILES[self.problem])]
+
+    def command(self):
+        words = [self.program["command"].format(benchmark="lmp"), "-in", self.script, "-log", "none"]
+        if self.scaled:
+            # chute is a layer: it grows in two dimensions.
+            axes = "xy" if self.problem == "chute" else "xyz"
+            for axis, factor in zip(axes, grid(self.place.nodes, len(axes)), strict=True):
+                words += ["-var", axis, str(factor)]
+        return words
+
+    def metrics(self):
+        return [
+            Metric("loop_time", "s", "smaller"),
+            Metric("timestep_rate", "1/s", "larger"),
+            Metric("atom_step_rate", "Matom-step/s", "larger"),
+            Metric("communication_share", "%", "smaller"),
+        ]
+
+    def read(self, text):
+        """Return the parsed output.
+
+        :raises OutputError: unless it is of as many atoms as asked for, and of the physics of the reference logs.
+        """
+        output = lammps.parse(text, self.num_tasks)
+        self.note_version("lammps", output.version)
+        atoms = ATOMS * (self.place.nodes if self.scaled else 1)
+        if (output.steps, output.atoms) != (STEPS, atoms):
+            raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run, not {STEPS} of {atoms}")
+        if not self.scaled:
+            lammps.require_thermo(output, *REFERENCE_THERMO[self.problem])
+        return output
+
+    def values_of(self, output):
+        """Return the metrics that every input has."""
+        return {
+            "loop_time": output.loop_time_s,
+            "timestep_rate": output.steps / output.loop_time_s,
+            "atom_step_rate": output.Matom_steps_per_s,
+            "communication_share": output.share_percent["Comm"],
+        }

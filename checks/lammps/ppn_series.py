@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LAMMPS with one process a node against more, from one node to all of them."""
+
+from reframe.core.builtins import parameter, run_after
+
+from fabric_checks import ppn_series
+from fabric_checks.layouts import Layout
+from fabric_checks.mixins import LaunchesMixin, whole_partitions
+
+from ..registration import check
+from .base import PROBLEMS, LammpsCheck
+from .bench import SEVERAL_NODES
+
+#: On all nodes of a partition, with more than one process on each.
+LARGEST = [layout for layout in whole_partitions() if Layout.of(layout).ppn > 1]
+
+
+class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
+    """Run time and efficiency with one process a node and with more, over 1, 2, 4 ... nodes, in one allocation.
+
+    ``fixed`` is 32,000 atoms in all, ``scaled`` 32,000 atoms on each node. Source: SAND2005-5199 (An Analysis of the
+    PathScale Inc. InfiniBand HCA, InfiniPath), section 6, Figures 15 and 16: whether the gap between the two stays as
+    nodes are added, or grows.
+    """
+
+    descr = "LAMMPS bench, by processes a node, over the nodes"
+    problem = parameter(PROBLEMS, type=str, loggable=True)
+    scaling = parameter(["fixed", "scaled"] if SEVERAL_NODES else ["fixed"], type=str, loggable=True)
+    layout = parameter(LARGEST, type=str, loggable=True)
+    tags = {"lammps", "ppn-ratio"}
+
+    @property
+    def scaled(self):
+        """Whether the problem grows with the nodes."""
+        return self.scaling == "scaled"
+
+    @property
+    def launches(self):
+        """One process a node and more, on 1, 2, 4 ... and on all nodes."""
+        return ppn_series.launches(Layout.of(self.layout))
+
+    @run_after("init")
+    def tag_smoke(self):
+        """Count the quickest among the short checks."""
+        if self.problem == "lj":
+            self.tags = {*self.tags, "smoke"}
+
+    def metrics(self):
+        return ppn_series.metrics(Layout.of(self.layout))
+
+    def measure(self, text):
+        times_s = {}
+        for layout, output in self.outputs(text).items():
+            with self.reading(layout):
+                times_s[layout] = self.read(output).loop_time_s
+        for metric, values in ppn_series.compared(times_s).items():
+            self.facts["metrics"][metric]["compared"] = {"metric": "loop_time", "unit": "s", "values": values}
+        return ppn_series.figures(times_s, scaled=self.scaled)
+
+
+if LARGEST:
+    check(compare=False)(LammpsPpnSeries)

