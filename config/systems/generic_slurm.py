@@ -17,6 +17,8 @@ EXTRAS = {
     # Physical cores of a node: the most processes that any check starts on one. Without it, the partition's
     # `processor`, or what ReFrame detects, decides.
     "cores": 32,
+    # On a test machine that pretends to more cores than it has, "oversubscribed": True lets ranks share a core. Not on
+    # yours: without it a case whose ranks cannot have a core each fails.
     # How many processes a node; "full" is one on every core. 1, 2 and "full" are always among them. Without it: 1, 2,
     # 4, ... and all cores, which are many cases.
     "ppn": [1, 2, "full"],
@@ -25,6 +27,13 @@ EXTRAS = {
     "link_MBps": 25000.0,
     # How many such links, network interfaces, a node has. It tells readers of this file; no check reads it today.
     "nics": 1,
+    # How long a job may wait in the queue before it is cancelled and its case fails, in ReFrame's notation: 30m, 12h,
+    # 2d. Without it: 1d. A job for which too few nodes are in service does not wait.
+    "max_pending_time": "12h",
+    # What the launcher has to be told to start fewer processes than the job has room for, with {nodes}, {ppn} and
+    # {tasks} for the numbers. The checks that compare one process a node with more start their program several times in
+    # one job; without it they are left out.
+    "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
     # Which nodes are on which switch, as `scontrol show topology` names them. It tells readers which pairs of a
     # finding share a path; no check reads it today.
     "switches": {"leaf1": "n[1-2]", "leaf2": "n[3-4]"},
@@ -44,8 +53,9 @@ def partition(name):
         # What results and references call it: generic_slurm:pmi2.
         "name": name,
         "descr": f"Nodes of one kind on one fabric, MPIs by srun --mpi={name}",
-        # Jobs go through sbatch, their state comes from sacct: without accounting ReFrame's `slurm` ends the session.
-        "scheduler": "slurm",
+        # ReFrame's `slurm`, which takes the state of jobs from sacct, and where that fails or is behind from the
+        # controller; it says why a job failed, and on which node.
+        "scheduler": "fabric-slurm",
         # In the job, the probe of the placement and the program are started by this. `mpirun` works too where the MPI
         # was built with Slurm; then there is no need for SLURM_MPI_TYPE, nor for two partitions.
         "launcher": "srun",
@@ -60,8 +70,8 @@ def partition(name):
         # ReFrame runs each check in those of these that offer what it asks for.
         "environs": [mpi for mpi in mpis if LAUNCHED_BY[mpi] == name],
         # Exported in every job, before what the environment exports. Where tasks are to be bound, this is the place,
-        # too: ["SLURM_CPU_BIND", "cores"]. The CPUs that each rank could use are in every record, under `placement`,
-        # and a case whose ranks cannot have a core each fails.
+        # too: ["SLURM_CPU_BIND", "cores"]. What ranks were bound to is in every record, under `binding` in a word and
+        # under `placement` the CPUs of each, and a case whose ranks cannot have a core each fails.
         "env_vars": [
             ["SLURM_MPI_TYPE", name],
             # With Slurm 22.05 and PMIx_Fence over a tree, Open MPI 5.0.11 crashed in MPI_Init now and then, over a ring

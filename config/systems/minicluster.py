@@ -61,13 +61,22 @@ mpis = selected_mpis() if selected_stack() in (None, "wheels") else []
 
 def partition(name):
     """Return the partition of all nodes for the MPIs that are launched in one way."""
-    extras = {"nodes": nodes, "cores": cores, "nics": 1}
+    extras = {
+        "nodes": nodes,
+        "cores": cores,
+        "nics": 1,
+        # Longer than any job of another session may run: only one runs at a time.
+        "max_pending_time": "20m",
+        "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
+    }
+    if cores > len(os.sched_getaffinity(0)):
+        extras["oversubscribed"] = True  # a node has the machine's cores, whatever it says
     if link_MBps(rate) is not None:
         extras["link_MBps"] = link_MBps(rate)
     return {
         "name": name,
         "descr": f"All nodes, by {DESCRIPTION[name]}",
-        "scheduler": "slurm",
+        "scheduler": "fabric-slurm",
         "launcher": "srun",
         # Whole nodes, as many as asked for. One job of the whole cluster at a time, of either partition, because all
         # nodes are this one machine; Slurm goes by the job's name for that.

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ReFrame's LSF scheduler for clusters without CSM.
+
+ReFrame 4.10's ``lsf`` asks for nodes by ``-nnodes``, which only LSF with IBM's Cluster System Manager (CSM, machines
+with jsrun) takes, and gives neither tasks nor tasks a node. This one, ``fabric-lsf``, asks for slots and for how many
+of them are on a host: ``-n`` and ``-R "span[ptile=...]"``. A part of a minute counts as one in the time limit, where
+ReFrame's drops it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from reframe.core.backends import register_scheduler
+from reframe.core.schedulers import Job
+from reframe.core.schedulers.lsf import LsfJobScheduler
+
+
+@register_scheduler("fabric-lsf")
+class SpanLsfScheduler(LsfJobScheduler):
+    """LSF by slots and slots a host."""
+
+    def emit_preamble(self, job: Job) -> list[str]:
+        """Return the ``#BSUB`` lines of a job."""
+        options = [
+            f"-J {job.name}",
+            f"-o {job.stdout}",
+            f"-e {job.stderr}",
+            f"-n {job.num_tasks}",
+            f'-R "span[ptile={job.num_tasks_per_node or 1}]"',
+            *([f'-R "affinity[core({job.num_cpus_per_task})]"'] if job.num_cpus_per_task else []),
+            *([f"-W {math.ceil(job.time_limit / 60)}"] if job.time_limit else []),
+            *(["-x"] if job.exclusive_access else []),
+            *([] if self._sched_access_in_submit else job.sched_access),
+        ]
+        extra = [*job.options, *job.cli_options]
+        # As everywhere in ReFrame, an option that begins with # is a line of its own.
+        return [option if option.startswith("#") else f"#BSUB {option}" for option in [*options, *extra]]

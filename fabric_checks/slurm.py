@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What Slurm says of jobs and nodes, and in words why a job did not end as it should.
+
+The forms are those of ``scontrol -o show job`` and ``scontrol -o show node`` of Slurm 22.05.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fabric_checks.errors import OutputError, quoted
+
+#: States of a node in which it takes no job, with what they mean; of several the first here is shown.
+UNAVAILABLE = {
+    "NOT_RESPONDING": "does not respond",
+    "NO_RESPOND": "does not respond",  # as older releases call it
+    "DOWN": "is down",
+    "FAIL": "is about to fail",
+    "ERROR": "is in error",
+    "DRAIN": "is drained",
+    "MAINTENANCE": "is in maintenance",
+    "MAINT": "is in maintenance",
+    "REBOOT_ISSUED": "reboots",
+    "POWERED_DOWN": "is powered down",
+    "INVALID_REG": "registered with less than its configuration says",
+    "UNKNOWN": "is in an unknown state",
+}
+
+#: States of a node that works for somebody.
+BUSY = {"ALLOCATED", "MIXED", "COMPLETING", "RESERVED"}
+
+#: What a final state of a job means, where it does not speak for itself through the program's output.
+ENDINGS = {
+    "BOOT_FAIL": "its nodes did not boot",
+    "CANCELLED": "it was cancelled, and not by this session",
+    "DEADLINE": "it reached its deadline",
+    "NODE_FAIL": "a node of it failed",
+    "OUT_OF_MEMORY": "it ran out of memory",
+    "PREEMPTED": "it was preempted",
+    "TIMEOUT": "it ran over its time limit",
+}
+
+
+#: How many nodes a message names.
+MOST_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as the controller knows it.
+
+    :param state: such as ``PENDING``; :param reason: why it is pending, in words; empty if Slurm says none.
+    :param exit_status: of the batch script, or 128 and the signal that ended it.
+    :param nodelist: its nodes in Slurm's notation, empty before it has any.
+    :param partitions: the partitions that it was submitted to; :param least_nodes: how many nodes it needs.
+    """
+
+    state: str
+    reason: str
+    exit_status: int
+    nodelist: str
+    partitions: frozenset[str]
+    least_nodes: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node as the controller knows it; ``reason`` is what whoever took it out of service gave, or empty."""
+
+    name: str
+    states: frozenset[str]
+    partitions: frozenset[str]
+    reason: str
+
+    @property
+    def fault(self) -> str | None:
+        """What keeps the node from taking jobs, as in ``n2 is drained (broken cable)``; None if nothing does."""
+        for state, meaning in UNAVAILABLE.items():
+            if state in self.states:
+                # Slurm's own reason of a silent node says nothing more.
+                reason = "" if self.reason in ("", "Not responding") else f" ({self.reason})"
+                return f"{self.name} {meaning}{reason}"
+        return None
+
+
+def _value(text: str, key: str, pattern: str = r"\S*") -> str:
+    """Return the value of ``key=value`` in one line of scontrol."""
+    match = re.search(rf"(?:^|\s){key}=({pattern})", text)
+    if match is None:
+        raise OutputError(f"scontrol says no {key}: {quoted(text)}")
+    return "" if match[1] in ("(null)", "None") else match[1]
+
+
+def parse_job(text: str) -> Job:
+    """Read the line of one job.
+
+    :raises OutputError: if it is none.
+    """
+    status, signal = _value(text, "ExitCode", r"\d+:\d+").split(":")
+    return Job(
+        state=_value(text, "JobState"),
+        reason=_value(text, "Reason").replace("_", " "),
+        exit_status=int(status) or (128 + int(signal) if int(signal) else 0),
+        nodelist=_value(text, "NodeList"),
+        partitions=frozenset(_value(text, "Partition").split(",")),
+        least_nodes=int(_value(text, "NumNodes", r"\d+")),
+    )
+
+
+def parse_nodes(text: str) -> list[Node]:
+    """Read a line for each node.
+
+    :raises OutputError: if a line is no node's.
+    """
+    return [
+        Node(
+            name=_value(line, "NodeName"),
+            # A star, tilde or the like behind a state is how some releases write further states.
+            states=frozenset(re.sub(r"[^A-Z_+]", "", _value(line, "State")).split("+"))
+            | ({"NOT_RESPONDING"} if "*" in _value(line, "State") else set()),
+            partitions=frozenset(_value(line, "Partitions").split(",")) if " Partitions=" in line else frozenset(),
+            # Behind the reason is who gave it and when.
+            reason=(re.search(r" Reason=(.*?)(?: \[\S+@\S+\])?(?: Comment=.*)?$", line) or ["", ""])[1].strip(),
+        )
+        for line in text.splitlines()
+        if line.strip()
+    ]
+
+
+def faults(nodes: Sequence[Node], names: Sequence[str] = ()) -> list[str]:
+    """Return what keeps nodes from taking jobs, of those called ``names`` or of all; not everything if that is much."""
+    found = [node.fault for node in nodes if node.fault and (not names or node.name in names)]
+    return found if len(found) <= MOST_SHOWN else [*found[: MOST_SHOWN - 1], f"and {len(found) - MOST_SHOWN + 1} more"]
+
+
+def too_few(job: Job, nodes: Sequence[Node]) -> bool:
+    """Tell whether a job cannot start, because its partitions have fewer nodes in service than it needs."""
+    fit = [node for node in nodes if job.partitions & node.partitions]
+    return bool(fit) and sum(node.fault is None for node in fit) < job.least_nodes
+
+
+def _with(parts: Sequence[str]) -> str:
+    """Return parts for the end of a message."""
+    return f": {'; '.join(parts)}" if parts else ""
+
+
+def ending(jobid: str, state: str, names: Sequence[str], nodes: Sequence[Node]) -> str | None:
+    """Say in a line why a job that has ended has failed, or None if its output says it better.
+
+    :param state: its final state, or several with commas; :param names: the nodes that it had, if any.
+    :param nodes: the nodes as they are now.
+    """
+    wrong = faults(nodes, names) if names else []
+    meant = [ENDINGS[part] for part in state.split(",") if part in ENDINGS]
+    if not meant:
+        if "FAILED" in state and wrong:
+            return f"job {jobid} failed on {', '.join(names)}{_with(wrong)}"
+        return None
+    where = f"ran on {', '.join(names)}" if names else "had not started"
+    return f"job {jobid} {where}; {meant[0]} ({state}){_with(wrong)}"
+
+
+def waiting(jobid: str, seconds: float, reason: str, nodes: Sequence[Node], hopeless: bool = False) -> str:
+    """Say in a line that a job waited for too long, why, and for which nodes.
+
+    :param hopeless: it was not to start at all: too few nodes are in service.
+    """
+    why = f"Slurm says: {reason}" if reason else "Slurm gives no reason"
+    what = "cannot start" if hopeless else "is still waiting"
+    busy = [node.name for node in nodes if node.states & BUSY and not node.fault]
+    taken = [f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {len(nodes)} nodes)"] if busy else []
+    blame = _with([*faults(nodes), *taken])
+    return f"job {jobid} {what} after {seconds:.0f} s in the queue and was cancelled; {why}{blame}"
+
+
+def last_words(stderr: str | None, default: str) -> str:
+    """Return the last line of what a command wrote to standard error, without the command's own name."""
+    lines = [line for line in (stderr or "").splitlines() if line.strip()]
+    return re.sub(r"^\w+: error: ", "", lines[-1].strip()) if lines else default

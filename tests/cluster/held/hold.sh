@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# hold.sh FOLDER NAME COMMAND...: note the start of this rank, wait as long as FOLDER/NAME is there, then be the command;
+# or, if there is a file FOLDER/NAME.txt, print it in its place.
+folder=$1 name=$2
+shift 2
+touch "$folder/$name.started.$SLURM_PROCID"
+while [ -e "$folder/$name" ]; do sleep 0.2; done
+[ -e "$folder/$name.txt" ] || exec "$@"
+[ "$SLURM_PROCID" != 0 ] || cat "$folder/$name.txt"
