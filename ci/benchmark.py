@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the harness costs, and whether its measurements agree, as tables.
 
-usage, after `. ci/env.sh`:  python ci/benchmark.py startup|overhead|runs|pingpong|rotate|analysis [--repeat N]
+usage, after `. ci/env.sh`:  python ci/benchmark.py startup|overhead|runs|pingpong|rotate|analysis|twins [--repeat N]
 
   startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check
   overhead   each case in the harness against the bare launch of its program
@@ -10,6 +10,7 @@ usage, after `. ci/env.sh`:  python ci/benchmark.py startup|overhead|runs|pingpo
   pingpong   our `streaming` against IMB PingPong, the same MPI, in turn
   rotate     what `rotate` takes over what its transfers take, on 2, 4 and 8 processes
   analysis   time and memory of the analysis of a 2048 x 2048 matrix
+  twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly routed
 
 Nothing else may run on the machine meanwhile.
 """
@@ -20,6 +21,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -36,6 +38,8 @@ from rich.table import Table
 from fabric_checks.metrics import half_octaves, powers_of_two
 from fabric_checks.parsers import imb, streaming
 from fabric_checks.session import home
+from fabric_checks.twins import description, simgrid, simulate, what_if
+from fabric_checks.twins.launch import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 LARGEST_B = 2**20
@@ -264,6 +268,75 @@ def analysis(arguments: argparse.Namespace) -> None:
     )
 
 
+TWIN = """\
+name: tree
+about: a fat tree to simulate
+source: {{assumed: for the benchmark}}
+nodes: {nodes}
+cpus_per_node: 1
+inter_node: {{send_us: 1, receive_us: 1, latency_us: 3, rate_MBps: 670, eager_below_B: 16384}}
+topology:
+  kind: fat_tree
+  ports: 32
+  levels: {levels}
+  link_MBps: 968
+  routing: {{kind: destination-table, seed: 1}}
+"""
+
+
+def proportional_MiB(session: int) -> float:
+    """Return the memory of all processes of a session, what they share with others counted by share."""
+    total = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[3]) == session:
+                total += int(re.findall(r"^Pss: +(\d+) kB", (folder / "smaps_rollup").read_text(), re.M)[0])
+        except (OSError, IndexError):
+            continue  # the process has ended since
+    return total / 1024
+
+
+def children_s() -> float:
+    """Return the processor time of all processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def simulated(nodes: int) -> tuple[float, float, float]:
+    """Return wall time and processor time in seconds and peak memory in MiB of one simulation, to its last line."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "tree.yaml")
+        file.write_text(TWIN.format(nodes=nodes, levels=2 if nodes <= 512 else 3))
+        start, used = time.perf_counter(), children_s()
+        twin = description.load(file)
+        program = [str(simulate.program("rotate")), *what_if.rotate_arguments(nodes, what_if.Questions())]
+        line, environment = prepare(twin, nodes, 1, program, Path(folder))
+        output, peak = Path(folder, "output"), 0.0
+        with output.open("w") as out:
+            process = subprocess.Popen(
+                line, env=environment, cwd=folder, stdout=out, stderr=subprocess.DEVNULL, start_new_session=True
+            )
+            while process.poll() is None:
+                peak = max(peak, proportional_MiB(process.pid))
+                time.sleep(0.05)
+        elapsed = time.perf_counter() - start
+        if not re.search(r"\n# complete: \d+ rows\n$", output.read_text()):
+            sys.exit(f"error: rotate on {nodes} simulated nodes did not come to its end")
+    return elapsed, children_s() - used, peak
+
+
+def twins(arguments: argparse.Namespace) -> None:
+    """Every simulation a process of its own, one at a time; the plugin and the program are built before."""
+    simgrid.plugin(), simulate.program("rotate")
+    rows = []
+    for nodes, seconds_at_most in ((128, 2), (512, 20), (1024, 90)):
+        figures = zip(*(simulated(nodes) for _ in range(arguments.repeat)), strict=True)
+        wall, used, peak = (statistics.median(values) for values in figures)
+        rows.append([str(nodes), f"{wall:.1f} s", f"{seconds_at_most} s", f"{used:.1f} s", f"{peak:.0f} MiB"])
+    title = f"rotate on simulated nodes, median of {arguments.repeat}, {os.cpu_count()} cores"
+    show(title, ["nodes", "wall time", "wanted", "processor time", "peak proportional memory"], rows)
+
+
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "startup": startup,
     "overhead": overhead,
@@ -271,6 +344,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "pingpong": pingpong,
     "rotate": rotate,
     "analysis": analysis,
+    "twins": twins,
 }
 
 

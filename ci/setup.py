@@ -25,7 +25,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "ci" / "requirements"
 MPIS = ("mpich", "openmpi", "impi")
-STACKS = ("wheels", "spack", "modules")
+STACKS = ("wheels", "spack", "modules", "simgrid")
+
+# The release of SimGrid that the simulated clusters are written for; the tests hold it to the library's.
+SIMGRID = "3.32"
 
 # The release of Spack that is brought where there is none, and where from; the tests hold it to the library's.
 SPACK_TAG = "v1.1.0"
@@ -224,6 +227,37 @@ def download(home: Home, wanted: list[Part], folder: Path) -> None:
         clone(home, variable, url, tag, folder / name, "--bare")
 
 
+def has_simgrid() -> bool:
+    """Whether there is a SimGrid with its compiler wrapper; whether it will do is found out when it is called."""
+    prefix = os.environ.get("SIMGRID_ROOT")
+    return shutil.which("smpicc", path=f"{prefix}/bin" if prefix else None) is not None
+
+
+def require_simgrid(home: Home) -> None:
+    """See that there is a SimGrid: root has Debian's package installed, everybody else is told what to do."""
+    if has_simgrid():
+        return
+    prefix = os.environ.get("SIMGRID_ROOT")
+    if prefix:
+        raise SetupError(
+            f"there is no smpicc in {prefix}/bin (SIMGRID_ROOT); let it name a prefix of SimGrid {SIMGRID}"
+        )
+    apt = shutil.which("apt-get")
+    if os.geteuid() != 0 or apt is None:
+        raise SetupError(
+            f"no SimGrid, which simulated clusters need: install Debian's libsimgrid-dev; or without root, "
+            f"`spack install simgrid@{SIMGRID}` and let SIMGRID_ROOT be what `spack location -i simgrid` prints"
+        )
+    say("set-up: SimGrid, Debian's package libsimgrid-dev")
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["update"], ["install", "--yes", "--no-install-recommends", "libsimgrid-dev"]):
+        done = subprocess.run([apt, "-q", *command], env=environment, capture_output=True, text=True, check=False)
+        with home.log.open("a") as log:
+            log.write(f"\n$ apt-get -q {' '.join(command)}\n{done.stdout}{done.stderr}")
+    if not has_simgrid():
+        raise SetupError(f"libsimgrid-dev cannot be installed; see {home.log}, or let SIMGRID_ROOT name a SimGrid")
+
+
 def without_prompt() -> dict[str, str]:
     """The environment, with Git told not to ask for a password on a terminal that nobody watches."""
     return os.environ | {"GIT_TERMINAL_PROMPT": "0"}
@@ -382,6 +416,8 @@ def main() -> int:
             download(home, wanted, Path(arguments.download))
         if arguments.stack == "spack":
             link_for_spack(home, mpis)
+        if arguments.stack == "simgrid":
+            require_simgrid(home)
     except SetupError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -101,12 +101,14 @@ def bidirectional_figures(
     :param streaming_us: time per message of streaming one way, in microseconds, by message size in bytes.
     :param exchange_us: time in which two waiting ranks exchange a message each, not halved; needs size 0.
     :param both_us: time per pair of messages, one each way, when both ranks stream.
-    :returns: the zero-byte latency of an exchange (us), the peak bandwidth, bytes of both directions counted (MB/s),
-        and that over the peak one way: 2 where the directions do not hinder each other.
+    :returns: the zero-byte latency of an exchange (us), its peak bandwidth, as PMB's SendRecv counts it
+        (SAND2005-5199, Tables 6 and 9), and that of streaming, bytes of both directions counted (MB/s); the latter over
+        the peak one way: 2 where the directions do not hinder each other.
     """
     peak = peak_bandwidth_MBps(both_us, messages=2)
     return {
         "bidirectional_latency": exchange_us[0],
+        "peak_bandwidth_exchange": peak_bandwidth_MBps(exchange_us, messages=2),
         "peak_bandwidth_bidirectional": peak,
         "bidirectional_gain": peak / peak_bandwidth_MBps(streaming_us),
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of results, SVG or PNG by the name of the file: curves, the pair matrix as a heat map, and its histogram.
+"""Pictures of results, SVG or PNG by the name of the file: curves, the pair matrix as a heat map, and histograms.
 
 The colours can be told apart by colour-blind readers and in print (cividis; the palette of Okabe and Ito with a marker
 of its own for each curve), and the same figures give the same file.
@@ -17,6 +17,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
+from numpy.typing import NDArray
 
 from fabric_checks.cross_section.figures import histogram
 from fabric_checks.cross_section.matrix import PairMatrix
@@ -120,19 +121,23 @@ def heat_map(path: Path, title: str, matrix: PairMatrix) -> str:
         height = min(max(3.5, 0.22 * rows + 1.5), 12)
         figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
         axes = figure.subplots()
-        axes.set_facecolor("white")
-        axes.patch.set(hatch="///", edgecolor="#BBBBBB")
-        image = axes.imshow(matrix.MBps, cmap="cividis", interpolation="nearest", aspect="auto", vmin=0)
-        figure.colorbar(image, ax=axes, label="bandwidth, MB/s (10^6 bytes a second)")
-        for axis, ranks in ((axes.xaxis, matrix.receivers), (axes.yaxis, matrix.senders)):
-            step = -(-len(ranks) // _MOST_LABELS)
-            names = [printable(name) for name in matrix.host_labels(ranks[::step])]
-            axis.set_ticks(range(0, len(ranks), step), names)
-        axes.tick_params(axis="x", labelrotation=90)
-        axes.set_xlabel("receiver")
-        axes.set_ylabel("sender")
+        _draw_matrix(figure, axes, matrix, _MOST_LABELS)
         axes.set_title(printable(title))
         return _save(figure, path)
+
+
+def _draw_matrix(figure: Figure, axes: Axes, matrix: PairMatrix, most_labels: int) -> None:
+    axes.set_facecolor("white")
+    axes.patch.set(hatch="///", edgecolor="#BBBBBB")
+    image = axes.imshow(matrix.MBps, cmap="cividis", interpolation="nearest", aspect="auto", vmin=0)
+    figure.colorbar(image, ax=axes, label="bandwidth, MB/s (10^6 bytes a second)")
+    for axis, ranks in ((axes.xaxis, matrix.receivers), (axes.yaxis, matrix.senders)):
+        step = -(-len(ranks) // most_labels)
+        names = [printable(name) for name in matrix.host_labels(ranks[::step])]
+        axis.set_ticks(range(0, len(ranks), step), names)
+    axes.tick_params(axis="x", labelrotation=90)
+    axes.set_xlabel("receiver")
+    axes.set_ylabel("sender")
 
 
 def bandwidth_histogram(path: Path, title: str, matrix: PairMatrix, link_MBps: float) -> str:
@@ -142,28 +147,83 @@ def bandwidth_histogram(path: Path, title: str, matrix: PairMatrix, link_MBps: f
     :returns: the name of the file.
     """
     with mpl.rc_context(_STYLE):
-        counts, edges = histogram(matrix)
         figure = Figure(figsize=(7, 3.8), layout="constrained")
         axes = figure.subplots()
-        axes.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=_COLOURS[0], edgecolor="white")
-        for sharing in range(1, 7):
-            level = link_MBps / sharing
-            if edges[0] < level <= edges[-1] and level >= matrix.measured.min() * 0.9:
-                axes.axvline(level, color=_COLOURS[1], linewidth=1, linestyle="--")
-                axes.annotate(
-                    f"link/{sharing}",
-                    (level, 1),
-                    xycoords=("data", "axes fraction"),
-                    xytext=(-2, -3),
-                    textcoords="offset points",
-                    ha="right",
-                    va="top",
-                    rotation=90,
-                    fontsize=8,
-                    color=_COLOURS[1],
-                )
-        axes.set_xlim(0, edges[-1] * 1.02)
-        axes.set_xlabel("bandwidth of a pair, MB/s (10^6 bytes a second)")
-        axes.set_ylabel("number of pairs")
+        _draw_histogram(axes, matrix, link_MBps)
         axes.set_title(printable(title))
+        return _save(figure, path)
+
+
+def _draw_histogram(axes: Axes, matrix: PairMatrix, link_MBps: float) -> None:
+    counts, edges = histogram(matrix)
+    axes.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=_COLOURS[0], edgecolor="white")
+    for sharing in range(1, 7):
+        level = link_MBps / sharing
+        if edges[0] < level <= edges[-1] and level >= matrix.measured.min() * 0.9:
+            axes.axvline(level, color=_COLOURS[1], linewidth=1, linestyle="--")
+            axes.annotate(
+                f"link/{sharing}",
+                (level, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(-2, -3),
+                textcoords="offset points",
+                ha="right",
+                va="top",
+                rotation=90,
+                fontsize=8,
+                color=_COLOURS[1],
+            )
+    axes.set_xlim(0, edges[-1] * 1.02)
+    axes.set_xlabel("bandwidth of a pair, MB/s (10^6 bytes a second)")
+    axes.set_ylabel("number of pairs")
+
+
+def pair_bandwidths(path: Path, title: str, matrix: PairMatrix, link_MBps: float) -> str:
+    """Draw the heat map and the histogram side by side, for a text that has room for one picture.
+
+    :param link_MBps: the rate of a link in MB/s.
+    :returns: the name of the file.
+    """
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(10, 4), layout="constrained", dpi=150)
+        left, right = figure.subplots(1, 2)
+        left.grid(visible=False)
+        _draw_matrix(figure, left, matrix, 16)
+        _draw_histogram(right, matrix, link_MBps)
+        # Room for the names of the levels above the highest bar.
+        right.margins(y=0.25)
+        figure.suptitle(printable(title), fontsize=11)
+        return _save(figure, path)
+
+
+def distributions(
+    path: Path, title: str, rates_MBps: Mapping[str, NDArray[np.float64]], remarks: Mapping[str, str]
+) -> str:
+    """Draw how the bandwidths of the pairs are distributed, a row for each name, all on one axis.
+
+    A row has the share of pairs in each bin, its median as a line and its slowest pair as a triangle.
+
+    :param rates_MBps: the bandwidths of the pairs in MB/s by name.
+    :param remarks: what to write beside a row.
+    :returns: the name of the file.
+    """
+    with mpl.rc_context(_STYLE):
+        top = 1.05 * max(float(values.max()) for values in rates_MBps.values())
+        edges = np.linspace(0, top, 61)
+        figure = Figure(figsize=(8, 1.1 + 0.95 * len(rates_MBps)), layout="constrained")
+        rows = figure.subplots(len(rates_MBps), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (name, values) in zip(rows, rates_MBps.items(), strict=True):
+            counts, _ = np.histogram(values, bins=edges)
+            axes.bar(edges[:-1], 100 * counts / len(values), np.diff(edges), align="edge", color=_COLOURS[0])
+            axes.axvline(float(np.median(values)), color=_COLOURS[6], linewidth=1, linestyle="--")
+            axes.plot(float(values.min()), 0, marker="^", color=_COLOURS[1], markersize=8, clip_on=False, zorder=3)
+            axes.set_ylim(0, 105)
+            axes.set_yticks([0, 50, 100])
+            label = f"{printable(name)}: {printable(remarks.get(name, ''))}".removesuffix(": ")
+            axes.set_title(label, loc="left", fontsize=9)
+        axes = rows[-1]
+        axes.set_xlim(0, top)
+        axes.set_xlabel("bandwidth of a pair, MB/s (10^6 bytes a second); dashed: median, triangle: slowest pair")
+        figure.supylabel("share of the pairs, %", fontsize=10)
+        figure.suptitle(printable(title), fontsize=11)
         return _save(figure, path)

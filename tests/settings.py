@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The shipped configuration on a machine of two cores, whatever this one has, with all environments."""
+"""The shipped configuration on a machine of two cores, whatever this one has, with all environments.
+
+Simulated systems keep their own.
+"""
 
 import os
 import runpy
@@ -11,4 +14,5 @@ site_configuration = runpy.run_path(str(Path(__file__).resolve().parent.parent /
 ]
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:
-        partition["extras"]["cores"] = 2
+        if "simulated" not in partition.get("features", []):
+            partition["extras"]["cores"] = 2

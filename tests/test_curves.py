@@ -38,6 +38,7 @@ def test_bidirectional_figures_of_the_source():
     figures = curves.bidirectional_figures(one_way, {0: 10.3, MiB: 2000.0}, both)
     assert figures == {
         "bidirectional_latency": 10.3,
+        "peak_bandwidth_exchange": pytest.approx(2 * MiB / 2000),
         "peak_bandwidth_bidirectional": pytest.approx(901),
         "bidirectional_gain": pytest.approx(901 / 830),
     }

@@ -59,3 +59,20 @@ def test_unmeasured_pairs_and_untrusted_names_are_no_trouble(tmp_path):
 def test_png_for_those_who_need_it(tmp_path):
     pictures.curves(tmp_path / "a.png", "A title", TIMES, "time, us")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_distributions_have_a_row_for_each_name(tmp_path):
+    rates = {"ideal": np.full(9, 900.0), "shared": np.array([300.0, 450.0, 900.0])}
+    name = pictures.distributions(tmp_path / "d.svg", "A title", rates, {"shared": "33 % of ideal"})
+    assert name == "d.svg"
+    assert {"A title", "ideal", "shared: 33 % of ideal", "share of the pairs, %"} <= texts(tmp_path / "d.svg")
+
+
+def test_matrix_and_histogram_in_one_picture(tmp_path):
+    values = np.full((32, 32), 900.0)
+    values[3, 4] = 300.0
+    matrix = PairMatrix(np.arange(32), 32 + np.arange(32), values, tuple(f"n{rank}" for rank in range(64)))
+    for name in ("a.svg", "b.svg"):
+        pictures.pair_bandwidths(tmp_path / name, "A title", matrix, 900.0)
+    assert {"A title", "n0", "n32", "sender", "receiver", "link/3", "number of pairs"} <= texts(tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()

@@ -112,3 +112,31 @@ def test_an_expected_failure_has_a_reference_too(load):
     load("A: {$index: [layout], 1x2: {t: [$xfail, known, [1, null, 1, us]]}}")
     with pytest.raises(ReferenceError, match="has no bound"):
         load("A: {$index: [layout], 1x2: {t: [$xfail, known, [1, null, null, us]]}}")
+
+
+EVIDENCE = "evidence: [{check: A, metric: t, evidence: fitted, source: Table 2}, {evidence: simulated}]"
+
+
+def test_evidence_says_how_a_figure_comes_to_be(load):
+    file = load(EVIDENCE)
+    fitted = file.evidence_of(held=True, metric="t", **CASE)
+    assert (fitted.kind, fitted.why) == ("fitted", "Table 2")
+    # What is held to nothing is not fitted because of its name.
+    assert file.evidence_of(held=False, metric="t", **CASE).kind == "simulated"
+    assert file.evidence_of(held=True, metric="b", **CASE).kind == "simulated"
+    assert load("no_reference: [{why: x}]").evidence_of(held=True, metric="t", **CASE) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("evidence: [{check: A}]", "needs one of fitted, predicted, said, simulated under 'evidence'"),
+        ("evidence: [{evidence: measured, source: x}]", "needs one of fitted, predicted, said, simulated"),
+        ("evidence: [{evidence: fitted}]", "needs its source under 'source'"),
+        ("evidence: [{evidence: simulated, chekc: A}]", "evidence: unknown key 'chekc'; use check, partition"),
+        ("evidence: [{evidence: simulated, metric: '('}]", r"evidence: metric: '\(' is not a pattern"),
+    ],
+)
+def test_malformed_evidence(load, text, message):
+    with pytest.raises(ReferenceError, match=message):
+        load(text)

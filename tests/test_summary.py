@@ -108,3 +108,20 @@ def test_findings_stand_below_their_case_and_once():
     text = shown(record(findings=found), record(metric="other", findings=found), record(test="Other", findings=None))
     assert text.count("node n7 is slow") == 1
     assert "Findings:" in text and "\x1b" not in text
+
+
+def test_figures_of_a_simulation_say_what_they_are():
+    judged = {"no_reference": None, "reference": 1.0, "lower": -0.1, "upper": 0.1, "reference_source": "SAND Table 2"}
+    text = shown(
+        record(metric="a", **judged, evidence="fitted"),
+        record(metric="b", **judged, evidence="predicted"),
+        record(metric="c", evidence="simulated"),
+        width=200,
+    )
+    for metric, words in (("a", "fitted; pass: 1,"), ("b", "predicted; pass: 1,"), ("c", "simulated; no")):
+        assert any(f" {metric} " in line and words in line for line in text.splitlines()), text
+    assert "[1] SAND Table 2" in text
+
+
+def test_figures_of_a_machine_say_nothing_of_that():
+    assert summary.reference_text(record(), summary.Footnotes()) == "no reference: [1]"

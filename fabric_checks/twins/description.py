@@ -12,7 +12,8 @@ See :mod:`fabric_checks.twins.reading` for how a value and its source are writte
   or both;
 - ``topology``, ``faults``: see :mod:`fabric_checks.twins.topology`;
 - ``collectives``, optional: whose algorithms SimGrid takes (``smpi/coll-selector``);
-- ``figures``, optional: what the documents report of the cluster, by benchmark and figure.
+- ``figures``, optional: what the documents report of the cluster, by benchmark and figure;
+- ``said``, optional: what they say of it without a figure, as a bound on a metric of a check.
 
 Costs are numbers or tables by message size in bytes, linear between the points and level outside.
 """
@@ -36,6 +37,9 @@ SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
 
 #: How a twin comes to a figure: by the choice of a parameter, or because it follows from what was chosen for others.
 FITTED, PREDICTED = "fitted", "predicted"
+
+#: The bounds that a saying can be: a metric is at least, or at most, so much.
+BOUNDS = ("at_least", "at_most")
 
 
 @dataclass(frozen=True)
@@ -85,12 +89,38 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Saying:
+    """What the documents say without a figure: a direction and a rough factor, as a bound on a metric.
+
+    :param check: the check that measures it; :param layout: in which layout, such as ``8x1``.
+    :param parameters: the values of its other parameters.
+    :param metric: the metric; :param unit: its unit.
+    :param bound: one of :data:`BOUNDS`; :param value: the bound.
+    :param text: what is said, in the words of the document or nearly so.
+    :param source: the document and the place.
+    :param why_not: why the twin does not do so, empty if it does.
+    """
+
+    check: str
+    layout: str
+    parameters: Mapping[str, str]
+    metric: str
+    unit: str
+    bound: str
+    value: float
+    text: str
+    source: Source
+    why_not: str
+
+
+@dataclass(frozen=True)
 class Twin:
     """A simulated cluster.
 
     :param file: where it is described.
     :param sources: where each value comes from, by full key, such as ``inter_node.rate_MBps``.
     :param figures: by benchmark and name, the unit at the end: ``figures["streaming"]["peak_bandwidth_MBps"]``.
+    :param said: what the documents say without a figure.
     """
 
     file: Path
@@ -108,6 +138,7 @@ class Twin:
     collectives: str
     figures: Mapping[str, Mapping[str, Figure]]
     sources: Mapping[str, Source]
+    said: tuple[Saying, ...] = ()
 
 
 def load(file: Path) -> Twin:
@@ -115,7 +146,14 @@ def load(file: Path) -> Twin:
 
     :raises TwinError: if there is anything wrong with it: one line with file, key and remedy.
     """
-    top = read(file)
+    return describe(read(file))
+
+
+def describe(top: Section) -> Twin:
+    """Return the twin that the top level of a description describes.
+
+    :raises TwinError: as :func:`load`.
+    """
     name = top.text("name")
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise TwinError(f"{top.place('name')}: {name!r} is no name; write small letters, digits and dashes")
@@ -131,9 +169,10 @@ def load(file: Path) -> Twin:
     faults = read_faults(top)
     collectives = top.choice("collectives", SELECTORS) if top.optional("collectives") else SELECTORS[0]
     figures = _figures(top)
+    said = tuple(_saying(section) for section in top.items("said")) if top.optional("said") else ()
     top.finish()
     return Twin(
-        file,
+        top.file,
         name,
         about,
         nodes,
@@ -148,6 +187,7 @@ def load(file: Path) -> Twin:
         collectives,
         figures,
         top.sources,
+        said,
     )
 
 
@@ -200,3 +240,28 @@ def _figure(section: Section) -> Figure:
     value = section.number("value")
     section.finish()
     return Figure(value, source, twin, why_not, tolerance)
+
+
+def _saying(section: Section) -> Saying:
+    """Read one saying: ``{check: HotSpot, layout: 8x1, metric: send_growth, unit: "1", at_least: 2, said: ...}``."""
+    texts = {key: section.text(key) for key in ("check", "layout", "metric", "unit", "said", "published")}
+    parameters = {key: section.text(key) for key in ("pattern", "poll", "wait") if section.optional(key)}
+    why_not = section.text("not_reproduced") if section.optional("not_reproduced") else ""
+    section.source = source = Source("published", texts["published"])
+    given = [bound for bound in BOUNDS if section.optional(bound)]
+    if len(given) != 1:
+        raise TwinError(f"{section.place()}: needs one bound; write one of {' and '.join(BOUNDS)}")
+    value = section.number(given[0])
+    section.finish()
+    return Saying(
+        texts["check"],
+        texts["layout"],
+        parameters,
+        texts["metric"],
+        texts["unit"],
+        given[0],
+        value,
+        texts["said"],
+        source,
+        why_not,
+    )

@@ -228,15 +228,22 @@ def read(file: Path) -> Section:
 
     :raises TwinError: if it cannot be read or is no YAML.
     """
+    return Section(file, "", content(file), None, {})
+
+
+def content(file: Path) -> Any:
+    """Return what a YAML file has, as plain data.
+
+    :raises TwinError: if it cannot be read or is no YAML.
+    """
     try:
-        content = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)
+        return yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)
     except (OSError, UnicodeDecodeError) as error:
         raise TwinError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         raise TwinError(f"{file}{line}: no valid YAML: {getattr(error, 'problem', error)}") from None
-    return Section(file, "", content, None, {})
 
 
 def sources_by_kind(sources: Mapping[str, Source]) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks import stacks
+from fabric_checks.twins import smpirun
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
@@ -147,12 +148,38 @@ def test_an_option_without_its_value():
 
 def test_an_unknown_stack(tmp_path):
     line = one_error(run(RUN, "--stack", "conda", FABRIC_HOME=str(tmp_path / "home")))
-    assert "unknown stack 'conda'; choose from wheels, spack, modules" in line
+    assert "unknown stack 'conda'; choose from wheels, spack, modules, simgrid" in line
 
 
 @pytest.mark.parametrize("option", ["--stack", "--mirror"])
 def test_other_options_without_their_value(option):
     assert f"{option} needs a value" in one_error(run(RUN, option))
+
+
+def test_the_release_of_simgrid_is_that_of_the_library():
+    assert runpy.run_path(str(ROOT / "ci/setup.py"))["SIMGRID"] == smpirun.RELEASE
+
+
+@pytest.mark.parametrize("system", ["twins", "cbc", "feynman:twin"])
+def test_simgrid_is_not_in_the_prefix(system, tmp_path):
+    home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
+    done = run(RUN, "--system", system, FABRIC_HOME=home, SIMGRID_ROOT=str(tmp_path), PATH=os.environ["PATH"])
+    assert f"there is no smpicc in {tmp_path}/bin (SIMGRID_ROOT); let it name a prefix" in one_error(done)
+
+
+def test_no_simgrid_and_no_root(tmp_path):
+    """Root would have it installed, so the right to do so is taken away in a stand-in."""
+    home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
+    script = (
+        "import os, runpy, shutil, sys\n"
+        "os.geteuid = lambda: 1000\n"
+        "real = shutil.which\n"
+        "shutil.which = lambda name, **rest: None if name == 'smpicc' else real(name, **rest)\n"
+        "sys.argv = ['setup.py', '--stack', 'simgrid', '--mpi', 'none']\n"
+        f"runpy.run_path({str(ROOT / 'ci/setup.py')!r}, run_name='__main__')\n"
+    )
+    line = one_error(run(sys.executable, "-c", script, FABRIC_HOME=home))
+    assert "install Debian's libsimgrid-dev" in line and f"spack install simgrid@{smpirun.RELEASE}" in line
 
 
 def a_home_with_all_but_spack(tmp_path):

@@ -84,3 +84,43 @@ def test_a_figure_says_how_the_twin_comes_to_it(small):
         small(added="figures: {rotate: {x_MBps: {value: 1, published: here}}}\n")
     with pytest.raises(TwinError, match=r"tolerance_because: is missing"):
         small(added="figures: {rotate: {x_MBps: {value: 1, published: h, twin: fitted, tolerance_percent: 2}}}\n")
+
+
+SAID = """\
+said:
+  - check: HotSpot
+    layout: 8x1
+    metric: send_growth
+    unit: "1"
+    at_least: 2
+    said: it grows
+    published: the report
+"""
+
+
+def test_a_saying_is_a_bound_on_a_metric(small):
+    (saying,) = small(added=SAID).said
+    assert (saying.check, saying.layout, saying.metric) == ("HotSpot", "8x1", "send_growth")
+    assert (saying.bound, saying.value, saying.unit, saying.why_not) == ("at_least", 2, "1", "")
+    assert saying.source.text == "the report" and saying.parameters == {}
+    assert small(added=SAID + "    not_reproduced: not so\n    poll: none\n").said[0].parameters == {"poll": "none"}
+    assert small().said == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "at_least: 2",
+            "at_most: 1\n    at_least: 2",
+            r"said\[0\]: needs one bound; write one of at_least and at_most",
+        ),
+        ("    at_least: 2\n", "", r"said\[0\]: needs one bound"),
+        ("    said: it grows\n", "", r"said\[0\].said: is missing"),
+        ("check: HotSpot", "chekc: HotSpot", r"said\[0\].check: is missing"),
+        ("at_least: 2", "at_least: 2\n    colour: red", r"said\[0\].colour: unknown key"),
+    ],
+)
+def test_a_malformed_saying(small, old, new, message):
+    with pytest.raises(TwinError, match=message):
+        small(added=SAID.replace(old, new))

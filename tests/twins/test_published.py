@@ -2,11 +2,12 @@
 """Every figure of the documents against what the programs measure on its twin, and every run twice."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from fabric_checks.twins import published_table
 from tests.conftest import TABLES
-from tests.twins import measured
 from tests.twins.simulation import TWINS, shipped, simgrid
 
 pytestmark = simgrid
@@ -22,40 +23,38 @@ def cases():
                 yield pytest.param(name, benchmark, figure, marks=marks, id=f"{name}-{benchmark}-{figure}")
 
 
+def measured_twice(name):
+    """Return what is measured on a twin, the outputs of two runs of everything, and the seconds of one."""
+    begin = time.monotonic()
+    found, outputs = published_table.simulated(shipped(name))
+    seconds = time.monotonic() - begin
+    return found, outputs, published_table.simulated(shipped(name))[1], seconds
+
+
 @pytest.fixture(scope="module")
-def measure(simulator, request):
-    """Return a function that measures a twin once."""
-    done = {}
-
-    def of(name):
-        if name not in done:
-            begin = time.monotonic()
-            done[name] = (*measured.figures(simulator, shipped(name)), time.monotonic() - begin)
-        return done[name]
-
-    yield of
-    lines = [f"{'twin':<14} {'figure':<52} {'published':>9} {'simulated':>9} {'':>7}"]
-    for name, (found, _, seconds) in sorted(done.items()):
-        for benchmark, figures in shipped(name).figures.items():
-            for figure, published in figures.items():
-                value = found[benchmark, figure.rpartition("_")[0]]
-                how = f"not reproduced: {published.why_not}" if published.why_not else published.twin
-                change = f"{100 * (value / published.value - 1):+.2f}%"
-                what = f"{benchmark}.{figure}"
-                lines.append(f"{name:<14} {what:<52} {published.value:>9g} {value:>9.4g} {change:>7} {how}")
-        lines.append(f"{name:<14} took {seconds:.1f} s")
-    request.config.stash.setdefault(TABLES, []).append(("Twins: published and simulated", lines))
+def measured(request):
+    """Measure all twins, each twice, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        done = dict(zip(NAMES, pool.map(measured_twice, NAMES), strict=True))
+    lines = [f"{name:<14} {seconds:6.1f} s" for name, (_, _, _, seconds) in done.items()]
+    request.config.stash.setdefault(TABLES, []).append(("Twins: seconds for all published figures", lines))
+    return done
 
 
 @pytest.mark.parametrize(("name", "benchmark", "figure"), list(cases()))
-def test_the_twin_has_the_figure(measure, name, benchmark, figure):
+def test_the_twin_has_the_figure(measured, name, benchmark, figure):
     published = shipped(name).figures[benchmark][figure]
-    found, _, _ = measure(name)
-    value = found[benchmark, figure.rpartition("_")[0]]
+    value = measured[name][0][benchmark, figure.rpartition("_")[0]]
     assert value == pytest.approx(published.value, rel=published.tolerance_percent / 100)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if shipped(name).figures])
-def test_a_second_run_is_the_same_to_the_byte(measure, simulator, name):
-    _, outputs, _ = measure(name)
-    assert measured.figures(simulator, shipped(name))[1] == outputs
+def test_a_second_run_is_the_same_to_the_byte(measured, name):
+    _, first, second, _ = measured[name]
+    assert first == second and all(first)
+
+
+def test_the_readme_is_what_the_twins_give(measured):
+    found = {name: figures for name, (figures, _, _, _) in measured.items()}
+    text = published_table.text([shipped(name) for name in NAMES], found)
+    assert published_table.README.read_text() == text, "stale; write it anew with fabric-checks twins-table --write"

@@ -29,6 +29,8 @@ def test_the_whole_command():
         "--cfg=network/crosstraffic:0",
         "--cfg=network/weight-S:0",
         "--cfg=smpi/barrier:ompi_tree",
+        "--cfg=smpi/reduce:binomial",
+        "--cfg=smpi/gather:ompi_binomial",
         "--cfg=smpi/async-small-thresh:65536",
         "--cfg=smpi/send-is-detached-thresh:65536",
         "--cfg=smpi/coll-selector:default",

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Simulated clusters: a system for each description in config/twins, and `twins`, which has them all as partitions.
+
+    ci/run --system cbc             one of them
+    ci/run --system twins           all, in one session
+
+The checks are the same as on machines; what they measure is what SimGrid makes of the description. Simulations are
+exact however busy the machine is, so they take no lock and run side by side. They are chosen by name only.
+
+The collection's own programs are compiled with `smpicc`. OSU's and Intel's benchmarks run too where they were built
+with it: FABRIC_SIMGRID_OSU and FABRIC_SIMGRID_IMB then name prefix and release, as in
+
+    make -C src_c TARGET=MPI1 CC=smpicc CFLAGS='-O2 -DSMPI_NO_OVERRIDE_MALLOC'      (IMB's C sources; into bin/IMB-MPI1)
+    FABRIC_SIMGRID_IMB=$HOME/imb-smpi@2018 ci/run --system cbc -n 'ImbPointToPoint|ImbParallel'
+
+The large messages of their collectives take a simulation long, so say which benchmarks.
+"""
+
+import os
+from pathlib import Path
+
+from fabric_checks.backends import smpirun  # noqa: F401  (registers the launcher that the partitions name)
+from fabric_checks.errors import FabricError
+from fabric_checks.programs import environment, imb, osu
+from fabric_checks.twins import description, sampling
+from fabric_checks.twins.topology import FatTree
+
+ENVIRONMENT = "smpi"
+ALL = "twins"
+
+
+def installed(variable, describe):
+    """Return the program whose prefix and release an environment variable names, in a list; an empty one if none."""
+    text = os.environ.get(variable)
+    if not text:
+        return []
+    prefix, at, version = text.rpartition("@")
+    if not (at and prefix.startswith("/") and version):
+        raise FabricError(f"{variable} is {text!r}; write prefix and release, as in /opt/imb-smpi@2021.7")
+    return [describe(prefix, version)]
+
+
+def intel(prefix, version):
+    """Describe an installation of IMB, which may lack all but IMB-MPI1."""
+    programs = tuple(name for name in ("nbc", "rma", "p2p") if Path(prefix, "bin", f"IMB-{name.upper()}").exists())
+    return imb(prefix, version, programs=programs)
+
+
+def layouts(twin):
+    """Return the layouts of the documents: two processes, on one node and on two, and all nodes.
+
+    On all nodes also two processes a node, which the documents compare; more than 64 ranks tell no more.
+    """
+    found = ["1x1", "1x2", "2x1", f"{twin.nodes}x1"]
+    return list(dict.fromkeys([*found, *([f"{twin.nodes}x2"] if 2 * twin.nodes <= 64 else [])]))
+
+
+def partition(twin, name, max_jobs):
+    """Return the partition that stands for a twin."""
+    extras = {
+        "twin": str(twin.file),
+        "references": twin.name,
+        "nodes": twin.nodes,
+        "cores": twin.cpus_per_node,
+        "layouts": layouts(twin),
+        # The launcher is told by ReFrame all that it needs to know.
+        "launch_options": [],
+        # Work that reads the clock is slow to simulate, and all ranks share one process.
+        "largest_work_B": 128 * 1024,
+        "most_work_tasks": 2,
+        "program_options": {name: list(options) for name, options in sampling.OPTIONS.items()},
+    }
+    if isinstance(twin.topology, FatTree):
+        # Cables between switches may be faster than what one pair of nodes can do.
+        extras["link_MBps"] = twin.topology.link_MBps
+    return {
+        "name": name,
+        "descr": f"Simulated: {twin.about}",
+        "scheduler": "local",
+        "launcher": "smpirun",
+        "environs": [ENVIRONMENT],
+        "max_jobs": max_jobs,
+        "env_vars": [["FABRIC_TWIN", str(twin.file)]],
+        "features": ["simulated"],
+        "extras": extras,
+    }
+
+
+def system(name, about, partitions):
+    """Return a system that is chosen by name only."""
+    return {"name": name, "descr": about, "hostnames": ["(?!)"], "partitions": partitions}
+
+
+cores = len(os.sched_getaffinity(0))
+folder = Path(__file__).resolve().parent.parent / "twins"
+twins = [description.load(file) for file in sorted(folder.glob("*.yaml"))]
+systems = [system(twin.name, f"Simulated: {twin.about}", [partition(twin, "twin", cores)]) for twin in twins]
+systems.append(system(ALL, "All simulated clusters", [partition(twin, twin.name, 1) for twin in twins]))
+
+simgrid = os.environ.get("SIMGRID_ROOT")
+NOT_COMPILED = "not compiled with smpicc; config/systems/twins.py says how to name one that is"
+environments = [
+    environment(
+        {
+            "name": ENVIRONMENT,
+            "cc": f"{simgrid}/bin/smpicc" if simgrid else "smpicc",
+            "target_systems": [each["name"] for each in systems],
+        },
+        "simgrid",
+        *installed("FABRIC_SIMGRID_OSU", osu),
+        *installed("FABRIC_SIMGRID_IMB", intel),
+        why_not={
+            "osu": NOT_COMPILED,
+            "imb": NOT_COMPILED,
+            "lammps": "what a program computes takes no time in a simulation",
+            "npb": "what a program computes takes no time in a simulation",
+        },
+    )
+]

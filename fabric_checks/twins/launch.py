@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The launcher of a twin: ``python -m fabric_checks.twins.launch --nodes 2 --ppn 1 PROGRAM [ARGUMENT ...]``.
+
+It does what ``mpirun`` does on a machine, on the twin whose description FABRIC_TWIN names. Output and errors are the
+program's. SimGrid's exit status tells little (a deadlock and MPI_Abort end with 0), so the one that this ends with is 0
+only if nothing that was said speaks against it; what went wrong is the last line on standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fabric_checks.errors import FabricError
+from fabric_checks.twins import description, platform_file, simgrid
+from fabric_checks.twins.errors import TwinError
+from fabric_checks.twins.smpirun import FASTER, PLATFORM_VARIABLE, command, failure, hostfile
+
+#: The environment variable that names the description of the twin.
+TWIN_VARIABLE = "FABRIC_TWIN"
+
+#: What a batch system of the real machine may say of itself; it would pass for the simulated hosts' names.
+_OF_THE_REAL_MACHINE = ("SLURMD_NODENAME",)
+
+
+def prepare(
+    twin: description.Twin, nodes: int, ppn: int, program: Sequence[str], folder: Path
+) -> tuple[list[str], dict[str, str]]:
+    """Write what a simulation reads, and return its command line and the environment to run it in.
+
+    :param folder: receives the platform file and the list of hosts.
+    :raises TwinError: if the twin is too small, or if SimGrid or the plugin is not to be had.
+    """
+    hosts = hostfile(twin, nodes, ppn)
+    smpirun, plugin = simgrid.smpirun(), simgrid.plugin()
+    platform = folder / f"{twin.name}.platform"
+    host_list = folder / f"{twin.name}-{nodes}x{ppn}.hosts"
+    platform.write_text(platform_file.platform(twin))
+    host_list.write_text(hosts)
+    line = command(twin, plugin, host_list, nodes * ppn, program, smpirun=smpirun)
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_THE_REAL_MACHINE}
+    return line, FASTER | environment | {PLATFORM_VARIABLE: str(platform.absolute())}
+
+
+def launch(twin: description.Twin, nodes: int, ppn: int, program: Sequence[str], folder: Path) -> str | None:
+    """Run a program on a twin; return why it did not end well, or None.
+
+    What it prints goes where this process prints.
+    """
+    line, environment = prepare(twin, nodes, ppn, program, folder)
+    done = subprocess.run(line, env=environment, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+    sys.stderr.write(done.stderr)
+    return failure("", done.stderr, done.returncode, None)
+
+
+def main(arguments: Sequence[str] | None = None, variables: Mapping[str, str] = os.environ) -> int:
+    """Run the command; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m fabric_checks.twins.launch", description=__doc__)
+    parser.add_argument("--nodes", type=int, required=True)
+    parser.add_argument("--ppn", type=int, required=True, help="processes on each node")
+    parser.add_argument("program", nargs=argparse.REMAINDER)
+    given = parser.parse_args(arguments)
+    try:
+        if not variables.get(TWIN_VARIABLE):
+            raise TwinError(f"{TWIN_VARIABLE} is not set; let it name the description of a twin (config/twins/*.yaml)")
+        twin = description.load(Path(variables[TWIN_VARIABLE]))
+        cause = launch(twin, given.nodes, given.ppn, given.program, Path.cwd())
+    except FabricError as error:
+        cause = str(error)
+    except OSError as error:
+        cause = f"{error.filename}: {error.strerror}"
+    if cause is None:
+        return 0
+    print(f"error: {cause}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The launcher of a twin, as a job script calls it: what ends well, and what does not whatever SimGrid's status is."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from fabric_checks.parsers import placement
+from fabric_checks.twins import launch, simulate
+from tests.twins.simulation import TWINS, build, simgrid
+from tests.twins.test_smpirun import PROGRAM
+
+pytestmark = simgrid
+
+
+def run(folder, *program, twin=TWINS / "cbc.yaml", nodes=2, ppn=1, **variables):
+    command = [sys.executable, "-m", "fabric_checks.twins.launch", "--nodes", str(nodes), "--ppn", str(ppn), *program]
+    env = os.environ | {"FABRIC_TWIN": str(twin)} | variables
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    file = tmp_path_factory.mktemp("broken") / "broken.c"
+    file.write_text(PROGRAM)
+    return str(build(file, file.parent))
+
+
+def test_ranks_are_where_they_were_asked_to_be(tmp_path):
+    """A batch system's name of the real node must not pass for that of the simulated ones."""
+    done = run(tmp_path, str(simulate.program("placement")), nodes=3, ppn=2, SLURMD_NODENAME="real")
+    assert done.returncode == 0, done.stderr
+    ranks = placement.parse(done.stdout).ranks
+    assert [rank.node for rank in ranks] == ["n00", "n00", "n01", "n01", "n02", "n02"]
+
+
+def test_what_ends_well(tmp_path, broken):
+    done = run(tmp_path, broken, "well")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("how", "cause"),
+    [
+        ("deadlock", "error: the simulated ranks wait for each other (deadlock); look for a message that nobody sends"),
+        ("abort", "error: a rank called MPI_Abort: 'rank 1: the data are wrong'"),
+    ],
+)
+def test_what_simgrid_ends_with_status_0(tmp_path, broken, how, cause):
+    done = run(tmp_path, broken, how)
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == cause
+
+
+def test_out_of_memory(tmp_path, broken):
+    script = f"ulimit -v 3000000; exec {sys.executable} -m fabric_checks.twins.launch --nodes 2 --ppn 1 {broken} memory"
+    env = os.environ | {"FABRIC_TWIN": str(TWINS / "cbc.yaml")}
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 1 and "ran out of memory, as all ranks live in one process" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "cause"),
+    [
+        ({"nodes": 17}, "cbc has 16 nodes of 2 processors, so 17 x 1 do not fit"),
+        ({"twin": ""}, "FABRIC_TWIN is not set; let it name the description of a twin"),
+        ({"twin": "/none.yaml"}, "/none.yaml: cannot be read: No such file or directory"),
+        ({"SIMGRID_ROOT": "/none"}, "there is no smpirun in /none/bin (SIMGRID_ROOT); install SimGrid 3.32"),
+    ],
+)
+def test_what_cannot_start(tmp_path, given, cause):
+    done = run(tmp_path, "x", **given)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 1 and line.startswith("error: ") and cause in line
+
+
+def test_the_program_is_not_there(tmp_path):
+    done = run(tmp_path, "/none/program")
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith("error: ")
+
+
+def test_the_folder_of_the_job_has_what_the_simulation_read(tmp_path, monkeypatch):
+    twin = launch.description.load(TWINS / "cbc.yaml")
+    line, environment = launch.prepare(twin, 2, 1, ["x"], tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cbc-2x1.hosts", "cbc.platform"]
+    assert environment["FABRIC_TWIN_PLATFORM"] == str(tmp_path / "cbc.platform") and line[-1] == "x"

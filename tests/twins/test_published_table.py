@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of published against simulated, from figures that are given; the real ones are in test_published."""
+
+from fabric_checks.twins import published_table
+from tests.twins.simulation import shipped
+
+
+def given(twin, factor=1.0):
+    return {
+        twin.name: {
+            (benchmark, name.rpartition("_")[0]): figure.value * factor
+            for benchmark, figures in twin.figures.items()
+            for name, figure in figures.items()
+        }
+    }
+
+
+def part(text, title):
+    """Return the section below a title."""
+    return text.split(f"\n## {title}")[1].split("\n## ")[0]
+
+
+def test_fitted_predicted_and_not_reproduced_stand_apart():
+    twin = shipped("feynman")
+    text = published_table.text([twin], given(twin, 1.01))
+    assert "two_pairs_on_a_link" in part(text, "Fitted: 2 figures")
+    assert "three_pairs_on_a_link" in part(text, "Predicted: 2 figures")
+    failed = part(text, "Not reproduced: 1 figures")
+    assert "four_pairs_on_a_link` | 277 MB/s | 279.8 | +1.00 % | ROTATE | four flows that share" in failed
+    assert text.count("_on_a_link") == 4
+
+
+def test_a_saying_tells_whether_the_twin_does_so():
+    twin = shipped("osu-quadrics")
+    said = part(published_table.text([twin], given(twin)), "Said without a figure: 3")
+    assert said.count("| does not: ") == 3
+    assert "`BufferReuse` 2x1 `fresh_buffer_latency_ratio` at least 1.1" in said
+
+
+def test_no_difference_has_no_sign():
+    twin = shipped("itanium2-ib")
+    text = published_table.text([twin], given(twin))
+    assert "| 0.00 % |" in text and "+0.00 %" not in text

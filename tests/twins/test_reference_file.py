@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The files of references are those of the descriptions, and mark fitted, predicted and said."""
+
+import pytest
+import yaml
+
+from fabric_checks import references
+from fabric_checks.twins import published_table, reference_file
+from tests.twins.simulation import shipped
+
+
+@pytest.mark.parametrize("twin", published_table.shipped(), ids=lambda twin: twin.name)
+def test_the_file_is_that_of_the_description(twin):
+    path = reference_file.path(twin)
+    assert path.read_text() == reference_file.text(twin), "stale; write it anew with fabric-checks twins-references"
+    references.load(path)
+
+
+def test_a_figure_a_saying_and_what_is_not_reproduced(tmp_path):
+    content = yaml.safe_load(reference_file.text(shipped("osu-quadrics")))
+    streaming = content["Streaming"]["2x1"]
+    assert streaming["zero_byte_latency_ping_pong"] == [2.0, -0.01, 0.01, "us"]
+    mark, why, reference = streaming["bidirectional_latency"]
+    assert mark == "$xfail" and "SimGrid" in why and reference == [2.1, -0.01, 0.01, "us"]
+    assert content["StreamingQueue"]["32"]["2x1"]["peak_bandwidth_streaming"] == [311.0, -0.01, 0.01, "MB/s"]
+    assert content["HotSpot"]["8x1"]["send_growth"][2] == [1.2, None, 0, "1"]
+
+
+def test_evidence_of_a_case():
+    file = references.load(reference_file.path(shipped("red-squall")))
+
+    def evidence(metric, layout="2x1", held=True, check="Streaming"):
+        case = {"check": check, "partition": "red-squall:twin", "environ": "smpi", "layout": layout}
+        return file.evidence_of(metric=metric, held=held, **case)
+
+    assert evidence("zero_byte_latency_ping_pong").kind == "fitted"
+    assert evidence("zero_byte_latency_ping_pong").why == "SAND Table 2"
+    assert evidence("zero_byte_latency_ping_pong", "1x2").why == "SAND Table 7"
+    assert evidence("peak_bandwidth_exchange").kind == "predicted"
+    assert evidence("ping_pong_time_8B", held=False).kind == "simulated"
+    assert evidence("isend_availability_131072B", check="Overlap").kind == "said"
+    # Another case of the check, which has no reference, is not fitted because its metric has that name.
+    assert evidence("zero_byte_latency_ping_pong", held=False).kind == "simulated"

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SimGrid that is there, is not there, or is another; the plugin, built once."""
+
+import os
+
+import pytest
+
+from fabric_checks.twins import simgrid as sim
+from fabric_checks.twins.errors import TwinError
+from tests.twins.simulation import simgrid
+
+
+def fake_smpirun(folder, text):
+    (folder / "bin").mkdir()
+    file = folder / "bin" / "smpirun"
+    file.write_text(f"#!/bin/sh\necho '{text}'\n")
+    file.chmod(0o755)
+    return file
+
+
+def test_none_on_the_path(monkeypatch, tmp_path):
+    monkeypatch.delenv("SIMGRID_ROOT", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TwinError, match=r"^there is no smpirun on PATH; install SimGrid 3\.32 .*SIMGRID_ROOT"):
+        sim.smpirun()
+
+
+def test_none_in_the_prefix(monkeypatch, tmp_path):
+    monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
+    with pytest.raises(TwinError, match=rf"^there is no smpicc in {tmp_path}/bin \(SIMGRID_ROOT\); install"):
+        sim.tool("smpicc")
+
+
+def test_the_prefix_goes_before_the_path(monkeypatch, tmp_path):
+    file = fake_smpirun(tmp_path, "SimGrid version 3.32")
+    monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
+    assert sim.smpirun() == str(file)
+
+
+def test_another_release(monkeypatch, tmp_path):
+    fake_smpirun(tmp_path, "SimGrid version 3.36")
+    monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
+    with pytest.raises(TwinError, match=r"bin/smpirun: SimGrid is 3\.36, and the plugin .* is written for 3\.32"):
+        sim.smpirun()
+
+
+@simgrid
+def test_the_plugin_is_built_once(tmp_path):
+    first = sim.plugin(tmp_path)
+    before = first.stat().st_mtime_ns
+    assert sim.plugin(tmp_path) == first and first.stat().st_mtime_ns == before
+    assert [path.name for path in sorted(first.parent.iterdir())] == ["lock", "twin.so"]
+
+
+@simgrid
+def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "Makefile").write_bytes((sim.SOURCE / "Makefile").read_bytes())
+    (source / "twin.cpp").write_text("#error broken\n")
+    monkeypatch.setattr(sim, "SOURCE", source)
+    with pytest.raises(TwinError, match=r"^the plugin of the twins cannot be built: make says '.*broken.*g\+\+"):
+        sim.plugin(tmp_path / "built")
+    assert not list((tmp_path / "built").rglob("twin.so"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written(tmp_path):
+    tmp_path.chmod(0o555)
+    with pytest.raises(TwinError, match="let FABRIC_HOME name a writable folder"):
+        sim.plugin(tmp_path / "twins")

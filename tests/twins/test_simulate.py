@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Simulations are bounded in time and memory, and one that does not come to its end is an error with its cause."""
+
+import os
+import time
+
+import pytest
+
+from fabric_checks.twins import simgrid as simgrid_tools
+from fabric_checks.twins import simulate
+from fabric_checks.twins.errors import TwinError
+from tests.twins.simulation import simgrid
+
+ROTATE = ("--size", "1M", "--messages", "1", "--tests", "1")
+
+
+def test_simgrid_that_is_not_there_is_one_line(small, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("SIMGRID_ROOT", raising=False)
+    with pytest.raises(TwinError, match=r"^there is no smpicc on PATH; install SimGrid 3\.32 ") as caught:
+        simulate.output(small(), 2, "rotate", ROTATE, simulate.Bounds())
+    assert "\n" not in str(caught.value)
+
+
+@simgrid
+def test_a_program_is_compiled_once(tmp_path):
+    first = simulate.program("rotate", tmp_path)
+    written = first.stat().st_mtime_ns
+    assert os.access(first, os.X_OK)
+    assert simulate.program("rotate", tmp_path) == first and first.stat().st_mtime_ns == written
+
+
+@simgrid
+def test_a_program_that_cannot_be_compiled(tmp_path, monkeypatch):
+    sources = tmp_path / "src"
+    sources.mkdir()
+    (sources / "broken.c").write_text("int main(void) { return 0 }\n")
+    monkeypatch.setattr(simulate, "SOURCE", sources)
+    with pytest.raises(TwinError, match=r"broken\.c cannot be compiled for the simulator: smpicc says .*error: expect"):
+        simulate.program("broken", tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("broken"))
+
+
+@simgrid
+def test_the_output_of_a_program(small):
+    text = simulate.output(small(), 4, "rotate", ROTATE, simulate.Bounds())
+    assert text.startswith("# fabric-checks rotate") and text.endswith("# complete: 4 rows\n")
+
+
+@simgrid
+def test_a_program_that_refuses_says_why(small):
+    with pytest.raises(TwinError, match=r"small\.yaml: rotate on 2 nodes: .*--size"):
+        simulate.output(small(), 2, "rotate", ["--size", "many"], simulate.Bounds())
+
+
+@simgrid
+def test_a_simulation_that_takes_too_long_is_ended(small):
+    simulate.program("rotate"), simgrid_tools.plugin()
+    begin = time.monotonic()
+    with pytest.raises(
+        TwinError, match=r"rotate on 8 nodes: the simulation is not done after 1 s; give it fewer nodes"
+    ):
+        simulate.output(small(), 8, "rotate", [*ROTATE, "--tests", "10000"], simulate.Bounds(seconds=1))
+    assert time.monotonic() - begin < 30
+
+
+@simgrid
+def test_a_simulation_that_takes_too_much_memory_is_ended(small):
+    with pytest.raises(
+        TwinError, match=r"rotate on 8 nodes: .*memory.*\(the limit is 64 MiB, which --memory-limit rai"
+    ):
+        simulate.output(small(), 8, "rotate", ["--size", "256M", *ROTATE[2:]], simulate.Bounds(memory_MiB=64))

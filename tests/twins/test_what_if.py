@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The what-if command: what it says of alternatives whose rates can be worked out by hand, and the story of the README.
+
+The pictures of the README are simulated again and compared byte by byte. After a change of the simulation or of the
+pictures::
+
+    fabric-checks twin config/twins/examples/rotate-story.yaml --confirm --pictures docs/rotate-story
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli import cli
+from fabric_checks.twins import plan, what_if
+from fabric_checks.twins.simulate import Bounds
+from tests.twins.conftest import SMALL
+from tests.twins.simulation import ROOT, TWINS, simgrid
+
+STORY = TWINS / "examples" / "rotate-story.yaml"
+PICTURES = ROOT / "docs" / "rotate-story"
+
+ALTERNATIVES = """\
+plan: healthy
+alternatives:
+- {name: slow host, faults: [{host: n1, fraction: 0.5}]}
+- {name: cut in half, topology: {oversubscription: 3, ports: 8, levels: 2, link_MBps: 50}}
+- {name: bigger links, inter_node: {rate_MBps: 200}, topology: {link_MBps: 200}}
+"""
+
+
+def simulated(file, *questions, **more):
+    return what_if.simulate(plan.load(file), what_if.Questions(*questions, **more), Bounds(), lambda line: None)
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    file = tmp_path_factory.mktemp("plan") / "p.yaml"
+    file.write_text(SMALL + ALTERNATIVES)
+    return file
+
+
+@pytest.fixture(scope="module")
+def outcomes(planned):
+    return simulated(planned, True, True)
+
+
+@pytest.mark.parametrize(("nodes", "size_B"), [(8, 2 << 20), (64, 2 << 20), (128, 1 << 20), (512, 256 << 10)])
+def test_messages_get_smaller_with_the_number_of_nodes(nodes, size_B):
+    assert what_if.message_B(nodes) == size_B and what_if.message_B(4096) == 256 << 10
+
+
+@simgrid
+def test_the_figures_are_those_that_follow_from_the_rates(outcomes):
+    healthy, slow, cut, bigger = (outcome.figures for outcome in outcomes)
+    assert healthy["median_bandwidth"] == pytest.approx(100, rel=0.01)
+    assert healthy["share_of_ideal"] == pytest.approx(100, rel=0.01)
+    assert healthy["ideal_aggregate_bandwidth"] == pytest.approx(4 * 100, rel=0.01)
+    assert slow["slowest_pair_bandwidth"] == pytest.approx(50, rel=0.01)
+    assert slow["median_bandwidth"] == pytest.approx(100, rel=0.01)
+    assert slow["perceived_aggregate_bandwidth"] == pytest.approx(4 * 50, rel=0.01)
+    assert slow["share_of_ideal"] == pytest.approx(50, rel=0.01)
+    # The pairs of a leaf with six hosts share two cables of 50 MB/s.
+    assert cut["slowest_pair_bandwidth"] < 51
+    assert bigger["median_bandwidth"] == pytest.approx(200, rel=0.01)
+    assert bigger["share_of_ideal"] == pytest.approx(100, rel=0.01)
+    assert outcomes[1].slowest_pair[0] == "n1"
+
+
+@simgrid
+def test_alltoall_and_hot_spot_on_request(outcomes, planned):
+    for outcome in outcomes:
+        assert list(outcome.alltoall_us) == [8, 16384]
+        # Everybody gets 7 x 16 KiB through a link.
+        rate = outcome.alternative.twin.inter_node.rate_MBps
+        assert outcome.alltoall_us[16384] >= 7 * 16384 / rate
+        # The master has one link, which all 7 slaves share. The first slave alone is slow already if its host is.
+        least = 3 if outcome.alternative.name == "slow host" else 5
+        assert least < outcome.hot_spot_growth["send", 32768] <= 7.5
+    text = what_if.as_text(planned, outcomes)
+    assert "Alltoall: time of an operation in us" in text and "send-receive 32K" in text
+
+
+@simgrid
+def test_the_text_is_marked_and_names_units_and_the_slowest_pair(outcomes, planned):
+    lines = what_if.as_text(planned, outcomes).splitlines()
+    assert lines[1].startswith("PREDICTED by simulation, not measured. Its values: ") and "assumed" in lines[1]
+    head = "alternative median p10 slowest slowest pair aggregate perceived of ideal"
+    assert " ".join(lines[4].split()) == head and lines[5].split() == ["MB/s", "MB/s", "MB/s", "GB/s", "GB/s", "%"]
+    slow = next(line for line in lines if line.strip().startswith("slow host"))
+    assert "n1 to n" in slow
+    assert max(map(len, lines)) <= 120
+
+
+@simgrid
+def test_json_has_the_same_and_the_sources(outcomes, planned):
+    found = json.loads(what_if.as_json(planned, outcomes))
+    assert found["kind"] == "predicted" and found["units"]["median_bandwidth"] == "MB/s"
+    assert [each["name"] for each in found["alternatives"]] == ["healthy", "slow host", "cut in half", "bigger links"]
+    assert found["alternatives"][1]["rotate"]["share_of_ideal"] == pytest.approx(50, rel=0.01)
+    assert "inter_node.rate_MBps" in found["alternatives"][0]["sources"]["assumed"]
+
+
+@simgrid
+def test_fewer_rounds_on_request(planned):
+    outcome = simulated(planned, shifts=2)[0]
+    assert len(outcome.report.output.scan) == 8
+
+
+@simgrid
+def test_the_command_is_the_same_to_the_byte_and_tells_what_is_to_blame(planned, tmp_path):
+    runs = []
+    for name in ("a", "b"):
+        command = ["twin", str(planned), "--confirm", "--pictures", str(tmp_path / name)]
+        done = CliRunner().invoke(cli, command)
+        assert done.exit_code == 0, done.output
+        files = sorted((tmp_path / name).iterdir())
+        runs.append((done.stdout, [(file.name, file.read_bytes()) for file in files]))
+    assert runs[0] == runs[1]
+    assert [name for name, _ in runs[0][1]] == [
+        *("bigger-links.svg", "cut-in-half.svg", "distributions.svg", "healthy.svg", "slow-host.svg")
+    ]
+    assert "healthy: no node and no path stands out" in runs[0][0]
+    assert "node n1 sends at 0.50 of the median to everybody, alone as well" in runs[0][0]
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("story")
+    outcomes = simulated(STORY, confirm=True)
+    what_if.draw(outcomes, folder)
+    return what_if.as_text(STORY, outcomes), folder, outcomes
+
+
+@simgrid
+def test_the_pictures_of_the_readme_are_not_stale(story):
+    _, folder, _ = story
+    assert sorted(file.name for file in PICTURES.iterdir()) == sorted(file.name for file in folder.iterdir())
+    for file in PICTURES.iterdir():
+        assert file.read_bytes() == (folder / file.name).read_bytes(), f"{file} is stale: {__doc__}"
+
+
+@simgrid
+def test_the_table_and_the_findings_in_the_readme_are_not_stale(story):
+    text, _, _ = story
+    readme = (ROOT / "README.md").read_text()
+    table = [line for line in text.splitlines()[4:11] if line.strip()]
+    assert len(table) == 7
+    for line in [*table, "  n037 to n069 runs at 0.36 of the median, both with others at full rate, alone as well"]:
+        assert line.strip() in text and line.strip() in readme, f"not in the README: {line}"
+
+
+def test_the_readme_shows_five_pictures_that_exist():
+    readme = (ROOT / "README.md").read_text()
+    shown = [part.split(")")[0] for part in readme.split("](docs/rotate-story/")[1:]]
+    assert len(shown) == 5
+    assert all(Path(PICTURES, name).exists() for name in shown)
+
+
+@simgrid
+def test_the_story_has_the_rates_of_the_source(story):
+    """One to five pairs share a cable that sustains 968 MB/s; a pair alone gets 670."""
+    _, _, outcomes = story
+    ideal, random, *_ = outcomes
+    assert ideal.report.matrix.measured == pytest.approx(670, rel=0.01)
+    rates = random.report.matrix.measured
+    for rate_MBps in (670, 484, 323, 242, 194):
+        assert (abs(rates / rate_MBps - 1) < 0.01).any(), rate_MBps
+    near = [abs(rates / rate - 1) < 0.02 for rate in (670, 484, 323, 242, 194)]
+    assert sum(near).astype(bool).mean() > 0.98
