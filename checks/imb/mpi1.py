@@ -133,7 +133,6 @@ class ImbCollective(ImbCheck):
     benchmark = parameter(THOROUGH + QUICK, type=str, loggable=True)
     layout = parameter(layouts("several"), type=str, loggable=True)
     tags = {"imb", "collective"}
-    ppn_smoke = ("Allreduce",)
 
     @property
     def thorough(self):

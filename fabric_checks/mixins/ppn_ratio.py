@@ -10,6 +10,9 @@ from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins.launches import LaunchesMixin
 
+#: A comparison on more nodes than this is no short check.
+SMOKE_NODES = 2
+
 
 class PpnRatioMixin(LaunchesMixin):
     """Run a check in a layout with several processes a node and in its counterpart with one, and compare its metrics.
@@ -29,10 +32,15 @@ class PpnRatioMixin(LaunchesMixin):
 
     @run_after("init")
     def tag_comparison(self):
-        """Few comparisons are among the short checks: those of the values of ``benchmark`` in ``ppn_smoke``, if any."""
+        """Few comparisons are short: on two nodes at most, those of the values of ``benchmark`` in ``ppn_smoke``."""
         self.tags = {*self.tags, "ppn-ratio"} - {"smoke"}
-        if getattr(self, "benchmark", None) in getattr(self, "ppn_smoke", ()):
+        short = getattr(self, "benchmark", None) in getattr(self, "ppn_smoke", ())
+        if short and max(layout.nodes for layout in self.launches) <= SMOKE_NODES:
             self.tags |= {"smoke"}
+
+    @run_after("init", always_last=True)
+    def keep_smoke_short(self):
+        """Keep the tag: on two nodes, pairs that share a node's links are no corner of the layouts, but of interest."""
 
     def metrics(self) -> list[Metric]:
         """Declare a comparison for every metric that exists at both layouts; of one launch, the check's own metrics."""

@@ -53,6 +53,20 @@ def test_what_is_compared_with_what(rich):
     assert list(map(str, lj.launches)) == ["1x1", "1x2", "2x1", "2x2"]
 
 
+def test_few_comparisons_are_short(rich):
+    short = {
+        (getattr(check, "benchmark", None) or check.problem, check.layout)
+        for check in rich
+        if comparison(check) and "smoke" in check.tags
+    }
+    assert short == {
+        ("PingPong", "1x2"),
+        *(("Sendrecv", layout) for layout in ("1x2", "2x2")),
+        *(("Uniband", layout) for layout in ("1x2", "2x2")),
+        ("lj", "2x2"),
+    }
+
+
 def prepared(check):
     """Return the lines of a check's job that start programs."""
     for hook in ("probe_placement", "wrap_launch"):

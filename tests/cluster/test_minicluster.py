@@ -89,7 +89,11 @@ def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(ma
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "10gbit"}
     line = [CI / "run", "--system", "minicluster", "--tag", "smoke"]
     run = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    output, _ = run.communicate(timeout=400)
+    try:
+        output, _ = run.communicate(timeout=600)
+    finally:
+        run.terminate()  # which ends its cluster, too, if it is still there
+        run.wait(60)
     assert run.returncode == 0, output
     found = records.load_session(tmp_path)
     cases = [case for case in found.cases if not case.fixture]
