@@ -214,9 +214,12 @@ static void append_online(struct text *text)
         }
         fclose(file);
     }
-    const size_t length = strcspn(list, "\n");
-    const bool is_whole = length > 0 && list[length] == '\n';
-    append(text, "%.*s", is_whole ? (int)length : 1, is_whole ? list : "-");
+    char *const end = strchr(list, '\n');
+    const bool is_whole = end != NULL && end != list;
+    if (is_whole) {
+        *end = '\0';
+    }
+    append(text, "%s", is_whole ? list : "-");
 }
 
 /* ------------------------------------------------------------------ report */
