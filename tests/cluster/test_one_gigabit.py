@@ -66,7 +66,7 @@ def of_streaming(job):
 
 
 def of_rotate(job):
-    text = job(8, job.built.folder / "rotate", "--pattern", "rotate", "--messages", "2", "--tests", "3")
+    text = job(8, job.built.folder / "rotate", "--pattern", "rotate")
     return next(
         value for name, value in report.of_text(text, "rotate", LINK_MBps).metrics().items() if "median" in name
     )
@@ -105,5 +105,6 @@ def test_every_program_finds_the_rate_of_the_links(eight, mpi, tmp_path, measure
     values = [value for (of, _), value in measured.items() if of == mpi]
     row = ", ".join(f"{name} {measured[mpi, name]:.1f}" for name in PROGRAMS if (mpi, name) in measured)
     report_table(f"{mpi}: MB/s on links of 1 Gbit/s, which allow {ALLOWED_MBps:.1f}", [row])
-    assert all(0.9 * ALLOWED_MBps <= value <= 1.01 * ALLOWED_MBps for value in values), (values, ALLOWED_MBps)
+    # A link that rests, as that of a ping-pong does half of the time, saves up for a burst: 125 kB of each 4 MiB.
+    assert all(0.9 * ALLOWED_MBps <= value <= 1.1 * ALLOWED_MBps for value in values), (values, ALLOWED_MBps)
     assert max(values) <= 1.1 * min(values), values
