@@ -108,8 +108,8 @@ def message_B(nodes: int) -> int:
 
 
 def rotate_arguments(nodes: int, questions: Questions) -> list[str]:
-    """Return the arguments of rotate: one message and one test, as a second would give the same."""
-    arguments = ["--size", str(message_B(nodes)), "--messages", "1", "--tests", "1"]
+    """Return the arguments of rotate: one message and one test, as a second would give the same, and nothing before."""
+    arguments = ["--size", str(message_B(nodes)), "--messages", "1", "--tests", "1", "--no-warm-up"]
     arguments += ["--shifts", str(questions.shifts)] if questions.shifts else []
     return arguments + (["--confirm", "--confirm-repeats", "1"] if questions.confirm else [])
 

@@ -27,7 +27,8 @@ static const char method[] =
     "messages one after the other from one buffer. A receiver that has them all sends an empty\n"
     "acknowledgement at once, and the sender's clock stops when it is there. The bandwidth is\n"
     "that of the best test: messages * size / time, in 10^6 bytes/s. An untimed message before\n"
-    "the tests of a round opens the connection; after them one byte per page is compared.\n"
+    "the tests of a round opens the connection, unless --no-warm-up says that there is none to\n"
+    "open, as in a simulator; after them one byte per page is compared.\n"
     "\n"
     "--confirm measures what looks slow again, since one low value among N^2/4 proves nothing:\n"
     "pairs below (1 - suspect-share) of what the medians of all pairs, of their sender and of\n"
@@ -57,6 +58,7 @@ struct plan {
     size_t pattern; /* enum pattern */
     size_t shifts;  /* rounds to measure, 0: all */
     size_t seed;
+    bool no_warm_up;
     bool confirm;
     double suspect_share;
     size_t confirm_repeats;
@@ -367,6 +369,9 @@ static int rank_of(const struct node *node)
 /* The first message between two ranks may have to open a connection: not in the timing. */
 static void warm_up(const struct node *node, int to, int from)
 {
+    if (node->plan->no_warm_up) {
+        return;
+    }
     const int bytes = (int)least(node->plan->size, 65536);
     FC_MPI(MPI_Sendrecv(node->send, bytes, MPI_BYTE, partner_or_null(to), tag_warm, node->receive,
                         bytes, MPI_BYTE, partner_or_null(from), tag_warm, node->world->comm,
@@ -1213,7 +1218,7 @@ static void measure_all(struct node *node)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {(size_t)8 << 20, 10, 3, pattern_rotate, 0, 1, false, 0.06, 4, 0, NULL};
+    struct plan plan = {(size_t)8 << 20, 10, 3, pattern_rotate, 0, 1, false, false, 0.06, 4, 0, NULL};
     const struct fc_option options[] = {
         {"size", FC_SIZE, &plan.size, 1, INT_MAX, "message size, bytes", NULL},
         {"messages", FC_COUNT, &plan.messages, 1, 65536, "messages in a row in a test", NULL},
@@ -1223,6 +1228,8 @@ int main(int argc, char **argv)
          "rounds to measure, evenly spread over those of the pattern; 0 or more than\n"
          "        there are: all; for bisection the number of matchings, 0: half the nodes", NULL},
         {"seed", FC_COUNT, &plan.seed, 0, UINT32_MAX, "seed of the matchings of bisection", NULL},
+        {"no-warm-up", FC_FLAG, &plan.no_warm_up, 0, 0,
+         "no untimed message before a round: for simulators", NULL},
         {"confirm", FC_FLAG, &plan.confirm, 0, 0, "measure suspects again", NULL},
         {"suspect-share", FC_REAL, &plan.suspect_share, 1e-6, 0.99,
          "a pair is suspect when it is by this share below what is expected", NULL},

@@ -14,12 +14,12 @@ FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
 SYSTEMS = ROOT / "config" / "systems"
 
 
-@click.group()
-def spack() -> None:
+@click.group("spack")
+def command() -> None:
     """Build the packages of spack-envs, or bring together what a machine without a network needs for that."""
 
 
-@spack.command(
+@command.command(
     epilog="""
 \b
 Example:
@@ -42,7 +42,7 @@ def build(package: str, folder: Path, environ: Path, site: Path, common: Path) -
     build_package(package_called(package), Scopes(environ, site, common), folder, os.environ, click.echo)
 
 
-@spack.command(
+@command.command(
     epilog="""
 \b
 Examples:

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of ``fabric-checks``, a module each, with what click needs to know of them under ``command``.
+
+A module imports click and little else when it is loaded: the help of the whole loads them all.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+#: The modules of the commands by name, in the order of the help.
+MODULES = {
+    "show": "fabric_checks.commands.show",
+    "rotate": "fabric_checks.commands.rotate",
+    "twin": "fabric_checks.commands.twin",
+    "twins-table": "fabric_checks.commands.twins_table",
+    "twins-references": "fabric_checks.commands.twins_references",
+    "spack": "fabric_checks.commands.spack",
+    "new-session": "fabric_checks.commands.new_session",
+}
+
+
+class Commands(click.Group):
+    """A group whose commands are loaded when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None if there is none of that name."""
+        if cmd_name not in MODULES:
+            return None
+        command: click.Command = import_module(MODULES[cmd_name]).command
+        return command

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks new-session``: for ``ci/run``."""
+
+from __future__ import annotations
+
+import click
+
+from fabric_checks import session
+
+
+@click.command("new-session", hidden=True)
+def command() -> None:
+    """Print a name for a session, for FABRIC_SESSION."""
+    click.echo(session.new_session_id())
