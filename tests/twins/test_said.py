@@ -6,7 +6,7 @@ What they say of one cluster is a reference of its twin (`said` in config/twins)
 
 import pytest
 
-from fabric_checks.parsers import hot_spot, overlap
+from fabric_checks.parsers import hot_spot, notification, overlap
 from fabric_checks.twins.sampling import FEWEST
 from tests.conftest import TABLES, TESTS
 from tests.twins.simulation import SOURCES, shipped, simgrid
@@ -111,12 +111,61 @@ def test_the_effective_send_latencies_of_escher_and_spirit_are_alike(send_overhe
     assert send_overhead_us["escher"] == pytest.approx(send_overhead_us["spirit"], rel=0.25)
 
 
+THREE = ("osu-ib", "osu-myrinet", "osu-quadrics")
+
+
+@pytest.fixture(scope="module")
+def host(simulator):
+    """Return what MPI_Isend costs the hosts of OSU03: the overhead at 8 B in us, and the availability at 64 KiB in %."""
+    found = {}
+    for name in THREE:
+        short, long = (
+            overlap.parse(
+                simulator.output(
+                    shipped(name), 2, 1, SOURCES / "overlap.c", "--min-size", size, "--max-size", size, *FEWEST
+                ),
+                [int(size)],
+            )
+            for size in ("8", "65536")
+        )
+        found[name] = short.overhead_us("isend")[8], long.availability_percent("isend")[65536]
+    return found
+
+
+@not_so("all three divide their latency in the same way, as nothing is published of it, so its order is theirs")
+def test_the_host_overhead_in_latency_tests_is_least_on_myrinet_and_most_on_infiniband(host):
+    assert host["osu-myrinet"][0] < host["osu-quadrics"][0] < host["osu-ib"][0]
+
+
+def test_in_bandwidth_tests_all_three_leave_most_of_the_host(host):
+    assert all(available > 75 for _, available in host.values())
+
+
+@pytest.fixture(scope="module")
+def polling_us(simulator):
+    """Return the ping-pong latency at 8 B of a host that polls (OSU03, notification)."""
+    found = {}
+    for name in THREE:
+        arguments = ("--min-size", "8", "--max-size", "8", *FEWEST)
+        text = simulator.output(shipped(name), 2, 1, SOURCES / "notification.c", *arguments)
+        found[name] = notification.parse(text, [8]).times_us("test")[8]
+    return found
+
+
+@not_so(
+    "a simulated MPI_Test costs the same on each, so what is left is the latency; and nothing waits for an interrupt,"
+    " so what is said of that cannot be tried"
+)
+def test_polling_costs_least_on_quadrics_and_most_on_myrinet(polling_us):
+    assert polling_us["osu-quadrics"] < polling_us["osu-ib"] < polling_us["osu-myrinet"]
+
+
 @pytest.fixture(scope="module")
 def growth(simulator):
     """Return how many times longer seven slaves take than one, collecting 8 B from each (OSU03, hot spot)."""
     slaves = hot_spot.slave_counts(8)
     found = {}
-    for name in ("osu-ib", "osu-myrinet", "osu-quadrics"):
+    for name in THREE:
         arguments = ("--min-size", "8", "--max-size", "8", *FEWEST)
         text = simulator.output(shipped(name), 8, 1, SOURCES / "hot_spot.c", *arguments)
         times = hot_spot.parse(text, [8], slaves).times_us("send_receive", 8)
