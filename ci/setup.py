@@ -403,6 +403,7 @@ def main() -> int:
     parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, all, or none")
     parser.add_argument("--stack", default="wheels", help=", ".join(STACKS))
     parser.add_argument("--download", metavar="FOLDER", help="bring it into a folder, for a machine without a network")
+    parser.add_argument("--with-simgrid", action="store_true", help="also SimGrid, for simulated clusters")
     parser.add_argument("--with-tests", action="store_true", help="also what the tests need")
     arguments = parser.parse_args()
     home = Home(Path(os.path.abspath(os.environ.get("FABRIC_HOME") or ROOT / ".fabric")))
@@ -416,7 +417,7 @@ def main() -> int:
             download(home, wanted, Path(arguments.download))
         if arguments.stack == "spack":
             link_for_spack(home, mpis)
-        if arguments.stack == "simgrid":
+        if arguments.with_simgrid or arguments.stack == "simgrid":
             require_simgrid(home)
     except SetupError as error:
         print(f"error: {error}", file=sys.stderr)

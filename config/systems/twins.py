@@ -8,10 +8,11 @@ The checks are the same as on machines; what they measure is what SimGrid makes 
 exact however busy the machine is, so they take no lock and run side by side. They are chosen by name only.
 
 The collection's own programs are compiled with `smpicc`. OSU's and Intel's benchmarks run too where they were built
-with it: FABRIC_SIMGRID_OSU and FABRIC_SIMGRID_IMB then name prefix and release, as in
+with it, by Spack (the scopes are in config/twins/spack), or by hand with config/twins/smpi/bin/mpicc; in the latter
+case FABRIC_SIMGRID_OSU and FABRIC_SIMGRID_IMB name prefix and release:
 
-    make -C src_c TARGET=MPI1 CC=smpicc CFLAGS='-O2 -DSMPI_NO_OVERRIDE_MALLOC'      (IMB's C sources; into bin/IMB-MPI1)
-    FABRIC_SIMGRID_IMB=$HOME/imb-smpi@2018 ci/run --system cbc -n 'ImbPointToPoint|ImbParallel'
+    ci/run --stack spack --system cbc -n 'OsuLatency|OsuBandwidth|ImbPointToPoint|ImbParallel'
+    FABRIC_SIMGRID_OSU=$HOME/osu-smpi@7.5 ci/run --system cbc -n 'OsuLatency|OsuBandwidth'
 
 The large messages of their collectives take a simulation long, so say which benchmarks.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 from fabric_checks.backends import smpirun  # noqa: F401  (registers the launcher that the partitions name)
 from fabric_checks.errors import FabricError
 from fabric_checks.programs import environment, imb, osu
+from fabric_checks.spack.environments import environments as built_by_spack
 from fabric_checks.twins import description, sampling
 from fabric_checks.twins.topology import FatTree
 
@@ -78,7 +80,7 @@ def partition(twin, name, max_jobs):
         "descr": f"Simulated: {twin.about}",
         "scheduler": "local",
         "launcher": "smpirun",
-        "environs": [ENVIRONMENT],
+        "environs": [ENVIRONMENT, f"{ENVIRONMENT}-spack"],
         "max_jobs": max_jobs,
         "env_vars": [["FABRIC_TWIN", str(twin.file)]],
         "features": ["simulated"],
@@ -98,13 +100,16 @@ systems = [system(twin.name, f"Simulated: {twin.about}", [partition(twin, "twin"
 systems.append(system(ALL, "All simulated clusters", [partition(twin, twin.name, 1) for twin in twins]))
 
 simgrid = os.environ.get("SIMGRID_ROOT")
-NOT_COMPILED = "not compiled with smpicc; config/systems/twins.py says how to name one that is"
+NOT_COMPILED = (
+    "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py says how to name one that is)"
+)
+names = [each["name"] for each in systems]
 environments = [
     environment(
         {
             "name": ENVIRONMENT,
             "cc": f"{simgrid}/bin/smpicc" if simgrid else "smpicc",
-            "target_systems": [each["name"] for each in systems],
+            "target_systems": names,
         },
         "simgrid",
         *installed("FABRIC_SIMGRID_OSU", osu),
@@ -115,5 +120,6 @@ environments = [
             "lammps": "what a program computes takes no time in a simulation",
             "npb": "what a program computes takes no time in a simulation",
         },
-    )
+    ),
+    *built_by_spack(folder / "spack", names),
 ]

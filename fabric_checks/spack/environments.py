@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +54,17 @@ def scopes_called(spack: Path, mpis: Iterable[str] | None, variables: Mapping[st
     return {mpi: found[mpi] for mpi in mpis} if mpis else found
 
 
-def environments(spack: Path, system: str, variables: Mapping[str, str] = os.environ) -> list[dict[str, Any]]:
-    """Return an environment ``MPI-spack`` for each MPI of a system.
+def environments(
+    spack: Path, systems: Sequence[str], variables: Mapping[str, str] = os.environ
+) -> list[dict[str, Any]]:
+    """Return an environment ``MPI-spack`` for each MPI of some systems.
 
     :raises SpackError: if a scope is wrong.
     """
-    return [_environment(mpi, system, scopes, variables) for mpi, scopes in scopes_of(spack, variables).items()]
+    return [_environment(mpi, systems, scopes, variables) for mpi, scopes in scopes_of(spack, variables).items()]
 
 
-def _environment(mpi: str, system: str, scopes: Scopes, variables: Mapping[str, str]) -> dict[str, Any]:
+def _environment(mpi: str, systems: Sequence[str], scopes: Scopes, variables: Mapping[str, str]) -> dict[str, Any]:
     offered, without = [], {}
     requirement = ""
     for package in PACKAGES.values():
@@ -78,7 +80,7 @@ def _environment(mpi: str, system: str, scopes: Scopes, variables: Mapping[str, 
     wait = stacks.BLOCKING_WAIT.get(_name(requirement))
     base = {
         "name": f"{mpi}-spack",
-        "target_systems": [system],
+        "target_systems": list(systems),
         "cc": "mpicc",
         "features": ["blocking_wait"] if wait else [],
         "modules": external.get("modules", []),

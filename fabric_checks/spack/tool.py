@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-from fabric_checks.session import home
+from fabric_checks.session import ROOT, home
 from fabric_checks.spack.errors import SpackError
 from fabric_checks.spack.failure import NOT_THERE, explain
 from fabric_checks.spack.version import PACKAGES_URL, require_packages, require_version
@@ -153,7 +153,7 @@ class Spack:
 
 def scope_defaults() -> dict[str, str]:
     """Return the variables that the shipped scopes use, as they are if the user does not set them."""
-    return {"FABRIC_HOME": str(home()), "FABRIC_SPACK_PACKAGES_URL": PACKAGES_URL}
+    return {"FABRIC_HOME": str(home()), "FABRIC_CLONE": str(ROOT), "FABRIC_SPACK_PACKAGES_URL": PACKAGES_URL}
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -31,7 +31,7 @@ def site(tmp_path):
 
 
 def test_adding_an_mpi_is_one_scope(site):
-    (made,) = environments(site, "ours", {})
+    (made,) = environments(site, ["ours"], {})
     assert made["name"] == "cray-spack" and made["target_systems"] == ["ours"]
     assert made["modules"] == ["cray-mpich/8.1.28"] and made["env_vars"] == []
     assert {"mpi", "mpicc", "osu_7_4", "imb_rma", "lammps", "npb_ft"} <= set(made["features"])
@@ -48,7 +48,7 @@ def test_a_prefix_goes_first_on_the_search_paths_and_variables_follow(site):
         "packages: {mpi: {require: [mpich@5]}, mpich: {externals: [{spec: mpich@5.0.2, prefix: '${MINE}/m'}]}}\n"
     )
     (site / "cray/env_vars.yaml").write_text("env_vars: {set: {A: 1}, prepend_path: {MANPATH: '${MINE}/man'}}\n")
-    (made,) = environments(site, "ours", {"MINE": "/opt"})
+    (made,) = environments(site, ["ours"], {"MINE": "/opt"})
     assert made["env_vars"] == [
         ["PATH", "/opt/m/bin:$PATH"],
         ["LD_LIBRARY_PATH", "/opt/m/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"],
@@ -61,7 +61,7 @@ def test_a_prefix_goes_first_on_the_search_paths_and_variables_follow(site):
 def test_another_site_scope_by_variable(site, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other/packages.yaml").write_text("packages: {lammps: {buildable: false}}\n")
-    (made,) = environments(site, "ours", {"FABRIC_SPACK_SITE": str(tmp_path / "other")})
+    (made,) = environments(site, ["ours"], {"FABRIC_SPACK_SITE": str(tmp_path / "other")})
     assert made["extras"]["spack"]["site"] == str(tmp_path / "other")
     assert "lammps" not in made["features"] and "buildable: false" in made["extras"]["without"]["lammps"]
 
@@ -83,7 +83,7 @@ def test_another_site_scope_by_variable(site, tmp_path):
 def test_a_wrong_scope_is_named(site, file, text, message):
     (site / file).write_text(text)
     with pytest.raises(SpackError) as raised:
-        environments(site, "ours", {})
+        environments(site, ["ours"], {})
     assert message in str(raised.value) and str(site / "cray") in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
 
@@ -91,7 +91,7 @@ def test_a_wrong_scope_is_named(site, file, text, message):
 def test_a_missing_site_scope_is_named(site):
     shutil.rmtree(site / "site")
     with pytest.raises(SpackError, match=r"site: this Spack scope does not exist"):
-        environments(site, "ours", {})
+        environments(site, ["ours"], {})
 
 
 def test_scopes_by_name(site):

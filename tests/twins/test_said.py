@@ -116,7 +116,7 @@ THREE = ("osu-ib", "osu-myrinet", "osu-quadrics")
 
 @pytest.fixture(scope="module")
 def host(simulator):
-    """Return what MPI_Isend costs the hosts of OSU03: the overhead at 8 B in us, and the availability at 64 KiB in %."""
+    """Return what MPI_Isend costs the hosts of OSU03: overhead at 8 B in us, availability at 64 KiB in %."""
     found = {}
     for name in THREE:
         short, long = (
