@@ -5,7 +5,8 @@
     ci/run --system twins           all, in one session
 
 The checks are the same as on machines; what they measure is what SimGrid makes of the description. Simulations are
-exact however busy the machine is, so they take no lock and run side by side. They are chosen by name only.
+exact however busy the machine is, so they take no lock and run side by side, one a
+processor. They are chosen by name only.
 
 The collection's own programs are compiled with `smpicc`. OSU's and Intel's benchmarks run too where they were built
 with it, by Spack (the scopes are in config/twins/spack), or by hand with config/twins/smpi/bin/mpicc; in the latter
@@ -65,6 +66,8 @@ def partition(twin, name, max_jobs):
         "nodes": twin.nodes,
         "cores": twin.cpus_per_node,
         "layouts": layouts(twin),
+        # Simulations wait for a free processor, and have a limit of processor time.
+        "launcher_bounds_time": True,
         # The launcher is told by ReFrame all that it needs to know.
         "launch_options": [],
         # Work that reads the clock is slow to simulate, and all ranks share one process.

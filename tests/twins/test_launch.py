@@ -85,3 +85,18 @@ def test_the_folder_of_the_job_has_what_the_simulation_read(tmp_path, monkeypatc
     line, environment = launch.prepare(twin, 2, 1, ["x"], tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cbc-2x1.hosts", "cbc.platform"]
     assert environment["FABRIC_TWIN_PLATFORM"] == str(tmp_path / "cbc.platform") and line[-1] == "x"
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-1", "1.5"])
+def test_a_limit_that_is_no_number_of_seconds(tmp_path, broken, text):
+    done = run(tmp_path, broken, "well", FABRIC_TWIN_SECONDS=text)
+    assert done.returncode == 1
+    assert done.stderr == f"error: FABRIC_TWIN_SECONDS is {text!r}; let it be a number of seconds, 1 or more\n"
+
+
+def test_a_simulation_that_takes_too_much_processor_time(tmp_path):
+    program = str(simulate.program("rotate"))
+    twin = TWINS / "feynman.yaml"
+    done = run(tmp_path, program, "--size", "1M", twin=twin, nodes=128, FABRIC_TWIN_SECONDS="1")
+    assert done.returncode == 1
+    assert "error: the simulation is not done after 1 s of processor time; give it fewer nodes" in done.stderr
