@@ -11,7 +11,9 @@ from reframe.core.logging import register_log_handler
 
 from fabric_checks.backends import flux, launchers, lsf, slurm  # noqa: F401  (they register)
 from fabric_checks.errors import FabricError
+from fabric_checks.mixins import perflogs  # noqa: F401  (it registers)
 from fabric_checks.mixins.perflog import PerflogHandler
+from fabric_checks.perflogs.fragments import include
 from fabric_checks.session import home, results, session_id
 from fabric_checks.stacks import environments_for
 
@@ -27,9 +29,11 @@ def create_jsonlines_handler(site_config, config_prefix):
 def collect():
     """Return the systems and the environments that the files of both folders define, in the order of their names.
 
-    A file of a system may define environments too, so that a site needs one file.
+    A file of a system may define environments too, so that a site needs one file, and fragments of
+    `perflogs-templates` under `perflogs`: the third of what is returned has them with the names of the file's systems.
     """
     found = {"systems": [], "environments": []}
+    fragments = []
     for folder in ("environments", "systems"):
         for file in sorted((HERE / folder).glob("*.py")):
             try:
@@ -40,7 +44,9 @@ def collect():
                 raise ConfigError(f"{file}: defines no list {folder!r}")
             for kind in found:
                 found[kind] += defined.get(kind, [])
-    return found["systems"], found["environments"]
+            if "perflogs" in defined:
+                fragments.append((defined["perflogs"], [system["name"] for system in defined.get("systems", [])]))
+    return found["systems"], found["environments"], fragments
 
 
 def require_own_names(items, folder):
@@ -58,7 +64,7 @@ def matches_any_machine(system):
 
 
 # ReFrame takes the first system whose host name patterns match, so one that matches any machine goes last.
-all_systems, environments = collect()
+all_systems, environments, perflog_fragments = collect()
 require_own_names(environments, "environments")
 systems = sorted(require_own_names(all_systems, "systems"), key=matches_any_machine)
 for system in systems:
@@ -101,3 +107,8 @@ site_configuration = {
         }
     ],
 }
+for fragments, names in perflog_fragments:
+    try:
+        include(site_configuration, *fragments, systems=names)
+    except FabricError as error:
+        raise ConfigError(str(error)) from None

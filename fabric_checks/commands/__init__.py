@@ -17,6 +17,7 @@ MODULES = {
     "twin": "fabric_checks.commands.twin",
     "twins-table": "fabric_checks.commands.twins_table",
     "twins-references": "fabric_checks.commands.twins_references",
+    "send": "fabric_checks.commands.send",
     "spack": "fabric_checks.commands.spack",
     "new-session": "fabric_checks.commands.new_session",
 }
