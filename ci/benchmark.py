@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the harness costs, and whether its measurements agree, as tables.
 
-usage, after `. ci/env.sh`:  python ci/benchmark.py startup|overhead|runs|pingpong|rotate|analysis|twins [--repeat N]
+usage, after `. ci/env.sh`:  python ci/benchmark.py BENCHMARK [--repeat N]
 
   startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check
   overhead   each case in the harness against the bare launch of its program
@@ -11,6 +11,7 @@ usage, after `. ci/env.sh`:  python ci/benchmark.py startup|overhead|runs|pingpo
   rotate     what `rotate` takes over what its transfers take, on 2, 4 and 8 processes
   analysis   time and memory of the analysis of a 2048 x 2048 matrix
   twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly routed
+  store      `compare` of 10^6 records of JSON lines and 10^7 of an archive, and ReFrame's own --performance-compare
 
 Nothing else may run on the machine meanwhile.
 """
@@ -22,22 +23,30 @@ import json
 import os
 import re
 import resource
+import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from fabric_checks.metrics import half_octaves, powers_of_two
 from fabric_checks.parsers import imb, streaming
+from fabric_checks.perflog import FIELDS
 from fabric_checks.session import home
+from fabric_checks.store import archiving
+from fabric_checks.store.schema import COLUMNS
 from fabric_checks.twins import description, simgrid, simulate, what_if
 from fabric_checks.twins.launch import prepare
 
@@ -337,6 +346,148 @@ def twins(arguments: argparse.Namespace) -> None:
     show(title, ["nodes", "wall time", "wanted", "processor time", "peak proportional memory"], rows)
 
 
+# Records as long as real ones: some 1.6 kB. What is not here is null.
+RECORD: dict[str, Any] = {
+    "format": 1, "collection": "0.1.0+g0123456789ab", "reframe": "4.10.4", "partition": "compute",
+    "environ": "mpich-spack", "layout": "16x4", "nodes": 16, "ppn": 4, "tasks": 64, "quantity": "latency", "unit": "us",
+    "better": "smaller", "no_reference": "no reference yet: these figures are recorded, and not judged",
+    "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.1", "source": "spack",
+    "spec": "osu-micro-benchmarks@7.5.1 ~cuda+graphing~papi~rocm build_system=autotools arch=linux-debian12-zen3",
+    "spec_hash": "abcdefghijklmnopqrstuvwxyz012345", "spack": "1.0.2",
+    "not_offered": {"imb": "the package does not build with this compiler", "npb": "not asked for on this system"},
+    "sizes_B": [0, *(2**n for n in range(23))], "mpi": "MPICH Version: 4.3.0", "compiler": "gcc 12.2.0",
+    "nodelist": [f"n{node:03}" for node in range(16)], "binding": "core",
+    "placement": [f"n{node:03}:{core}" for node in range(4) for core in range(4)], "jobid": "1234567",
+}  # fmt: skip
+CHECKS, METRICS = 50, 100
+BASE, TARGET = (f"00000000-0000-0000-0000-00000000000{n}" for n in (1, 2))
+FIRST_RUN = datetime(2024, 1, 1)
+
+
+def write_perflogs(folder: Path, runs: int) -> None:
+    """Write JSON lines of two systems: a file a check, and in it METRICS lines a run."""
+    random = np.random.default_rng(1)
+    for system in ("a", "b"):
+        for check in range(CHECKS):
+            lines = []
+            for metric in range(METRICS):
+                own = {"system": system, "check": f"Check{check}", "test": f"Check{check} %layout=16x4"}
+                own |= {"metric": f"latency_{metric}B", "size_B": metric}
+                marks = {"session": "@S", "time": "@T", "value": "@V"}
+                record = dict.fromkeys(FIELDS) | RECORD | own | marks
+                lines.append(json.dumps(record).replace('"@V"', "@V") + "\n")
+            path = folder / system / "compute" / f"Check{check}.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("w") as out:
+                for run in range(runs):
+                    time = FIRST_RUN + timedelta(days=run, minutes=check)
+                    stamp, session = f"{time:%Y-%m-%dT%H:%M:%S}+00:00", f"{time:%Y%m%d}T000000Z-abcd"
+                    for line, value in zip(lines, random.normal(10, 0.3, METRICS), strict=True):
+                        out.write(line.replace("@V", repr(float(value))).replace("@T", stamp).replace("@S", session))
+
+
+def write_archive(folder: Path, runs: int) -> None:
+    """Write an archive of the same two systems, month by month, as `fabric-checks archive` would."""
+    random = np.random.default_rng(2)
+    dates = np.datetime64(FIRST_RUN, "us") + np.arange(runs) * np.timedelta64(1, "D")
+    series = pl.DataFrame({"n": np.repeat(np.arange(CHECKS), METRICS), "size_B": np.tile(np.arange(METRICS), CHECKS)})
+    base = {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in RECORD.items()}
+    for month in np.unique(dates.astype("datetime64[M]")):
+        days = dates[dates.astype("datetime64[M]") == month]
+        rows = pl.concat([series] * len(days)).with_columns(
+            pl.Series("time", np.repeat(days, series.height)).dt.replace_time_zone("UTC"),
+            pl.Series("value", random.normal(10, 0.3, series.height * len(days))),
+        )
+        own = {
+            "session": pl.col("time").dt.strftime("%Y%m%dT000000Z-abcd"),
+            "check": pl.format("Check{}", "n"),
+            "test": pl.format("Check{} %layout=16x4", "n"),
+            "metric": pl.format("latency_{}B", "size_B"),
+            **{name: pl.col(name) for name in ("time", "value", "size_B")},
+        }
+        for system in ("a", "b"):
+            whole = {**base, **own, "system": system}
+            columns = [
+                (found if isinstance(found := whole.get(name), pl.Expr) else pl.lit(found)).cast(kind).alias(name)
+                for name, kind in COLUMNS.items()
+            ]
+            archiving.write(rows.select(*columns, pl.lit(None, pl.String).alias("extra")), folder, set())
+
+
+def write_database(folder: Path, cases: int) -> list[str]:
+    """Make a database of ReFrame's with two sessions; return the command that compares them.
+
+    A real session of one case leaves its report, and the cases of that are multiplied.
+    """
+    check = EMPTY_CHECK.replace("sanity_function\n", "performance_function, sanity_function\n", 1)
+    check += "\n    @performance_function('us')\n    def latency(self):\n        return 1.5\n"
+    (folder / "check.py").write_text(check)
+    env = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
+    env |= {"RFM_ENABLE_RESULTS_STORAGE": "1", "RFM_SQLITE_DB_FILE": str(folder / "results.db")}
+    seconds(["reframe", "--prefix", str(folder), "-c", str(folder / "check.py"), "-r"], env=env, cwd=str(folder))
+    with sqlite3.connect(folder / "results.db") as database:
+        (text,) = database.execute("SELECT json_blob FROM sessions").fetchone()
+        database.execute("DELETE FROM testcases")
+        database.execute("DELETE FROM sessions")
+        for name in BASE, TARGET:
+            report = json.loads(text)
+            report["session_info"]["uuid"] = name
+            (case,) = report["runs"][0]["testcases"]
+            report["runs"][0]["testcases"] = [
+                case | {"name": f"Check{n}", "display_name": f"Check{n}", "uuid": f"{name}:0:{n}"}
+                for n in range(cases // 2)
+            ]
+            database.execute("INSERT INTO sessions VALUES(?, 1, 2, ?, '')", [name, json.dumps(report)])
+    return ["env", f"RFM_SQLITE_DB_FILE={folder}/results.db", "RFM_ENABLE_RESULTS_STORAGE=1", "reframe",
+            f"--performance-compare={BASE}/{TARGET}/mean:/"]  # fmt: skip
+
+
+def used_by(command: list[str]) -> tuple[float, float, float]:
+    """Return wall time and processor time in seconds and peak memory in GB of a command that has to succeed."""
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+        elapsed = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            output.seek(0)
+            sys.exit(f"error: {' '.join(command)} failed: {output.read().decode(errors='replace')[-500:]}")
+    return elapsed, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9
+
+
+def store(arguments: argparse.Namespace) -> None:
+    """Every command a process of its own; the files are in the cache of the machine, which just wrote them."""
+    rows = []
+
+    def measure(title: str, command: list[str], wanted: str) -> float:
+        wall, used, peak = (statistics.median(each) for each in zip(*(used_by(command) for _ in repeats), strict=True))
+        rows.append([title, f"{wall:.1f} s", f"{used:.1f} s", f"{peak:.2f} GB", wanted])
+        return wall
+
+    repeats = range(arguments.repeat)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if shutil.disk_usage(folder).free < 4e9:
+            sys.exit(f"error: {folder}: the records need 4 GB; set TMPDIR to a folder that has them")
+        write_perflogs(folder / "perflogs", 100)
+        compare = ["fabric-checks", "compare", f"a={folder}/perflogs/a", f"b={folder}/perflogs/b"]
+        measure("compare, 10^6 records of JSON lines", compare, "5 s, 1.5 GB")
+        shutil.rmtree(folder / "perflogs")
+        write_archive(folder / "archive", 1000)
+        parts = [f"{system}={folder}/archive,system={system}" for system in ("a", "b")]
+        measure("compare, 10^7 records of an archive", ["fabric-checks", "compare", *parts], "20 s, 3 GB")
+        shutil.rmtree(folder / "archive")
+        for power in (4, 5):
+            own = folder / f"database{power}"
+            own.mkdir()
+            took = measure(f"ReFrame's --performance-compare, 10^{power} cases", write_database(own, 10**power), "")
+            if took > 6:
+                break  # ten times as many would take more than a minute
+    title = f"comparing results, median of {arguments.repeat}, {os.cpu_count()} cores"
+    show(title, ["command", "wall time", "processor time", "peak memory", "wanted"], rows)
+
+
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "startup": startup,
     "overhead": overhead,
@@ -345,6 +496,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "rotate": rotate,
     "analysis": analysis,
     "twins": twins,
+    "store": store,
 }
 
 

@@ -5,13 +5,20 @@ import json
 import logging
 import multiprocessing
 import os
+import random
 import resource
 import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from fabric_checks import perflog
 from fabric_checks.errors import RecordError
+from tests.store.samples import load, record
 
 
 def attributes(**changes):
@@ -126,3 +133,143 @@ def test_a_full_disk_is_an_error_and_leaves_whole_lines(tmp_path):
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 7
     assert path.read_text() == '{"first": 1}\n'
+
+
+def _die_in_the_middle(path, records, share):
+    real = os.write
+
+    def half(descriptor, data):
+        real(descriptor, data[: int(len(data) * share)])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    os.write = half
+    perflog.append(path, records)
+
+
+@pytest.mark.parametrize("share", [0.0001, 0.3, 0.5, 0.77, 0.9999])
+def test_a_kill_in_the_middle_of_a_write_leaves_every_earlier_line(share, tmp_path):
+    path = tmp_path / "a.jsonl"
+    perflog.append(path, [record(0), record(1)])
+    batch = [record(2, metric=f"m{n}") for n in range(40)]
+    writer = multiprocessing.Process(target=_die_in_the_middle, args=(path, batch, share))
+    writer.start()
+    writer.join()
+    assert writer.exitcode == -signal.SIGKILL
+    loaded = load(path)
+    whole = path.read_bytes().count(b"\n")
+    assert loaded.frame.height == whole == 2 + int(40 * share)
+    assert len(loaded.faults) == 1 and f"{path}:{whole + 1}: half-written, as after a crash" in loaded.faults[0]
+    # The next writer's lines are whole, and the cut one is still the only that is lost.
+    perflog.append(path, [record(3)])
+    after = load(path)
+    assert (after.frame.height, len(after.faults)) == (whole + 1, 1)
+    assert after.faults[0].startswith(f"{path}:{whole + 1}: not a JSON object")
+
+
+def _write_without_end(path, started):
+    padding = "x" * 100_000
+    for number in range(10**6):
+        perflog.append(path, [{"number": number, "line": line, "padding": padding} for line in range(10)])
+        started.set()
+
+
+def test_kills_at_any_moment_leave_every_earlier_line(tmp_path, report_table):
+    """Twenty writers of 1 MB at a time are killed, each at another moment; the kernel may stop half-way in a write."""
+    random.seed(1)
+    cut = 0
+    for trial in range(20):
+        path = tmp_path / "a.jsonl"
+        path.unlink(missing_ok=True)
+        started = multiprocessing.Event()
+        writer = multiprocessing.Process(target=_write_without_end, args=(path, started))
+        writer.start()
+        started.wait()
+        time.sleep(random.uniform(0, 0.02))
+        writer.kill()
+        writer.join()
+        *lines, last = path.read_bytes().split(b"\n")
+        cut += last != b""
+        for place, line in enumerate(lines):
+            found = json.loads(line)
+            assert (found["number"], found["line"]) == divmod(place, 10), trial
+    report_table("writers killed at any moment", [f"20 kills, {cut} of them in the middle of a line"])
+
+
+REFRAME_CONFIG = """\
+from pathlib import Path
+from reframe.core.logging import register_log_handler
+from fabric_checks.mixins.perflog import PerflogHandler
+
+@register_log_handler("jsonlines")
+def create(site_config, prefix):
+    return PerflogHandler(Path(site_config.get(f"{prefix}/basedir")))
+
+site_configuration = {
+    "systems": [{
+        "name": "s", "hostnames": [".*"],
+        "partitions": [{"name": "p", "scheduler": "local", "launcher": "local", "environs": ["e"], "max_jobs": 4}],
+    }],
+    "environments": [{"name": "e"}],
+    "logging": [{
+        "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
+        "handlers_perflog": [{"type": "jsonlines", "level": "info", "basedir": "FOLDER/perflogs"}],
+    }],
+}
+"""
+REFRAME_CHECK = """\
+import os
+from datetime import datetime, timezone
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import parameter, run_before, sanity_function, variable
+
+@rfm.simple_test
+class Trivial(rfm.RunOnlyRegressionTest):
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    executable = "true"
+    case = parameter(range(5))
+    facts = variable(dict, value={}, loggable=True)
+
+    @sanity_function
+    def anything(self):
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.facts |= {"check": "Trivial", "session": os.environ["FABRIC_SESSION"], "time": now}
+        return True
+
+    @run_before("performance")
+    def many(self):
+        for n in range(60):
+            self.perf_variables[f"m{n}"] = sn.make_performance_function(lambda n: n + 0.5, "us", n)
+"""
+
+
+def test_sixteen_reframes_at_once_lose_and_mix_nothing(tmp_path):
+    """Slow: sixteen real sessions start at once, and write 5 cases of 60 metrics each to one file."""
+    config, check = tmp_path / "settings.py", tmp_path / "trivial.py"
+    config.write_text(REFRAME_CONFIG.replace("FOLDER", str(tmp_path)))
+    check.write_text(REFRAME_CHECK)
+    sessions = []
+    for number in range(16):
+        folder = tmp_path / f"session{number}"
+        folder.mkdir()
+        env = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")}
+        env |= {"FABRIC_SESSION": f"session{number}", "RFM_PREFIX": str(folder)}
+        env |= {"RFM_REPORT_FILE": str(folder / "report.json")}
+        command = ["nice", Path(sys.executable).with_name("reframe"), "-C", config, "-c", check, "-r"]
+        sessions.append(
+            subprocess.Popen(command, env=env, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        )
+    for session in sessions:
+        output, _ = session.communicate(timeout=300)
+        assert session.returncode == 0, output
+    (path,) = (tmp_path / "perflogs").rglob("*.jsonl")
+    loaded = load(path)
+    assert loaded.faults == () and len(path.read_text().splitlines()) == 16 * 5 * 60
+    found = Counter(loaded.frame.select("session", "test", "metric", "value").rows())
+    assert found == Counter(
+        (f"session{number}", f"Trivial %case={case}", f"m{n}", n + 0.5)
+        for number in range(16)
+        for case in range(5)
+        for n in range(60)
+    )

@@ -13,6 +13,9 @@ import click
 #: The modules of the commands by name, in the order of the help.
 MODULES = {
     "show": "fabric_checks.commands.show",
+    "archive": "fabric_checks.commands.archive",
+    "compare": "fabric_checks.commands.compare",
+    "changes": "fabric_checks.commands.changes",
     "rotate": "fabric_checks.commands.rotate",
     "twin": "fabric_checks.commands.twin",
     "twins-table": "fabric_checks.commands.twins_table",

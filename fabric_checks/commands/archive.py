@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks archive``: results in a tenth of the space, read many times as fast."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from fabric_checks import session
+from fabric_checks.errors import RecordError
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks archive ~/fabric-archive                     the results of this clone
+  fabric-checks archive /scratch/perflogs ~/fabric-archive   perflogs from elsewhere
+  fabric-checks archive ~/.reframe/results.db ~/fabric-archive
+  fabric-checks archive --export ~/fabric-archive > all.jsonl
+"""
+
+
+@click.command("archive", epilog=_EPILOG)
+@click.argument("paths", nargs=-1, required=True, metavar="[RESULTS] FOLDER", type=click.Path(path_type=Path))
+@click.option("--export", is_flag=True, help="Print the records of the archive as JSON lines instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
+    """Add results to an archive.
+
+    RESULTS is a folder of results or perflogs, a file of JSON lines, a database of ReFrame, or another archive; without
+    it, the results of this clone. FOLDER holds the archive: a Parquet file for each month of each system. Nothing of a
+    record is lost. What the archive has already is not added again, so the command can be run as often as you like, and
+    again if it was interrupted. The results themselves stay as they are. Every command that reads results reads
+    archives too.
+    """
+    if len(paths) > (1 if export else 2):
+        raise click.UsageError("too many paths; --export takes one, the archive" if export else "too many paths")
+    if export:
+        _export(paths[0])
+        return
+    from fabric_checks.store import archiving  # noqa: PLC0415  (slow to import)
+    from fabric_checks.text import printable  # noqa: PLC0415
+
+    results = paths[0] if len(paths) == 2 else session.results()
+    if not results.exists():
+        raise RecordError(f"{results}: there is no such file or folder")
+    with _progress() as progress:
+        outcome = archiving.add(results, paths[-1], progress)
+    for fault in outcome.faults:
+        click.echo(f"warning: {fault}", err=True)
+    if as_json:
+        files = [str(path) for path in outcome.files]
+        whole = {"added": outcome.added, "known": outcome.known, "files": files, "faults": list(outcome.faults)}
+        click.echo(json.dumps(whole, indent=1))
+    else:
+        many = f"{len(outcome.files)} file{'' if len(outcome.files) == 1 else 's'}"
+        text = f"{paths[-1]}: {outcome.added} records added, {outcome.known} were there already; {many} written"
+        click.echo(printable(text))
+    if outcome.faults:
+        raise SystemExit(1)
+
+
+def _export(folder: Path) -> None:
+    from fabric_checks.store import archiving  # noqa: PLC0415  (slow to import)
+
+    for line in archiving.export(folder):
+        click.echo(line)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], object]]:
+    """Show on a terminal how many records were read."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console  # noqa: PLC0415  (slow to import)
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} records read"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done: progress.update(task, completed=done)

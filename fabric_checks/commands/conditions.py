@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options of commands that judge: shares, verdicts, and conditions under which they fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabric_checks.comparison.gate import Gate
+
+# Callbacks and no types of click: these are generic in some releases only.
+
+
+def read_share(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
+    """Read an option that is a share such as 5% or 0.05."""
+    from fabric_checks.comparison.gate import share  # noqa: PLC0415  (slow to import)
+
+    try:
+        return None if value is None else share(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def read_gates(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> tuple[Gate, ...]:
+    """Read the conditions of --fail-on, such as worse:5%."""
+    from fabric_checks.comparison.gate import parse  # noqa: PLC0415  (slow to import)
+
+    try:
+        return tuple(parse(value) for value in values)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def chosen_words(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Read words with commas between; a space in one may be written as a hyphen, and its end may be left out.
+
+    :raises click.BadParameter: if one is not known.
+    """
+    by_word = {word.replace(" ", "-"): word for word in known}
+    words = [word.strip().replace(" ", "-") for word in (text or "").split(",") if word.strip()]
+    chosen = []
+    for word in words:
+        fitting = [full for full in by_word if full.startswith(word)]
+        if len(fitting) != 1:
+            raise click.BadParameter(f"{word!r} is none of {', '.join(by_word)}")
+        chosen.append(by_word[fitting[0]])
+    return tuple(chosen)

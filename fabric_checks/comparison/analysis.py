@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compare sets of results: every figure of each with the same of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from fabric_checks.comparison import obstacles, pairing, verdicts
+from fabric_checks.errors import RecordError, quoted
+
+#: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``), ``n``,
+#: ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``, ``failed``, the runs of
+#: its case without a figure. For the others see :func:`fabric_checks.comparison.verdicts.judged`.
+COLUMNS = (
+    "baseline",
+    "side",
+    "check",
+    "test",
+    "layout",
+    "metric",
+    "quantity",
+    "size_B",
+    "unit",
+    "better",
+    *(
+        f"{name}_{side}"
+        for side in ("baseline", "side")
+        for name in ("where", "n", "median", "low", "high", "evidence", "program", "program_version", "failed")
+    ),
+    "by_difference",
+    "change",
+    "change_low",
+    "change_high",
+    "at_least",
+    "told",
+    "drawn",
+    "verdict",
+    "why",
+    "note",
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of a comparison.
+
+    :param baseline: the label of the set that the others are compared with; :param sides: theirs.
+    :param frame: a row for each other set and each figure that it or the baseline has; the columns are
+        :data:`COLUMNS`. A case that failed in both has a row without a metric.
+    :param confidence: of the intervals, such as 0.95.
+    :param repeatable: the share that few runs were judged by, or None.
+    """
+
+    baseline: str
+    sides: tuple[str, ...]
+    frame: pl.DataFrame
+    confidence: float
+    repeatable: float | None = None
+
+    @property
+    def drawn(self) -> int:
+        """How many pairs were judged by an interval from the bootstrap."""
+        return int(self.frame["drawn"].sum())
+
+    @property
+    def by_chance(self) -> float:
+        """How many of these would differ by chance if nothing did."""
+        varying = self.frame.filter(pl.col("drawn") & (pl.col("told") > 0)).height
+        return varying * (1 - self.confidence)
+
+    def count(self, verdict: str) -> int:
+        """Return how many rows have a verdict."""
+        return int((self.frame["verdict"] == verdict).sum())
+
+
+def compare(
+    frame: pl.DataFrame,
+    labels: Sequence[str],
+    *,
+    confidence: float = 0.95,
+    repeatable: float | None = None,
+    across_versions: bool = False,
+) -> Comparison:
+    """Compare sets of results with the first of them.
+
+    :param frame: records with a column ``side`` and at least :data:`fabric_checks.comparison.pairing.FIELDS`.
+    :param labels: the sides, the baseline first.
+    :param repeatable: the share to which figures are known to repeat, such as 0.05; then pairs of fewer than
+        :data:`~fabric_checks.comparison.verdicts.MIN_RUNS` runs are judged by that.
+    :param across_versions: compare figures of different programs, or releases of one, and note it.
+    :raises RecordError: if a side has no records, or it cannot be told what belongs together.
+    """
+    machines = frame.select(pl.col("side", *pairing.MACHINE).cast(pl.String)).unique(maintain_order=True)
+    for label in labels:
+        if not (machines["side"] == label).any():
+            raise RecordError(f"{quoted(label)} has no records in the range and with the fields asked for")
+    series, failed = pairing.gathered(frame), pairing.failures(frame)
+    rows = [
+        _two(
+            series,
+            failed,
+            pairing.machine_key(machines, labels[0], side),
+            baseline=labels[0],
+            side=side,
+            across_versions=across_versions,
+        )
+        for side in labels[1:]
+    ]
+    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), confidence, repeatable)
+    out = pairs.with_columns(
+        verdict=pl.coalesce("why_not", "verdict"),
+        **{
+            f"{name}_{side}": pl.col(f"{name}_{side}").list.join(", ")
+            for name in ("evidence", "program", "program_version")
+            for side in ("baseline", "side")
+        },
+    )
+    return Comparison(labels[0], tuple(labels[1:]), out.select(COLUMNS), confidence, repeatable)
+
+
+def _two(
+    series: pl.DataFrame,
+    failed: pl.DataFrame,
+    key: Sequence[str],
+    *,
+    baseline: str,
+    side: str,
+    across_versions: bool,
+) -> pl.DataFrame:
+    """Return the pairs of two sides, with what keeps them from being compared, in ``why_not`` and ``why``."""
+    pairs = pairing.paired(series, baseline, side, key)
+    pairs = pairing.with_failures(pairs, failed, key, baseline, side)
+    pairs = pairing.with_layouts(pairs, key)
+    kinds, texts = pl.lit(None, pl.String()), pl.lit(None, pl.String())
+    for when, kind, text in reversed(obstacles.found(baseline, side, across_versions)):
+        kinds = pl.when(when).then(pl.lit(kind)).otherwise(kinds)
+        texts = pl.when(when).then(text).otherwise(texts)
+    return pairs.with_columns(
+        baseline=pl.lit(baseline),
+        side=pl.lit(side),
+        why_not=kinds,
+        why=texts,
+        note=obstacles.notes(baseline, side),
+        comparable=kinds.is_null(),
+        by_difference=_by_difference(),
+        unit=pl.coalesce("unit_baseline", "unit_side").list.join(", "),
+        better=pl.coalesce("better_baseline", "better_side").list.first(),
+    )
+
+
+def _by_difference() -> pl.Expr:
+    """Tell which figures can be 0, so that a ratio says little: see :attr:`fabric_checks.metrics.Metric.can_be_zero`.
+
+    Records do not say it; it shows by the unit, or by a figure of the same curve that is 0 or negative.
+    """
+    least = pl.min_horizontal(pl.col(f"values_{name}").list.min() for name in ("baseline", "side"))
+    return (
+        (least.min().over("check", "quantity") <= 0)
+        | (pl.coalesce("unit_baseline", "unit_side").list.contains("%"))
+        | pl.col("quantity").str.ends_with("_difference")
+    ).fill_null(False)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A comparison as a gate: what makes it fail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from fabric_checks.comparison.analysis import Comparison
+from fabric_checks.comparison.verdicts import BETTER, MISSING, NO_DIFFERENCE, NOT_COMPARABLE, TOO_FEW, WORSE
+
+#: What a gate can be about, and the verdict that is meant.
+KINDS = {"worse": WORSE, "missing": MISSING, "too-few": TOO_FEW, "not-comparable": NOT_COMPARABLE}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One condition under which a comparison fails.
+
+    :param kind: one of :data:`KINDS`.
+    :param margin_percent: of ``worse``: the whole interval has to be at least as much worse; of figures in per cent in
+        points.
+    """
+
+    kind: str
+    margin_percent: float = 0.0
+
+
+def share(text: str) -> float:
+    """Read a share such as ``5%`` or ``0.05``.
+
+    :raises ValueError: with the cause, if it is none.
+    """
+    number, percent = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
+    try:
+        value = float(number) / percent
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{text!r} is no share such as 5% or 0.05")
+    return value
+
+
+def parse(text: str) -> Gate:
+    """Read a gate such as ``worse:5%`` or ``missing``.
+
+    :raises ValueError: with the cause, if it is none.
+    """
+    kind, colon, margin = text.partition(":")
+    if kind not in KINDS or (colon and kind != "worse"):
+        raise ValueError(f"{text!r} is none of worse, worse:5%, {', '.join(list(KINDS)[1:])}")
+    return Gate(kind, 100 * share(margin) if colon else 0.0)
+
+
+def failing(comparison: Comparison, gate: Gate) -> pl.DataFrame:
+    """Return the rows of a comparison that a gate does not let pass."""
+    rows = comparison.frame.filter(pl.col("verdict") == KINDS[gate.kind])
+    return rows.filter(pl.col("at_least") >= gate.margin_percent) if gate.kind == "worse" else rows
+
+
+def objections(comparison: Comparison, gates: Sequence[Gate]) -> list[str]:
+    """Return why a comparison does not pass, a line each; empty if it does.
+
+    A gate about what is worse does not pass a comparison in which nothing could be told.
+    """
+    lines = []
+    for gate in gates:
+        count = failing(comparison, gate).height
+        words = {"worse": f"worse by at least {gate.margin_percent:g} % for certain"}.get(gate.kind, KINDS[gate.kind])
+        if gate.kind == "worse" and gate.margin_percent == 0:
+            words = WORSE
+        if count:
+            lines.append(f"{count} {words}")
+    judged = sum(comparison.count(verdict) for verdict in (WORSE, BETTER, NO_DIFFERENCE))
+    if any(gate.kind == "worse" for gate in gates) and not judged:
+        lines.append("not one figure could be compared")
+    return lines

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which series of one set of results stands beside which of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+import polars.selectors as cs
+
+from fabric_checks.errors import RecordError, quoted
+from fabric_checks.store.schema import SERIES
+
+#: What says on what a figure was taken. Two sets may differ in these and still be compared.
+MACHINE = ("system", "partition", "environ")
+
+#: What a figure is. Series of two sets that agree in these are compared; their units are then looked at.
+FIGURE = tuple(name for name in SERIES if name not in (*MACHINE, "unit"))
+
+#: The columns of records that a comparison needs.
+FIELDS = (
+    *SERIES,
+    "time",
+    "quantity",
+    "size_B",
+    "value",
+    "better",
+    "evidence",
+    "program",
+    "program_version",
+    "fail_reason",
+)
+
+#: What a case is; it has many figures.
+CASE = ("check", "test", "layout")
+
+#: What a series is expected to have one of; a list of all that it has, sorted.
+_ATTRIBUTES = ("unit", "better", "program", "program_version", "evidence")
+
+_WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
+
+
+def gathered(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a row a side and series: its ``values`` and ``n``, and lists of the units, programs, ... that it has.
+
+    :param frame: records with the columns ``side`` and :data:`FIELDS`.
+    """
+    key = ["side", *MACHINE, *FIGURE]
+    measured = frame.filter(pl.col("value").is_finite() & pl.col("metric").is_not_null())
+    lists = [pl.col(name).cast(pl.String).unique().alias(name) for name in _ATTRIBUTES]
+    gathered = measured.group_by(key, maintain_order=True).agg(
+        pl.col("value").alias("values"), pl.col("quantity").last(), pl.col("size_B").last(), *lists
+    )
+    unknown = {name: "measured" if name == "evidence" else "?" for name in _ATTRIBUTES}
+    return gathered.with_columns(
+        cs.categorical().cast(pl.String),
+        *(pl.col(name).list.eval(pl.element().fill_null(text)).list.sort() for name, text in unknown.items()),
+        n=pl.col("values").list.len().cast(pl.Int64),
+    )
+
+
+def failures(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a row a side and case without figures: how many of its runs failed so, and why the last one did."""
+    case = ["side", *MACHINE, *CASE]
+    return (
+        frame.filter(pl.col("metric").is_null())
+        .group_by(case, maintain_order=True)
+        .agg(pl.len().cast(pl.Int64).alias("failed"), pl.col("fail_reason").last())
+        .with_columns(cs.categorical().cast(pl.String))
+    )
+
+
+def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...]:
+    """Return the fields of :data:`MACHINE` in which series of two sides have to agree.
+
+    Those of which the sides share a value. A field in which each side has one value and not the same is what is
+    compared, two systems for instance.
+
+    :raises RecordError: if it cannot be told which values belong together.
+    """
+    sides = [frame.filter(pl.col("side") == label) for label in (baseline, side)]
+    key = []
+    for name in MACHINE:
+        one, two = (set(each[name].unique().to_list()) for each in sides)
+        if one & two:
+            key.append(name)
+        elif len(one) > 1 or len(two) > 1:
+            which, values = (baseline, one) if len(one) > 1 else (side, two)
+            example = min(str(value) for value in values)
+            raise RecordError(
+                f"{quoted(baseline)} and {quoted(side)} share no {name} ({_some(one)} against {_some(two)}), so which "
+                f"belong together cannot be told: narrow {quoted(which)} to one, as in "
+                f"PATH,{name}={quoted(example)[1:-1]}"
+            )
+    return tuple(key)
+
+
+def _some(values: set[str]) -> str:
+    shown = sorted(quoted(str(value), 30)[1:-1] for value in values)
+    return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "")
+
+
+def paired(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -> pl.DataFrame:
+    """Join the series of two sides, also those that only one has.
+
+    :param series: what :func:`gathered` returns; :param key: what :func:`machine_key` returns.
+    :returns: a row a figure: :data:`FIGURE`, ``quantity`` and ``size_B``, and of each side ``where`` (as in
+        ``local:node+mpich``), ``values``, ``n`` and the lists, with ``_baseline`` or ``_side`` behind the name.
+    """
+    halves = []
+    on = (*key, *FIGURE)
+    for label, suffix in ((baseline, "_baseline"), (side, "_side")):
+        half = series.with_columns(_WHERE).filter(pl.col("side") == label)
+        half = half.drop("side", *(name for name in MACHINE if name not in on))
+        halves.append(half.rename({name: name + suffix for name in half.columns if name not in on}))
+    pairs = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
+    return pairs.with_columns(
+        pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in ("quantity", "size_B")
+    ).drop("quantity_baseline", "quantity_side", "size_B_baseline", "size_B_side")
+
+
+def with_failures(
+    pairs: pl.DataFrame, failed: pl.DataFrame, key: Sequence[str], baseline: str, side: str
+) -> pl.DataFrame:
+    """Add of each side how many runs of the case ``failed`` without a figure, and the ``fail_reason`` of the last.
+
+    A case that has figures on no side gets a row without a metric.
+
+    :param pairs: what :func:`paired` returns; :param failed: what :func:`failures` returns.
+    """
+    on = [*key, *CASE]
+    halves = []
+    for label, suffix in ((baseline, "_baseline"), (side, "_side")):
+        half = failed.with_columns(_WHERE).filter(pl.col("side") == label)
+        halves.append(half.select(*on, pl.col("where", "failed", "fail_reason").name.suffix(suffix)))
+    for half in halves:
+        pairs = pairs.join(half.drop(cs.starts_with("where")), on=on, how="left", nulls_equal=True)
+    both = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True)
+    alone = both.join(pairs, on=on, how="anti", nulls_equal=True)
+    return pl.concat([pairs, alone], how="diagonal_relaxed") if alone.height else pairs
+
+
+def with_layouts(pairs: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Add of each side the ``layouts`` at which it has figures of the test, whatever its layout is in this row."""
+    # ReFrame appends each parameter to the name of a test, the layout too.
+    pairs = pairs.with_columns(bare_test=pl.col("test").str.replace_all(r" %layout=\S+", ""))
+    on = [*key, "check", "bare_test"]
+    layouts = pairs.group_by(on).agg(
+        pl.col("layout").filter(pl.col(f"n_{side}").is_not_null()).unique().sort().alias(f"layouts_{side}")
+        for side in ("baseline", "side")
+    )
+    return pairs.join(layouts, on=on, how="left", nulls_equal=True)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the level of a series of figures changes, by the method PELT of the library ruptures.
+
+PELT (Killick, Fearnhead, Eckley: Optimal detection of changepoints with a linear computational cost, 2012) splits a
+series so that the squared deviations from the means of its segments, plus a penalty for each change, are least. The
+penalty has a meaning only in units of the noise, and squares obey outliers; so the series is made ready first:
+
+1. Figures that are all positive are taken as shares of their median, so that noise is in per cent; if their levels
+   differ by more than half, as logarithms, so that it is the same at each. (Nearer together, logarithms change nothing
+   but that a rise of 10 % looks like one of 9.5 %.)
+2. The noise is estimated from the differences of neighbours, which a change of level hardly touches.
+3. A run that is far from the median of the runs around it is an outlier and is put back to that median.
+4. The series is split with a low penalty, and the noise estimated again from what is left within the segments: of few
+   runs the first estimate is too rough.
+
+Then it is split in earnest. A change has to show in the ranks as well (Mann-Whitney U), because noise with a long tail
+has clusters that squares take for a level. A series that repeats exactly has no noise: every change of it that lasts is
+one. What this finds and what it takes for a change by mistake is measured by tests/statistics/test_change_points.py.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import ruptures  # type: ignore[import-untyped]  # it has no annotations
+from scipy.stats import mannwhitneyu
+
+Floats = npt.NDArray[np.float64]
+
+#: A segment has at least as many runs: one run is no level, and two can be a bad night.
+MIN_SEGMENT = 3
+
+#: A series with fewer runs is too short: its noise cannot be told from a change.
+MIN_RUNS = 8
+
+#: A run further from the median of the five around it than this many times the noise is an outlier.
+_OUTLIER = 4.0
+
+#: Levels whose ratio is larger are compared as logarithms.
+_FAR_APART = 1.5
+
+#: Half the width of that window: two bad runs in a row do not move the median of five.
+_HALF_WINDOW = 2
+
+#: The median absolute deviation of normal noise, times this, is its standard deviation.
+_MAD = 1.482602218505602
+
+
+@dataclass(frozen=True)
+class Split:
+    """A series in segments.
+
+    :param starts: where each segment after the first begins, as indices into the series.
+    :param noise: the standard deviation of one run: a share of the figure if ``in_shares``, or else in its unit; 0 of a
+        series that repeats exactly.
+    :param in_shares: whether levels are compared by their ratio, all figures being positive.
+    :param outliers: the runs that were put back to the median of those around them, as indices.
+    """
+
+    starts: tuple[int, ...]
+    noise: float
+    in_shares: bool
+    outliers: tuple[int, ...] = ()
+
+
+def split(values: npt.ArrayLike, *, in_shares: bool | None = None) -> Split:
+    """Find the changes of level in a series.
+
+    :param values: finite figures in the order of time, at least :data:`MIN_RUNS`.
+    :param in_shares: whether noise is a share of the figure; None: if all are positive.
+    :raises ValueError: if there are fewer, or one is not finite.
+    """
+    series = np.asarray(values, dtype=np.float64)
+    if series.ndim != 1 or len(series) < MIN_RUNS or not np.isfinite(series).all():
+        raise ValueError(f"a series of at least {MIN_RUNS} finite figures is needed")
+    shares = bool((series > 0).all()) if in_shares is None else in_shares
+    scaled = _in_shares(series) if shares else series
+    middle = _medians_around(scaled)
+    noise = noise_of(scaled)
+    outliers = np.flatnonzero(np.abs(scaled - middle) > _OUTLIER * noise)
+    cleaned = np.where(np.isin(np.arange(len(scaled)), outliers), middle, scaled)
+    if noise == 0:
+        return Split(_exact(middle), 0.0, shares, tuple(int(i) for i in outliers))
+    penalty = _penalty(len(series))
+    for _ in range(_ROUNDS):
+        noise = _noise_within(cleaned, _pelt(cleaned / noise, penalty - _LOWER)) or noise
+    starts = _confirmed(cleaned, _pelt(cleaned / noise, penalty))
+    return Split(tuple(starts), noise, shares, tuple(int(i) for i in outliers))
+
+
+def _in_shares(series: Floats) -> Floats:
+    levels = _medians_around(series)
+    return np.log(series) if levels.max() > _FAR_APART * levels.min() else series / np.median(series)
+
+
+def noise_of(values: Floats) -> float:
+    """Return the standard deviation of the noise of a series, robust to changes of level and to a few outliers.
+
+    The median absolute difference of neighbours tells it. That of a series that mostly repeats exactly is 0: there it
+    is the root mean square of the differences without the largest tenth and three (a change makes one, an outlier two).
+    What is left of rounding in the last digits of a double is none.
+    """
+    steps = np.abs(np.diff(values))
+    noise = _MAD * float(np.median(steps)) / math.sqrt(2)
+    if noise == 0:
+        kept = np.sort(steps)[: max(len(steps) - len(steps) // 10 - 3, 0)]
+        noise = math.sqrt(float(np.mean(kept**2)) / 2) if len(kept) else 0.0
+    return noise if noise > 1e-12 * max(1.0, float(np.max(np.abs(values)))) else 0.0
+
+
+def _medians_around(values: Floats) -> Floats:
+    """Return the median of the five runs around each; at the ends of those that there are."""
+    windows = np.lib.stride_tricks.sliding_window_view(values, 2 * _HALF_WINDOW + 1)
+    n = len(values)
+    ends = [*range(_HALF_WINDOW), *range(n - _HALF_WINDOW, n)]
+    out = np.empty(n)
+    out[_HALF_WINDOW : n - _HALF_WINDOW] = np.sort(windows, axis=1)[:, _HALF_WINDOW]
+    out[ends] = [np.median(values[max(end - _HALF_WINDOW, 0) : end + _HALF_WINDOW + 1]) for end in ends]
+    return out
+
+
+def _penalty(n: int) -> float:
+    """Return what a change has to gain, in squares of the noise.
+
+    The more places a change could be at, the more it has to. The numbers are those that meet both bounds of the tests:
+    a change of a tenth with noise of 3 % is found within 3 runs, and a stable series is left in one piece.
+    """
+    return 9.0 + 1.22 * math.log(n)
+
+
+#: How often the noise is estimated, each time within the segments that the one before leads to.
+_ROUNDS = 2
+
+#: How much lower the penalty is when the noise is to be estimated.
+_LOWER = 3.0
+
+
+def _pelt(values: Floats, penalty: float) -> list[int]:
+    # With a linear kernel this is the cost "l2", in C.
+    method = ruptures.KernelCPD(kernel="linear", min_size=MIN_SEGMENT).fit((values - np.median(values))[:, None])
+    return [int(end) for end in method.predict(pen=penalty)[:-1]]
+
+
+def _noise_within(values: Floats, starts: list[int]) -> float:
+    """Return the noise within segments as it counts for the mean of many runs.
+
+    If a run resembles the one before, as where a machine drifts, the mean of many tells less than that of as many
+    independent runs. Its variance is (1 + r) / (1 - r) times as large, r being the correlation of neighbours (Bayley
+    and Hammersley: The effective number of independent observations, 1946); r counts if it is no accident.
+    """
+    segments = np.split(values, starts)
+    rest = np.concatenate([segment - segment.mean() for segment in segments])
+    squares = float(np.sum(rest**2))
+    if squares == 0:
+        return 0.0
+    alike = float(np.sum(rest[1:] * rest[:-1])) / squares
+    stretch = (1 + alike) / (1 - alike) if alike > 2.5 / math.sqrt(len(values)) else 1.0
+    return math.sqrt(stretch * squares / max(len(values) - len(segments), 1))
+
+
+#: The largest p of a Mann-Whitney U test of a change: of the last one, and of one before, for all places together.
+_P_LAST = 0.02
+_P_SERIES = 0.1
+
+
+def _exact(values: Floats) -> tuple[int, ...]:
+    """Return where a series without noise changes to a level that lasts; ``values`` are medians of those around."""
+    starts: list[int] = []
+    level = values[0]
+    position = 1
+    while position <= len(values) - MIN_SEGMENT:
+        ahead = values[position : position + MIN_SEGMENT]
+        if not np.isclose(ahead[0], level, rtol=0, atol=_same(values)) and np.allclose(
+            ahead, ahead[0], rtol=0, atol=_same(values)
+        ):
+            starts.append(position)
+            level = ahead[0]
+            position += MIN_SEGMENT
+        else:
+            position += 1
+    return tuple(starts)
+
+
+def _same(values: Floats) -> float:
+    return 1e-9 * max(1.0, float(np.max(np.abs(values)))) if len(values) else 0.0
+
+
+def _confirmed(values: Floats, starts: list[int]) -> list[int]:
+    """Return the changes that show in the ranks as well; the one that does so least is dropped first."""
+    kept = list(starts)
+    while kept:
+        segments = np.split(values, kept)
+        excess = []
+        for number, (before, after) in enumerate(pairwise(segments)):
+            fewest = 2 / math.comb(len(before) + len(after), len(after))
+            # The last segment may have just begun: few runs cannot show much, and more are to come.
+            last = number == len(kept) - 1
+            allowed = _P_LAST if last else max(_P_SERIES / len(values), min(12 * fewest, _P_LAST))
+            allowed = max(allowed, 1.001 * fewest)
+            excess.append(float(mannwhitneyu(before, after).pvalue) / allowed)
+        worst = int(np.argmax(excess))
+        if excess[worst] <= 1:
+            break
+        del kept[worst]
+    return kept

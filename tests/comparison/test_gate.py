@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What makes a comparison fail."""
+
+import pytest
+
+from fabric_checks.comparison import gate
+from fabric_checks.comparison.analysis import compare
+from fabric_checks.comparison.gate import Gate
+from tests.comparison.making import frame, runs
+
+TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
+
+
+def found(*records, **options):
+    return compare(frame(*records), ["A", "B"], **options)
+
+
+def test_gates_are_read():
+    assert gate.parse("worse") == Gate("worse", 0.0)
+    assert gate.parse("worse:5%") == gate.parse("worse:0.05") == Gate("worse", 5.0)
+    assert gate.parse("too-few") == Gate("too-few")
+
+
+@pytest.mark.parametrize("text", ["", "worst", "worse:", "worse:x%", "worse:-1%", "worse:nan", "missing:5%", "better"])
+def test_others_are_refused(text):
+    with pytest.raises(ValueError, match="is n"):
+        gate.parse(text)
+
+
+@pytest.mark.parametrize(("margin", "objects"), [(0, True), (5, True), (11, True), (12, False), (25, False)])
+def test_the_whole_interval_has_to_be_beyond_the_margin(margin, objects):
+    """The median is 15 % worse, and 11.4 % is where its interval begins."""
+    one, two = runs("A", [100, 101, 99, 100, 102, 98]), runs("B", [115, 117, 112, 115, 116, 111])
+    comparison = found(one, two)
+    (row,) = comparison.frame.to_dicts()
+    assert 11 < row["at_least"] < 12 < row["change"]
+    assert bool(gate.objections(comparison, [Gate("worse", margin)])) is objects
+
+
+def test_worse_of_a_figure_that_should_be_large():
+    one, two = runs("A", TIGHT, better="larger"), runs("B", [0.8 * v for v in TIGHT], better="larger")
+    assert gate.objections(found(one, two), [Gate("worse", 15)]) == ["1 worse by at least 15 % for certain"]
+    assert gate.objections(found(two_sides(two), two_sides(one, "B")), [Gate("worse", 0)]) == []
+
+
+def two_sides(records, side="A"):
+    return [record | {"side": side} for record in records]
+
+
+def test_each_kind():
+    other = {"metric": "latency_16B", "size_B": 16}
+    few = {"metric": "latency_32B", "size_B": 32}
+    comparison = found(
+        *(runs("A", TIGHT), runs("B", TIGHT, unit="s")),
+        *(runs("A", TIGHT, **other), runs("A", [1], **few), runs("B", [1], **few)),
+    )
+    said = gate.objections(comparison, [Gate("missing"), Gate("too-few"), Gate("not-comparable")])
+    assert said == ["1 missing", "1 too few runs", "1 not comparable"]
+
+
+def test_a_gate_that_could_compare_nothing_does_not_pass():
+    comparison = found(runs("A", [1.0]), runs("B", [1.0]))
+    assert gate.objections(comparison, [Gate("worse", 5)]) == ["not one figure could be compared"]
+    assert gate.objections(comparison, [Gate("missing")]) == []
+    assert gate.objections(found(runs("A", [1.0]), runs("B", [1.0]), repeatable=0.01), [Gate("worse", 5)]) == []

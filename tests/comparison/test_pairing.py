@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which fields of the machine sides have to share."""
+
+import pytest
+
+from fabric_checks.comparison.pairing import gathered, machine_key
+from fabric_checks.errors import RecordError
+from tests.comparison.making import frame, runs
+
+ALL = ("system", "partition", "environ")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "key"),
+    [
+        ([{}], [{}], ALL),
+        ([{}], [{"system": "s"}], ("partition", "environ")),
+        ([{}], [{"system": "s", "partition": "p", "environ": "e"}], ()),
+        ([{}, {"partition": "p"}], [{"partition": "p"}], ALL),
+        ([{}, {"environ": "e"}], [{"environ": "e", "system": "s"}], ("partition", "environ")),
+    ],
+)
+def test_what_has_to_agree(one, two, key):
+    records = [runs("A", [1], **own) for own in one] + [runs("B", [1], **own) for own in two]
+    assert machine_key(frame(*records), "A", "B") == key
+
+
+def test_several_values_and_none_in_common():
+    records = [runs("A", [1], system=name) for name in "pqrstu"] + [runs("B", [1])]
+    with pytest.raises(
+        RecordError, match=r"p, q, r, s and 2 more against cluster.*narrow 'A' to one, as in PATH,system=p$"
+    ):
+        machine_key(frame(*records), "A", "B")
+
+
+def test_values_of_a_series_stay_together():
+    found = gathered(frame(runs("A", [3.0, 1.0, None, 2.0]), runs("A", [5.0], evidence="fitted"), runs("B", [4.0])))
+    assert found["values"].to_list() == [[3.0, 1.0, 2.0, 5.0], [4.0]]
+    assert found["evidence"].to_list() == [["fitted", "measured"], ["measured"]]

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Many pairs at once, of all kinds, are judged as each by itself."""
+
+import numpy as np
+import polars as pl
+
+from fabric_checks.comparison.verdicts import judged
+
+
+def test_together_as_alone():
+    draw = np.random.default_rng(8)
+    rows = []
+    for number in range(120):
+        sizes = [int(n) for n in draw.choice([0, 1, 4, 5, 6, 20], 2)]
+        by_difference = bool(number % 3 == 0)
+        values = [list(draw.normal(0 if by_difference else 100, 3, n)) or None for n in sizes]
+        rows.append(
+            {
+                "values_baseline": values[0],
+                "values_side": values[1],
+                "better": ["smaller", "larger"][number % 2],
+                "unit": ["us", "%"][number % 2],
+                "by_difference": by_difference,
+                "comparable": None not in values and number % 7 != 0,
+            }
+        )
+    schema = {"values_baseline": pl.List(pl.Float64), "values_side": pl.List(pl.Float64)}
+    pairs = pl.DataFrame(rows, schema_overrides=schema)
+    for repeatable in (None, 0.05):
+        together = judged(pairs, 0.95, repeatable)
+        alone = pl.concat([judged(pairs[number], 0.95, repeatable) for number in range(len(pairs))])
+        assert together.equals(alone)
+        told = together.filter(pl.col("comparable"))
+        assert told["verdict"].null_count() == 0 and set(told["verdict"]) >= {"no difference"}
+        assert together.filter(~pl.col("comparable"))["verdict"].null_count() == (~pairs["comparable"]).sum()
+        for verdict in ("worse", "better"):
+            sure = told.filter(pl.col("verdict") == verdict)
+            worse = (sure["better"] == "smaller") == (sure["change"] > 0)
+            assert (worse == (verdict == "worse")).all()
