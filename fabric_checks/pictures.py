@@ -24,9 +24,9 @@ from fabric_checks.cross_section.matrix import PairMatrix
 from fabric_checks.text import printable, size_text, value_text
 
 #: Okabe and Ito, Color Universal Design, 2008; yellow is left out because it is too light on paper.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vPX"
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "fabric-checks",  # names of clip paths: the same from run to run
     "svg.fonttype": "none",  # text stays text, which can be searched and read aloud
     "text.parse_math": False,  # a host name may contain a dollar sign
@@ -41,7 +41,8 @@ _MOST_LABELS = 40
 Curve = Mapping[int, float]
 
 
-def _save(figure: Figure, path: Path) -> str:
+def save(figure: Figure, path: Path) -> str:
+    """Write a figure, `.svg` or `.png`, and return the name of the file."""
     # Without a date, the same figures give the same file.
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {})
     return path.name
@@ -65,7 +66,7 @@ def curves(
     :param marks_B: message sizes to mark with a line, such as a switch of protocol.
     :returns: the name of the file.
     """
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7, 4.2), layout="constrained")
         axes = figure.subplots()
         for index, (name, curve) in enumerate(curves_by_name.items()):
@@ -74,7 +75,7 @@ def curves(
                 [_place(size) for size, _ in points],
                 [value for _, value in points],
                 label=printable(name),
-                color=_COLOURS[index % len(_COLOURS)],
+                color=COLOURS[index % len(COLOURS)],
                 marker=_MARKERS[index % len(_MARKERS)],
                 linestyle=("-", "--", "-.", ":")[index % 4],
                 markersize=4,
@@ -92,7 +93,7 @@ def curves(
         axes.set_ylabel(y_label)
         axes.set_title(printable(title))
         axes.legend()
-        return _save(figure, path)
+        return save(figure, path)
 
 
 def _place(size_B: int) -> float:
@@ -115,7 +116,7 @@ def heat_map(path: Path, title: str, matrix: PairMatrix) -> str:
 
     :returns: the name of the file.
     """
-    with mpl.rc_context(_STYLE | {"axes.grid": False}):
+    with mpl.rc_context(STYLE | {"axes.grid": False}):
         rows, columns = matrix.MBps.shape
         width = min(max(4.5, 0.22 * columns + 2.5), 14)
         height = min(max(3.5, 0.22 * rows + 1.5), 12)
@@ -123,7 +124,7 @@ def heat_map(path: Path, title: str, matrix: PairMatrix) -> str:
         axes = figure.subplots()
         _draw_matrix(figure, axes, matrix, _MOST_LABELS)
         axes.set_title(printable(title))
-        return _save(figure, path)
+        return save(figure, path)
 
 
 def _draw_matrix(figure: Figure, axes: Axes, matrix: PairMatrix, most_labels: int) -> None:
@@ -146,21 +147,21 @@ def bandwidth_histogram(path: Path, title: str, matrix: PairMatrix, link_MBps: f
     :param link_MBps: the rate of a link in MB/s.
     :returns: the name of the file.
     """
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7, 3.8), layout="constrained")
         axes = figure.subplots()
         _draw_histogram(axes, matrix, link_MBps)
         axes.set_title(printable(title))
-        return _save(figure, path)
+        return save(figure, path)
 
 
 def _draw_histogram(axes: Axes, matrix: PairMatrix, link_MBps: float) -> None:
     counts, edges = histogram(matrix)
-    axes.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=_COLOURS[0], edgecolor="white")
+    axes.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=COLOURS[0], edgecolor="white")
     for sharing in range(1, 7):
         level = link_MBps / sharing
         if edges[0] < level <= edges[-1] and level >= matrix.measured.min() * 0.9:
-            axes.axvline(level, color=_COLOURS[1], linewidth=1, linestyle="--")
+            axes.axvline(level, color=COLOURS[1], linewidth=1, linestyle="--")
             axes.annotate(
                 f"link/{sharing}",
                 (level, 1),
@@ -171,7 +172,7 @@ def _draw_histogram(axes: Axes, matrix: PairMatrix, link_MBps: float) -> None:
                 va="top",
                 rotation=90,
                 fontsize=8,
-                color=_COLOURS[1],
+                color=COLOURS[1],
             )
     axes.set_xlim(0, edges[-1] * 1.02)
     axes.set_xlabel("bandwidth of a pair, MB/s (10^6 bytes a second)")
@@ -184,7 +185,7 @@ def pair_bandwidths(path: Path, title: str, matrix: PairMatrix, link_MBps: float
     :param link_MBps: the rate of a link in MB/s.
     :returns: the name of the file.
     """
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(10, 4), layout="constrained", dpi=150)
         left, right = figure.subplots(1, 2)
         left.grid(visible=False)
@@ -193,7 +194,7 @@ def pair_bandwidths(path: Path, title: str, matrix: PairMatrix, link_MBps: float
         # Room for the names of the levels above the highest bar.
         right.margins(y=0.25)
         figure.suptitle(printable(title), fontsize=11)
-        return _save(figure, path)
+        return save(figure, path)
 
 
 def distributions(
@@ -207,16 +208,16 @@ def distributions(
     :param remarks: what to write beside a row.
     :returns: the name of the file.
     """
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         top = 1.05 * max(float(values.max()) for values in rates_MBps.values())
         edges = np.linspace(0, top, 61)
         figure = Figure(figsize=(8, 1.1 + 0.95 * len(rates_MBps)), layout="constrained")
         rows = figure.subplots(len(rates_MBps), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (name, values) in zip(rows, rates_MBps.items(), strict=True):
             counts, _ = np.histogram(values, bins=edges)
-            axes.bar(edges[:-1], 100 * counts / len(values), np.diff(edges), align="edge", color=_COLOURS[0])
-            axes.axvline(float(np.median(values)), color=_COLOURS[6], linewidth=1, linestyle="--")
-            axes.plot(float(values.min()), 0, marker="^", color=_COLOURS[1], markersize=8, clip_on=False, zorder=3)
+            axes.bar(edges[:-1], 100 * counts / len(values), np.diff(edges), align="edge", color=COLOURS[0])
+            axes.axvline(float(np.median(values)), color=COLOURS[6], linewidth=1, linestyle="--")
+            axes.plot(float(values.min()), 0, marker="^", color=COLOURS[1], markersize=8, clip_on=False, zorder=3)
             axes.set_ylim(0, 105)
             axes.set_yticks([0, 50, 100])
             label = f"{printable(name)}: {printable(remarks.get(name, ''))}".removesuffix(": ")
@@ -226,4 +227,4 @@ def distributions(
         axes.set_xlabel("bandwidth of a pair, MB/s (10^6 bytes a second); dashed: median, triangle: slowest pair")
         figure.supylabel("share of the pairs, %", fontsize=10)
         figure.suptitle(printable(title), fontsize=11)
-        return _save(figure, path)
+        return save(figure, path)

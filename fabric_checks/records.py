@@ -47,6 +47,7 @@ class Session:
     :param cases: what ran, from the report; :param records: what was measured, from the perflog.
     :param passed_over: what ReFrame could not load or evaluate and went on without.
     :param unreadable: lines of the perflog that are no records; they may be of another session.
+    :param archived: whether it is made of records alone, without report and log.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Session:
     records: tuple[Record, ...] = ()
     passed_over: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    archived: bool = False
 
 
 def load_session(results: Path, name: str | None = None) -> Session:
@@ -63,7 +65,7 @@ def load_session(results: Path, name: str | None = None) -> Session:
     :param results: the folder of all results (see :func:`fabric_checks.session.results`).
     :raises RecordError: if there are no results at all, or none of that name.
     """
-    reports = _reports(results / "reports")
+    reports = reports_of(results)
     if name is None:
         if not reports:
             raise RecordError(f"{results}: no run has left results here; start one with ci/run")
@@ -80,7 +82,7 @@ def load_session(results: Path, name: str | None = None) -> Session:
     for path in sorted((results / "perflogs").rglob("*.jsonl")):
         if path.stat().st_mtime < earliest:
             continue  # nothing was appended since the session began
-        for place, found in _read(path, unreadable):
+        for place, found in _read(path, unreadable, name):
             if found.get("session") != name:
                 continue
             record = dict(found) | {field: None for field in LATER_FIELDS if field not in found}
@@ -91,7 +93,7 @@ def load_session(results: Path, name: str | None = None) -> Session:
                 unreadable.append(f"{place}: the record has no {quoted(missing[0])}; it is left out")
             else:
                 records.append(record)
-    cases = _cases(report) if report else ()
+    cases = cases_of(report) if report else ()
     return Session(name, report, cases, tuple(records), passed_over, tuple(unreadable))
 
 
@@ -115,12 +117,12 @@ def _passed_over(log: Path) -> tuple[str, ...]:
         )
 
 
-def _read(path: Path, unreadable: list[str]) -> Iterator[tuple[str, Record]]:
+def _read(path: Path, unreadable: list[str], session: str) -> Iterator[tuple[str, Record]]:
     with path.open(errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             place = f"{path}:{number}"
-            if not line.strip():
-                continue
+            if not line.strip() or (session not in line and line.startswith("{") and line.endswith("}\n")):
+                continue  # empty, or of another session; to read all of them takes long
             try:
                 record = json.loads(line)
             except json.JSONDecodeError as error:
@@ -134,20 +136,35 @@ def _read(path: Path, unreadable: list[str]) -> Iterator[tuple[str, Record]]:
                 unreadable.append(f"{place}: not a JSON object: {quoted(line.strip(), 40)}; it is left out")
 
 
-def _reports(folder: Path) -> dict[str, Path]:
+def only_records(path: Path) -> bool:
+    """Tell whether a set of results has records only, as an archive, and not what else a run leaves."""
+    return path.exists() and not any((path / folder).is_dir() for folder in ("reports", "logs"))
+
+
+def reports_of(results: Path) -> dict[str, Path]:
     """Return the run reports by session; the report names the session's log file."""
     found: dict[str, Path] = {}
-    for path in sorted(folder.glob("run-report-*.json")):
-        try:
-            logs = json.loads(path.read_text())["session_info"]["log_files"]
-        except (OSError, ValueError, KeyError, TypeError):
-            continue  # another session's broken report does not concern this one
-        for log in logs:
+    for path in sorted((results / "reports").glob("run-report-*.json")):
+        for log in _logs_of(path):
             found[Path(log).stem] = path
     return found
 
 
-def _cases(report: Path) -> tuple[Case, ...]:
+def _logs_of(report: Path) -> list[str]:
+    """Return the log files that a report names; none of a broken one, which does not concern other sessions.
+
+    They are near its start, and a report has megabytes.
+    """
+    try:
+        with report.open(errors="replace") as file:
+            head = re.search(r'"log_files": (\[[^\]]*\])', file.read(65536))
+        logs = json.loads(head[1] if head else report.read_text())
+        return list(logs if head else logs["session_info"]["log_files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def cases_of(report: Path) -> tuple[Case, ...]:
     """Return the last result of each case; with retries and repeated runs a report has several."""
     runs = json.loads(report.read_text())["runs"]
     failed_before = {_name(case) for run in runs[:-1] for case in run["testcases"] if case["result"] == "fail"}
@@ -179,7 +196,7 @@ def verdict(session: Session) -> list[str]:
     """
     cases = [case for case in session.cases if not case.fixture]
     faults = list(session.passed_over)
-    if session.report is None and session.records:
+    if session.report is None and session.records and not session.archived:
         faults.append(
             "ReFrame ended before it could write its report, as when it is killed: the records are those of "
             f"{len({case_name(record) for record in session.records})} cases that had ended; run it again"

@@ -3,10 +3,11 @@
 
 A file belongs to one system. Its top level has an entry for each check class, in the form that ReFrame reads through
 ``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
-or ``[$xfail, message, list]``), and two lists of ours, whose items say for which check, partition, environment, layout
-and metric (regular expressions, all of them optional) they are:
+or ``[$xfail, message, list]``), and three lists of ours, whose items say for which check, partition, environment,
+layout and metric (regular expressions, all of them optional) they are:
 
 - ``no_reference``: there is none, and ``why``;
+- ``derived``: it is a share of the line rate (see :mod:`fabric_checks.line_rate`), where there is no entry;
 - ``evidence``, of simulated systems: how the figure comes to be as it is (one of :data:`EVIDENCE`), and the ``source``
   of its reference.
 """
@@ -23,6 +24,7 @@ from typing import Any
 
 import yaml
 
+from fabric_checks import line_rate
 from fabric_checks.errors import ReferenceError, quoted
 from fabric_checks.metrics import Metric
 
@@ -62,13 +64,15 @@ class ReferenceFile:
     """A reference file after the checks that need no system.
 
     :param entries: what ReFrame reads, by check class.
-    :param reasons: the items of ``no_reference``; :param evidence: those of ``evidence``.
+    :param reasons: the items of ``no_reference``; :param evidence: and :param derived: those of the other
+        two lists.
     """
 
     path: Path
     entries: Mapping[str, Mapping[Any, Any]]
     reasons: tuple[Reason, ...]
     evidence: tuple[Evidence, ...] = ()
+    derived: tuple[line_rate.Rule, ...] = ()
 
     def why_none(self, **case: str) -> str | None:
         """Return why a figure has no reference, or None if the file does not say.
@@ -106,13 +110,14 @@ def load(path: Path) -> ReferenceFile:
         raise ReferenceError(f"{path}: the top level must be a mapping of check classes and {NO_REFERENCE}")
     reasons = tuple(_reason(path, item) for item in content.pop(NO_REFERENCE, None) or [])
     evidence = tuple(_evidence(path, item) for item in content.pop("evidence", None) or [])
+    derived = tuple(_derived(path, item) for item in content.pop("derived", None) or [])
     for name, entry in content.items():
         if not isinstance(entry, dict) or not isinstance(entry.get("$index"), list) or not entry["$index"]:
             raise ReferenceError(
                 f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
             )
         _require_references(f"{path}: {name}", {k: v for k, v in entry.items() if k != "$index"}, len(entry["$index"]))
-    return ReferenceFile(path, content, reasons, evidence)
+    return ReferenceFile(path, content, reasons, evidence, derived)
 
 
 def _reason(path: Path, item: object) -> Reason:
@@ -131,6 +136,14 @@ def _evidence(path: Path, item: object) -> Evidence:
     if not source and kind != "simulated":
         raise ReferenceError(f"{path}: evidence: {quoted(str(item))} needs its source under 'source'")
     return Evidence(source, _patterns(f"{path}: evidence", item, ("evidence", "source")), str(kind))
+
+
+def _derived(path: Path, item: object) -> line_rate.Rule:
+    if not isinstance(item, dict):
+        raise ReferenceError(
+            f"{path}: derived: {quoted(str(item))} is no mapping with a metric and a share_of_line_rate"
+        )
+    return line_rate.rule(f"{path}: derived", item, _patterns(f"{path}: derived", item, line_rate.KEYS))
 
 
 def _patterns(place: str, item: Mapping[str, Any], other: tuple[str, ...]) -> dict[str, str]:
@@ -210,12 +223,17 @@ def require_known_keys(file: ReferenceFile, check: str, known: Mapping[str, Iter
 
 
 def complete(
-    file: ReferenceFile, found: Mapping[str, Any], metrics: Iterable[Metric], **case: str
+    file: ReferenceFile,
+    found: Mapping[str, Any],
+    metrics: Iterable[Metric],
+    derived: Mapping[str, line_rate.FromLineRate] | None = None,
+    **case: str,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Match the references that were found for one case against its declared metrics.
 
     :param found: references by metric, as ReFrame read them: (value, lower, upper, unit).
     :param metrics: all metrics that the case declares.
+    :param derived: by metric, what the line rate gives; it counts where nothing was found.
     :param case: values for ``check``, ``partition``, ``environ`` and ``layout``.
     :returns: a reference for every metric, and the reasons, by metric, of those that have none: these get
         (0, None, None, unit), which any value meets.
@@ -229,7 +247,8 @@ def complete(
         unit = _unit(reference)
         if unit is None or unit != declared[name].unit:
             raise ReferenceError(f"{place}: {name} is in {declared[name].unit}, its reference in {unit or 'no unit'}")
-    references, reasons = dict(found), {}
+    references = {name: each.reference for name, each in (derived or {}).items()} | dict(found)
+    reasons = {}
     for name, metric in declared.items():
         if name in references:
             continue

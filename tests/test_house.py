@@ -4,8 +4,6 @@
 import ast
 import re
 
-import pytest
-
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
@@ -13,6 +11,7 @@ PURE = {
     "errors",
     "metrics",
     "layouts",
+    "line_rate",
     "curves",
     "placement",
     "programs",
@@ -47,9 +46,8 @@ def test_only_mixins_and_backends_import_reframe():
             assert not [name for name in imported(path) if name.split(".")[0] == "reframe"], path
 
 
-@pytest.mark.parametrize("folder", ["parsers", "cross_section", "spack", "twins", "."])
-def test_the_library_knows_no_checks_and_no_configuration(folder):
-    for path in sorted((ROOT / "fabric_checks" / folder).glob("*.py")):
+def test_the_library_knows_no_checks_and_no_configuration():
+    for path in sorted((ROOT / "fabric_checks").rglob("*.py")):
         assert not [name for name in imported(path) if name.split(".")[0] in ("checks", "config", "tests")], path
 
 
@@ -66,6 +64,13 @@ def test_parsers_know_neither_files_nor_systems():
     for path in sorted((ROOT / "fabric_checks" / "parsers").glob("*.py")):
         for name in imported(path):
             assert name in allowed or name in harmless, (path, name)
+
+
+def test_statistics_know_neither_files_nor_records():
+    harmless = {"__future__", "math", "itertools", "functools", "dataclasses", "collections.abc", "typing"}
+    harmless |= {"numpy", "numpy.typing", "ruptures", "scipy.stats", "fabric_checks.statistics"}
+    for path in sorted((ROOT / "fabric_checks" / "statistics").glob("*.py")):
+        assert set(imported(path)) <= harmless, path
 
 
 def test_every_source_file_names_its_licence():

@@ -25,7 +25,7 @@ EXTRAS = {
     # What one direction of a node's link carries, in MB/s (10^6 bytes a second): 25000 for 200 Gbit/s. Rotate counts
     # the pairs that have a link for themselves by it. Without it the fastest pairs say what a link is.
     "link_MBps": 25000.0,
-    # How many such links, network interfaces, a node has. It tells readers of this file; no check reads it today.
+    # How many such links, network interfaces, a node has. References that are derived from the line rate count it.
     "nics": 1,
     # How long a job may wait in the queue before it is cancelled and its case fails, in ReFrame's notation: 30m, 12h,
     # 2d. Without it: 1d. A job for which too few nodes are in service does not wait.

@@ -13,6 +13,8 @@ import click
 #: The modules of the commands by name, in the order of the help.
 MODULES = {
     "show": "fabric_checks.commands.show",
+    "history": "fabric_checks.commands.history",
+    "references": "fabric_checks.commands.references",
     "archive": "fabric_checks.commands.archive",
     "compare": "fabric_checks.commands.compare",
     "changes": "fabric_checks.commands.changes",
@@ -22,6 +24,7 @@ MODULES = {
     "twins-references": "fabric_checks.commands.twins_references",
     "send": "fabric_checks.commands.send",
     "spack": "fabric_checks.commands.spack",
+    "completion": "fabric_checks.commands.completion",
     "new-session": "fabric_checks.commands.new_session",
 }
 

@@ -17,23 +17,33 @@ from fabric_checks.perflog import FIELDS
 _EPILOG = """
 \b
 Examples:
-  fabric-checks show                 the latest run
-  fabric-checks show --json          its perflog records, as one JSON array
-  fabric-checks show --csv > a.csv   the same as a table for a spreadsheet
+  fabric-checks show                            the latest run
+  fabric-checks show --list                     which runs there are
+  fabric-checks show --session 20261121T08      the run whose name begins like this
+  fabric-checks show --results archive --list   those of an archive, or of any other set of records
+  fabric-checks show --json                     its perflog records, as one JSON array
+  fabric-checks show --csv > a.csv              the same as a table for a spreadsheet
 """
 
 
 @click.command("show", epilog=_EPILOG)
-@click.option("--results", type=click.Path(path_type=Path), help="Folder of results.  [default: .fabric/results]")
-@click.option("--session", "name", help="Name of the run.  [default: the latest]")
-@click.option("--json", "form", flag_value="json", help="Print the records as a JSON array.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="Folder of results, or an archive or other records.  [default: .fabric/results]",
+)
+@click.option("--session", "name", help="Name of the run, or how it begins.  [default: the latest]")
+@click.option("--list", "as_list", is_flag=True, help="List the runs instead: date, system, cases, passed.")
+@click.option("--json", "form", flag_value="json", help="Print the records, or the list, as a JSON array.")
 @click.option("--csv", "form", flag_value="csv", help="Print the records as CSV.")
 @click.option("--gate", is_flag=True, help="Exit with status 1 unless a case ran, all passed and all left records.")
-def command(results: Path | None, name: str | None, form: str | None, gate: bool) -> None:
+def command(results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool) -> None:
     """Print the metrics of a run."""
     folder = results or session.results()
-    found = records.load_session(folder, name)
-    faults = records.verdict(found)
+    if as_list:
+        _list(folder, form)
+        return
+    found = _session(folder, name)
     if form == "json":
         click.echo(json.dumps(list(found.records), indent=1))
     elif form == "csv":
@@ -42,8 +52,49 @@ def command(results: Path | None, name: str | None, form: str | None, gate: bool
         show_all(summary.render(found))
         if found.report:
             click.echo(f"session:  {found.name}\nperflogs: {folder / 'perflogs'}\nreport:   {found.report}")
-    if gate and faults:
+        elif found.archived:
+            click.echo(f"session:  {found.name}\nrecords:  {folder}")
+    if gate and records.verdict(found):
         raise SystemExit(1)
+
+
+def _session(folder: Path, name: str | None) -> records.Session:
+    of_records = records.only_records(folder)
+    if not of_records and (name is None or (folder / "logs" / f"{name}.log").exists()):
+        return records.load_session(folder, name)
+    from fabric_checks.history import runs  # noqa: PLC0415  (slow to import)
+
+    if name is not None:
+        name = runs.resolved(folder, name)
+    return runs.of_records(folder, name) if of_records else records.load_session(folder, name)
+
+
+def _list(folder: Path, form: str | None) -> None:
+    from rich import box  # noqa: PLC0415  (only this needs it)
+    from rich.table import Table  # noqa: PLC0415  (only this needs it)
+
+    from fabric_checks.history import runs  # noqa: PLC0415  (slow to import)
+
+    fields = ("session", "started", "systems", "cases", "passed")
+    rows = [
+        (run.session, run.started.isoformat() if run.started else None, list(run.systems), run.cases, run.passed)
+        for run in runs.listed(folder)
+    ]
+    if form == "json":
+        click.echo(json.dumps([dict(zip(fields, row, strict=True)) for row in rows], indent=1))
+    elif form == "csv":
+        out = csv.writer(sys.stdout)
+        out.writerow(fields)
+        out.writerows([csv_cell("" if cell is None else cell) for cell in row] for row in rows)
+    else:
+        table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold")
+        for title in fields:
+            table.add_column(title, justify="right" if title in fields[3:] else "left", overflow="fold")
+        for name, started, systems, cases, passed in rows:
+            when = started.replace("T", " ")[:19] if started else "unknown"
+            counts = ("none", "") if cases is None else (str(cases), str(passed))
+            table.add_row(*(summary.plain(cell) for cell in (name, when, ", ".join(systems), *counts)))
+        show_all([table])
 
 
 def _write_csv(rows: tuple[records.Record, ...]) -> None:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -22,7 +24,7 @@ def command() -> None:
 @command.command(
     epilog="""
 \b
-Example:
+Examples:
   fabric-checks spack build osu-micro-benchmarks --environ config/systems/local/spack/mpich \\
       --site config/systems/local/spack/site /tmp/osu
 """
@@ -32,14 +34,24 @@ Example:
 @click.option("--environ", required=True, type=FOLDER, help="The scope of the MPI.")
 @click.option("--site", required=True, type=FOLDER, help="The scope of the site.")
 @click.option("--common", default=ROOT / "spack-envs" / "common", type=FOLDER, help="The scope with what is pinned.")
-def build(package: str, folder: Path, environ: Path, site: Path, common: Path) -> None:
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print at the end what was built as JSON; Spack's words go to stderr."
+)
+def build(package: str, folder: Path, environ: Path, site: Path, common: Path, *, as_json: bool) -> None:
     """Build PACKAGE in a copy of its environment, FOLDER; the programs are in FOLDER/.spack-env/view."""
     # Modules that only this command needs are imported by it: `show` and `rotate` start without them.
     from fabric_checks.spack.build import build as build_package  # noqa: PLC0415  (only this needs it)
     from fabric_checks.spack.packages import package_called  # noqa: PLC0415  (only this needs it)
     from fabric_checks.spack.scopes import Scopes  # noqa: PLC0415  (only this needs it)
 
-    build_package(package_called(package), Scopes(environ, site, common), folder, os.environ, click.echo)
+    build_package(package_called(package), Scopes(environ, site, common), folder, os.environ, _say(as_json))
+    if as_json:
+        click.echo(json.dumps({"package": package, "folder": str(folder), "view": str(folder / ".spack-env" / "view")}))
+
+
+def _say(as_json: bool) -> Callable[[str], None]:
+    """Return what prints a line of progress, where it does not mix with JSON."""
+    return lambda line: click.echo(line, err=as_json)
 
 
 @command.command(
@@ -55,7 +67,12 @@ Examples:
 @click.option("--mpi", "mpis", help="Names of its MPIs, with commas between.  [default: all it has scopes of]")
 @click.option("--package", "names", multiple=True, help="A package of spack-envs; may be repeated.  [default: all]")
 @click.option("--build-cache", is_flag=True, help="Build everything, and add the built packages.")
-def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...], build_cache: bool) -> None:
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print at the end what is in it as JSON; progress goes to stderr."
+)
+def mirror(
+    folder: Path, system: str, mpis: str | None, names: tuple[str, ...], *, build_cache: bool, as_json: bool
+) -> None:
     """Write a mirror with the sources of all that the environments need; Spack verifies their checksums.
 
     FABRIC_SPACK_MIRROR=FOLDER makes a run use it.
@@ -73,5 +90,7 @@ def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...], 
         work=home() / "spack" / "work",
         variables=os.environ,
         build_cache=build_cache,
-        say=click.echo,
+        say=_say(as_json),
     )
+    if as_json:
+        click.echo(json.dumps({"folder": str(folder), "packages": [package.name for package in packages]}))

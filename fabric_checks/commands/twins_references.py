@@ -3,15 +3,27 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
+_EPILOG = """
+\b
+Examples:
+  fabric-checks twins-references           as after a change of a description
+  fabric-checks twins-references --json    say which files as JSON
+"""
 
-@click.command("twins-references")
-def command() -> None:
+
+@click.command("twins-references", epilog=_EPILOG)
+@click.option("--json", "as_json", is_flag=True, help="Print the names of the files as a JSON array.")
+def command(as_json: bool) -> None:
     """Write config/references/TWIN.yaml of every twin, from the figures in config/twins/TWIN.yaml."""
     from fabric_checks.twins import published_table, reference_file  # noqa: PLC0415  (slow to import)
 
+    paths = []
     for each in published_table.shipped():
         path = reference_file.path(each)
         path.write_text(reference_file.text(each))
-        click.echo(path)
+        paths.append(str(path))
+    click.echo(json.dumps(paths, indent=1) if as_json else "\n".join(paths))

@@ -3,17 +3,31 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
+_EPILOG = """
+\b
+Examples:
+  fabric-checks twins-table            print it; this simulates for minutes
+  fabric-checks twins-table --write    into config/twins/README.md, as after a change of a description
+  fabric-checks twins-table --json
+"""
 
-@click.command("twins-table")
+
+@click.command("twins-table", epilog=_EPILOG)
 @click.option("--write", is_flag=True, help="Write config/twins/README.md instead of printing it.")
-def command(write: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def command(write: bool, as_json: bool) -> None:
     """Simulate every figure that the documents report of the twins, and print published against simulated."""
     from fabric_checks.twins import published_table  # noqa: PLC0415  (slow to import)
 
     twins = published_table.shipped()
-    text = published_table.text(twins, published_table.simulate_all(twins))
+    found = published_table.simulate_all(twins)
     if write:
-        published_table.README.write_text(text)
-    click.echo(published_table.README if write else text, nl=write)
+        published_table.README.write_text(published_table.text(twins, found))
+    if as_json:
+        click.echo(json.dumps([published_table.as_json(row) for row in published_table.rows(twins, found)], indent=1))
+    else:
+        click.echo(published_table.README if write else published_table.text(twins, found), nl=write)

@@ -13,10 +13,11 @@ from reframe.core.exceptions import PerformanceError
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
 
-from fabric_checks import references
+from fabric_checks import line_rate, references
 from fabric_checks.errors import ReferenceError
 from fabric_checks.mixins.layout import layouts
 from fabric_checks.session import ROOT
+from fabric_checks.stacks import WHEEL_MPIS
 
 
 @lru_cache(maxsize=1)
@@ -35,6 +36,10 @@ def _load_checked(path: Path) -> references.ReferenceFile:
     file = references.load(path)
     partitions = runtime().system.partitions
     environs = dict.fromkeys(environ.name for partition in partitions for environ in partition.environs)
+    for suffix in ("", "-spack"):
+        family = [f"{mpi}{suffix}" for mpi in WHEEL_MPIS]
+        if environs.keys() & set(family):
+            environs |= dict.fromkeys(family)  # a run has the MPIs that it was asked for; the file is for all
     known = {
         "$partition": [partition.fullname for partition in partitions],
         "$environ": list(environs),
@@ -68,6 +73,7 @@ class ReferencesMixin(RegressionTestPlugin):
         name = self.current_partition.extras.get("references", self.current_system.name)
         path = Path(prefix) / (self.reference_file or f"{name}.yaml")
         self._reference_error = ""
+        self._derived: dict[str, str] = {}
         try:
             complete, reasons = self._find_references(path)
         except ReferenceError as error:
@@ -78,6 +84,14 @@ class ReferencesMixin(RegressionTestPlugin):
         self.facts["no_reference"] = reasons
         self.facts["evidence"] = self._find_evidence(path)
         self.reference = {self.current_partition.fullname: complete}
+
+    def _reference_case(self) -> dict[str, str]:
+        return {
+            "check": type(self).__name__,
+            "partition": self.current_partition.fullname,
+            "environ": self.current_environ.name,
+            "layout": str(self.place),
+        }
 
     def _find_references(self, path: Path) -> tuple[dict[str, Any], dict[str, str]]:
         file = _load_checked(path)
@@ -93,32 +107,24 @@ class ReferencesMixin(RegressionTestPlugin):
             found = dict(self.reference[self])
         except KeyError:
             found = {}
-        return references.complete(
-            file,
-            found,
-            self.metrics(),
-            check=name,
-            partition=self.current_partition.fullname,
-            environ=self.current_environ.name,
-            layout=str(self.place),
+        case = self._reference_case()
+        derived = line_rate.references(
+            file.derived, self.metrics(), self.current_partition.extras, f"{path}: {name}: derived", **case
         )
+        self._derived = {metric: each.source for metric, each in derived.items() if metric not in found}
+        return references.complete(file, found, self.metrics(), derived, **case)
 
-    def _find_evidence(self, path: Path) -> dict[str, tuple[str, str]]:
-        """Return for each metric how it comes to be as it is, and its source; empty for a machine."""
+    def _find_evidence(self, path: Path) -> dict[str, tuple[str | None, str]]:
+        """Return for each metric of a simulation how it comes to be as it is; and the source of the reference."""
         if self._reference_error:
             return {}
-        case = {
-            "check": type(self).__name__,
-            "partition": self.current_partition.fullname,
-            "environ": self.current_environ.name,
-            "layout": str(self.place),
-        }
+        case = self._reference_case()
         file = _load_checked(path)
-        found = {}
+        found: dict[str, tuple[str | None, str]] = {name: (None, source) for name, source in self._derived.items()}
         for metric in self.metrics():
             evidence = file.evidence_of(metric=metric.name, held=metric.name not in self.facts["no_reference"], **case)
             if evidence is not None:
-                found[metric.name] = (evidence.kind, evidence.why)
+                found[metric.name] = (evidence.kind, self._derived.get(metric.name, evidence.why))
         return found
 
     @run_after("performance")

@@ -119,6 +119,25 @@ def rows(twins: Iterable[Twin], found: Mapping[str, measured.Figures]) -> list[R
     ]
 
 
+def as_json(row: Row) -> dict[str, object]:
+    """Return a figure for a program; values are in the unit that ends its name."""
+    place = place_of(row.twin, row.benchmark, row.name)
+    return {
+        "twin": row.twin.name,
+        "figure": row.name,
+        "check": place.check,
+        "parameters": dict(place.parameters),
+        "layout": str(place.layout),
+        "metric": place.metric,
+        "published": row.figure.value,
+        "simulated": row.value,
+        "change_percent": row.change_percent,
+        "evidence": row.figure.twin,
+        "source": row.figure.source.text,
+        "why_not": row.figure.why_not or None,
+    }
+
+
 def text(twins: Sequence[Twin], found: Mapping[str, measured.Figures]) -> str:
     """Return the whole file."""
     all_rows = rows(twins, found)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the reference of a series stands in a file: by the same rules by which ReFrame looks it up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fabric_checks.errors import ReferenceError
+
+#: What a check is called beside its parameters: the items of ``$index`` that every record answers.
+_OF_RECORD = {"$environ": "environ", "$system": "system", "layout": "layout"}
+_NUMBERS = {"num_tasks": "tasks", "num_tasks_per_node": "ppn"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reference stands, or would.
+
+    :param check: the entry; :param index: its ``$index``; :param keys: a key for each item of it, of the types that
+        they have in the file; :param metric: the last key.
+    :param reference: what stands there: the list of the file, or None.
+    """
+
+    check: str
+    index: tuple[str, ...]
+    keys: tuple[Any, ...]
+    metric: str
+    reference: Any = field(default=None, compare=False, hash=False)
+
+
+def parameters(test: str) -> dict[str, str]:
+    """Return the parameters in the name of a test, as text.
+
+    >>> parameters("StreamingQueue %queue_depth=8 %layout=2x1")
+    {'queue_depth': '8', 'layout': '2x1'}
+    """
+    pairs = (part.partition("=") for part in test.split(" %")[1:])
+    return {name: value for name, equals, value in pairs if equals}
+
+
+def attribute(item: str, record: Mapping[str, Any]) -> str:
+    """Return the value that an item of ``$index`` has for the test of a record, as text.
+
+    :raises ReferenceError: if a record does not tell.
+    """
+    own = parameters(record["test"])
+    if item in own:
+        return own[item]
+    if item == "$partition":
+        return f"{record['system']}:{record['partition']}"
+    if item in _OF_RECORD:
+        return str(record[_OF_RECORD[item]])
+    if item in _NUMBERS and record.get(_NUMBERS[item]) is not None:
+        return str(record[_NUMBERS[item]])
+    raise ReferenceError(f"the $index of {record['check']} names {item!r}, and no record says what that was")
+
+
+def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ``$index`` of an entry for the check of a record: partition, environment, its parameters, layout."""
+    return ("$partition", "$environ", *(name for name in parameters(record["test"]) if name != "layout"), "layout")
+
+
+def place(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Place:
+    """Return where the reference for the figure of a record stands, or belongs.
+
+    Existing keys are found as ReFrame finds them: one that is equal, or else the first that matches as a regular
+    expression.
+
+    :param entries: the entries of a file by check.
+    :raises ReferenceError: if the ``$index`` of the entry asks for what no record tells.
+    """
+    entry = entries.get(record["check"])
+    index = tuple(entry["$index"]) if entry else new_index(record)
+    level: Any = {key: value for key, value in (entry or {}).items() if key != "$index"}
+    keys: list[Any] = []
+    for item in index:
+        value = attribute(item, record)
+        key = key_of(level, value)
+        keys.append(_new_key(value) if key is None else key)
+        level = {} if key is None else level[key]
+    metric = str(record["metric"])
+    return Place(record["check"], index, tuple(keys), metric, level.get(metric))
+
+
+def key_of(level: Mapping[Any, Any], value: str) -> Any:
+    """Return the key of a level that ReFrame would use, or None."""
+    equal = next((key for key in level if str(key) == value), None)
+    if equal is not None:
+        return equal
+    return next((key for key in level if isinstance(key, str) and _matches(key, value)), None)
+
+
+def _matches(pattern: str, value: str) -> bool:
+    try:
+        return re.fullmatch(pattern, value) is not None
+    except re.error:
+        return False
+
+
+def _new_key(value: str) -> str | int:
+    """Return a key for a value that a record has as text: a number is one, for ReFrame compares it with a number."""
+    if re.fullmatch(r"0|[1-9]\d*", value):
+        return int(value)
+    return value if _matches(value, value) else re.escape(value)
