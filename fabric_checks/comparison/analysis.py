@@ -93,7 +93,8 @@ def compare(
     :param across_versions: compare figures of different programs, or releases of one, and note it.
     :raises RecordError: if a side has no records, or it cannot be told what belongs together.
     """
-    machines = frame.select(pl.col("side", *pairing.MACHINE).cast(pl.String)).unique(maintain_order=True)
+    # Categories first: of millions of rows their text would take gigabytes.
+    machines = frame.select("side", *pairing.MACHINE).unique(maintain_order=True).cast(pl.String)
     for label in labels:
         if not (machines["side"] == label).any():
             raise RecordError(f"{quoted(label)} has no records in the range and with the fields asked for")

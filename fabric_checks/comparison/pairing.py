@@ -10,6 +10,7 @@ import polars.selectors as cs
 
 from fabric_checks.errors import RecordError, quoted
 from fabric_checks.store.schema import SERIES
+from fabric_checks.store.series import grouped
 
 #: What says on what a figure was taken. Two sets may differ in these and still be compared.
 MACHINE = ("system", "partition", "environ")
@@ -46,10 +47,12 @@ def gathered(frame: pl.DataFrame) -> pl.DataFrame:
     :param frame: records with the columns ``side`` and :data:`FIELDS`.
     """
     key = ["side", *MACHINE, *FIGURE]
-    measured = frame.filter(pl.col("value").is_finite() & pl.col("metric").is_not_null())
+    is_figure = (pl.col("value").is_finite() & pl.col("metric").is_not_null()).fill_null(value=False)
+    # Leaving nothing out would copy millions of rows.
+    measured = frame if frame.select(is_figure.all()).item() else frame.filter(is_figure)
     lists = [pl.col(name).cast(pl.String).unique().alias(name) for name in _ATTRIBUTES]
-    gathered = measured.group_by(key, maintain_order=True).agg(
-        pl.col("value").alias("values"), pl.col("quantity").last(), pl.col("size_B").last(), *lists
+    gathered = grouped(
+        measured, key, pl.col("value").alias("values"), pl.col("quantity").last(), pl.col("size_B").last(), *lists
     )
     unknown = {name: "measured" if name == "evidence" else "?" for name in _ATTRIBUTES}
     return gathered.with_columns(

@@ -25,8 +25,8 @@ Places = npt.NDArray[np.intp]
 #: How often is drawn. The ends of an interval at 95 % then move by about a twentieth of its width with the seed.
 RESAMPLES = 2000
 
-#: How many numbers a table of medians has at most, so that many series at once do not take all memory.
-_CHUNK = 4_000_000
+#: How many numbers a table of medians has at most: so many fit a cache, and many series do not take all memory.
+_CHUNK = 1_000_000
 
 
 @dataclass(frozen=True)

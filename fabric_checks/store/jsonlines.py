@@ -16,10 +16,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from fabric_checks.errors import quoted
@@ -46,6 +48,11 @@ class Block:
 
     data: bytes
     first_line: int = 1
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.intp]:
+        """Where lines end, in bytes from the beginning."""
+        return np.flatnonzero(np.frombuffer(self.data, np.uint8) == ord("\n"))
 
 
 def spans(path: Path) -> Iterator[tuple[int, int]]:
@@ -85,7 +92,7 @@ def blocks(path: Path, report: Report) -> Iterator[Block]:
     for span in spans(path):
         block = read(path, span, report, line)
         yield block
-        line += block.data.count(b"\n")
+        line += len(block.ends)
 
 
 def _end_of_block(descriptor: int, start: int, size: int) -> int:
@@ -130,11 +137,11 @@ def parse(block: Block, schema: Mapping[str, pl.DataType], report: Report) -> pl
     :returns: a row a record, with a column ``line`` more; what a record does not have is null.
     """
     data = block.data
-    count, longest = _measure(data)
+    count, longest = _measure(block)
     if longest <= _HARMLESS_B or not _is_deep(data):
         with contextlib.suppress(pl.exceptions.PolarsError):
             frame = pl.read_ndjson(io.BytesIO(data), schema=dict(schema))
-            numbers: Sequence[int] | np.ndarray = np.arange(frame.height) + block.first_line
+            numbers: Sequence[int] | npt.NDArray[np.int64] = np.arange(frame.height) + block.first_line
             if frame.height != count:
                 lines = enumerate(data.split(b"\n"), block.first_line)
                 numbers = [number for number, line in lines if line.strip()]
@@ -143,14 +150,12 @@ def parse(block: Block, schema: Mapping[str, pl.DataType], report: Report) -> pl
     return frame_of(records(block, report), schema, report)
 
 
-def _measure(data: bytes) -> tuple[int, int]:
-    """Return how many lines there are, and the length of the longest."""
-    count = longest = start = 0
-    while end := data.find(b"\n", start) + 1:
-        count += 1
-        longest = max(longest, end - start)
-        start = end
-    return count + (start < len(data)), max(longest, len(data) - start)
+def _measure(block: Block) -> tuple[int, int]:
+    """Return how many lines there are, and the length of the longest, with its end."""
+    size, ends = len(block.data), block.ends + 1
+    if not len(ends) or ends[-1] < size:
+        ends = np.append(ends, size)
+    return len(ends), int(np.diff(ends, prepend=0).max())
 
 
 def _is_deep(data: bytes) -> bool:

@@ -21,8 +21,8 @@ from fabric_checks.store.schema import COLUMNS, MEASUREMENT, REPEATED
 from fabric_checks.store.series import mixed_units
 from fabric_checks.store.sources import Source
 
-#: More would not be faster: Polars itself parses a block on several cores.
-_THREADS = min(4, os.cpu_count() or 1)
+#: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several cores.
+_THREADS = min(4, (os.cpu_count() or 1) + 1)
 _LEFT_OUT = "; the line is left out: mend or delete it"
 
 
@@ -189,7 +189,7 @@ def _part(path: Path, span: tuple[int, int], schema: Mapping[str, pl.DataType], 
 
     block = jsonlines.read(path, span, report)
     good, unsound = validation.checked(jsonlines.parse(block, schema, report))
-    return _Part(_compact(good, sources), block.data.count(b"\n"), causes + unsound)
+    return _Part(_compact(good, sources), len(block.ends), causes + unsound)
 
 
 def _database(
