@@ -65,6 +65,15 @@ def test_a_good_file_has_no_fault(write):
     assert audit.of_file(write(), CHECKS, CASES) == []
 
 
+def test_what_a_document_says_may_be_that_something_is_bad(write, tmp_path):
+    write("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  ")
+    path = tmp_path / "yours.yaml"
+    said = "evidence:\n- {metric: latency_0B, evidence: said, source: Paper}\n- {evidence: simulated}\n"
+    path.write_text(path.read_text() + said)
+    references.load.cache_clear()
+    assert audit.of_file(references.load(path), CHECKS, CASES) == []
+
+
 @pytest.mark.parametrize(
     ("change", "line", "message"),
     [
