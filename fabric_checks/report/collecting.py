@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from fabric_checks.comparison.verdicts import MIN_RUNS
 from fabric_checks.perflog import FIELDS
 from fabric_checks.report.values import (
     Failure,
@@ -16,10 +18,10 @@ from fabric_checks.report.values import (
     case_text,
     clean,
     json_of,
-    median_interval,
     parameters_of,
     texts,
 )
+from fabric_checks.statistics import bootstrap
 
 #: The fields that the report reads: all but the largest, which it does not show.
 COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))
@@ -79,7 +81,9 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     series = measured.group_by(_KEY, maintain_order=True).agg(
         pl.col("time"), pl.col("session"), pl.col("value"), *(pl.col(name).last() for name in others)
     )
-    values = tuple(_value(row) for row in series.iter_rows(named=True))
+    rows_of_series = list(series.iter_rows(named=True))
+    spreads = _intervals([row["value"] for row in rows_of_series])
+    values = tuple(_value(row, spread) for row, spread in zip(rows_of_series, spreads, strict=True))
     machines = tuple(sorted(frame["machine"].unique()))
     latest = frame.group_by(("machine", "test", "environ"), maintain_order=True).agg(
         *(pl.col(name).last() for name in ("check", "layout", "case_result", "fail_reason", "time", "session")),
@@ -102,11 +106,23 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     )
 
 
-def _value(row: Mapping[str, Any]) -> Value:
-    ordered = sorted(row["value"])
-    middle = len(ordered) // 2
-    median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-    low, high = median_interval(ordered) or (None, None)
+def _intervals(series: Sequence[Sequence[float]]) -> list[tuple[float | None, float | None]]:
+    """Return the interval of each series' median at 95 %, as `compare` has it; of too few runs there is none."""
+    found: list[tuple[float | None, float | None]] = [(None, None)] * len(series)
+    by_length: dict[int, list[int]] = {}
+    for number, values in enumerate(series):
+        by_length.setdefault(len(values), []).append(number)
+    for runs, numbers in by_length.items():
+        if runs >= MIN_RUNS:
+            of = bootstrap.median([series[number] for number in numbers])
+            for number, low, high in zip(numbers, of.low, of.high, strict=True):
+                found[number] = (float(low), float(high))
+    return found
+
+
+def _value(row: Mapping[str, Any], interval: tuple[float | None, float | None]) -> Value:
+    low, high = interval
+    median = statistics.median(row["value"])
     runs = tuple(zip(row["time"], (clean(s or "") for s in row["session"]), row["value"], strict=True))
     record = {name: value for name, value in row.items() if name not in ("time", "session", "value")}
     record["nodelist"] = texts(record.get("nodelist"))

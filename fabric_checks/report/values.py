@@ -6,10 +6,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from fabric_checks.text import printable
@@ -29,8 +28,8 @@ class Value:
     :param machine: the name of the machine.
     :param record: the latest record; text in it is as it was written, not yet :func:`clean`.
     :param parameters: the parameters of its test but the layout, by name.
-    :param median: of the runs, in ``unit``; :param low, high: the bounds of its 95 % confidence interval, None where
-        there are too few runs for one (see :func:`median_interval`).
+    :param median: of the runs, in ``unit``.
+    :param low, high: the ends of its confidence interval at 95 % (bootstrap), None where there are too few runs for one.
     :param runs: the value of each run in the order of time, as (time, session, value).
     :param derived: how it was computed from what was measured, empty for what stands in the records.
     """
@@ -165,29 +164,6 @@ def parameters_of(test: str) -> dict[str, str]:
     """
     pairs = (part.partition("=") for part in test.split(" %")[1:])
     return {clean(name): clean(value) for name, _, value in pairs if name != "layout"}
-
-
-@lru_cache(maxsize=256)
-def _ranks(runs: int) -> tuple[int, int] | None:
-    """Return which values of a sorted sample bound the median's interval, counted from 0."""
-    from scipy.stats import binom  # noqa: PLC0415  (slow to import)
-
-    # The number of values below the median is binomial: the largest k with P(fewer than k below) < 2.5 %.
-    k = int(binom.ppf(0.025, runs, 0.5))
-    return (k - 1, runs - k) if k > 0 else None
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return a confidence interval of the median of at least 95 %, or None if there are fewer than 6 values.
-
-    Between two order statistics, so nothing is assumed of the distribution (David and Nagaraja, Order Statistics,
-    2003, section 7.1).
-    """
-    ranks = _ranks(len(values))
-    if ranks is None:
-        return None
-    ordered = sorted(values)
-    return ordered[ranks[0]], ordered[ranks[1]]
 
 
 def json_of(text: str | None) -> Any:
