@@ -29,7 +29,7 @@ class Value:
     :param record: the latest record; text in it is as it was written, not yet :func:`clean`.
     :param parameters: the parameters of its test but the layout, by name.
     :param median: of the runs, in ``unit``.
-    :param low, high: the ends of its confidence interval at 95 % (bootstrap), None where there are too few runs for one.
+    :param low, high: the ends of its confidence interval at 95 % (bootstrap), None where there are too few runs.
     :param runs: the value of each run in the order of time, as (time, session, value).
     :param derived: how it was computed from what was measured, empty for what stands in the records.
     """
