@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabric_checks.commands.conditions import chosen_words, read_gates
+from fabric_checks.commands.conditions import chosen_words, end_by, read_gates
 
 if TYPE_CHECKING:
     from fabric_checks.comparison.gate import Gate
@@ -65,7 +65,6 @@ def command(
     from fabric_checks.commands.output import show_all  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import reading  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import sources as places  # noqa: PLC0415  (slow to import)
-    from fabric_checks.text import printable  # noqa: PLC0415  (beside the others)
 
     wanted = chosen_words(only, STATES)
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
@@ -92,11 +91,4 @@ def command(
         click.echo(output.as_json(found, events, objections, loaded.faults))
     else:
         show_all(output.render(found, events, each=each))
-    for fault in loaded.faults:
-        click.echo(f"warning: {printable(fault)}", err=True)
-    for objection in objections:
-        click.echo(f"--fail-on: {objection}", err=True)
-    if objections:
-        raise SystemExit(3)
-    if loaded.faults:
-        raise SystemExit(1)
+    end_by(objections, loaded.faults)

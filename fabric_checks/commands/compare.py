@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabric_checks.commands.conditions import chosen_words, read_gates, read_share
+from fabric_checks.commands.conditions import chosen_words, end_by, read_gates, read_share
 
 if TYPE_CHECKING:
     from fabric_checks.comparison.gate import Gate
@@ -81,7 +81,6 @@ def command(
     from fabric_checks.comparison.verdicts import VERDICTS  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import reading  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import sources as places  # noqa: PLC0415  (slow to import)
-    from fabric_checks.text import printable  # noqa: PLC0415  (beside the others)
 
     verdicts = chosen_words(only, VERDICTS)
     if len(sources) < 2:
@@ -109,11 +108,4 @@ def command(
             click.echo(documents.as_markdown(page), nl=False)
         else:
             click.echo(documents.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"), nl=False)
-    for fault in loaded.faults:
-        click.echo(f"warning: {printable(fault)}", err=True)
-    for objection in objections:
-        click.echo(f"--fail-on: {objection}", err=True)
-    if objections:
-        raise SystemExit(3)
-    if loaded.faults:
-        raise SystemExit(1)
+    end_by(objections, loaded.faults)

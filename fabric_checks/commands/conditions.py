@@ -49,3 +49,16 @@ def chosen_words(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
             raise click.BadParameter(f"{word!r} is none of {', '.join(by_word)}")
         chosen.append(by_word[fitting[0]])
     return tuple(chosen)
+
+
+def end_by(objections: Sequence[str], faults: Sequence[str]) -> None:
+    """Say what does not pass and what could not be used, and exit with status 3 for the one, 1 for the other."""
+    from fabric_checks.commands.output import warn  # noqa: PLC0415  (slow to import)
+
+    warn(faults)
+    for objection in objections:
+        click.echo(f"--fail-on: {objection}", err=True)
+    if objections:
+        raise SystemExit(3)
+    if faults:
+        raise SystemExit(1)

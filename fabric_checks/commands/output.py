@@ -7,8 +7,11 @@ import os
 import sys
 from collections.abc import Iterable
 
+import click
 from rich.console import Console, RenderableType
 from rich.text import Text
+
+from fabric_checks.text import printable
 
 
 def show_all(parts: Iterable[RenderableType]) -> None:
@@ -19,6 +22,12 @@ def show_all(parts: Iterable[RenderableType]) -> None:
     for part in parts:
         # Sentences are left to the terminal to wrap, so that they can be searched and copied.
         console.print(part, soft_wrap=isinstance(part, Text))
+
+
+def warn(faults: Iterable[str]) -> None:
+    """Print what was wrong with results, a line each, to standard error."""
+    for fault in faults:
+        click.echo(f"warning: {printable(fault)}", err=True)
 
 
 def csv_cell(value: object) -> object:

@@ -47,11 +47,11 @@ def command(
     """
     from rich.console import Console  # noqa: PLC0415  (slow to import)
 
+    from fabric_checks.commands.output import warn  # noqa: PLC0415  (slow to import)
     from fabric_checks.report import page  # noqa: PLC0415  (slow to import)
     from fabric_checks.report import pdf as printing  # noqa: PLC0415  (only this needs it)
     from fabric_checks.report.build import report  # noqa: PLC0415  (slow to import)
     from fabric_checks.store.sources import default, parse  # noqa: PLC0415  (slow to import)
-    from fabric_checks.text import printable  # noqa: PLC0415  (only this needs it)
 
     if pdf:
         printing.browser()  # before the work, not after it
@@ -63,8 +63,7 @@ def command(
         if pdf:
             status.update("printing ..")
             printing.print_page(output, pdf)
-    for fault in results.faults:
-        click.echo(f"warning: {printable(fault)}", err=True)
+    warn(results.faults)
     if as_json:
         told = {
             "report": str(output),

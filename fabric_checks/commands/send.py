@@ -44,10 +44,10 @@ def command(
     as_json: bool,
 ) -> None:
     """Send records of the perflog to a store."""
+    from fabric_checks.commands.output import warn  # noqa: PLC0415  (slow to import)
     from fabric_checks.perflogs.replay import replay  # noqa: PLC0415  (slow to import)
     from fabric_checks.perflogs.stores import store_of  # noqa: PLC0415  (slow to import)
     from fabric_checks.session import results as default_results  # noqa: PLC0415  (slow to import)
-    from fabric_checks.text import printable  # noqa: PLC0415  (slow to import)
 
     if session and everything:
         raise click.UsageError("--session and --all exclude each other")
@@ -62,8 +62,7 @@ def command(
     to = store_of(store, url, credentials, **given)
     folder = results or default_results()
     done = replay(to, folder, session, everything)
-    for fault in done.faults:
-        click.echo(f"warning: {printable(fault)}", err=True)
+    warn(done.faults)
     if as_json:
         click.echo(json.dumps(done.as_dict() | {"store": store, "url": to.connection.url}))
     else:
