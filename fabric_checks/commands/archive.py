@@ -43,7 +43,7 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
         _export(paths[0])
         return
     from fabric_checks.store import archiving  # noqa: PLC0415  (slow to import)
-    from fabric_checks.text import printable  # noqa: PLC0415
+    from fabric_checks.text import printable  # noqa: PLC0415  (only this needs it)
 
     results = paths[0] if len(paths) == 2 else session.results()
     if not results.exists():
@@ -78,7 +78,7 @@ def _progress() -> Iterator[Callable[[int], object]]:
         yield lambda done: None
         return
     from rich.console import Console  # noqa: PLC0415  (slow to import)
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415  (slow to import)
 
     columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} records read"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabric_checks.commands.conditions import chosen_words, end_by, read_gates
+from fabric_checks.commands.conditions import chosen_words, confidence_option, end_by, fail_on_option
 
 if TYPE_CHECKING:
     from fabric_checks.comparison.gate import Gate
@@ -30,16 +30,9 @@ Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-o
 @click.command("changes", epilog=_EPILOG)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option("--since", type=click.DateTime(), help="Only changes whose first run is not before (UTC).")
-@click.option("--confidence", type=click.FloatRange(50, 99.9), default=95, show_default=True, help="Of intervals, %.")
+@confidence_option
 @click.option("--only", metavar="STATES", help="States to show, with commas between: open, better, closed.")
-@click.option(
-    "--fail-on",
-    "gates",
-    callback=read_gates,
-    multiple=True,
-    metavar="CONDITION",
-    help="worse, or worse:5%: exit with status 3 if such a change is open.",
-)
+@fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")
 @click.option("--all", "each", is_flag=True, help="A line for each series.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(

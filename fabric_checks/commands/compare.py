@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabric_checks.commands.conditions import chosen_words, end_by, read_gates, read_share
+from fabric_checks.commands.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
 
 if TYPE_CHECKING:
     from fabric_checks.comparison.gate import Gate
@@ -31,7 +31,7 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
 
 @click.command("compare", epilog=_EPILOG)
 @click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
-@click.option("--confidence", type=click.FloatRange(50, 99.9), default=95, show_default=True, help="Of intervals, %.")
+@confidence_option
 @click.option(
     "--repeatable",
     callback=read_share,
@@ -39,14 +39,7 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
     help="Figures are known to repeat to this: judge few runs by it.",
 )
 @click.option("--across-versions", is_flag=True, help="Compare figures of different programs or releases, too.")
-@click.option(
-    "--fail-on",
-    "gates",
-    callback=read_gates,
-    multiple=True,
-    metavar="CONDITION",
-    help="worse, worse:5%, missing, too-few, not-comparable: exit with status 3 then; may be repeated.",
-)
+@fail_on_option("worse, worse:5%, missing, too-few, not-comparable: exit with status 3 then; may be repeated.")
 @click.option("--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Of output.")
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option(

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabric_checks.comparison.gate import Gate
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 # Callbacks and no types of click: these are generic in some releases only.
 
@@ -33,6 +36,16 @@ def read_gates(_ctx: click.Context, _param: click.Parameter, values: Sequence[st
         return tuple(parse(value) for value in values)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
+
+
+confidence_option = click.option(
+    "--confidence", type=click.FloatRange(50, 99.9), default=95, show_default=True, help="Of intervals, %."
+)
+
+
+def fail_on_option(text: str) -> Callable[[_Command], _Command]:
+    """Return the option --fail-on with what a command says of it."""
+    return click.option("--fail-on", "gates", callback=read_gates, multiple=True, metavar="CONDITION", help=text)
 
 
 def chosen_words(text: str | None, known: Sequence[str]) -> tuple[str, ...]:

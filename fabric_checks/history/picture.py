@@ -70,9 +70,9 @@ def _draw_line(axes: Axes, line: Line) -> None:
     if line.by_run:
         axes.set_xlabel("run")
     else:
-        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]  # no annotations
         axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]  # no annotations
     axes.set_ylabel(str(line.series["unit"]))
     axes.set_title(printable(line.title).replace("\n", " "), loc="left", fontsize=8)
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -135,9 +135,9 @@ def _axes(axes: Axes, panel: Panel) -> None:
     elif panel.x == "time":
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter  # noqa: PLC0415  (only over time)
 
-        locator = AutoDateLocator(minticks=2, maxticks=8)  # type: ignore[no-untyped-call]
+        locator = AutoDateLocator(minticks=2, maxticks=8)  # type: ignore[no-untyped-call]  # no annotations
         axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]  # no annotations
     for mark in panel.marks:
         axes.axvline(mark, color=INK, linewidth=1.2, linestyle=":")
     axes.set_xlabel(panel.x_label)
