@@ -2,6 +2,7 @@
 """What a case makes of its job's end, and of records that cannot be written."""
 
 import logging
+import runpy
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,7 @@ from reframe.core.exceptions import LoggingError, SanityError
 
 from fabric_checks.mixins import JobMixin
 from fabric_checks.mixins.perflog import PerflogHandler, PerflogMixin
+from fabric_checks.session import ROOT
 from tests.test_perflog import attributes
 
 
@@ -28,6 +30,19 @@ def test_how_long_a_job_may_wait():
         check.max_pending_time = given
         JobMixin.bound_pending_time(check)
         assert check.max_pending_time == expected
+
+
+@pytest.mark.parametrize(("extras", "expected"), [({}, 600.0), ({"launcher_bounds_time": True}, None)])
+def test_a_launcher_that_bounds_the_time_of_what_it_starts_is_left_to_it(extras, expected):
+    check = case(**extras)
+    check.time_limit = 600.0
+    JobMixin.leave_time_to_the_launcher(check)
+    assert check.time_limit == expected
+
+
+def test_the_launcher_of_the_simulated_clusters_does():
+    systems = runpy.run_path(str(ROOT / "config" / "systems" / "twins.py"))["systems"]
+    assert all(part["extras"]["launcher_bounds_time"] for system in systems for part in system["partitions"])
 
 
 def test_what_the_scheduler_knows_of_a_failed_job_is_the_reason():
