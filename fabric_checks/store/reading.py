@@ -127,7 +127,8 @@ def _one(sources: Sequence[Source], files: places.Files, wanted: Sequence[str], 
 def _nothing(source: Source, faults: Sequence[str]) -> str:
     limits = selection.text(source)
     which = f" that fits {limits}" if limits else ""
-    cause = f"; {len(faults)} faults, the first: {faults[0]}" if faults else ""
+    count = "1 fault: " if len(faults) == 1 else f"{len(faults)} faults, the first: "
+    cause = f"; {count}{faults[0]}" if faults else ""
     return one_line(f"{source.path}: no sound record{which}{cause}")
 
 
