@@ -200,7 +200,9 @@ def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str
     checks = list(checks)
     for name in file.entries:
         if name not in checks:
-            raise ReferenceError(f"{file.path}: orphan entry {quoted(name)}: no check class has that name")
+            raise ReferenceError(
+                f"{file.path}: orphan entry {quoted(name)}: no check class has that name; mend or delete it"
+            )
         require_known_keys(file, name, known)
 
 
@@ -217,7 +219,7 @@ def require_known_keys(file: ReferenceFile, check: str, known: Mapping[str, Iter
             if not any(re.fullmatch(str(key), value) for value in values):
                 raise ReferenceError(
                     f"{file.path}: {check}: orphan key {quoted(str(key))}: "
-                    f"there is no such {attribute.lstrip('$')} here (there is {', '.join(values)})"
+                    f"there is no such {attribute.lstrip('$')} here (there is {', '.join(values)}); mend or delete it"
                 )
         level = [mapping[key] for mapping in level for key in mapping]
 
@@ -243,7 +245,9 @@ def complete(
     place = f"{file.path}: {case['check']} on {case['partition']} with {case['environ']}, {case['layout']}"
     for name, reference in found.items():
         if name not in declared:
-            raise ReferenceError(f"{place}: orphan reference {quoted(name)}: the check declares no such metric")
+            raise ReferenceError(
+                f"{place}: orphan reference {quoted(name)}: the check declares no such metric; mend or delete it"
+            )
         unit = _unit(reference)
         if unit is None or unit != declared[name].unit:
             raise ReferenceError(f"{place}: {name} is in {declared[name].unit}, its reference in {unit or 'no unit'}")

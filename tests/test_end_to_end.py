@@ -149,8 +149,11 @@ no_reference:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("latency_0B", "latency_0"), "orphan reference 'latency_0': the check declares no such metric"),
-        (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name"),
+        (
+            ("latency_0B", "latency_0"),
+            "orphan reference 'latency_0': the check declares no such metric; mend or delete it",
+        ),
+        (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name; mend or delete it"),
         (("local:node", "local:nod"), "orphan key 'local:nod': there is no such partition here (there is local:node)"),
         (("mpich", "mpitch"), "orphan key 'mpitch': there is no such environ here"),
         (("us]", "ms]"), "latency_0B is in us, its reference in ms"),

@@ -96,7 +96,10 @@ LEAF = "{t: [1, null, 1, us]}"
         (f"B: {{$index: [layout], 1x2: {LEAF}}}", "orphan entry 'B'"),
         (f"A: {{$index: [$partition], 's:q': {LEAF}}}", "orphan key 's:q': there is no such partition here"),
         (f"A: {{$index: [layout, $environ], 1x2: {{f: {LEAF}}}}}", "orphan key 'f': there is no such environ here"),
-        (f"A: {{$index: [layout], 1x3: {LEAF}}}", "orphan key '1x3': there is no such layout here .there is 1x2, 2x1"),
+        (
+            f"A: {{$index: [layout], 1x3: {LEAF}}}",
+            "orphan key '1x3': there is no such layout here .there is 1x2, 2x1.; mend or delete it",
+        ),
     ],
 )
 def test_orphan_keys(load, text, message):
