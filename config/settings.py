@@ -11,6 +11,7 @@ from reframe.core.logging import register_log_handler
 
 from fabric_checks.backends import flux, launchers, lsf, slurm  # noqa: F401  (they register)
 from fabric_checks.errors import FabricError
+from fabric_checks.levels import modes
 from fabric_checks.mixins import perflogs  # noqa: F401  (it registers)
 from fabric_checks.mixins.perflog import PerflogHandler
 from fabric_checks.perflogs.fragments import include
@@ -81,6 +82,7 @@ for system in systems:
 site_configuration = {
     "systems": systems,
     "environments": environments,
+    "modes": modes(),
     "general": [
         {
             "check_search_recursive": True,

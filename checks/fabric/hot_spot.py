@@ -21,7 +21,8 @@ class HotSpot(OwnProgram):
     descr = "Hot spot: one master and more and more slaves"
     layout = parameter(layouts("several"), type=str, loggable=True)
     own_program = "hot_spot"
-    tags = {"fabric", "smoke"}
+    tags = {"fabric"}
+    short = True
     sizes_B = hot_spot.message_sizes()
 
     @property

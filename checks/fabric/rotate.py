@@ -28,10 +28,9 @@ class Rotate(OwnProgram):
     tags = {"fabric", "cross-section"}
 
     @run_after("init")
-    def tag_smoke(self):
+    def keep_short(self):
         """Count the source's own pattern among the short checks."""
-        if self.pattern == "rotate":
-            self.tags |= {"smoke"}
+        self.short = self.pattern == "rotate"
 
     def arguments(self):
         return ["--pattern", self.pattern, "--confirm"]

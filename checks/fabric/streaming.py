@@ -87,7 +87,8 @@ class Streaming(StreamingCheck):
 
     descr = "Streaming against ping-pong"
     layout = parameter(layouts("pair"), type=str, loggable=True)
-    tags = {"fabric", "pt2pt", "smoke"}
+    tags = {"fabric", "pt2pt"}
+    short = True
     queue_depth = 0
     modes = streaming.MODES["both"]
     figures = (

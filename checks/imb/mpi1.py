@@ -69,8 +69,10 @@ class ImbPointToPoint(ImbCheck):
     descr = "IMB-MPI1 between two processes"
     benchmark = parameter(["PingPong", "PingPing"], type=str, loggable=True)
     layout = parameter(layouts("pair"), type=str, loggable=True)
-    tags = {"imb", "pt2pt", "smoke"}
-    ppn_smoke = ("PingPong",)
+    tags = {"imb", "pt2pt"}
+    short = True
+    compares_offers = True
+    ppn_short = ("PingPong",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
 
@@ -100,7 +102,7 @@ class ImbBand(ImbCheck):
     benchmark = parameter(["Uniband", "Biband"], type=str, loggable=True)
     layout = parameter(layouts("pairs"), type=str, loggable=True)
     tags = {"imb", "pt2pt"}
-    ppn_smoke = ("Uniband",)
+    ppn_short = ("Uniband",)
     thorough = False
     repetitions = (20, 1)
     sizes_B = [0, *QUICK_B]
@@ -120,7 +122,8 @@ class ImbParallel(ImbCheck):
     benchmark = parameter(["Sendrecv", "Exchange"], type=str, loggable=True)
     layout = parameter(layouts("several"), type=str, loggable=True)
     tags = {"imb", "pt2pt"}
-    ppn_smoke = ("Sendrecv",)
+    compares_offers = True
+    ppn_short = ("Sendrecv",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
 
@@ -140,6 +143,11 @@ class ImbCollective(ImbCheck):
         return self.benchmark in THOROUGH
 
     @property
+    def compares_offers(self):
+        """What is measured well is compared."""
+        return self.thorough
+
+    @property
     def sizes_B(self):
         """Reductions are of 4-byte floats, so their sizes begin with one of those."""
         if not self.thorough:
@@ -155,7 +163,8 @@ class ImbBarrier(ImbCheck):
     descr = "IMB-MPI1 barrier"
     benchmark = "Barrier"
     layout = parameter(layouts("several"), type=str, loggable=True)
-    tags = {"imb", "collective", "smoke"}
+    tags = {"imb", "collective"}
+    short = True
     sizes_B = [0]
 
     def metrics(self):

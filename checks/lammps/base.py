@@ -59,6 +59,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     suite = "lammps"
     built = built_by_spack(Lammps)
     tags = {"lammps"}
+    compares_offers = True
     scaled = False
 
     @property

@@ -33,7 +33,7 @@ class LammpsBench(LammpsCheck):
     def depend_on_one_rank(self):
         """The speed-up is against the same problem on one process, run just before in the same environment."""
         if self.problem == "lj":
-            self.tags = {*self.tags, "smoke"}
+            self.short = True
         if self.place.tasks > 1:
             (variant,) = type(self).get_variant_nums(problem=self.problem, layout=ONE_RANK)
             self.depends_on(type(self).variant_name(variant), how=udeps.by_case)

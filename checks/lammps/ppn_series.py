@@ -40,10 +40,9 @@ class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
         return ppn_series.launches(Layout.of(self.layout))
 
     @run_after("init")
-    def tag_smoke(self):
+    def keep_short(self):
         """Count the quickest among the short checks."""
-        if self.problem == "lj":
-            self.tags = {*self.tags, "smoke"}
+        self.short = self.problem == "lj"
 
     def metrics(self):
         return ppn_series.metrics(Layout.of(self.layout))

@@ -31,6 +31,7 @@ class NpbKernel(ProgramMixin, FabricCheck):
     problem_class = parameter(["A", "B", "C"], type=str, loggable=True)
     layout = parameter(POWERS_OF_TWO, type=str, loggable=True)
     tags = {"npb"}
+    compares_offers = True
     time_limit = "30m"
 
     @run_after("init")

@@ -84,7 +84,8 @@ class OsuCheck(OsuProgram):
             able = {p.fullname for p in runtime().system.partitions if self.memory in p.features}
             self.valid_systems = [name for name in self.valid_systems if name in able]
             self.valid_prog_environs = [f"{environ} +osu_{self.memory}" for environ in self.valid_prog_environs]
-            self.tags = {*self.tags, self.memory} - {"smoke"}
+            self.tags = {*self.tags, self.memory}
+            self.short = False
 
     @property
     def smallest_B(self):

@@ -94,7 +94,8 @@ class OsuBarrier(OsuCollectives):
         # There is no buffer.
         memory = parameter([HOST], type=str, loggable=True)
     layout = parameter(layouts("several"), type=str, loggable=True)
-    tags = {"osu", "collective", "smoke"}
+    tags = {"osu", "collective"}
+    short = True
     sizes_B = [0]
 
     def metrics(self):
@@ -111,6 +112,7 @@ class OsuPersistentBarrier(OsuBarrier):
 
     descr = "OSU barrier with persistent requests"
     benchmark = "barrier_persistent"
+    short = False
     needs = ("osu_c", "osu_7_3")
     tags = {"osu", "collective"}
 

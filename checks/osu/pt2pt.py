@@ -26,7 +26,9 @@ class OsuLatency(OsuPointToPoint):
     descr = "OSU latency"
     benchmark = "latency"
     layout = parameter(layouts("pair"), type=str, loggable=True)
-    tags = {"osu", "pt2pt", "smoke"}
+    tags = {"osu", "pt2pt"}
+    short = True
+    compares_offers = True
 
 
 @check()
@@ -46,7 +48,9 @@ class OsuBandwidth(OsuPointToPoint):
     descr = "OSU bandwidth"
     benchmark = parameter(["bw", "bibw"], type=str, loggable=True)
     layout = parameter(layouts("pair"), type=str, loggable=True)
-    tags = {"osu", "pt2pt", "smoke"}
+    tags = {"osu", "pt2pt"}
+    short = True
+    compares_offers = True
     has_zero = False
     curves = (BANDWIDTH,)
 
@@ -65,6 +69,7 @@ class OsuMessageRate(OsuPointToPoint):
     needs = ("osu_c",)
     layout = parameter(layouts("pairs"), type=str, loggable=True)
     tags = {"osu", "pt2pt"}
+    compares_offers = True
     has_zero = False
     curves = (BANDWIDTH, MESSAGE_RATE)
 

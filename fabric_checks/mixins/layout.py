@@ -12,6 +12,7 @@ from reframe.core.systems import SystemPartition
 
 from fabric_checks.errors import FabricError
 from fabric_checks.layouts import Layout, corners, fitting, of_shape
+from fabric_checks.levels import SMOKE_NODES
 from fabric_checks.stacks import selected_stack
 
 
@@ -79,9 +80,7 @@ def _require_environments() -> None:
 
 
 class LayoutMixin(RegressionTestPlugin):
-    """Turn the parameter ``layout`` into numbers of tasks, on the partitions that it fits.
-
-    Of the layouts of a check with the tag ``smoke`` only the corners keep it.
+    """Turn the parameter ``layout`` into numbers of tasks, on the partitions that it fits, and into levels.
 
     Needs: the parameter ``layout`` from the start.
     """
@@ -91,6 +90,10 @@ class LayoutMixin(RegressionTestPlugin):
     #: :type: :class:`List[str]`
     #: :default: ``[]``
     partition_features = variable(list, value=[])
+
+    #: Whether the check is one of those that a night has time for; and whether offers are compared by it.
+    short = False
+    compares_offers = False
 
     #: The launch that the check speaks of at the moment, if it has several: see :class:`LaunchesMixin`.
     launched: Layout | None = None
@@ -118,10 +121,19 @@ class LayoutMixin(RegressionTestPlugin):
         ]
 
     @run_after("init", always_last=True)
-    def keep_smoke_short(self):
-        """Leave the tag ``smoke`` to the layouts that are corners on some partition."""
-        if "smoke" not in self.tags:
-            return
-        own = {Layout.of(layout) for layout in type(self).raw_params["layout"].values}
-        if not any(self.place in corners(own & set(_layouts_of(p))) for p in runtime().system.partitions):
-            self.tags = {*self.tags} - {"smoke"}
+    def tag_levels(self):
+        """Give the case the tags of its levels (:mod:`fabric_checks.levels`).
+
+        Of a check that is ``short``, the corners of the layouts are in ``nightly``, and the corners of those on few
+        nodes in ``smoke`` as well.
+        """
+        levels = {"acceptance"} | ({"procurement"} if self.compares_offers else set())
+        if self.short:
+            own = {Layout.of(layout) for layout in type(self).raw_params["layout"].values}
+            fitting = [own & set(_layouts_of(partition)) for partition in runtime().system.partitions]
+            on_few = [{layout for layout in fit if layout.nodes <= SMOKE_NODES} for fit in fitting]
+            if any(self.place in corners(fit) for fit in on_few):
+                levels |= {"smoke", "nightly"}
+            if any(self.place in corners(fit) for fit in fitting):
+                levels |= {"nightly"}
+        self.tags = {*self.tags} | levels

@@ -7,11 +7,9 @@ from reframe.core.builtins import run_after
 
 from fabric_checks import ppn_ratio
 from fabric_checks.layouts import Layout
+from fabric_checks.levels import SMOKE_NODES
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins.launches import LaunchesMixin
-
-#: A comparison on more nodes than this is no short check.
-SMOKE_NODES = 2
 
 
 class PpnRatioMixin(LaunchesMixin):
@@ -32,15 +30,18 @@ class PpnRatioMixin(LaunchesMixin):
 
     @run_after("init")
     def tag_comparison(self):
-        """Few comparisons are short: on two nodes at most, those of the values of ``benchmark`` in ``ppn_smoke``."""
-        self.tags = {*self.tags, "ppn-ratio"} - {"smoke"}
-        short = getattr(self, "benchmark", None) in getattr(self, "ppn_smoke", ())
-        if short and max(layout.nodes for layout in self.launches) <= SMOKE_NODES:
-            self.tags |= {"smoke"}
+        """Add the tag of comparisons."""
+        self.tags = {*self.tags, "ppn-ratio"}
 
     @run_after("init", always_last=True)
-    def keep_smoke_short(self):
-        """Keep the tag: on two nodes, pairs that share a node's links are no corner of the layouts, but of interest."""
+    def tag_levels(self):
+        """Take few comparisons for short: on few nodes, those of the values of ``benchmark`` in ``ppn_short``.
+
+        Pairs that share a node's links are no corner of the layouts, but of interest.
+        """
+        short = getattr(self, "benchmark", None) in getattr(self, "ppn_short", ())
+        on_few = max(layout.nodes for layout in self.launches) <= SMOKE_NODES
+        self.tags = {*self.tags, "acceptance"} | ({"smoke", "nightly"} if short and on_few else set())
 
     def metrics(self) -> list[Metric]:
         """Declare a comparison for every metric that exists at both layouts; of one launch, the check's own metrics."""

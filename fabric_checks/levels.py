@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Levels: how much of the collection a run is, from a few minutes after maintenance to all there is.
+
+A level is a tag, which its cases have, and a mode of ReFrame, which chooses that tag and says how often the cases run.
+Each of the first three has what the one before it has, so that their figures have one history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+#: A case of the level ``smoke`` runs on no more nodes than this.
+SMOKE_NODES = 2
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level.
+
+    :param name: also the name of its tag and of its mode.
+    :param purpose: what it is for, in a few words.
+    :param passes: how often every case runs, one pass through all of them after the other. Launches differ more from
+        each other than what one launch repeats, and those hours apart more than those seconds apart; five are what
+        `compare` and `references propose` ask for.
+    """
+
+    name: str
+    purpose: str
+    passes: int = 1
+
+    def options(self) -> list[str]:
+        """Return the options of ReFrame that make the level."""
+        reruns = [f"--reruns={self.passes - 1}"] if self.passes > 1 else []
+        return [f"--tag=^{self.name}$", *reruns]
+
+
+#: The levels by name.
+LEVELS = {
+    level.name: level
+    for level in (
+        Level("smoke", f"after maintenance: the short checks, on one and on {SMOKE_NODES} nodes"),
+        Level("nightly", "every night: the short checks, at the ends of the layouts, on all nodes"),
+        Level("acceptance", "all there is, in all layouts, five times", passes=5),
+        Level("procurement", "what offers are compared by, in all layouts, five times", passes=5),
+    )
+}
+
+
+def modes() -> list[dict[str, Any]]:
+    """Return the levels as ReFrame's configuration has modes."""
+    return [{"name": level.name, "options": level.options()} for level in LEVELS.values()]
