@@ -102,7 +102,8 @@ site_configuration = {
                     "name": str(results() / "logs" / f"{session_id()}.log"),
                     "level": "debug",
                     "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
-                    "append": False,
+                    # Several processes may share a session, as the jobs of a child pipeline do.
+                    "append": True,
                 }
             ],
             "handlers_perflog": [{"type": "jsonlines", "level": "info", "basedir": str(results() / "perflogs")}],

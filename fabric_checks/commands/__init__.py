@@ -25,6 +25,7 @@ MODULES = {
     "twins-references": "fabric_checks.commands.twins_references",
     "send": "fabric_checks.commands.send",
     "spack": "fabric_checks.commands.spack",
+    "child-pipeline": "fabric_checks.commands.child_pipeline",
     "completion": "fabric_checks.commands.completion",
     "new-session": "fabric_checks.commands.new_session",
 }
