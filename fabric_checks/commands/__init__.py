@@ -26,6 +26,7 @@ MODULES = {
     "send": "fabric_checks.commands.send",
     "spack": "fabric_checks.commands.spack",
     "completion": "fabric_checks.commands.completion",
+    "nightly": "fabric_checks.commands.nightly",
     "new-session": "fabric_checks.commands.new_session",
 }
 
