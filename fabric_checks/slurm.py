@@ -175,6 +175,21 @@ def waiting(jobid: str, seconds: float, reason: str, nodes: Sequence[Node], hope
     return f"job {jobid} {what} after {seconds:.0f} s in the queue and was cancelled; {why}{blame}"
 
 
+#: What :func:`ending` and :func:`waiting` say of a job that never ran, and :class:`Node` of one that is out of service.
+_NEVER_RAN = re.compile(r"\bjob \S+ (cannot start|is still waiting|had not started)\b")
+_FAULT = re.compile(rf"(\S+) (?:{'|'.join(dict.fromkeys(UNAVAILABLE.values()))})(?: \(.*?\))?(?=; |$)")
+
+
+def never_ran(text: str) -> bool:
+    """Tell whether a message of the above says that the job did not begin."""
+    return _NEVER_RAN.search(text) is not None
+
+
+def named_faults(text: str) -> list[tuple[str, str]]:
+    """Return the nodes that such a message says are out of service, each with what it says of it."""
+    return [(found[1], found[0]) for found in _FAULT.finditer(text)]
+
+
 def last_words(stderr: str | None, default: str) -> str:
     """Return the last line of what a command wrote to standard error, without the command's own name."""
     lines = [line for line in (stderr or "").splitlines() if line.strip()]

@@ -27,6 +27,7 @@ MODULES = {
     "spack": "fabric_checks.commands.spack",
     "child-pipeline": "fabric_checks.commands.child_pipeline",
     "completion": "fabric_checks.commands.completion",
+    "nightly": "fabric_checks.commands.nightly",
     "new-session": "fabric_checks.commands.new_session",
 }
 

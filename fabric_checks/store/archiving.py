@@ -31,6 +31,21 @@ BATCH = 200_000
 _LEFT_OUT = "; the line is left out: mend or delete it"
 
 
+class BusyError(RecordError):
+    """Another process is writing the archive."""
+
+
+class BrokenFileError(RecordError):
+    """A file that has to be added to cannot be read.
+
+    :param path: the file.
+    """
+
+    def __init__(self, path: Path, cause: str) -> None:
+        super().__init__(cause)
+        self.path = path
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What :func:`add` did.
@@ -83,7 +98,7 @@ def _alone(folder: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise RecordError(f"{folder}: another process is writing this archive; try again when it has ended") from None
+        raise BusyError(f"{folder}: another process is writing this archive; try again when it has ended") from None
     finally:
         os.close(descriptor)
 
@@ -155,7 +170,10 @@ def write(frame: pl.DataFrame, folder: Path, written: set[Path]) -> int:
     month = pl.col("time").dt.strftime("%Y-%m").alias("month")
     for key, part in frame.with_columns(month).partition_by("system", "month", as_dict=True, include_key=True).items():
         path = archive.file_of(folder, str(key[0]), str(key[1]))
-        old = _read(path) if path.exists() else frame.clear()
+        try:
+            old = _read(path) if path.exists() else frame.clear()
+        except RecordError as error:
+            raise BrokenFileError(path, str(error)) from None
         # A stable sort and the first of equal rows: the same records give the same file.
         whole = pl.concat([old, part.select(old.columns)]).unique(maintain_order=True).sort("time", maintain_order=True)
         if whole.height > old.height:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks nightly``: what ``ci/nightly`` calls when everything is set up."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from fabric_checks import session as sessions
+from fabric_checks.errors import RecordError
+from fabric_checks.levels import LEVELS
+
+_EPILOG = """
+\b
+Examples:
+  ci/nightly                                  the level nightly on this machine
+  ci/nightly --system yours --quiet           for cron: silent unless there is something to say
+  ci/nightly --level smoke --system yours     after maintenance
+  ci/nightly --system yours -- -n Rotate      less of it: what follows -- goes to ci/run
+  ci/nightly --session 20261121T210000Z-8c1d  judge a run again, or one that others made, and run nothing
+
+\b
+Exit status:
+  0  quiet: nothing is wrong
+  1  the night itself failed, so that it says little of the machine
+  2  wrong usage
+  3  something is wrong: each finding is told, and whether it is new
+"""
+
+
+@click.command("nightly", epilog=_EPILOG)
+@click.option("--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="What to run.")
+@click.option(
+    "--system", default=lambda: os.environ.get("RFM_SYSTEM") or "local", help="Of config/systems.  [default: local]"
+)
+@click.option("--archive", type=click.Path(path_type=Path), help="Its folder.  [default: archive in the results]")
+@click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
+@click.option("--quiet", is_flag=True, help="Print nothing if nothing is wrong.")
+@click.argument("options", nargs=-1)
+def command(
+    level: str, system: str, archive: Path | None, judged: str | None, *, quiet: bool, options: tuple[str, ...]
+) -> None:
+    """Run a level, judge it against references, its own analysis and history, keep it, and say what is new.
+
+    OPTIONS go to ci/run. Below nightly/SYSTEM/SESSION in the results are summary.md, which is printed too, report.html,
+    junit.xml, night.json and the run's output, run.log; `latest` is the newest. One night of a system runs at a time.
+    """
+    from fabric_checks.nightly import lock  # noqa: PLC0415  (slow to import)
+    from fabric_checks.nightly.model import Status  # noqa: PLC0415  (likewise)
+    from fabric_checks.nightly.night import spend  # noqa: PLC0415  (likewise)
+    from fabric_checks.nightly.plan import Plan, name_is_sound, require_results  # noqa: PLC0415  (likewise)
+    from fabric_checks.nightly.summary import markdown  # noqa: PLC0415  (likewise)
+
+    name = judged or sessions.new_session_id()
+    for given, what in ((name, "--session"), (system, "--system")):
+        if not name_is_sound(given):
+            raise click.BadParameter(f"{given!r} is no name: letters, digits, . _ and - make one", param_hint=what)
+    if judged and options:
+        raise click.UsageError("--session runs nothing, so there is nobody to give options to")
+    results = sessions.results().absolute()
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"{results}: {error.strerror}; FABRIC_RESULTS says where results go") from None
+    plan = Plan(system, level, name, results, (archive or results / "archive").absolute(), options, runs=not judged)
+    if judged:
+        require_results(plan)
+    with lock.only_one(plan.folder / "lock") as descriptor:
+        told = spend(plan, descriptor)
+    if told.night.status is not Status.QUIET or not quiet:
+        click.echo(markdown(told), nl=False)
+    raise SystemExit(int(told.night.status))

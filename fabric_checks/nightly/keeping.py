@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is kept of a night: its records in the archive, its report, and its files, each put in place when whole."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from fabric_checks.errors import RecordError
+from fabric_checks.nightly.summary import Told, headline
+from fabric_checks.store import archiving
+from fabric_checks.store.sources import Source
+
+#: So long another may write the archive, as the night of another system does.
+PATIENCE_S = 120
+#: The report has the figures of so many days.
+DAYS = 92
+
+
+def keep(results: Path, archive: Path, session: str) -> list[str]:
+    """Add all results to the archive.
+
+    A file of the archive that cannot be read is put aside, and written again from what the results still have.
+
+    :returns: what could not be used, and what was put aside, a line each.
+    :raises RecordError: if they cannot be added.
+    """
+    lines: list[str] = []
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return [*lines, *archiving.add(results, archive).faults]
+        except archiving.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(1)
+        except archiving.BrokenFileError as error:
+            aside = error.path.with_name(f"{error.path.name}.broken-{session}")
+            error.path.rename(aside)
+            lines.append(f"{error}; it was put aside as {aside.name}, and written again from the results that are left")
+
+
+def write_report(results: Path, system: str, path: Path) -> None:
+    """Write the report about the last months of a system.
+
+    :raises RecordError: if there is nothing to report. Lines that cannot be used are told by :func:`keep`.
+    """
+    from fabric_checks.report import page  # noqa: PLC0415  (matplotlib is slow to import, and a failed night needs none)
+    from fabric_checks.report.build import report  # noqa: PLC0415  (likewise)
+
+    since = datetime.now(timezone.utc) - timedelta(days=DAYS)
+    text, _ = report([Source(system, results, since, None, {"system": system})])
+    page.write(path, text)
+
+
+def only_new(lines: Sequence[str], path: Path) -> list[str]:
+    """Return the lines that no earlier night has told, and a count of the others; remember all of them.
+
+    :param path: the file with those that are known; if it cannot be read, all are new.
+    """
+    try:
+        known = set(map(str, json.loads(path.read_text())))
+    except (OSError, ValueError, TypeError):
+        known = set()
+    new = [line for line in lines if line not in known]
+    if new:
+        replace_text(path, json.dumps(sorted({*lines}), indent=1))
+    old = len(lines) - len(new)
+    return [*new, *([f"{old} more that {path.name} has, known from nights before"] if new and old else [])]
+
+
+def as_json(told: Told) -> str:
+    """Return a night as JSON text."""
+    night, news = told.night, told.news
+    return json.dumps(
+        {
+            "session": night.session,
+            "system": night.system,
+            "level": night.level,
+            "status": night.status.name.lower(),
+            "headline": headline(told),
+            "failures": list(night.failures),
+            "warnings": list(night.warnings),
+            "cases": night.cases,
+            "passed": night.passed,
+            "records": night.records,
+            "elapsed_s": night.elapsed_s,
+            "runs_in_history": night.nights,
+            **{
+                word: [entry.finding.as_dict() | {"since": entry.since, "nights": entry.nights} for entry in entries]
+                for word, entries in (
+                    ("new", news.new),
+                    ("still", news.still),
+                    ("closed", news.closed),
+                    ("unseen", news.unseen),
+                )
+            },
+        },
+        indent=1,
+    )
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Put a text in place of a file at once.
+
+    :raises RecordError: if it cannot be written; the file is as it was.
+    """
+    temporary = path.with_name(f".{path.name}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise RecordError(f"{path}: {error.strerror}; mend that and judge the night again") from None

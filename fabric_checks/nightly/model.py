@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a night finds, and what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import IntEnum
+from typing import Any
+
+
+class Status(IntEnum):
+    """How a night ended; the number is the exit status."""
+
+    QUIET = 0
+    #: The night itself failed: what it says of the machine is not all.
+    FAILED = 1
+    #: Something is worse than it should be, or than it was.
+    FOUND = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with the machine, whatever shows it.
+
+    :param title: one sentence that names the culprit, or the case where there is none.
+    :param details: what else is known, a line each.
+    :param keys: what it is about, such as ``node:n3``; findings of two nights that share a key are the same one.
+    :param cases: the cases that show it, as :func:`fabric_checks.records.case_name` names them. When one of them is
+        measured again and shows nothing, it is over.
+    :param hosts: the hosts that are to blame, if any.
+    """
+
+    title: str
+    details: tuple[str, ...]
+    keys: frozenset[str]
+    cases: frozenset[str]
+    hosts: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self) | {"keys": sorted(self.keys), "cases": sorted(self.cases)}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Finding:
+        """Read what :meth:`as_dict` gave.
+
+        :raises KeyError, TypeError: if it is something else.
+        """
+        return cls(
+            title=str(data["title"]),
+            details=tuple(map(str, data["details"])),
+            keys=frozenset(map(str, data["keys"])),
+            cases=frozenset(map(str, data["cases"])),
+            hosts=tuple(map(str, data["hosts"])),
+        )
+
+
+@dataclass(frozen=True)
+class Night:
+    """One night.
+
+    :param session: the name of its run; :param system: of the system; :param level: of the level.
+    :param findings: what is wrong with the machine.
+    :param failures: why the night itself failed, a line each; empty if it did not.
+    :param warnings: what is wrong with earlier results, or good to know, a line each.
+    :param cases: how many ran; :param passed: how many of them passed; :param records: how many figures were kept.
+    :param measured: the names of the cases that have figures.
+    :param nights: how many nights of this system there are in the history, this one included.
+    :param elapsed_s: how long the run took; None where it was not run here.
+    """
+
+    session: str
+    system: str
+    level: str
+    findings: tuple[Finding, ...] = ()
+    failures: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    cases: int = 0
+    passed: int = 0
+    records: int = 0
+    measured: frozenset[str] = field(default=frozenset())
+    nights: int = 0
+    elapsed_s: float | None = None
+
+    @property
+    def status(self) -> Status:
+        """How it ended."""
+        if self.failures:
+            return Status.FAILED
+        return Status.FOUND if self.findings else Status.QUIET

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steps of a night. Each can be repeated; what goes wrong in one is told and keeps no other from being tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fabric_checks import records
+from fabric_checks.nightly import journal, keeping, summary
+from fabric_checks.nightly.model import Night
+from fabric_checks.nightly.observed import Observed, observed
+from fabric_checks.nightly.plan import Plan, Trouble
+from fabric_checks.nightly.running import run
+from fabric_checks.nightly.trends import Trends, trends
+
+
+def spend(plan: Plan, lock: int) -> summary.Told:
+    """Spend a night: run the level, judge what came of it, keep it and write it down.
+
+    :param lock: the descriptor of the lock, which the run inherits.
+    """
+    trouble = Trouble()
+    trouble.attempt("the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True))
+    entries = journal.read(plan.journal, trouble.warnings)
+    _tell_cut_short(plan, entries, trouble)
+    elapsed_s = run(plan, lock, trouble) if plan.runs else None
+    seen = trouble.attempt("the results", lambda: _seen(plan))
+    history = _keep(plan, trouble) if seen and seen[1].measured else Trends()
+    night = _night(plan, seen, history, trouble, elapsed_s)
+    return _write(plan, night, journal.news(entries, night), trouble)
+
+
+def _tell_cut_short(plan: Plan, entries: Sequence[journal.Entry], trouble: Trouble) -> None:
+    """Say of the last night that it was cut short, as by a reboot."""
+    if entries and entries[-1].session in journal.cut_short(entries, plan.session):
+        session = entries[-1].session
+        trouble.warnings.append(
+            f"the last night, {session}, was cut short: what it measured is kept, and was not judged; "
+            f"`ci/nightly --system {plan.system} --session {session}` judges it"
+        )
+
+
+def _seen(plan: Plan) -> tuple[records.Session, Observed]:
+    """Return the session and what it says is wrong."""
+    session = records.load_session(plan.results, plan.session)
+    return session, observed(session)
+
+
+def _keep(plan: Plan, trouble: Trouble) -> Trends:
+    """Archive all results, search the history, and write the report."""
+    lines: list[str] = []
+    kept = trouble.attempt("the archive", lambda: keeping.keep(plan.results, plan.archive, plan.session))
+    lines += kept or []
+    found = None
+    if kept is not None:
+        found = trouble.attempt("the history", lambda: trends(plan.archive, plan.system, plan.session))
+    if found is not None:
+        lines += [line for line in found.warnings if line not in lines]
+    trouble.attempt("the report", lambda: keeping.write_report(plan.results, plan.system, plan.files / "report.html"))
+    trouble.warnings += keeping.only_new(lines, plan.folder / "known-warnings.json")
+    return found or Trends()
+
+
+def _night(
+    plan: Plan,
+    seen: tuple[records.Session, Observed] | None,
+    history: Trends,
+    trouble: Trouble,
+    elapsed_s: float | None,
+) -> Night:
+    night = Night(
+        plan.session, plan.system, plan.level, failures=tuple(trouble.failures), warnings=tuple(trouble.warnings),
+        nights=history.nights, elapsed_s=elapsed_s,
+    )  # fmt: skip
+    if seen is None:
+        return night
+    session, said = seen
+    cases = [case for case in session.cases if not case.fixture]
+    return replace(
+        night,
+        findings=(*said.findings, *history.findings),
+        failures=(*trouble.failures, *said.failures),
+        cases=len(cases),
+        passed=sum(case.result in ("pass", "xfail") for case in cases),
+        records=len(session.records),
+        measured=said.measured,
+    )
+
+
+def _write(plan: Plan, night: Night, news: journal.News, trouble: Trouble) -> summary.Told:
+    """Write the night down: journal, summary, JUnit; and let `latest` be this night."""
+    done = len(trouble.failures)
+    trouble.attempt("the journal", lambda: journal.end(plan.journal, night))
+    names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
+    told = summary.Told(night, news, {})
+
+    def write() -> None:
+        junit = summary.junit(told, plan.files / "cases.xml")
+        junit.write(str(plan.files / "junit.xml"))
+        keeping.replace_text(plan.files / "night.json", keeping.as_json(told))
+        link = plan.folder / ".latest"
+        link.unlink(missing_ok=True)
+        link.symlink_to(plan.session)
+        link.replace(plan.folder / "latest")
+
+    trouble.attempt("the test results", write)
+    files = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
+    told = summary.Told(replace(night, failures=(*night.failures, *trouble.failures[done:])), news, files)
+    trouble.attempt("the summary", lambda: keeping.replace_text(plan.files / "summary.md", summary.markdown(told)))
+    return replace(told, night=replace(night, failures=(*night.failures, *trouble.failures[done:])))

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one run says is wrong: nodes and paths that its analysis blames, cases that failed, nodes out of service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fabric_checks import slurm
+from fabric_checks.nightly.model import Finding
+from fabric_checks.records import Case, Record, Session, case_name, verdict
+from fabric_checks.text import value_text
+
+#: Kinds of findings in records that blame somebody; see :mod:`fabric_checks.cross_section.findings`.
+NODE, PATH = ("sender", "receiver"), "pair"
+#: What a case fails with that has no room for its files; it says nothing about the fabric.
+NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
+#: How many lines of one kind a finding has.
+MOST_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a run says.
+
+    :param findings: what is wrong with the machine, each once; the ones that blame somebody first.
+    :param failures: why the run itself is not to be trusted, a line each.
+    :param measured: the names of the cases that have figures.
+    """
+
+    findings: tuple[Finding, ...]
+    failures: tuple[str, ...]
+    measured: frozenset[str]
+
+
+def observed(session: Session) -> Observed:
+    """Return what a session says is wrong."""
+    by_case: dict[str, list[Record]] = {}
+    for record in session.records:
+        by_case.setdefault(case_name(record), []).append(record)
+    measured = frozenset(name for name, records in by_case.items() if any(r["metric"] is not None for r in records))
+    failed = [case for case in session.cases if case.result not in ("pass", "xfail")]
+    blamed = _blamed(by_case)
+    findings, failures = [], []
+    without_room = [case for case in failed if NO_ROOM.search(case.reason or "")]
+    if without_room:
+        failures.append(f"{_cases(without_room)} had no room for their files: {_reason(without_room[0])}")
+    rest = [case for case in failed if case not in without_room]
+    waiting = [case for case in rest if slurm.never_ran(_reason(case)) or slurm.named_faults(_reason(case))]
+    if waiting and not measured:
+        failures.append(f"no case could run: {_why_not(waiting)}")
+    elif waiting:
+        findings.append(_out_of_service(waiting))
+    rest = [case for case in rest if case not in waiting]
+    for hosts, finding in blamed:
+        explained = [case for case in rest if not case.fixture and hosts & set(_nodes(by_case.get(case.name, ())))]
+        rest = [case for case in rest if case not in explained]
+        findings.insert(0, _with(finding, explained, by_case))
+    builds = [case for case in rest if case.fixture]
+    missed = [case for case in rest if case.result == "fail_deps"]
+    if builds and not measured:
+        failures.append(f"nothing could be built: {builds[0].name}: {_reason(builds[0])}")
+        builds, missed = [], []
+    findings += [_build(case, missed) for case in builds]
+    findings += _alike([case for case in rest if not case.fixture and case.result != "fail_deps"], by_case)
+    names = tuple(f"{case.result}: " for case in failed)
+    failures += [line for line in verdict(session) if not line.startswith(names)] if names else verdict(session)
+    return Observed(tuple(findings), tuple(failures), measured)
+
+
+def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Finding]]:
+    """Return the nodes and paths that the analysis of some case is certain of, each once, with what it says."""
+    said: dict[frozenset[str], dict[tuple[str, str], None]] = {}
+    for name, records in by_case.items():
+        for found in records[0].get("findings") or ():
+            if _is_fault(found):
+                hosts = frozenset(map(str, found["hosts"]))
+                said.setdefault(hosts, {})[(name, str(found["text"]))] = None
+    nodes = [hosts for hosts in said if len(hosts) == 1]
+    for pair in [hosts for hosts in said if len(hosts) > 1]:
+        # A path to a node that is slow itself is one of its symptoms.
+        ends = [node for node in nodes if node <= pair]
+        if ends:
+            said[ends[0]] |= said.pop(pair)
+    return [(set(hosts), _fault(hosts, list(lines))) for hosts, lines in reversed(said.items())]
+
+
+def _is_fault(found: Any) -> bool:
+    return (
+        isinstance(found, Mapping)
+        and found.get("kind") in (*NODE, PATH)
+        and bool(found.get("confirmed"))
+        and bool(found.get("hosts"))
+    )
+
+
+def _fault(hosts: frozenset[str], lines: Sequence[tuple[str, str]]) -> Finding:
+    names = sorted(hosts)
+    what = f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
+    texts = list(dict.fromkeys(text for _, text in lines))
+    cases = list(dict.fromkeys(name for name, _ in lines))
+    return Finding(
+        title=f"{what} is slow: {texts[0]}",
+        details=(*_some(texts[1:]), f"seen by {_listed(cases)}"),
+        keys=frozenset({"hosts:" + " ".join(names)}),
+        cases=frozenset(cases),
+        hosts=tuple(names),
+    )
+
+
+def _with(finding: Finding, cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> Finding:
+    """Return a finding with the failures that it explains: those of cases that used its hosts."""
+    if not cases:
+        return finding
+    lines = [f"{case.name} failed there: {_what(case, by_case)}" for case in cases]
+    return Finding(
+        title=finding.title,
+        details=(*finding.details, *_some(lines)),
+        keys=finding.keys | {f"case:{case.name}" for case in cases},
+        cases=finding.cases | {case.name for case in cases},
+        hosts=finding.hosts,
+    )
+
+
+def _out_of_service(cases: Sequence[Case]) -> Finding:
+    faults = _node_faults(cases)
+    names = tuple(dict.fromkeys(name for name, _ in faults))
+    return Finding(
+        title=f"{_cases(cases)} could not run, or not to the end: {_why_not(cases)}",
+        details=(f"they are {_listed([case.name for case in cases])}",),
+        keys=frozenset({f"service:{name}" for name in names} or {"service"}),
+        cases=frozenset(case.name for case in cases),
+        hosts=names,
+    )
+
+
+def _why_not(cases: Sequence[Case]) -> str:
+    """Return what kept jobs from running: the nodes that are out of service, or what was said of the first."""
+    faults = list(dict.fromkeys(text for _, text in _node_faults(cases)))
+    return "; ".join(_some(faults)) if faults else _reason(cases[0])
+
+
+def _node_faults(cases: Iterable[Case]) -> list[tuple[str, str]]:
+    return [fault for case in cases for fault in slurm.named_faults(_reason(case))]
+
+
+def _build(case: Case, missed: Sequence[Case]) -> Finding:
+    without = (f"not run without it, among others: {_listed([each.name for each in missed])}",) if missed else ()
+    return Finding(
+        title=f"{case.name} could not be built: {_reason(case)}",
+        details=without,
+        keys=frozenset({f"case:{case.name}"}),
+        cases=frozenset({case.name, *(each.name for each in missed)}),
+    )
+
+
+def _alike(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> list[Finding]:
+    """Return a finding for each reason why cases failed; those that differ in numbers only are one."""
+    groups: dict[tuple[str | None, str], list[Case]] = {}
+    for case in cases:
+        groups.setdefault((case.phase, re.sub(r"[0-9][0-9.,]*", "#", _reason(case))), []).append(case)
+    found = []
+    for group in groups.values():
+        first = f"{group[0].name}: {_what(group[0], by_case)}"
+        more = [f"{case.name}: {_what(case, by_case)}" for case in group[1:]]
+        title = first if len(group) == 1 else f"{_cases(group)} failed alike, the first {first}"
+        found.append(
+            Finding(
+                title=title,
+                details=tuple(_some(more)),
+                keys=frozenset(f"case:{case.name}" for case in group),
+                cases=frozenset(case.name for case in group),
+            )
+        )
+    return found
+
+
+def _what(case: Case, by_case: Mapping[str, Sequence[Record]]) -> str:
+    """Return what was wrong with a case: the figures that miss their references, or the reason that ReFrame gives."""
+    records = by_case.get(case.name, ())
+    missed = [record for record in records if record["result"] in ("fail", "xpass") and record["metric"] is not None]
+    if not missed or case.phase != "performance":
+        return _reason(case)
+    nodes = _nodes(records)
+    where = f" on {_listed(nodes)}" if nodes else ""
+    return "; ".join(_some([_miss(record) for record in missed])) + where
+
+
+def _miss(record: Record) -> str:
+    value, reference = record["value"], record["reference"]
+    if reference is None:
+        return f"{record['metric']} {value_text(value)} {record['unit']}"
+    by = f", {100 * abs(value - reference) / abs(reference):.0f} % off" if reference else ""
+    return f"{record['metric']} is {value_text(value)} {record['unit']}, the reference is {value_text(reference)}{by}"
+
+
+def _nodes(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(node for record in records[:1] for node in record["nodelist"] or ()))
+
+
+def _reason(case: Case) -> str:
+    """Return the first line of why a case failed."""
+    lines = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
+    return lines[0] if lines else f"it ended as {case.result}"
+
+
+def _cases(cases: Sequence[Case]) -> str:
+    return "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+
+
+def _some(lines: Sequence[str]) -> list[str]:
+    if len(lines) <= MOST_SHOWN:
+        return list(lines)
+    return [*lines[: MOST_SHOWN - 1], f"and {len(lines) - MOST_SHOWN + 1} more"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(_some(names))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a night is to do, and what goes wrong while it does it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from fabric_checks.errors import FabricError, RecordError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a night is to do.
+
+    :param system: of ReFrame; :param level: one of :data:`fabric_checks.levels.LEVELS`; :param session: its name.
+    :param results: the folder of results; :param archive: the folder of the archive.
+    :param options: what else ``ci/run`` is told.
+    :param runs: whether the level is run; otherwise what ran under this name is judged.
+    """
+
+    system: str
+    level: str
+    session: str
+    results: Path
+    archive: Path
+    options: tuple[str, ...] = ()
+    runs: bool = True
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the system's nights."""
+        return folder_of(self.results, self.system)
+
+    @property
+    def journal(self) -> Path:
+        """The journal of the system's nights."""
+        return self.folder / "nights.jsonl"
+
+    @property
+    def files(self) -> Path:
+        """The folder of this night's files."""
+        return self.folder / self.session
+
+
+def folder_of(results: Path, system: str) -> Path:
+    """Return the folder of the nights of a system."""
+    return results / "nightly" / system
+
+
+@dataclass
+class Trouble:
+    """What went wrong with the night, as against with the machine."""
+
+    failures: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def attempt(self, what: str, step: Callable[[], T]) -> T | None:
+        """Do a step; what it raises is a failure of the night, and the next step is done all the same."""
+        try:
+            return step()
+        except FabricError as error:
+            self.failures.append(f"{what}: {error}")
+        except OSError as error:
+            place = f"{error.filename}: " if error.filename else ""
+            self.failures.append(f"{what}: {place}{error.strerror or error}")
+        return None
+
+
+def name_is_sound(name: str) -> bool:
+    """Tell whether a name can be that of a session or a system, which name files."""
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name) is not None
+
+
+def require_results(plan: Plan) -> None:
+    """Refuse to judge a session that left nothing.
+
+    :raises RecordError: if there is no run of that name.
+    """
+    if not (plan.results / "logs" / f"{plan.session}.log").exists():
+        raise RecordError(
+            f"{plan.results}: no run called {plan.session!r} to judge; `fabric-checks show --list` has all"
+        )

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A night as Markdown, for people, and as JUnit's XML, for what shows test results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from junitparser import Error as SuiteError
+from junitparser import Failure, JUnitXml, JUnitXmlError, TestCase, TestSuite
+
+from fabric_checks.nightly.journal import News, Open
+from fabric_checks.nightly.model import Night, Status
+from fabric_checks.session import ROOT
+from fabric_checks.statistics.change_points import MIN_RUNS
+from fabric_checks.text import printable
+
+TEMPLATES = ROOT / "perflogs-templates" / "nightly"
+#: Characters that are markup in Markdown or HTML, where text of programs and hosts is put.
+_MARKUP = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|#"})
+
+
+@dataclass(frozen=True)
+class Told:
+    """A night with what is new of it.
+
+    :param files: what there is to look at: names with paths, as the reader is to open them.
+    """
+
+    night: Night
+    news: News
+    files: dict[str, str]
+
+
+def markdown(told: Told) -> str:
+    """Return the summary of a night."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["plain"] = _plain
+    text = environment.get_template("summary.md.jinja").render(
+        night=told.night, news=told.news, files=told.files, headline=headline(told), enough=MIN_RUNS, when=when
+    )
+    return text.strip() + "\n"
+
+
+def headline(told: Told) -> str:
+    """Return how the night ended, in a few words."""
+    news = told.news
+    counts = [
+        f"{len(entries)} {word}"
+        for entries, word in ((news.new, "new"), (news.still, "still open"), (news.closed, "closed"))
+        if entries
+    ]
+    found = f" ({', '.join(counts)})" if counts else ""
+    if told.night.status is Status.FAILED:
+        return f"the night failed{found}"
+    if told.night.status is Status.FOUND:
+        many = len(told.night.findings)
+        return f"{many} finding{'' if many == 1 else 's'}{found}"
+    return f"quiet{found}"
+
+
+def when(session: str) -> str:
+    """Return the date of a session's name, as in ``2026-11-20 21:00``; the name itself if it has none."""
+    if len(session) < 13 or not session[:8].isdigit() or session[8] != "T" or not session[9:13].isdigit():
+        return session
+    return f"{session[:4]}-{session[4:6]}-{session[6:8]} {session[9:11]}:{session[11:13]}"
+
+
+def _plain(text: object) -> str:
+    """Return untrusted text on one line, without markup; underscores within a word are none."""
+    line = " ".join(printable(str(text)).split())
+    return line.translate(_MARKUP).replace("\\_", "_")
+
+
+def junit(told: Told, cases: Path) -> JUnitXml:
+    """Return the cases of the run as ReFrame wrote them, and a suite with the findings and failures of the night.
+
+    :param cases: ReFrame's file; where there is none, there is that suite alone.
+    """
+    try:
+        whole = JUnitXml.fromfile(str(cases)) if cases.exists() else JUnitXml()
+    except (JUnitXmlError, SyntaxError):  # what the parser beneath raises for broken XML is a SyntaxError
+        whole = JUnitXml()
+    if isinstance(whole, TestSuite):
+        single, whole = whole, JUnitXml()
+        whole.add_testsuite(single)
+    suite = TestSuite(f"night of {told.night.system}")
+    verdict = TestCase("the night came to its end", classname="night")
+    if told.night.failures:
+        verdict.result = [SuiteError(printable("\n".join(told.night.failures)))]
+    suite.add_testcase(verdict)
+    for entry in (*told.news.new, *told.news.still):
+        suite.add_testcase(_case(entry))
+    for entry in told.news.closed:
+        suite.add_testcase(TestCase(printable(f"closed: {entry.finding.title}"), classname="finding"))
+    whole.add_testsuite(suite)
+    whole.update_statistics()  # type: ignore[no-untyped-call]  # junitparser has no type for it
+    return whole
+
+
+def _case(entry: Open) -> Any:
+    case = TestCase(printable(entry.finding.title), classname="finding")
+    lines: Sequence[str] = (f"since {when(entry.since)}", *entry.finding.details)
+    case.result = [Failure(printable("\n".join(lines)))]
+    return case
