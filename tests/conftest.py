@@ -6,8 +6,29 @@ from pathlib import Path
 
 import pytest
 
+from tests import quick
+
 TESTS = Path(__file__).resolve().parent
 GOLDEN = TESTS / "golden"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="only the tests that start no program (tests/quick.py)")
+
+
+def pytest_configure(config):
+    if config.getoption("--quick"):
+        quick.refuse_programs()
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out the modules that are not quick, if that is asked for; otherwise have no opinion."""
+    left_out = (
+        config.getoption("--quick")
+        and collection_path.match("test_*.py")
+        and not quick.is_quick(collection_path.resolve())
+    )
+    return True if left_out else None
 
 
 @pytest.fixture(scope="session")
