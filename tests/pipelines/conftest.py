@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clean checkouts as a pipeline gets them, and a cluster of two nodes on whose head its runner is."""
+
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import Cluster, machine  # noqa: F401  (a fixture)
+from tests.conftest import TESTS
+
+ROOT = TESTS.parent
+#: The shortest case between two nodes.
+ONE_CASE = "-n ^ImbBarrier%layout=2x1$"
+NIGHT = {"summary.md", "junit.xml", "report.html", "run.log", "night.json"}
+
+
+def checkout(to):
+    """Clone what is committed here, and put what is changed or new over it."""
+    subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(to)], check=True)
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--modified", "--others", "--exclude-standard"]
+    for name in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0"):
+        if name and (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, to / name)
+    return to
+
+
+def home_for(clone, home):
+    """Make a home for a checkout of what the tests' own has, which is this clone's: nothing is installed."""
+    own = Path(os.environ.get("FABRIC_HOME", ROOT / ".fabric"))
+    setup = runpy.run_path(str(clone / "ci" / "setup.py"))
+    (home / "stamps").mkdir(parents=True)
+    for name in ("venv", "stacks"):
+        (home / name).symlink_to(own / name)
+    for part in (setup["CORE"], *setup["PARTS"].values()):
+        if (own / "stamps" / part.name).exists():
+            (home / "stamps" / part.name).write_text(setup["fingerprint"](part))
+    return home
+
+
+class Runner:
+    """What runs a pipeline's steps, with the environment that it gives them and no other."""
+
+    def __init__(self, clone, results, cluster=None):
+        self.clone, self.results, self.cluster = clone, results, cluster
+        self.variables = {
+            "PATH": os.environ["PATH"], "HOME": str(results), "CI": "true",
+            "FABRIC_HOME": str(clone.parent / "home"), "FABRIC_RESULTS": str(results), "FABRIC_SYSTEM": "minicluster",
+            "FABRIC_NIGHTLY_OPTIONS": ONE_CASE,
+            # The home's library is that of the clone that was set up, and its Python need not be the first on PATH.
+            "PYTHONPATH": str(clone), "FABRIC_PYTHON": sys.executable,
+        } | {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}  # fmt: skip
+        results.mkdir(exist_ok=True)
+
+    def __call__(self, command, timeout=150, **variables):
+        """Run a command in the checkout, on the head of the cluster if there is one."""
+        if self.cluster:
+            command = [*self.cluster.command, "exec", "--name", self.cluster.name, "head", "--", *command]
+        env = self.variables | variables
+        return subprocess.run(
+            [str(part) for part in command], cwd=self.clone, env=env, capture_output=True, text=True, timeout=timeout
+        )
+
+    def keep_only(self, names):
+        """Forget all variables but these."""
+        self.variables = {name: value for name, value in self.variables.items() if name in names}
+
+    def gitlab(self, script, **variables):
+        """Run a job's script as the shell executor does."""
+        return self(["bash", "-eo", "pipefail", "-c", script], GITLAB_CI="true", **variables)
+
+    def github(self, script, **variables):
+        """Run a step with `shell: bash`."""
+        named = {"GITHUB_ACTIONS": "true"} | {
+            name: str(self.results / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+        }
+        return self(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], **named, **variables)
+
+    @property
+    def kept(self):
+        """The names of the files that the pipeline keeps."""
+        return {path.name for path in (self.clone / "night").glob("*")}
+
+    def said(self, name):
+        return (self.results / name).read_text()
+
+
+@pytest.fixture(scope="session")
+def clean(tmp_path_factory):
+    """A clean checkout, and a home beside it."""
+    clone = checkout(tmp_path_factory.mktemp("checkout") / "clone")
+    home_for(clone, clone.parent / "home")
+    return clone
+
+
+@pytest.fixture(scope="session")
+def two_nodes(machine):  # noqa: F811  (the fixture)
+    """A cluster of two nodes."""
+    cluster = Cluster()
+    cluster("up", "--nodes", "2", "--rate", "1gbit")
+    yield cluster
+    cluster("down")
+
+
+@pytest.fixture
+def runner(clean, two_nodes, tmp_path):
+    """A runner on the head of the cluster."""
+    shutil.rmtree(clean / "night", ignore_errors=True)
+    return Runner(clean, tmp_path / "results", two_nodes)
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    """A runner in a checkout whose ci/nightly says that it is one, and ends as NIGHT_ENDS says."""
+    clone = tmp_path / "clone"
+    (clone / "ci").mkdir(parents=True)
+    shutil.copytree(ROOT / "ci" / "pipelines", clone / "ci" / "pipelines")
+    (clone / "ci" / "env.sh").write_text("echo setting up\n")
+    nightly = clone / "ci" / "nightly"
+    nightly.write_text(
+        "#!/usr/bin/env bash\n"
+        'printf "%s\\n" "$@" > ../arguments\n'
+        "[ $NIGHT_ENDS -eq 1 ] && { echo 'error: it broke' >&2; exit 1; }\n"
+        "folder=$FABRIC_RESULTS/nightly/$FABRIC_SYSTEM/tonight; mkdir -p $folder\n"
+        "echo found > $folder/report.html; ln -sfn tonight ${folder%/*}/latest\n"
+        "echo '# one finding'; exit $NIGHT_ENDS\n"
+    )
+    nightly.chmod(0o755)
+    return Runner(clone, tmp_path / "results")

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steps of each pipeline, taken out of its file and run on a cluster of two nodes, with one short case."""
+
+import json
+import re
+import shutil
+
+import pytest
+import yaml
+
+from tests.conftest import TESTS
+from tests.pipelines import steps
+from tests.pipelines.conftest import NIGHT
+from tests.pipelines.java import java_home
+
+HERE = TESTS / "pipelines"
+#: What cron and systemd give a program, and what is of these tests.
+ALWAYS = ("HOME", "TMPDIR", "PYTHONPATH", "FABRIC_PYTHON")
+
+
+def require_quiet(runner, done):
+    """A night with its case passed, and all files where the pipeline keeps them."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 case ran, 1 passed; 1 figure" in done.stdout
+    assert runner.kept >= NIGHT
+    assert json.loads((runner.clone / "night/night.json").read_text())["cases"] == 1
+    assert (runner.clone / "night/summary.md").read_text().startswith("# minicluster, ")
+
+
+def test_gitlab(runner):
+    (script,) = steps.gitlab(steps.PIPELINES / "gitlab.yml").values()
+    require_quiet(runner, runner.gitlab(script, FABRIC_LEVEL="nightly", CI_PIPELINE_ID="7"))
+
+
+def test_gitlab_with_a_child_pipeline(runner):
+    """ReFrame's child pipeline is generated, and the scripts of its jobs run, one after the other."""
+    plan, judge = steps.gitlab(steps.PIPELINES / "gitlab-child.yml").values()
+    done = runner.gitlab(plan, FABRIC_LEVEL="nightly", FABRIC_NIGHTLY_OPTIONS="-n ^ImbBarrier%layout=[12]x1|2x2$")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = int(re.search(r"Found (\d+) check", done.stdout)[1])
+    path = runner.clone / "child.yml"
+    child = yaml.safe_load(path.read_text())
+    jobs = steps.gitlab(path)
+    assert len(jobs) == found > 1  # the fixtures have no jobs, and nothing else is lost
+    for script in jobs.values():
+        # In a checkout of its own each, as runners have them; the one that planned need not be there.
+        done = runner.gitlab(script, CI_COMMIT_SHORT_SHA="1a2b3c4d", **child["variables"])
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = runner.gitlab(judge)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{found} cases ran, {found} passed" in done.stdout
+    assert runner.kept >= {"summary.md", "junit.xml", "report.html", "night.json"}
+    # A job that left nothing is no quiet night.
+    session = child["variables"]["FABRIC_SESSION"]
+    (runner.results / "reports/parts" / session / f"{next(iter(jobs))}.json").unlink()
+    done = runner.gitlab(judge)
+    assert done.returncode == 1 and f"{next(iter(jobs))}: the job has left no report" in done.stderr
+
+
+def test_github(runner):
+    night, found = steps.github(steps.PIPELINES / "github.yml").values()
+    require_quiet(runner, runner.github(night, FABRIC_LEVEL="nightly"))
+    assert runner.said("GITHUB_OUTPUT") == "status=0\n"
+    assert "1 case ran, 1 passed" in runner.said("GITHUB_STEP_SUMMARY")
+
+
+def test_jenkins(runner):
+    require_groovy()
+    line = ["groovy", HERE / "jenkins.groovy", steps.JENKINS]
+    done = runner(line, JAVA_HOME=java_home())
+    require_quiet(runner, done)
+    assert done.stdout.splitlines()[-1] == "SUCCESS"
+
+
+def test_cron(runner):
+    """Quiet: cron would send what is printed."""
+    variables, ((_, command),) = steps.crontab()
+    assert variables["FABRIC_HOME"] == steps.HOME and steps.CLONE in command
+    set_here = {key: runner.variables[key] for key in variables if key.startswith("FABRIC_")}
+    set_here |= {"FABRIC_RESULTS": str(runner.results)}
+    # Cron gives these and no others.
+    runner.keep_only(ALWAYS)
+    done = runner([variables["SHELL"], "-c", command.replace(steps.CLONE, str(runner.clone))], **variables | set_here)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    require_a_night(runner)
+
+
+def test_systemd(runner):
+    variables, command = steps.service()
+    assert variables["FABRIC_HOME"] == steps.HOME
+    set_here = {key: runner.variables[key] for key in variables} | {"FABRIC_RESULTS": str(runner.results)}
+    words = steps.expanded(command.replace(steps.CLONE, str(runner.clone)), set_here)
+    runner.keep_only(ALWAYS)
+    # The manager's own PATH.
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    done = runner(words, PATH=path, **set_here)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    require_a_night(runner)
+
+
+def require_a_night(runner):
+    latest = runner.results / "nightly/minicluster/latest"
+    assert json.loads((latest / "night.json").read_text())["cases"] == 1
+    assert {path.name for path in latest.glob("*")} >= NIGHT
+
+
+def require_groovy():
+    if shutil.which("groovy") is None or java_home() is None:
+        pytest.skip("the Jenkinsfile is run by Groovy, which is not here (Debian: apt install groovy)")
+
+
+@pytest.mark.parametrize("ends", [0, 1, 3])
+class TestHowANightEnds:
+    """Quiet, failed, and with a finding, told by a stand-in of ci/nightly."""
+
+    def test_gitlab(self, stand_in, ends):
+        path = steps.PIPELINES / "gitlab.yml"
+        (script,) = steps.gitlab(path).values()
+        assert stand_in.gitlab(script, NIGHT_ENDS=str(ends)).returncode == ends
+        job = yaml.safe_load(path.read_text())["night"]
+        assert (ends in job["allow_failure"]["exit_codes"]) == (ends == 3)
+        assert ("report.html" in stand_in.kept) == (ends != 1)
+        assert "setting up" not in (stand_in.clone / "night/summary.md").read_text()
+
+    def test_github(self, stand_in, ends):
+        night, found = steps.github(steps.PIPELINES / "github.yml").values()
+        done = stand_in.github(night, NIGHT_ENDS=str(ends))
+        # A finding fails the step that says so, a failed night its own.
+        assert done.returncode == (1 if ends == 1 else 0)
+        assert stand_in.said("GITHUB_OUTPUT") == f"status={ends}\n"
+        summary = stand_in.said("GITHUB_STEP_SUMMARY")
+        assert ("error: it broke" if ends == 1 else "# one finding") in summary
+        done = stand_in.github(found)
+        assert done.returncode == 3 and done.stdout.startswith("::error title=")
+
+    def test_jenkins(self, stand_in, ends):
+        require_groovy()
+        line = ["groovy", HERE / "jenkins.groovy", steps.JENKINS]
+        done = stand_in(line, NIGHT_ENDS=str(ends), JAVA_HOME=java_home())
+        assert done.returncode == 0, done.stderr
+        said = done.stdout.splitlines()
+        assert said[-1] == {0: "SUCCESS", 1: "FAILURE", 3: "UNSTABLE"}[ends]
+        assert {"archive night/**", "junit night/junit.xml"} <= set(said)
+
+
+def test_options_reach_the_night_as_words(stand_in, tmp_path):
+    """None is expanded by the shell, whatever is in the folder."""
+    stand_in.gitlab("ci/pipelines/night", NIGHT_ENDS="0", FABRIC_NIGHTLY_OPTIONS="-n ^Rotate --exec-policy=* $(id)")
+    assert (tmp_path / "arguments").read_text().split("\n")[:-1] == [
+        "--level", "nightly", "--system", "minicluster", "--", "-n", "^Rotate", "--exec-policy=*", "$(id)",
+    ]  # fmt: skip
+
+
+def test_the_night_before_is_not_taken_for_tonights(stand_in):
+    stand_in.gitlab("ci/pipelines/night", NIGHT_ENDS="0")
+    assert "report.html" in stand_in.kept
+    # The lock is held: nothing new.
+    stand_in.gitlab("ci/pipelines/night", NIGHT_ENDS="1")
+    assert stand_in.kept == {"summary.md", "errors.txt"}
+
+
+@pytest.mark.parametrize(
+    ("home", "says"),
+    [("", "FABRIC_HOME is not set"), (None, "FABRIC_HOME is in the checkout, which the pipeline empties")],
+)
+def test_results_are_not_left_where_they_are_deleted(stand_in, home, says):
+    home = str(stand_in.clone / ".fabric") if home is None else home
+    done = stand_in.gitlab("ci/pipelines/night", FABRIC_HOME=home)
+    assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", ["--session", "--session ''", "--level nightly", "''"])
+def test_night_called_wrongly(stand_in, arguments):
+    done = stand_in.gitlab(f"ci/pipelines/night {arguments}")
+    assert done.returncode == 2 and done.stderr.startswith("error: ")
