@@ -125,8 +125,8 @@ def merge(pipeline: Mapping[str, Any], results: Path) -> tuple[str, list[str]]:
     :returns: the name of the session, and the jobs without a report.
     :raises PipelineError: if there is no session in it, or no job has left a report.
     """
-    session = str(pipeline.get("variables", {}).get("FABRIC_SESSION", ""))
-    if not re.fullmatch(r"[\w.-]+", session):
+    session = str(pipeline.get("variables", {}).get("FABRIC_SESSION") or "")
+    if not re.fullmatch(r"\w[\w.-]*", session):
         raise PipelineError("no FABRIC_SESSION among the variables; give the file that `child-pipeline` wrote")
     found, missing = [], []
     for name in jobs_of(pipeline):

@@ -16,11 +16,6 @@ def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="only the tests that start no program (tests/quick.py)")
 
 
-def pytest_configure(config):
-    if config.getoption("--quick"):
-        quick.refuse_programs()
-
-
 def pytest_ignore_collect(collection_path, config):
     """Leave out the modules that are not quick, if that is asked for; otherwise have no opinion."""
     left_out = (
@@ -35,6 +30,17 @@ def pytest_ignore_collect(collection_path, config):
 def golden():
     """Return a function that reads a golden output."""
     return lambda name: (GOLDEN / name).read_text()
+
+
+GUARD = quick.Guard()
+
+
+@pytest.fixture(autouse=True)
+def quick_tests_start_no_programs(request):
+    """Let no test of a quick module start a program."""
+    GUARD.refuses = quick.is_quick(request.path)
+    yield
+    GUARD.refuses = False
 
 
 @pytest.fixture(autouse=True)

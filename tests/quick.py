@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick tests, of `ci/test --quick`: those that start no program but git.
+"""The quick tests, of `ci/test --quick`: those that start no program but git, and are done in a few minutes.
 
 So they need no MPI, no cluster, no scheduler, no store and no browser. A module is quick unless it imports what starts
-programs, itself or by a module of the tests. That can be told without loading it; and while quick tests run, the
-interpreter refuses to start a program, so that one which does so in another way fails.
+programs, itself or by a module of the tests, or is left out below with a reason. That is told without loading it; and
+in a quick module no test can start a program, in whatever run: the interpreter refuses.
 """
 
 import ast
 import sys
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
+#: Modules and folders that are not quick although they import nothing that starts programs, and why.
+LEFT_OUT = {
+    "backends": "stand-ins of schedulers are programs",
+    "checks": "all cases of all systems are set up, which takes minutes",
+    "report": "pages are drawn, and opened in a browser",
+}
 #: What programs are started with.
 STARTERS = {"subprocess", "multiprocessing", "playwright"}
 #: What the interpreter calls it when a program is started.
@@ -20,22 +26,23 @@ EVENTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "os.spaw
 HARMLESS = {"git"}
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_quick(path: Path) -> bool:
-    """Tell whether a module of tests starts no program, as far as its imports tell."""
-    places = {folder / "conftest.py" for folder in path.parents if TESTS in (folder, *folder.parents)}
-    places |= {path}
-    return not any(_starts_programs(place, frozenset()) for place in places if place.exists())
+    """Tell whether a module of tests is quick, as far as can be told without loading it."""
+    if any(TESTS / name in (path, *path.parents) for name in LEFT_OUT):
+        return False
+    places = [folder / "conftest.py" for folder in path.parents if TESTS in folder.parents]
+    return not any(_starts_programs(place, frozenset()) for place in (path, *places) if place.exists())
 
 
 def _starts_programs(path: Path, seen: frozenset[Path]) -> bool:
     for name in _imports(path):
         if name.split(".")[0] in STARTERS:
             return True
-        if name.split(".")[0] in ("tests", "ci"):
-            other = TESTS.parent / Path(*name.split(".")).with_suffix(".py")
-            if other.exists() and other not in seen | {path} and _starts_programs(other, seen | {path}):
-                return True
+        other = TESTS.parent / Path(*name.split(".")).with_suffix(".py")
+        ours = name.split(".")[0] in ("tests", "ci") and other.exists()
+        if ours and other not in seen | {path} and _starts_programs(other, seen | {path}):
+            return True
     return False
 
 
@@ -48,19 +55,22 @@ def _imports(path: Path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def refuse_programs():
-    """From now on, let this process start no program but the harmless ones."""
+class Guard:
+    """Refuses to start programs while a quick test runs."""
 
-    def refuse(event, arguments):
-        if event in EVENTS and (program := _program(arguments)) not in HARMLESS:
-            raise AssertionError(f"a quick test starts {program!r}; import subprocess in its module, so that it is none")
+    def __init__(self):
+        self.refuses = False
+        sys.addaudithook(self._see)
 
-    sys.addaudithook(refuse)
+    def _see(self, event, arguments):
+        if self.refuses and event in EVENTS and (program := _program(arguments)) not in HARMLESS:
+            raise AssertionError(
+                f"a quick test starts {program!r}; without it, or with the module under LEFT_OUT in tests/quick.py"
+            )
 
 
 def _program(arguments):
     """Return the name of the program that an event of the interpreter is about."""
-    first = arguments[0]
-    if len(arguments) > 1 and isinstance(arguments[1], list | tuple) and arguments[1]:
-        first = arguments[1][0]
+    words = next((part for part in arguments[1:2] if isinstance(part, list | tuple) and part), arguments[:1])
+    first = words[0] if not isinstance(words[0], bytes) else words[0].decode(errors="replace")
     return Path(str(first).split()[0] if first else "").name

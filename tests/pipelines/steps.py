@@ -11,7 +11,7 @@ from tests.conftest import TESTS
 
 PIPELINES = TESTS.parent / "ci" / "pipelines"
 GITLAB = sorted(PIPELINES.glob("*gitlab*.yml"))
-GITHUB = sorted(PIPELINES.glob("*github*.yml"))
+GITHUB = sorted(PIPELINES.glob("*github.yml"))
 JENKINS = PIPELINES / "Jenkinsfile"
 CRONTAB = PIPELINES / "crontab"
 SERVICE = PIPELINES / "fabric-checks-nightly.service"
@@ -44,7 +44,9 @@ def gitlab(path):
 def github(path):
     """Return the steps that are scripts, as `job / step`."""
     jobs = yaml.load(path.read_text(), Workflow)["jobs"]
-    return {f"{name} / {step['name']}": step["run"] for name, job in jobs.items() for step in job["steps"] if "run" in step}
+    return {
+        f"{name} / {step['name']}": step["run"] for name, job in jobs.items() for step in job["steps"] if "run" in step
+    }
 
 
 def jenkins(path=JENKINS):
@@ -99,6 +101,6 @@ def scripts():
     found = {(path.name, name): text for path in GITLAB for name, text in gitlab(path).items()}
     found |= {(path.name, name): text for path in GITHUB for name, text in github(path).items()}
     found |= {(JENKINS.name, name): text for name, text in jenkins().items()}
-    variables, lines = crontab()
+    _, lines = crontab()
     found |= {(CRONTAB.name, schedule): command for schedule, command in lines}
     return found | {(SERVICE.name, "ExecStart"): service()[1]}

@@ -35,7 +35,7 @@ def test_gitlab(runner):
 def test_gitlab_with_a_child_pipeline(runner):
     """ReFrame's child pipeline is generated, and the scripts of its jobs run, one after the other."""
     plan, judge = steps.gitlab(steps.PIPELINES / "gitlab-child.yml").values()
-    done = runner.gitlab(plan, FABRIC_LEVEL="nightly", FABRIC_NIGHTLY_OPTIONS="-n ^ImbBarrier%layout=[12]x1|2x2$")
+    done = runner.gitlab(plan, FABRIC_LEVEL="nightly", FABRIC_NIGHTLY_OPTIONS="-n ^ImbBarrier%layout=(1x2|2x1)$")
     assert done.returncode == 0, done.stdout + done.stderr
     found = int(re.search(r"Found (\d+) check", done.stdout)[1])
     path = runner.clone / "child.yml"
@@ -58,7 +58,7 @@ def test_gitlab_with_a_child_pipeline(runner):
 
 
 def test_github(runner):
-    night, found = steps.github(steps.PIPELINES / "github.yml").values()
+    night, _ = steps.github(steps.PIPELINES / "github.yml").values()
     require_quiet(runner, runner.github(night, FABRIC_LEVEL="nightly"))
     assert runner.said("GITHUB_OUTPUT") == "status=0\n"
     assert "1 case ran, 1 passed" in runner.said("GITHUB_STEP_SUMMARY")

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each file as the programs that take it, or their publishers' own checkers, see it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+import yaml
+from cronsim import CronSim
+
+from tests.conftest import TESTS
+from tests.pipelines import steps
+
+BIN = Path(sys.executable).parent
+#: In rough order of how much the unit may do; systemd calls up to 5 medium. What is left of it is named in the unit.
+EXPOSURE = 2.5
+
+
+def check(*command, **options):
+    """Run a checker and return what it says; it has to be content."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", [*steps.GITLAB, *steps.GITHUB], ids=lambda path: path.name)
+def test_published_schemas(path):
+    """check-jsonschema brings them along."""
+    schema = "vendor.gitlab-ci" if path in steps.GITLAB else "vendor.github-workflows"
+    check(BIN / "check-jsonschema", "--builtin-schema", schema, path)
+
+
+def test_a_child_pipeline_is_one_of_gitlabs(tmp_path):
+    from fabric_checks import child_pipeline
+
+    line = "reframe -C /a/settings.py -c checks -R --report-file=A_0-report.json -n /1a2b3c4d -r --mode=nightly"
+    setting = child_pipeline.Setting("20260101T000000Z-1a2b", Path("/r"), {"RFM_SYSTEM": "x"})
+    path = tmp_path / "child.yml"
+    path.write_text(child_pipeline.as_text(child_pipeline.child_of({"A_0": {"script": [line]}}, setting)))
+    check(BIN / "check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", path)
+
+
+@pytest.mark.parametrize("path", steps.GITHUB, ids=lambda path: path.name)
+def test_workflows_are_safe(path):
+    """By zizmor: rights, secrets, text put into scripts, unpinned actions, credentials that are left behind."""
+    check(BIN / "zizmor", "--offline", "--no-config", "--persona=pedantic", path)
+
+
+@pytest.mark.parametrize("path", steps.GITHUB, ids=lambda path: path.name)
+def test_workflows_by_actionlint(path, tmp_path):
+    if shutil.which("actionlint") is None:
+        pytest.skip("actionlint is not here (go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7)")
+    config = tmp_path / "actionlint.yaml"
+    config.write_text("self-hosted-runner: {labels: [fabric-checks]}\n")
+    check("actionlint", "-config-file", config, "-shellcheck", BIN / "shellcheck", path)
+
+
+@pytest.mark.parametrize("path", steps.GITHUB, ids=lambda path: path.name)
+def test_actions_are_pinned_by_commit_with_their_release(path):
+    used = re.findall(r"uses: (.*)", path.read_text())
+    assert used
+    for action in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+
+
+@pytest.mark.parametrize(("file", "name"), steps.scripts())
+def test_scripts_by_shellcheck(file, name):
+    script = steps.scripts()[file, name]
+    # A finding of a whole: sourced files are checked by themselves. cron and systemd split one variable into words.
+    left_out = "SC1091" + (",SC2086" if file in (steps.CRONTAB.name, steps.SERVICE.name) else "")
+    check(BIN / "shellcheck", "--shell=bash", f"--exclude={left_out}", "-", input=script)
+
+
+@pytest.mark.parametrize("script", ["ci/pipelines/night", "ci/nightly", "ci/run", "ci/test", "ci/env.sh"])
+def test_what_they_call_by_shellcheck(script):
+    check(BIN / "shellcheck", "--shell=bash", "--severity=warning", "--exclude=SC1090,SC1091", TESTS.parent / script)
+
+
+def moved(path, to):
+    """Copy a unit as an operator does, with the place of a clone that exists."""
+    to.write_text(path.read_text().replace(steps.CLONE, str(TESTS.parent)))
+    return to
+
+
+def test_units_by_systemd(tmp_path):
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("the units are checked by systemd-analyze, which is not here (Debian: apt install systemd)")
+    units = [moved(path, tmp_path / path.name) for path in (steps.SERVICE, steps.TIMER)]
+    # What it has to say is an error or a warning, whatever its status.
+    assert check("systemd-analyze", "--man=no", "verify", *units) == ""
+    threshold = f"--threshold={round(EXPOSURE * 10)}"
+    check("systemd-analyze", "security", "--offline=true", "--no-pager", threshold, units[0])
+    calendar = steps.Unit(steps.TIMER)["Timer"]["OnCalendar"]
+    said = check("systemd-analyze", "calendar", calendar)
+    assert re.search(r"Next elapse: .* 01:17:00", said)
+
+
+def test_the_service_is_of_no_root():
+    unit = steps.Unit(steps.SERVICE)["Service"]
+    assert unit["User"] not in ("", "root", "0")
+    assert (unit["NoNewPrivileges"], unit["ProtectSystem"], unit["CapabilityBoundingSet"]) == ("true", "strict", "")
+
+
+def test_crontab_by_cron(tmp_path):
+    """By the published order of a line, and by Debian's own crontab."""
+    _, ((schedule, _),) = steps.crontab()
+    nights = CronSim(schedule, datetime(2026, 3, 1, tzinfo=timezone.utc))
+    first, second = next(nights), next(nights)
+    assert (first.hour, second - first) == (1, timedelta(days=1))
+    if shutil.which("crontab") is None:
+        pytest.skip("the crontab was parsed, but Debian's own check of it is not here (apt install cron)")
+    said = check("crontab", "-n", steps.CRONTAB)
+    assert "successfully checked" in said
+    broken = tmp_path / "crontab"
+    broken.write_text("FABRIC_NIGHTLY_OPTIONS=\n")
+    assert subprocess.run(["crontab", "-n", broken], capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("path", sorted(steps.PIPELINES.iterdir()), ids=lambda path: path.name)
+def test_nothing_secret_and_nothing_traced(path):
+    text = path.read_text()
+    assert not re.search(r"set -\w*x|xtrace|CI_DEBUG_TRACE|ACTIONS_STEP_DEBUG", text)
+    assert not re.search(r"(?i)(password|token|secret)\s*[:=]\s*['\"]?\w", text)
+    assert "secrets." not in text
+    assert not re.search(r"(?m)^\s*image:", text)  # none is used; one would have to be pinned by its digest
+
+
+@pytest.mark.parametrize("path", steps.GITHUB, ids=lambda path: path.name)
+def test_workflows_may_read_only(path):
+    whole = yaml.load(path.read_text(), steps.Workflow)
+    assert whole["permissions"] == {}
+    for name, job in whole["jobs"].items():
+        assert job["permissions"] == {"contents": "read"}, name
+        assert job["timeout-minutes"] > 0
+        for step in job["steps"]:
+            if "run" in step:
+                assert "${{" not in step["run"], step["name"]
+    # What anybody may propose runs on no machine of one's own.
+    if "pull_request" in whole["on"]:
+        assert {job["runs-on"] for job in whole["jobs"].values()} == {"ubuntu-24.04"}
