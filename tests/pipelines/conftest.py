@@ -57,7 +57,7 @@ class Runner:
         } | {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}  # fmt: skip
         results.mkdir(exist_ok=True)
 
-    def __call__(self, command, timeout=150, **variables):
+    def __call__(self, command, timeout=400, **variables):
         """Run a command in the checkout, on the head of the cluster if there is one."""
         if self.cluster:
             command = [*self.cluster.command, "exec", "--name", self.cluster.name, "head", "--", *command]

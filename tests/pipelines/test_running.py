@@ -50,8 +50,10 @@ def test_gitlab_with_a_child_pipeline(runner):
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{found} cases ran, {found} passed" in done.stdout
     assert runner.kept >= {"summary.md", "junit.xml", "report.html", "night.json"}
-    # A job that left nothing is no quiet night.
+    # All jobs wrote the one log, and none began it anew.
     session = child["variables"]["FABRIC_SESSION"]
+    assert (runner.results / "logs" / f"{session}.log").read_text().count("[  PASSED  ]") == found
+    # A job that left nothing is no quiet night.
     (runner.results / "reports/parts" / session / f"{next(iter(jobs))}.json").unlink()
     done = runner.gitlab(judge)
     assert done.returncode == 1 and f"{next(iter(jobs))}: the job has left no report" in done.stderr
