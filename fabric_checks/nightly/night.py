@@ -83,7 +83,7 @@ def _night(
         failures=(*trouble.failures, *said.failures),
         cases=len(cases),
         passed=sum(case.result in ("pass", "xfail") for case in cases),
-        records=len(session.records),
+        records=sum(record["metric"] is not None for record in session.records),
         measured=said.measured,
     )
 
