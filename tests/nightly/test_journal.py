@@ -49,7 +49,8 @@ def test_a_finding_is_new_then_still_open_then_closed_then_forgotten(tmp_path):
 def test_what_was_not_looked_at_stays_open(tmp_path):
     """A short level, or a night that failed, closes nothing."""
     slow = finding(cases=("Rotate @x", "Shift @x"))
-    told = spent(tmp_path / "j", night(1, slow), night(2, measured=()), night(3, measured=("B @x",)), night(4, measured=("Shift @x",)))  # fmt: skip
+    rest = [night(2 + number, measured=each) for number, each in enumerate([(), ("B @x",), ("Shift @x",)])]
+    told = spent(tmp_path / "j", night(1, slow), *rest)
     assert [list(titles(news)) for news in told] == [["new"], ["unseen"], ["unseen"], ["closed"]]
 
 

@@ -15,7 +15,7 @@ def results(tmp_path, *records):
 
 
 def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
-    folder, archive = results(tmp_path, samples.record(0), samples.record(1)), tmp_path / "archive"
+    folder, archive = results(tmp_path, samples.record(0), samples.record(0, metric="other")), tmp_path / "archive"
     assert keeping.keep(folder, archive, "one") == []
     (path,) = archive.rglob("*.parquet")
     whole = path.read_bytes()

@@ -14,9 +14,9 @@ from fabric_checks.nightly.lock import BusyError, only_one
 
 def test_the_second_is_told_who_the_first_is(tmp_path):
     path = tmp_path / "a" / "lock"
-    with only_one(path), pytest.raises(BusyError, match=f"process {os.getpid()} on .*; nothing was run"):
-        with only_one(path):
-            pytest.fail("both have it")
+    mine = f"process {os.getpid()} on .*; nothing was run"
+    with only_one(path), pytest.raises(BusyError, match=mine), only_one(path):
+        pytest.fail("both have it")
     with only_one(path):
         pass
 
@@ -56,6 +56,6 @@ def test_it_is_held_as_long_as_the_run_that_inherits_it(tmp_path):
 
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FabricError, match=r"file/lock: Not a directory|file.*: File exists"):
-        with only_one(tmp_path / "file" / "lock"):
-            pytest.fail("there is no lock")
+    here = r"file/lock: Not a directory|file.*: File exists"
+    with pytest.raises(FabricError, match=here), only_one(tmp_path / "file" / "lock"):
+        pytest.fail("there is no lock")

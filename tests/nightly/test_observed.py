@@ -10,7 +10,8 @@ from tests.nightly.samples import MACHINE, case, fault, record, session
 DOWN = [
     slurm.Node(name, frozenset({"DOWN"}), frozenset({"p"}), "switch 2 lost power") for name in ("n5", "n6", "n7", "n8")
 ]
-WAITED = slurm.waiting("12", 31, "Nodes required for job are DOWN", [slurm.Node("n1", frozenset({"IDLE"}), frozenset({"p"}), ""), *DOWN], True)  # fmt: skip
+IDLE = slurm.Node("n1", frozenset({"IDLE"}), frozenset({"p"}), "")
+WAITED = slurm.waiting("12", 31, "Nodes required for job are DOWN", [IDLE, *DOWN], True)
 
 
 def test_a_sound_run_says_nothing():
@@ -41,7 +42,8 @@ def test_a_slow_node_is_one_finding_with_all_that_it_explains():
 
 
 def test_two_slow_nodes_and_a_path_between_others_are_three_findings():
-    records = [record("R", findings=[fault("n1"), fault("n2"), fault("n3", "n4", kind="pair"), fault("n1", "n5", kind="pair")])]  # fmt: skip
+    paths = [fault("n3", "n4", kind="pair"), fault("n1", "n5", kind="pair")]
+    records = [record("R", findings=[fault("n1"), fault("n2"), *paths])]
     found = observed(session(case("R"), records=records)).findings
     assert {each.hosts for each in found} == {("n1",), ("n2",), ("n3", "n4")}
     assert {each.title.split(" is slow")[0] for each in found} == {
@@ -49,7 +51,9 @@ def test_two_slow_nodes_and_a_path_between_others_are_three_findings():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("said", [fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}, "?"])  # fmt: skip
+@pytest.mark.parametrize(
+    "said", [fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}, "?"]
+)
 def test_what_is_not_certain_blames_nobody(said):
     assert not observed(session(case("R"), records=[record("R", findings=[said])])).findings
 

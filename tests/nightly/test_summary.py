@@ -42,7 +42,8 @@ def test_everything_is_told_in_its_place():
         told(
             finding("a", title="n3 is slow"), still=[finding("b", title="n4 is slow")],
             closed=[finding("c", title="n5 was slow")], unseen=[finding("d", title="n6 was slow")],
-            failures=("no archive",), warnings=("a line is broken",), nights=9, elapsed_s=90, files={"report": "/r.html"},
+            failures=("no archive",), warnings=("a line is broken",), nights=9, elapsed_s=90,
+            files={"report": "/r.html"},
         )
     )  # fmt: skip
     for line in (

@@ -114,7 +114,7 @@ def test_lost_and_broken_results_and_a_clock_that_was_set(results, first):
     assert len(kept) == len(lines) + 2
 
 
-#: In a file system of its own: a night, one whose disk fills up in mid-run, one that finds it full, one with room again.
+#: In a file system of its own: a night, one whose disk fills up in mid-run, one that finds it full, one with room.
 FILLING_UP = """
 mount -t tmpfs -o size=290m none {disk} || exit 77
 night() {{ {nightly} -- -n '^OsuBarrier%layout=1x2$'; echo "status $?"; }}
@@ -144,7 +144,7 @@ def test_a_disk_that_fills_up(tmp_path):
     assert [line for line in done.stdout.splitlines() if line.startswith("status")] == [
         "status 0", "status 1", "status 1", "status 0"
     ], said  # fmt: skip
-    _, filled, found_full, after = done.stdout.split("status ")[:4]
+    _, _, found_full, after = done.stdout.split("status ")[:4]
     assert "No space left on device" in said
     assert "nothing was run" in found_full and "make room" in found_full
     assert "was cut short" in after or "quiet" in after

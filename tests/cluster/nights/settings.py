@@ -5,14 +5,8 @@ import runpy
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
+LESS = ["--messages", "4", "--tests", "3", "--confirm-repeats", "2"]
 site_configuration = runpy.run_path(str(ROOT / "config" / "settings.py"))["site_configuration"]
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:
-        partition["extras"].setdefault("program_options", {})["rotate"] = [
-            "--messages",
-            "4",
-            "--tests",
-            "3",
-            "--confirm-repeats",
-            "2",
-        ]
+        partition["extras"].setdefault("program_options", {})["rotate"] = LESS
