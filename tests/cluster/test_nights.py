@@ -133,6 +133,7 @@ def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
     head = nights.cluster.sh
     head("scontrol create reservation reservationname=work starttime=now duration=60 users=root flags=maint nodes=ALL")
     try:
+        head("until scontrol -o show node | grep -q 'State=[A-Z+]*MAINT'; do sleep 0.2; done", timeout=30)
         planned = nights.spend(TWO)
     finally:
         head("scontrol delete reservation=work")

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from datetime import datetime, timedelta
 
@@ -112,6 +113,11 @@ def test_lost_and_broken_results_and_a_clock_that_was_set(results, first):
     assert [line for line in latest(results)["warnings"] if "journal" not in line] == []
     kept = [json.loads(line) for line in perflog.read_text().splitlines() if line.endswith("}")]
     assert len(kept) == len(lines) + 2
+    for lost in ("archive", "perflogs"):
+        shutil.rmtree(results / lost)
+    journal.unlink()
+    status, said, _ = spend(results)
+    assert status == 0 and "The history has 1 run;" in said, said
 
 
 #: In a file system of its own: a night, one whose disk fills up in mid-run, one that finds it full, one with room.
