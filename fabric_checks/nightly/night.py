@@ -82,7 +82,7 @@ def _night(
         findings=(*said.findings, *history.findings),
         failures=(*trouble.failures, *said.failures),
         cases=len(cases),
-        passed=sum(case.result in ("pass", "xfail") for case in cases),
+        passed=sum(case.result in records.SUCCESS for case in cases),
         records=sum(record["metric"] is not None for record in session.records),
         measured=said.measured,
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from fabric_checks import slurm
 from fabric_checks.nightly.model import Finding
-from fabric_checks.records import Case, Record, Session, case_name, verdict
+from fabric_checks.records import SUCCESS, Case, Record, Session, case_name, verdict
 from fabric_checks.text import value_text
 
 #: Kinds of findings in records that blame somebody; see :mod:`fabric_checks.cross_section.findings`.
@@ -41,7 +41,7 @@ def observed(session: Session) -> Observed:
     for record in session.records:
         by_case.setdefault(case_name(record), []).append(record)
     measured = frozenset(name for name, records in by_case.items() if any(r["metric"] is not None for r in records))
-    failed = [case for case in session.cases if case.result not in ("pass", "xfail")]
+    failed = [case for case in session.cases if case.result not in SUCCESS]
     blamed = _blamed(by_case)
     findings, failures = [], []
     without_room = [case for case in failed if NO_ROOM.search(case.reason or "")]
