@@ -42,7 +42,7 @@ def test_everything_is_told_in_its_place():
         told(
             finding("a", title="n3 is slow"), still=[finding("b", title="n4 is slow")],
             closed=[finding("c", title="n5 was slow")], unseen=[finding("d", title="n6 was slow")],
-            failures=("no archive",), warnings=("a line is broken",), nights=9, elapsed_s=90,
+            failures=("no archive",), watched=("A is 70",), warnings=("a line is broken",), nights=9, elapsed_s=90,
             files={"report": "/r.html"},
         )
     )  # fmt: skip
@@ -52,6 +52,7 @@ def test_everything_is_told_in_its_place():
         "**Since 2026-01-01 21:00, 2 nights:** n4 is slow.",
         "**Closed:** n5 was slow. It was open from 2026-01-01 21:00 to 2026-01-01 21:00.",
         "**Not looked at tonight:** n6 was slow. Open since 2026-01-01 21:00",
+        "which may be chance; what stays for three nights is a finding:\n\n- A is 70",
         "- warning: a line is broken",
         "1 case ran, 1 passed; 1 figure; 1.5 min.\nThe history has 9 runs.",
         "- report: /r.html",

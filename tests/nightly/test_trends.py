@@ -115,3 +115,29 @@ def test_no_false_alarm(tmp_path, noise, report_table):
     assert told.searched == SERIES
     report_table(f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}", [str(len(told.findings))])
     assert not told.findings, told.findings[0].title
+
+
+@pytest.mark.parametrize(
+    ("values", "better", "is_told"),
+    [
+        ([100, 101, 99, 100, 102, 130], "smaller", True),
+        ([100, 101, 99, 100, 102, 70], "larger", True),
+        ([100, 101, 99, 100, 102, 70], "smaller", False),
+        ([100, 101, 99, 100, 102, 108], "smaller", False),
+        ([100, 140, 80, 150, 95, 160], "smaller", False),
+        ([100, 101, 99, 131, 102, 130], "smaller", False),
+        ([100, 101, 99, 100, 130], "smaller", False),
+    ],
+    ids=["worse", "less", "better", "by less than a tenth", "noise", "seen before", "too few nights"],
+)
+def test_what_is_far_from_all_nights_before_is_watched_and_no_finding(tmp_path, values, better, is_told):
+    told = found(tmp_path, values, better=better)
+    assert not told.findings and bool(told.watched) == is_told
+    if is_told:
+        assert f"is {values[-1]} us, the median of 5 nights 100" in told.watched[0]
+
+
+def test_what_a_finding_tells_is_not_watched(tmp_path):
+    archive, session = history(tmp_path, [100, 101, 99, 100, 102, 130])
+    assert trends(archive, "s", session).watched
+    assert not trends(archive, "s", session, {"A %layout=1x2 @s:p+e"}).watched
