@@ -101,8 +101,10 @@ def _fault(hosts: frozenset[str], lines: Sequence[tuple[str, str]]) -> Finding:
     what = f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
     texts = list(dict.fromkeys(text for _, text in lines))
     cases = list(dict.fromkeys(name for name, _ in lines))
+    # A text names the node or path itself, as a rule, and perhaps its ranks.
+    named = texts[0] if all(name in texts[0] for name in names) else f"{what} is slow: {texts[0]}"
     return Finding(
-        title=f"{what} is slow: {texts[0]}",
+        title=named,
         details=(*_some(texts[1:]), f"seen by {_listed(cases)}"),
         keys=frozenset({"hosts:" + " ".join(names)}),
         cases=frozenset(cases),

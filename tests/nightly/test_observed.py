@@ -34,7 +34,7 @@ def test_a_slow_node_is_one_finding_with_all_that_it_explains():
         case("Other", "fail", "performance error: m=50", "performance"),
     ]
     node, other = observed(session(*cases, records=records)).findings
-    assert node.hosts == ("n3",) and node.title == "node n3 is slow: n3 sends at 0.5"
+    assert node.hosts == ("n3",) and node.title == "n3 sends at 0.5"
     assert any("Alltoall" in line and "m is 50 MB/s, the reference is 100, 50 % off" in line for line in node.details)
     assert any(line == "pair n3 to n7" for line in node.details)
     assert node.keys == {"hosts:n3", f"case:Alltoall @{MACHINE}"}
@@ -46,9 +46,15 @@ def test_two_slow_nodes_and_a_path_between_others_are_three_findings():
     records = [record("R", findings=[fault("n1"), fault("n2"), *paths])]
     found = observed(session(case("R"), records=records)).findings
     assert {each.hosts for each in found} == {("n1",), ("n2",), ("n3", "n4")}
-    assert {each.title.split(" is slow")[0] for each in found} == {
-        "node n1", "node n2", "the path between n3 and n4"
-    }  # fmt: skip
+    assert {each.title for each in found} == {"sender n1", "sender n2", "pair n3 to n4"}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "title"), [(["n1"], "node n1 is slow: so"), (["n1", "n2"], "the path between n1 and n2 is slow: so")]
+)
+def test_a_text_without_names_gets_them(hosts, title):
+    (found,) = observed(session(case("R"), records=[record("R", findings=[fault(*hosts, text="so")])])).findings
+    assert found.title == title
 
 
 @pytest.mark.parametrize(

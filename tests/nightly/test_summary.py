@@ -50,7 +50,7 @@ def test_everything_is_told_in_its_place():
         "**The night failed:** no archive",
         "**New:** n3 is slow.\n- a detail",
         "**Since 2026-01-01 21:00, 2 nights:** n4 is slow.",
-        "**Closed:** n5 was slow. It was open from 2026-01-01 21:00 to 2026-01-01 21:00.",
+        "**Closed:** n5 was slow. It was open since 2026-01-01 21:00, and is not seen any more.",
         "**Not looked at tonight:** n6 was slow. Open since 2026-01-01 21:00",
         "which may be chance; what stays for three nights is a finding:\n\n- A is 70",
         "- warning: a line is broken",
