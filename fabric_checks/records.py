@@ -17,6 +17,10 @@ from fabric_checks.perflog import FIELDS, LATER_FIELDS
 Record = Mapping[str, Any]
 
 
+#: Results of a case that is as it should be.
+SUCCESS = ("pass", "xfail")
+
+
 @dataclass(frozen=True)
 class Case:
     """One case of a session, as ReFrame's run report tells it.
@@ -165,10 +169,27 @@ def _logs_of(report: Path) -> list[str]:
 
 
 def cases_of(report: Path) -> tuple[Case, ...]:
-    """Return the last result of each case; with retries and repeated runs a report has several."""
+    """Return the result of each case; a report may have several.
+
+    Of a case that failed and was tried again (``--max-retries``) it is the last. Where all cases run several times
+    (``--reruns``), each counts, so it is the first that is no success.
+    """
     runs = json.loads(report.read_text())["runs"]
-    failed_before = {_name(case) for run in runs[:-1] for case in run["testcases"] if case["result"] == "fail"}
-    last = {_name(case): case for run in runs for case in run["testcases"]}
+    failed_before: set[str] = set()
+    last: dict[str, Any] = {}
+    tried: dict[str, list[Any]] = {}
+    for run in runs:
+        for case in run["testcases"]:
+            tried.setdefault(_name(case), []).append(case)
+    # A retry is of cases that failed, and of builds that they need.
+    passes = any(
+        not case["fixture"] and case["result"] in SUCCESS for results in tried.values() for case in results[:-1]
+    )
+    for name, results in tried.items():
+        bad = [case for case in results if case["result"] not in SUCCESS]
+        last[name] = bad[0] if passes and bad else results[-1]
+        if not passes and any(case["result"] == "fail" for case in results[:-1]):
+            failed_before.add(name)
     return tuple(
         Case(
             name=name,
@@ -206,7 +227,7 @@ def verdict(session: Session) -> list[str]:
             "no case ran: no check fits what was asked for; list what there is with ci/run -l"
             + ("" if session.report else " (or ReFrame ended before it came to one, and said why)")
         )
-    faults += [f"{case.result}: {case.name}" for case in session.cases if case.result not in ("pass", "xfail")]
+    faults += [f"{case.result}: {case.name}" for case in session.cases if case.result not in SUCCESS]
     logged: dict[str, set[str]] = {}
     for record in session.records:
         logged.setdefault(case_name(record), set()).add(record["metric"])

@@ -111,6 +111,21 @@ def test_a_retry_shows_all_cases_and_what_failed_before(results, tmp_path):
     assert records.verdict(session) == []
 
 
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_of_several_passes_each_counts(results, tmp_path, bad):
+    """As with --reruns: all cases run in each, and one that failed once has failed."""
+    results(lines=[json.dumps(record()), json.dumps(record(test="B"))])
+    runs = [{"testcases": [case(result="fail" if number == bad else "pass"), case("B")]} for number in range(3)]
+    content = {"session_info": {"log_files": [f"/x/{NAME}.log"]}, "runs": runs}
+    (tmp_path / "reports" / "run-report-0.json").write_text(json.dumps(content))
+    session = records.load_session(tmp_path)
+    assert {c.name: (c.result, c.failed_before) for c in session.cases} == {
+        "A %layout=1x2 @s:p+e": ("fail", False),
+        "B @s:p+e": ("pass", False),
+    }
+    assert records.verdict(session) == ["fail: A %layout=1x2 @s:p+e"]
+
+
 def test_a_value_that_is_no_number_is_left_out(results):
     session = results(case(), lines=[json.dumps(record(value="abc"))])
     assert "the value 'abc' is no number" in session.unreadable[0]

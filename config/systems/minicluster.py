@@ -3,7 +3,7 @@
 
 `ci/run --system minicluster` starts one, runs in it and ends it; within one that is up, it runs in that:
 
-    FABRIC_CLUSTER_NODES=8 FABRIC_CLUSTER_RATE=2.5gbit ci/run --system minicluster --tag smoke
+    FABRIC_CLUSTER_NODES=8 FABRIC_CLUSTER_RATE=2.5gbit ci/run --system minicluster --mode nightly
     ci/cluster run --nodes 2 --rate 1gbit --shape n2=100mbit -- ci/run --system minicluster -n Rotate
 
 It is chosen by name only. What its figures can tell is bandwidth between nodes, against the rate of their links: the

@@ -84,6 +84,7 @@ def as_json(told: Told) -> str:
             "headline": headline(told),
             "failures": list(night.failures),
             "warnings": list(night.warnings),
+            "watched": list(night.watched),
             "cases": night.cases,
             "passed": night.passed,
             "records": night.records,

@@ -64,6 +64,7 @@ class Night:
     :param findings: what is wrong with the machine.
     :param failures: why the night itself failed, a line each; empty if it did not.
     :param warnings: what is wrong with earlier results, or good to know, a line each.
+    :param watched: figures that are far from all nights before, and may be chance, a line each.
     :param cases: how many ran; :param passed: how many of them passed; :param records: how many figures were kept.
     :param measured: the names of the cases that have figures.
     :param nights: how many nights of this system there are in the history, this one included.
@@ -76,6 +77,7 @@ class Night:
     findings: tuple[Finding, ...] = ()
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
     cases: int = 0
     passed: int = 0
     records: int = 0

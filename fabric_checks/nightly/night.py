@@ -26,7 +26,7 @@ def spend(plan: Plan, lock: int) -> summary.Told:
     _tell_cut_short(plan, entries, trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     seen = trouble.attempt("the results", lambda: _seen(plan))
-    history = _keep(plan, trouble) if seen and seen[1].measured else Trends()
+    history = _keep(plan, seen[1], trouble) if seen and seen[1].measured else Trends()
     night = _night(plan, seen, history, trouble, elapsed_s)
     return _write(plan, night, journal.news(entries, night), trouble)
 
@@ -47,14 +47,15 @@ def _seen(plan: Plan) -> tuple[records.Session, Observed]:
     return session, observed(session)
 
 
-def _keep(plan: Plan, trouble: Trouble) -> Trends:
+def _keep(plan: Plan, said: Observed, trouble: Trouble) -> Trends:
     """Archive all results, search the history, and write the report."""
     lines: list[str] = []
     kept = trouble.attempt("the archive", lambda: keeping.keep(plan.results, plan.archive, plan.session))
     lines += kept or []
     found = None
+    told = {case for finding in said.findings for case in finding.cases}
     if kept is not None:
-        found = trouble.attempt("the history", lambda: trends(plan.archive, plan.system, plan.session))
+        found = trouble.attempt("the history", lambda: trends(plan.archive, plan.system, plan.session, told))
     if found is not None:
         lines += [line for line in found.warnings if line not in lines]
     trouble.attempt("the report", lambda: keeping.write_report(plan.results, plan.system, plan.files / "report.html"))
@@ -71,7 +72,7 @@ def _night(
 ) -> Night:
     night = Night(
         plan.session, plan.system, plan.level, failures=tuple(trouble.failures), warnings=tuple(trouble.warnings),
-        nights=history.nights, elapsed_s=elapsed_s,
+        nights=history.nights, watched=history.watched, elapsed_s=elapsed_s,
     )  # fmt: skip
     if seen is None:
         return night
@@ -82,8 +83,8 @@ def _night(
         findings=(*said.findings, *history.findings),
         failures=(*trouble.failures, *said.failures),
         cases=len(cases),
-        passed=sum(case.result in ("pass", "xfail") for case in cases),
-        records=len(session.records),
+        passed=sum(case.result in records.SUCCESS for case in cases),
+        records=sum(record["metric"] is not None for record in session.records),
         measured=said.measured,
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from fabric_checks import slurm
 from fabric_checks.nightly.model import Finding
-from fabric_checks.records import Case, Record, Session, case_name, verdict
+from fabric_checks.records import SUCCESS, Case, Record, Session, case_name, verdict
 from fabric_checks.text import value_text
 
 #: Kinds of findings in records that blame somebody; see :mod:`fabric_checks.cross_section.findings`.
@@ -41,7 +41,7 @@ def observed(session: Session) -> Observed:
     for record in session.records:
         by_case.setdefault(case_name(record), []).append(record)
     measured = frozenset(name for name, records in by_case.items() if any(r["metric"] is not None for r in records))
-    failed = [case for case in session.cases if case.result not in ("pass", "xfail")]
+    failed = [case for case in session.cases if case.result not in SUCCESS]
     blamed = _blamed(by_case)
     findings, failures = [], []
     without_room = [case for case in failed if NO_ROOM.search(case.reason or "")]
@@ -101,8 +101,10 @@ def _fault(hosts: frozenset[str], lines: Sequence[tuple[str, str]]) -> Finding:
     what = f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
     texts = list(dict.fromkeys(text for _, text in lines))
     cases = list(dict.fromkeys(name for name, _ in lines))
+    # A text names the node or path itself, as a rule, and perhaps its ranks.
+    named = texts[0] if all(name in texts[0] for name in names) else f"{what} is slow: {texts[0]}"
     return Finding(
-        title=f"{what} is slow: {texts[0]}",
+        title=named,
         details=(*_some(texts[1:]), f"seen by {_listed(cases)}"),
         keys=frozenset({"hosts:" + " ".join(names)}),
         cases=frozenset(cases),

@@ -8,7 +8,7 @@ series some seem to change by chance, so that only what stands far out of a seri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import polars as pl
 from fabric_checks.changes import grouping, search
 from fabric_checks.changes.model import OPEN, Change
 from fabric_checks.nightly.model import Finding
+from fabric_checks.nightly.watch import watched
 from fabric_checks.statistics.change_points import MIN_RUNS
 from fabric_checks.store import reading
 from fabric_checks.store.schema import SERIES
@@ -36,19 +37,22 @@ class Trends:
 
     :param findings: changes for the worse that still are, those that began on one night together.
     :param nights: how many runs of the system there are; :param searched: how many series have enough of them.
+    :param watched: figures that are far from all nights before, a line a case; see :mod:`fabric_checks.nightly.watch`.
     :param warnings: what could not be read, a line each.
     """
 
     findings: tuple[Finding, ...] = ()
     nights: int = 0
     searched: int = 0
+    watched: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def trends(archive: Path, system: str, session: str) -> Trends:
+def trends(archive: Path, system: str, session: str, told: Collection[str] = ()) -> Trends:
     """Search the history of what a session measured.
 
     :param archive: the archive, with the records of the session.
+    :param told: cases that a finding is about already; they are not watched.
     :raises RecordError: if there is none.
     """
     source = Source("history", archive, None, None, {"system": system})
@@ -56,13 +60,15 @@ def trends(archive: Path, system: str, session: str) -> Trends:
     nights = loaded.frame["session"].n_unique()
     tonight = loaded.frame.filter((pl.col("session") == session) & pl.col("metric").is_not_null())
     history = loaded.frame.join(tonight.select(SERIES).unique(), on=list(SERIES), how="semi", nulls_equal=True)
-    if nights < MIN_RUNS or not history.height:
-        return Trends((), nights, 0, loaded.faults)
     runs = by_night(history)
+    if nights < MIN_RUNS:
+        return Trends(nights=nights, watched=watched(runs, session, told), warnings=loaded.faults)
     found = search.find(runs)
     began = dict(runs.select("time", pl.col("session").cast(pl.String)).unique().iter_rows())
     worse = [change for change in found.changes if change.state == OPEN and stands_out(change)]
-    return Trends(tuple(_findings(worse, began)), nights, found.series, loaded.faults)
+    findings = tuple(_findings(worse, began))
+    told = {*told, *(case for finding in findings for case in finding.cases)}
+    return Trends(findings, nights, found.series, watched(runs, session, told), loaded.faults)
 
 
 def by_night(frame: pl.DataFrame) -> pl.DataFrame:

@@ -87,7 +87,7 @@ def test_a_cluster_that_cannot_be(monkeypatch, name, text, says):
 
 def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(machine, tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "10gbit"}
-    line = [CI / "run", "--system", "minicluster", "--tag", "smoke"]
+    line = [CI / "run", "--system", "minicluster", "--mode", "smoke"]
     run = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         output, _ = run.communicate(timeout=600)

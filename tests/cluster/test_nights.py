@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nights on a cluster of eight nodes: quiet ones, one with a slow link, one after its repair; others that go wrong."""
+
+import json
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from junitparser import JUnitXml
+
+from fabric_checks.records import load_session
+from tests.cluster.conftest import CI, Cluster
+from tests.conftest import TESTS
+
+HERE = TESTS / "cluster" / "nights"
+#: All nodes at once, and two of them.
+ALL, TWO = "^Rotate%pattern=rotate%layout=8x1$", "^OsuBarrier%layout=2x1$"
+
+
+@dataclass
+class Night:
+    """What a night left."""
+
+    status: int
+    said: str
+    folder: Path
+
+    def __post_init__(self):
+        path = self.folder / "night.json"
+        self.told = json.loads(path.read_text()) if path.exists() else {}
+
+    def titles(self, kind):
+        return [finding["title"] for finding in self.told[kind]]
+
+
+class Nights:
+    """Nights of one cluster with results of their own."""
+
+    def __init__(self, cluster, results):
+        self.cluster, self.results = cluster, results
+
+    @property
+    def folder(self):
+        return self.results / "nightly" / "minicluster"
+
+    def line(self, *cases, options=()):
+        chosen = [part for case in cases for part in ("-n", case)]
+        night = [CI / "nightly", "--system", "minicluster", *options]
+        return night if "--session" in options else [*night, "--", "-C", HERE / "settings.py", *chosen]
+
+    def environment(self):
+        return {"FABRIC_RESULTS": str(self.results), "RFM_REFERENCE_PREFIX": str(HERE), "FABRIC_MPI": "mpich"}
+
+    def spend(self, *cases, options=(), timeout=300):
+        before = self.sessions()
+        done = self.cluster.call(
+            "exec", "head", "--", *map(str, self.line(*cases, options=options)), timeout=timeout, **self.environment()
+        )
+        new, *more = self.sessions() - before or {None}
+        assert not more
+        return Night(done.returncode, done.stdout + done.stderr, self.folder / str(new))
+
+    def sessions(self):
+        return {path.name for path in self.folder.glob("2*")}
+
+    def begin(self, *cases):
+        """Start a night in the background, as the leader of a group of processes."""
+        line = [*self.cluster.command, "exec", "head", "--name", self.cluster.name, "--", *map(str, self.line(*cases))]
+        return subprocess.Popen(
+            line, env=os.environ | self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def eight(machine):
+    cluster = Cluster()
+    cluster("up", "--nodes", "8", "--rate", "1gbit")
+    yield cluster
+    cluster.end()
+
+
+@pytest.fixture
+def nights(eight, tmp_path):
+    return Nights(eight, tmp_path / "results")
+
+
+def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table):
+    first, second = nights.spend(ALL), nights.spend(ALL)
+    nights.cluster("shape", "n3=500mbit")
+    third = nights.spend(ALL)
+    nights.cluster("shape", "n3=1gbit")
+    fourth = nights.spend(ALL)
+    four = (first, second, third, fourth)
+    report_table("four nights", [f"{night.told['headline']}, status {night.status}" for night in four])
+    assert [night.status for night in four] == [0, 0, 3, 0], [night.said for night in four]
+    assert [night.told["headline"] for night in (first, second)] == ["quiet", "quiet"]
+    (title,) = third.titles("new")
+    assert title.startswith("node n3 ")
+    # The missed reference is of the same cause, and no second finding.
+    assert "slowest_pair_bandwidth" in "".join(third.told["new"][0]["details"])
+    assert "node n3" in third.said and third.said == (third.folder / "summary.md").read_text()
+    assert fourth.titles("closed") == [title] and not fourth.told["new"] + fourth.told["still"]
+    assert fourth.told["headline"] == "quiet (1 closed)"
+    suites = [JUnitXml.fromfile(str(night.folder / "junit.xml")) for night in four]
+    assert [whole.failures > 0 for whole in suites] == [False, False, True, False]
+    for night in four:
+        assert "n3" in (night.folder / "report.html").read_text()
+    assert (nights.folder / "latest").resolve() == fourth.folder.resolve()
+
+
+def test_two_nights_at_once(nights):
+    one = nights.begin(TWO)
+    try:
+        deadline = time.monotonic() + 60
+        while not (nights.folder / "nights.jsonl").exists():
+            assert time.monotonic() < deadline and one.poll() is None
+            time.sleep(0.1)
+        other = nights.spend(TWO)
+        assert other.status == 1
+        assert "another night of this system runs" in other.said and "nothing was run" in other.said
+        said, _ = one.communicate(timeout=120)
+        assert one.returncode == 0, said
+    finally:
+        one.kill()
+    assert len(nights.sessions()) == 1
+
+
+def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
+    head = nights.cluster.sh
+    head("scontrol create reservation reservationname=work starttime=now duration=60 users=root flags=maint nodes=ALL")
+    try:
+        head("until scontrol -o show node | grep -q 'State=[A-Z+]*MAINT'; do sleep 0.2; done", timeout=30)
+        planned = nights.spend(TWO)
+    finally:
+        head("scontrol delete reservation=work")
+    assert planned.status == 1, planned.said
+    assert "no node is in service: n1 is in maintenance" in planned.said
+    head("scontrol update nodename=n[5-8] state=drain reason='switch 2 lost power'")
+    try:
+        half = nights.spend(ALL, TWO)
+    finally:
+        head("scontrol update nodename=n[5-8] state=resume")
+    assert half.status == 3, half.said
+    (title,) = half.titles("new")
+    assert title.startswith(
+        "1 case could not run, or not to the end: n5 is drained (switch 2 lost power); n6 is drained"
+    )
+    assert (half.told["cases"], half.told["passed"]) == (2, 1)
+    healed = nights.spend(ALL, TWO)
+    assert healed.status == 0, healed.said
+    assert healed.titles("closed") == [title]
+
+
+def test_a_runner_that_is_killed_half_way(nights):
+    """With all its processes, as by a reboot of the runner; what had ended is kept, and the next night says so."""
+    victim = nights.begin(TWO, ALL)
+    perflog = nights.results / "perflogs/minicluster/pmi2/OsuBarrier.jsonl"
+    try:
+        deadline = time.monotonic() + 120
+        while not perflog.exists():
+            assert time.monotonic() < deadline and victim.poll() is None
+            time.sleep(0.1)
+        # Their numbers are those of the cluster's own processes.
+        night = json.loads((nights.folder / "lock").read_text())["process"]
+        run = nights.cluster.sh(f"pgrep -P {night}; kill -KILL {night}").strip()
+        # As long as its run goes on, nobody joins it.
+        assert "another night of this system runs" in nights.spend(TWO).said
+        nights.cluster.sh(f"kill -KILL -{run}")
+    finally:
+        victim.kill()
+        victim.wait()
+    (killed,) = nights.sessions()
+    after = nights.spend(TWO)
+    assert after.status == 0, after.said
+    assert f"the last night, {killed}, was cut short" in after.said
+    assert after.told["runs_in_history"] == 2  # what the killed night measured is in the archive
+    judged = nights.spend(options=("--session", killed))
+    assert judged.status == 1 and "ReFrame ended before it could write its report" in judged.said
+    assert load_session(nights.results, killed).records

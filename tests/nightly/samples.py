@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sessions, nights and findings for the tests."""
+
+from pathlib import Path
+
+from fabric_checks.nightly.model import Finding, Night
+from fabric_checks.records import Case, Session
+from tests.store import samples
+
+MACHINE = "sys:part+mpich"
+
+
+def case(test, result="pass", reason=None, phase="sanity", fixture=False):
+    """Return a case of the system `sys`."""
+    has_figures = not reason or phase == "performance"
+    metrics = frozenset({"m"} if has_figures else ())
+    return Case(f"{test} @{MACHINE}", result, phase if reason else None, reason, fixture, metrics)
+
+
+def record(test, metric="m", **changes):
+    """Return a record of the system `sys`."""
+    of = {"system": "sys", "partition": "part", "environ": "mpich", "check": test.split()[0], "test": test}
+    return samples.record(metric=metric, **(of | {"findings": None, "nodelist": ["n1", "n2"]} | changes))
+
+
+def session(*cases, records=None):
+    """Return a session; each case that passed or missed a reference has a record, unless they are given."""
+    if records is None:
+        measured = [each for each in cases if each.metrics and each.result != "fail_deps" and not each.fixture]
+        records = [record(each.name.split(" @")[0]) for each in measured]
+    return Session("20260101T000000Z-aaaa", Path("report.json"), tuple(cases), tuple(records))
+
+
+def fault(*hosts, kind="sender", confirmed=True, text=""):
+    """Return what the analysis of a case says of a slow node or path."""
+    return {"kind": kind, "hosts": list(hosts), "confirmed": confirmed, "text": text or f"{kind} {' to '.join(hosts)}"}
+
+
+def finding(key="hosts:n3", cases=("A @x",), title="node n3 is slow"):
+    return Finding(title, ("a detail",), frozenset({key}), frozenset(cases))
+
+
+def night(number, *findings, measured=("A @x",), **changes):
+    of = {"findings": findings, "measured": frozenset(measured), "cases": 1, "passed": 1, "records": 1}
+    return Night(f"2026010{number}T210000Z-000{number}", "sys", "nightly", **(of | changes))

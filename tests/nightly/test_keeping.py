@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is kept: nothing of it is lost by what is broken."""
+
+import pytest
+
+from fabric_checks.errors import RecordError
+from fabric_checks.nightly import keeping
+from fabric_checks.store import archiving
+from tests.store import samples
+
+
+def results(tmp_path, *records):
+    samples.write(tmp_path / "results/perflogs/s/p/A.jsonl", records)
+    return tmp_path / "results"
+
+
+def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
+    folder, archive = results(tmp_path, samples.record(0), samples.record(0, metric="other")), tmp_path / "archive"
+    assert keeping.keep(folder, archive, "one") == []
+    (path,) = archive.rglob("*.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    (line,) = keeping.keep(folder, archive, "two")
+    assert str(path) in line and "it was put aside as records.parquet.broken-two" in line
+    assert path.with_name("records.parquet.broken-two").read_bytes() == whole[: len(whole) // 2]
+    assert len(list(archiving.export(archive))) == 2
+    assert keeping.keep(folder, archive, "three") == []
+
+
+def test_lines_that_cannot_be_used_are_told(tmp_path):
+    folder = results(tmp_path, samples.record(0), b"{broken\n", samples.record(1))
+    (line,) = keeping.keep(folder, tmp_path / "archive", "one")
+    assert "A.jsonl:2" in line
+    assert len(list(archiving.export(tmp_path / "archive"))) == 2
+
+
+def test_an_archive_that_another_writes_is_waited_for(tmp_path, monkeypatch):
+    folder, waits = results(tmp_path, samples.record(0)), []
+    with archiving._alone(tmp_path / "archive"):
+        clock = iter([0.0, 1.0, 1000.0])
+        monkeypatch.setattr(keeping.time, "monotonic", lambda: next(clock))
+        monkeypatch.setattr(keeping.time, "sleep", waits.append)
+        with pytest.raises(RecordError, match="another process is writing this archive"):
+            keeping.keep(folder, tmp_path / "archive", "one")
+    assert waits == [1]
+
+
+def test_what_is_known_is_told_once(tmp_path):
+    path = tmp_path / "known.json"
+    assert keeping.only_new(["a", "b"], path) == ["a", "b"]
+    assert keeping.only_new(["a", "b"], path) == []
+    assert keeping.only_new(["a", "c"], path) == ["c", "1 more that known.json has, known from nights before"]
+    path.write_text("{")
+    assert keeping.only_new(["a"], path) == ["a"]
+
+
+def test_a_file_is_replaced_at_once_or_not_at_all(tmp_path):
+    path = tmp_path / "a"
+    keeping.replace_text(path, "one")
+    (tmp_path / ".a").mkdir()  # in the way
+    with pytest.raises(OSError):
+        keeping.replace_text(path, "two")
+    assert path.read_text() == "one"

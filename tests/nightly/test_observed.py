@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run says is wrong: each cause once, by name."""
+
+import pytest
+
+from fabric_checks import slurm
+from fabric_checks.nightly.observed import observed
+from tests.nightly.samples import MACHINE, case, fault, record, session
+
+DOWN = [
+    slurm.Node(name, frozenset({"DOWN"}), frozenset({"p"}), "switch 2 lost power") for name in ("n5", "n6", "n7", "n8")
+]
+IDLE = slurm.Node("n1", frozenset({"IDLE"}), frozenset({"p"}), "")
+WAITED = slurm.waiting("12", 31, "Nodes required for job are DOWN", [IDLE, *DOWN], True)
+
+
+def test_a_sound_run_says_nothing():
+    found = observed(session(case("A"), case("B")))
+    assert not found.findings and not found.failures
+    assert found.measured == {f"A @{MACHINE}", f"B @{MACHINE}"}
+
+
+def test_a_slow_node_is_one_finding_with_all_that_it_explains():
+    records = [
+        record("Rotate", findings=[fault("n3", text="n3 sends at 0.5"), fault("n3", kind="receiver")]),
+        record("Shift", findings=[fault("n3", "n7", kind="pair"), fault("n1", "n2", kind="sharing")]),
+        record("Alltoall", nodelist=["n1", "n3"], result="fail", reference=100, value=50, unit="MB/s"),
+        record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=50, unit="MB/s"),
+    ]
+    cases = [
+        case("Rotate"),
+        case("Shift"),
+        case("Alltoall", "fail", "performance error: m=50", "performance"),
+        case("Other", "fail", "performance error: m=50", "performance"),
+    ]
+    node, other = observed(session(*cases, records=records)).findings
+    assert node.hosts == ("n3",) and node.title == "n3 sends at 0.5"
+    assert any("Alltoall" in line and "m is 50 MB/s, the reference is 100, 50 % off" in line for line in node.details)
+    assert any(line == "pair n3 to n7" for line in node.details)
+    assert node.keys == {"hosts:n3", f"case:Alltoall @{MACHINE}"}
+    assert other.title.startswith(f"Other @{MACHINE}: m is 50 MB/s") and "on n1, n2" in other.title
+
+
+def test_two_slow_nodes_and_a_path_between_others_are_three_findings():
+    paths = [fault("n3", "n4", kind="pair"), fault("n1", "n5", kind="pair")]
+    records = [record("R", findings=[fault("n1"), fault("n2"), *paths])]
+    found = observed(session(case("R"), records=records)).findings
+    assert {each.hosts for each in found} == {("n1",), ("n2",), ("n3", "n4")}
+    assert {each.title for each in found} == {"sender n1", "sender n2", "pair n3 to n4"}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "title"), [(["n1"], "node n1 is slow: so"), (["n1", "n2"], "the path between n1 and n2 is slow: so")]
+)
+def test_a_text_without_names_gets_them(hosts, title):
+    (found,) = observed(session(case("R"), records=[record("R", findings=[fault(*hosts, text="so")])])).findings
+    assert found.title == title
+
+
+@pytest.mark.parametrize(
+    "said", [fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}, "?"]
+)
+def test_what_is_not_certain_blames_nobody(said):
+    assert not observed(session(case("R"), records=[record("R", findings=[said])])).findings
+
+
+def test_nodes_out_of_service_are_one_finding_however_many_cases_wait_for_them():
+    waiting = [case(f"W{i}", "fail", f"sanity error: {WAITED.replace('job 12', f'job {i}')}") for i in range(3)]
+    (found,) = observed(session(case("A"), *waiting)).findings
+    assert found.hosts == ("n5", "n6", "n7", "n8")
+    assert found.title.startswith("3 cases could not run, or not to the end: n5 is down (switch 2 lost power); n6 is")
+    assert "service:n5" in found.keys and found.cases == {each.name for each in waiting}
+
+
+def test_where_nothing_could_run_the_night_failed():
+    found = observed(session(case("W", "fail", f"sanity error: {WAITED}")))
+    assert not found.findings
+    assert found.failures == (
+        "no case could run: " + "; ".join(f"{n.name} is down (switch 2 lost power)" for n in DOWN),
+    )
+
+
+def test_a_node_that_died_under_a_job_is_named():
+    dead = slurm.ending("7", "NODE_FAIL", ["n1", "n5"], DOWN)
+    (found,) = observed(session(case("A"), case("B", "fail", f"sanity error: {dead}"))).findings
+    assert found.hosts == ("n5",)
+
+
+def test_a_program_that_hangs_is_a_finding_of_its_case():
+    slow = slurm.ending("7", "TIMEOUT", ["n1", "n2"], [])
+    (found,) = observed(session(case("A"), case("B", "fail", f"sanity error: {slow}"))).findings
+    assert found.title.startswith(f"B @{MACHINE}: ") and "ran over its time limit" in found.title and not found.hosts
+
+
+def test_cases_that_fail_alike_are_one_finding_and_others_are_not():
+    alike = [case(f"C{i}", "fail", f"sanity error: line {i}: the size {2**i} is missing") for i in range(3)]
+    found = observed(session(case("A"), *alike, case("D", "fail", "sanity error: no output"))).findings
+    assert [len(each.cases) for each in found] == [3, 1]
+    assert found[0].title.startswith(f"3 cases failed alike, the first C0 @{MACHINE}: ")
+
+
+def test_a_build_that_failed_is_told_with_what_was_not_run():
+    build = case("Programs", "fail", "build system error: cc not found", "compile", fixture=True)
+    missed = case("B", "fail_deps")
+    (found,) = observed(session(case("A"), build, missed)).findings
+    assert "could not be built: build system error: cc not found" in found.title
+    assert found.cases == {build.name, missed.name}
+    alone = observed(session(build, missed))
+    assert not alone.findings and alone.failures[0].startswith("nothing could be built")
+
+
+@pytest.mark.parametrize("cause", ["No space left on device", "Disk quota exceeded", "Read-only file system"])
+def test_a_full_disk_fails_the_night_and_blames_no_machine(cause):
+    full = case("B", "fail", f"/x/B.jsonl: {cause}: 3 records are not in the perflog", "cleanup")
+    found = observed(session(case("A"), full))
+    assert not found.findings and cause in found.failures[0]
+
+
+def test_a_run_that_measured_nothing_failed():
+    assert observed(session()).failures
+    killed = session(records=[record("A")])
+    assert observed(type(killed)(killed.name, None, (), killed.records)).failures

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The summary as Markdown and as JUnit's XML."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from junitparser import JUnitXml
+
+from fabric_checks.nightly.journal import News, Open
+from fabric_checks.nightly.model import Status
+from fabric_checks.nightly.summary import Told, headline, junit, markdown, when
+from tests.nightly.samples import finding, night
+
+OLD = night(1).session
+
+
+def told(*findings, files=None, still=(), closed=(), unseen=(), **changes):
+    of = night(2, *findings, *still, **changes)
+    new = tuple(Open(each, of.session, of.session) for each in findings)
+    rest = [tuple(Open(each, OLD, OLD, 2) for each in entries) for entries in (still, closed, unseen)]
+    return Told(of, News(new, *rest), files or {})
+
+
+@pytest.mark.parametrize(
+    ("night_", "says", "status"),
+    [
+        (told(), "quiet", Status.QUIET),
+        (told(closed=[finding()]), "quiet (1 closed)", Status.QUIET),
+        (told(finding()), "1 finding (1 new)", Status.FOUND),
+        (told(finding("a"), still=[finding("b")]), "2 findings (1 new, 1 still open)", Status.FOUND),
+        (told(finding(), failures=("the disk is full",)), "the night failed (1 new)", Status.FAILED),
+    ],
+    ids=["quiet", "closed", "new", "still", "failed"],
+)
+def test_the_headline_and_the_status(night_, says, status):
+    assert headline(night_) == says and night_.night.status == status
+    assert markdown(night_).splitlines()[0] == f"# sys, 2026-01-02 21:00, nightly: {says}"
+
+
+def test_everything_is_told_in_its_place():
+    text = markdown(
+        told(
+            finding("a", title="n3 is slow"), still=[finding("b", title="n4 is slow")],
+            closed=[finding("c", title="n5 was slow")], unseen=[finding("d", title="n6 was slow")],
+            failures=("no archive",), watched=("A is 70",), warnings=("a line is broken",), nights=9, elapsed_s=90,
+            files={"report": "/r.html"},
+        )
+    )  # fmt: skip
+    for line in (
+        "**The night failed:** no archive",
+        "**New:** n3 is slow.\n- a detail",
+        "**Since 2026-01-01 21:00, 2 nights:** n4 is slow.",
+        "**Closed:** n5 was slow. It was open since 2026-01-01 21:00, and is not seen any more.",
+        "**Not looked at tonight:** n6 was slow. Open since 2026-01-01 21:00",
+        "which may be chance; what stays for three nights is a finding:\n\n- A is 70",
+        "- warning: a line is broken",
+        "1 case ran, 1 passed; 1 figure; 1.5 min.\nThe history has 9 runs.",
+        "- report: /r.html",
+    ):
+        assert line in text
+    assert "\n\n\n" not in text
+
+
+def test_a_quiet_night_is_short():
+    assert len(markdown(told(nights=3)).splitlines()) == 4
+
+
+def test_text_of_programs_and_hosts_is_no_markup():
+    nasty = finding(title="<b>n3</b> [x](http://y) `rm` *a*\n# b\x1b[31m my_node")
+    text = markdown(told(nasty))
+    assert "\\<b\\>n3\\</b\\> \\[x\\](http://y) \\`rm\\` \\*a\\* \\# b?\\[31m my_node." in text
+    assert text.count("\n#") == 0
+
+
+def test_junit_has_the_cases_and_the_findings(tmp_path):
+    cases = tmp_path / "cases.xml"
+    cases.write_text(
+        '<testsuites><testsuite name="r" tests="1"><testcase name="A @x" classname="c"/></testsuite></testsuites>'
+    )
+    whole = junit(told(finding(), closed=[finding("c")], failures=("no\x00 archive",)), cases)
+    path = tmp_path / "junit.xml"
+    whole.write(str(path))
+    tree = ElementTree.parse(path).getroot()
+    assert (tree.get("tests"), tree.get("failures"), tree.get("errors")) == ("4", "1", "1")
+    names = {case.get("name"): [child.tag for child in case] for case in tree.iter("testcase")}
+    assert names == {
+        "A @x": [], "the night came to its end": ["error"], "node n3 is slow": ["failure"],
+        "closed: node n3 is slow": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [None, "", "<", '<testsuite name="r"><testcase name="A @x"/></testsuite>'])
+def test_junit_without_sound_cases_has_the_night(tmp_path, text):
+    cases = tmp_path / "cases.xml"
+    if text is not None:
+        cases.write_text(text)
+    whole = junit(told(), cases)
+    assert "night of sys" in [suite.name for suite in whole]
+    whole.write(str(tmp_path / "junit.xml"))
+    assert JUnitXml.fromfile(str(tmp_path / "junit.xml")).tests == (2 if text and "A @x" in text else 1)
+
+
+def test_names_of_sessions_are_dates():
+    assert when("20260102T210000Z-0002") == "2026-01-02 21:00"
+    assert when("mine") == "mine"

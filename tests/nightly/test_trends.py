@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""History: what stands out of its noise is a finding, and nothing else is."""
+
+import numpy as np
+import pytest
+
+from fabric_checks.nightly.trends import by_night, trends
+from fabric_checks.statistics.change_points import MIN_RUNS
+from fabric_checks.store import archiving
+from tests.store import samples
+
+#: Series of the simulation, and nights of each.
+SERIES, NIGHTS = 400, 30
+
+
+def history(tmp_path, values, name="A", **changes):
+    """Write an archive of one series, a night a value; return it with the name of the last session."""
+    records = [samples.record(run, system="s", check=name, test=f"{name} %layout=1x2", value=float(value), **changes)
+               for run, value in enumerate(values)]  # fmt: skip
+    path = samples.write(tmp_path / "perflogs" / f"{name}.jsonl", records)
+    archiving.add(path, tmp_path / "archive")
+    return tmp_path / "archive", records[-1]["session"]
+
+
+def found(tmp_path, values, **changes):
+    archive, session = history(tmp_path, values, **changes)
+    return trends(archive, "s", session)
+
+
+def noisy(level, count, seed=1, spread=0.02):
+    return level * (1 + spread * np.random.default_rng(seed).standard_normal(count))
+
+
+def test_a_lasting_loss_is_found_after_three_nights_and_not_before(tmp_path):
+    before, after = noisy(100, 12), noisy(70, 3, seed=2)
+    kind = {"better": "larger", "unit": "MB/s", "metric": "bandwidth_8B", "quantity": "bandwidth"}
+    early = found(tmp_path / "two", [*before, *after[:2]], **kind)
+    assert not early.findings and early.searched == 1
+    (finding,) = found(tmp_path / "three", [*before, *after], **kind).findings
+    assert "worse by" in finding.title and finding.cases == {"A %layout=1x2 @s:p+e"}
+    assert finding.keys == {"change:A %layout=1x2 @s:p+e"}
+
+
+def test_a_loss_that_was_mended_is_none(tmp_path):
+    values = [*noisy(100, 12), *noisy(150, 4, seed=2), *noisy(100, 4, seed=3)]
+    assert not found(tmp_path, values).findings
+
+
+@pytest.mark.parametrize(
+    ("loss", "spread", "is_told"),
+    [(1.3, 0.02, True), (1.05, 0.001, False), (1.3, 0.10, False), (0.7, 0.02, False)],
+    ids=["clear", "less than a tenth", "within the noise", "for the better"],
+)
+def test_what_is_told(tmp_path, loss, spread, is_told):
+    values = [*noisy(100, 12, spread=spread), *noisy(100 * loss, 5, seed=2, spread=spread)]
+    assert bool(found(tmp_path, values).findings) == is_told
+
+
+def test_passes_of_one_night_are_one_run(tmp_path):
+    """Nights differ more than passes: five of a slow night make no change that lasts."""
+    records = [
+        samples.record(run, check="A", test="A %layout=1x2", value=float(value), jobid=f"{run}-{number}")
+        for run, level in enumerate([100] * 10 + [140])
+        for number, value in enumerate(noisy(level, 5, seed=run, spread=0.001))
+    ]
+    archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
+    told = trends(tmp_path / "archive", "s", records[-1]["session"])
+    assert not told.findings and (told.nights, told.searched) == (11, 1)
+    assert by_night(samples.load(tmp_path / "a.jsonl").frame)["value"].len() == 11
+
+
+def test_cases_that_changed_on_one_night_are_one_finding(tmp_path):
+    for number in range(9):
+        archive, session = history(
+            tmp_path, [*noisy(100, 9, seed=number), *noisy(150, 3, seed=50 + number)], name=f"C{number}"
+        )
+    (finding,) = trends(archive, "s", session).findings
+    assert finding.title.startswith("9 cases are worse than before; the first: ")
+    assert len(finding.cases) == 9 and any("and 3 more" in line for line in finding.details)
+
+
+def test_what_else_changed_is_told(tmp_path):
+    records = [
+        samples.record(run, value=100.0 if run < 9 else 150.0, mpi="MPICH 4" if run < 9 else "MPICH 5")
+        for run in range(12)
+    ]
+    archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
+    (finding,) = trends(tmp_path / "archive", "s", records[-1]["session"]).findings
+    assert "at that time mpi changed from MPICH 4 to MPICH 5" in finding.details
+
+
+def test_a_short_history_is_counted_and_not_searched(tmp_path):
+    told = found(tmp_path, [100.0] * (MIN_RUNS - 1))
+    assert (told.nights, told.searched, told.findings) == (MIN_RUNS - 1, 0, ())
+
+
+def test_only_what_was_measured_tonight_is_told(tmp_path):
+    archive, _ = history(tmp_path, [*noisy(100, 9), *noisy(150, 4)], name="Old")
+    archive, session = history(tmp_path, noisy(100, 14), name="New")
+    assert not trends(archive, "s", session).findings
+
+
+@pytest.mark.parametrize("noise", ["normal", "long tail"])
+def test_no_false_alarm(tmp_path, noise, report_table):
+    """Each of many stable series, after a month of nights; a long tail is Student's t with 3 degrees of freedom."""
+    rng = np.random.default_rng(7)
+    draw = rng.standard_normal if noise == "normal" else (lambda size: rng.standard_t(3, size))
+    records = [
+        samples.record(run, metric=f"m_{number}", value=float(value))
+        for number in range(SERIES)
+        for run, value in enumerate(100 * np.exp(0.05 * draw(NIGHTS)))
+    ]
+    archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
+    told = trends(tmp_path / "archive", "s", records[NIGHTS - 1]["session"])
+    assert told.searched == SERIES
+    report_table(f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}", [str(len(told.findings))])
+    assert not told.findings, told.findings[0].title
+
+
+@pytest.mark.parametrize(
+    ("values", "better", "is_told"),
+    [
+        ([100, 101, 99, 100, 102, 130], "smaller", True),
+        ([100, 101, 99, 100, 102, 70], "larger", True),
+        ([100, 101, 99, 100, 102, 70], "smaller", False),
+        ([100, 101, 99, 100, 102, 108], "smaller", False),
+        ([100, 140, 80, 150, 95, 160], "smaller", False),
+        ([100, 101, 99, 131, 102, 130], "smaller", False),
+        ([100, 101, 99, 100, 130], "smaller", False),
+    ],
+    ids=["worse", "less", "better", "by less than a tenth", "noise", "seen before", "too few nights"],
+)
+def test_what_is_far_from_all_nights_before_is_watched_and_no_finding(tmp_path, values, better, is_told):
+    told = found(tmp_path, values, better=better)
+    assert not told.findings and bool(told.watched) == is_told
+    if is_told:
+        assert f"is {values[-1]} us, the median of 5 nights 100" in told.watched[0]
+
+
+def test_what_a_finding_tells_is_not_watched(tmp_path):
+    archive, session = history(tmp_path, [100, 101, 99, 100, 102, 130])
+    assert trends(archive, "s", session).watched
+    assert not trends(archive, "s", session, {"A %layout=1x2 @s:p+e"}).watched

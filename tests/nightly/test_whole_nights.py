@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole nights on this machine: `ci/nightly` as users call it, with one short case."""
+
+import json
+import os
+import shutil
+import subprocess
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.conftest import TESTS
+
+NIGHTLY = TESTS.parent / "ci" / "nightly"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return tmp_path_factory.mktemp("nights") / "results"
+
+
+def call(results, *arguments, **environment):
+    env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | environment
+    done = subprocess.run([NIGHTLY, *arguments], env=env, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+def latest(results):
+    return json.loads((results / "nightly/local/latest/night.json").read_text())
+
+
+def spend(results, *options):
+    """Spend a night with the barrier of two processes."""
+    return call(results, *options, "--", "-n", "^OsuBarrier%layout=1x2$")
+
+
+@pytest.fixture(scope="module")
+def first(results):
+    status, said, errors = spend(results)
+    assert (status, errors) == (0, ""), said + errors
+    return said
+
+
+def test_a_night_leaves_its_files(results, first):
+    folder = results / "nightly/local/latest"
+    assert first == (folder / "summary.md").read_text()
+    assert {path.name for path in folder.iterdir()} == {
+        "summary.md", "report.html", "junit.xml", "cases.xml", "night.json", "run.log"
+    }  # fmt: skip
+    assert (latest(results)["cases"], latest(results)["records"]) == (1, 1)
+    assert list((results / "archive").rglob("*.parquet"))
+
+
+def test_a_night_that_is_judged_again_is_the_same(results, first):
+    told = latest(results)
+    status, said, _ = call(results, "--session", told["session"])
+    assert status == 0 and said.splitlines()[0] == first.splitlines()[0]
+    assert latest(results) == told | {"elapsed_s": None}
+    assert call(results, "--session", told["session"], "--quiet") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--level", "weekly"], 2, "Invalid value for '--level'"),
+        (["--session", "../x"], 2, "'../x' is no name"),
+        (["--system", "a/b"], 2, "'a/b' is no name"),
+        (["--session", "none"], 1, "no run called 'none' to judge"),
+        (["--session", "x", "--", "-n", "y"], 2, "--session runs nothing"),
+        (["--mpi"], 2, "--mpi needs a value"),
+    ],
+)
+def test_wrong_usage(results, first, arguments, status, says):
+    found, said, errors = call(results, *arguments)
+    assert found == status and says in errors and not said
+
+
+def test_a_run_of_nothing_is_a_night_that_failed(results, first):
+    status, said, _ = call(results, "--", "-n", "NoSuchCheck")
+    assert status == 1 and "**The night failed:**" in said and "no case ran" in said
+
+
+def test_a_run_that_does_not_start_says_why(results, first):
+    status, said, _ = call(results, "--", "--no-such-option")
+    assert status == 1 and "**The night failed:** ci/run ended with status 2" in said, said
+    assert "no-such-option" in said
+
+
+def test_lost_and_broken_results_and_a_clock_that_was_set(results, first):
+    """Of the night before: its archive broken, its perflog cut and from the future, its journal broken."""
+    before = latest(results)["session"]
+    (perflog,) = (results / "perflogs").rglob("*.jsonl")
+    (parquet,) = (results / "archive").rglob("*.parquet")
+    parquet.write_bytes(b"PAR1 broken")
+    lines = []
+    for line in perflog.read_text().splitlines():
+        record = json.loads(line)
+        time = datetime.fromisoformat(record["time"]) + timedelta(days=400)
+        lines.append(json.dumps(record | {"time": time.isoformat(), "session": f"{time:%Y%m%dT%H%M%SZ}-aaaa"}))
+    perflog.write_text("\n".join([*lines, '{"cut": ']) + "\n")
+    journal = results / "nightly/local/nights.jsonl"
+    journal.write_text(journal.read_text() + "not json\n")
+    status, said, _ = spend(results)
+    assert status == 0, said
+    assert [path.read_bytes() for path in parquet.parent.glob("*.broken-*")] == [b"PAR1 broken"]
+    for words in ("put aside as", "no line of a journal", f"{perflog.name}:{len(lines) + 1}"):
+        assert words in said, said
+    told = latest(results)
+    assert told["session"] != before and told["records"] == 1 and told["new"] == []
+    status, said, _ = spend(results, "--quiet")
+    assert (status, said) == (0, "")
+    # What is known is not told again, but for the journal's line.
+    assert [line for line in latest(results)["warnings"] if "journal" not in line] == []
+    kept = [json.loads(line) for line in perflog.read_text().splitlines() if line.endswith("}")]
+    assert len(kept) == len(lines) + 2
+    for lost in ("archive", "perflogs"):
+        shutil.rmtree(results / lost)
+    journal.unlink()
+    status, said, _ = spend(results)
+    assert status == 0 and "The history has 1 run;" in said, said
+
+
+#: In a file system of its own: a night, one whose disk fills up in mid-run, one that finds it full, one with room.
+FILLING_UP = """
+mount -t tmpfs -o size=290m none {disk} || exit 77
+night() {{ {nightly} -- -n '^OsuBarrier%layout=1x2$'; echo "status $?"; }}
+night
+(while [ "$(ls {disk}/results/logs | wc -l)" -lt 2 ]; do sleep 0.1; done; cat /dev/zero > {disk}/filler) 2> /dev/null &
+night
+wait
+night
+cp {disk}/results/perflogs/local/node/OsuBarrier.jsonl {disk}/../before
+rm {disk}/filler
+night
+cp {disk}/results/perflogs/local/node/OsuBarrier.jsonl {disk}/../after
+"""
+
+
+def test_a_disk_that_fills_up(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    env = os.environ | {"FABRIC_RESULTS": f"{disk}/results", "FABRIC_MPI": "mpich"}
+    done = subprocess.run(
+        ["unshare", "-rm", "bash", "-c", FILLING_UP.format(disk=disk, nightly=NIGHTLY)],
+        env=env, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip(f"no file system can be mounted: {done.stderr.strip()}")
+    said = done.stdout + done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("status")] == [
+        "status 0", "status 1", "status 1", "status 0"
+    ], said  # fmt: skip
+    _, _, found_full, after = done.stdout.split("status ")[:4]
+    assert "No space left on device" in said
+    assert "nothing was run" in found_full and "make room" in found_full
+    assert "was cut short" in after or "quiet" in after
+    before, now = ((tmp_path / name).read_text() for name in ("before", "after"))
+    assert now.startswith(before) and len(now.splitlines()) == len(before.splitlines()) + 1
+    assert all(json.loads(line) for line in now.splitlines())
