@@ -299,7 +299,7 @@ PARTS = {
     "lammps": Part("lammps", "LAMMPS", 280, install_prefix),
     "mpi4py": Part("mpi4py", "mpi4py", 10, install_in_venv),
     "osu-py": Part("osu-py", "the Python ports of the OSU Micro-Benchmarks", 1, install_osu_ports),
-    "test": Part("test", "the test tools", 430, install_in_venv),
+    "test": Part("test", "the test tools", 490, install_in_venv),
     "clingo": Part("clingo", "clingo, the solver that Spack concretizes with", 10, install_in_venv),
     "spack": Part("spack", f"Spack {SPACK_TAG}", 60, install_spack, pin=SPACK_TAG),
 }
