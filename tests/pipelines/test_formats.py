@@ -137,6 +137,8 @@ def test_workflows_may_read_only(path):
         assert job["permissions"] == {"contents": "read"}, name
         assert job["timeout-minutes"] > 0
         for step in job["steps"]:
+            if "checkout" in step.get("uses", ""):
+                assert step["with"]["persist-credentials"] == "false"
             if "run" in step:
                 assert "${{" not in step["run"], step["name"]
     # What anybody may propose runs on no machine of one's own.
