@@ -53,7 +53,8 @@ def test_gitlab_with_a_child_pipeline(runner):
     # All jobs wrote the one log, and none began it anew.
     session = child["variables"]["FABRIC_SESSION"]
     assert (runner.results / "logs" / f"{session}.log").read_text().count("[  PASSED  ]") == found
-    # A job that left nothing is no quiet night.
+    # A job that left nothing is no quiet night, whatever the others say.
+    judge = judge.replace("ci/pipelines/night --session", "echo")
     (runner.results / "reports/parts" / session / f"{next(iter(jobs))}.json").unlink()
     done = runner.gitlab(judge)
     assert done.returncode == 1 and f"{next(iter(jobs))}: the job has left no report" in done.stderr
