@@ -64,10 +64,13 @@ FIELDS = (
     "placement",  # node and allowed CPUs of each rank
     "binding",  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7 (see placement.binding)
     "jobid",
+    "elapsed_s",  # how long the job worked on its nodes, without the queue; null where its node does not tell
+    "traffic_B",  # bytes that it moved between its nodes; null where one node's counters cannot tell
+    "disk_B",  # what the case leaves on disk: the files that are kept, and these records
 )
 
 #: Keys that records of earlier releases do not have; they are read as null there.
-LATER_FIELDS = ("compared", "evidence", "reference_source", "binding")
+LATER_FIELDS = ("compared", "evidence", "reference_source", "binding", "elapsed_s", "traffic_B", "disk_B")
 
 
 class JsonLinesHandler(logging.Handler):
@@ -92,6 +95,10 @@ class JsonLinesHandler(logging.Handler):
         folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
         path = folder / f"{records[0]['check']}.jsonl"
         try:
+            if records[0]["disk_B"] is not None:
+                own_B = len(_lines(records))
+                for each in records:
+                    each["disk_B"] += own_B
             append(path, records)
         except (OSError, ValueError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -167,7 +174,7 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     :raises ValueError: if a value is not finite; JSON has no such number.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()
+    data = _lines(records)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -183,3 +190,7 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def _lines(records: Sequence[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()
