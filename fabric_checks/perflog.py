@@ -96,7 +96,7 @@ class JsonLinesHandler(logging.Handler):
         path = folder / f"{records[0]['check']}.jsonl"
         try:
             if records[0]["disk_B"] is not None:
-                own_B = len(_lines(records))
+                own_B = len(lines_of(records))
                 for each in records:
                     each["disk_B"] += own_B
             append(path, records)
@@ -174,7 +174,7 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     :raises ValueError: if a value is not finite; JSON has no such number.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = _lines(records)
+    data = lines_of(records)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -192,5 +192,9 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
         os.close(descriptor)
 
 
-def _lines(records: Sequence[Mapping[str, Any]]) -> bytes:
+def lines_of(records: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return records as a file has them.
+
+    :raises ValueError: if a value is not finite; JSON has no such number.
+    """
     return "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()

@@ -36,16 +36,18 @@ def script_lines() -> list[str]:
 
     What is not there is left out. The second snapshot is taken however the script ends.
     """
-    paths = [
-        f"{_NETWORK}/*/type",
-        f"{_NETWORK}/*/device/uevent",
-        f"{_VERBS}/*/ports/*/counters/port_rcv_data",
-        f"{_VERBS}/*/ports/*/counters/port_xmit_data",
-    ]
+    files = " ".join(
+        (
+            f"{_NETWORK}/*/type",
+            f"{_NETWORK}/*/device/uevent",
+            f"{_VERBS}/*/ports/*/counters/port_rcv_data",
+            f"{_VERBS}/*/ports/*/counters/port_xmit_data",
+        )
+    )
+    look = f"uname -n; cat /proc/uptime /proc/net/dev; grep -Hs . {files}"
     return [
         "fabric_folder=$PWD",
-        'fabric_snapshot() { { uname -n; cat /proc/uptime /proc/net/dev; grep -Hs . %s; } > "$fabric_folder/$1"; } '
-        "2> /dev/null" % " ".join(paths),
+        f'fabric_snapshot() {{ {{ {look}; }} > "$fabric_folder/$1"; }} 2> /dev/null',
         f"trap 'fabric_snapshot {AFTER}' EXIT",
         f"fabric_snapshot {BEFORE} || :",
     ]
@@ -109,7 +111,7 @@ def elapsed_s(before: Snapshot, after: Snapshot, at_most_s: float | None = None)
     if before.uptime_s is None or after.uptime_s is None or before.host != after.host:
         return None
     elapsed = round(after.uptime_s - before.uptime_s, 2)
-    return elapsed if 0 <= elapsed and (at_most_s is None or elapsed <= at_most_s) else None
+    return elapsed if elapsed >= 0 and (at_most_s is None or elapsed <= at_most_s) else None
 
 
 def through_B(before: Snapshot, after: Snapshot) -> int | None:

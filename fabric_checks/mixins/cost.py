@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import glob
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -65,7 +64,7 @@ class CostMixin(RegressionTestPlugin):
         """Return the size of the files that ReFrame keeps of a case that passes."""
         stage = Path(self.stagedir)
         patterns = [str(self.stdout), str(self.stderr), self.job.script_filename, *self.keep_files]
-        found = {Path(name) for pattern in patterns for name in glob.glob(str(stage / pattern))}
+        found = {path for pattern in patterns for path in stage.glob(pattern)}
         files = {file for path in found for file in ([path] if path.is_file() else path.rglob("*"))}
         return sum(file.stat().st_size for file in files if file.is_file())
 
