@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from reframe.core.exceptions import CommandLineError
+from reframe.core.systems import SystemPartition
 from reframe.frontend import cli
 from reframe.frontend.executors import Runner, TestCase
 
@@ -49,7 +50,7 @@ def plan(testcases: list[TestCase], command: str, passes: int) -> Plan:
     )
 
 
-def simulated(partition) -> bool:
+def simulated(partition: SystemPartition) -> bool:
     """Tell whether the jobs of a partition are simulations."""
     return SIMULATED in partition.features
 
