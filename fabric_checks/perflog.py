@@ -95,10 +95,6 @@ class JsonLinesHandler(logging.Handler):
         folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
         path = folder / f"{records[0]['check']}.jsonl"
         try:
-            if records[0]["disk_B"] is not None:
-                own_B = len(lines_of(records))
-                for each in records:
-                    each["disk_B"] += own_B
             append(path, records)
         except (OSError, ValueError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -156,7 +152,12 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "result": result,
             }
         )
-    return records or [common]
+    records = records or [common]
+    if common["disk_B"] is not None:
+        own_B = length_B(records)
+        for record in records:
+            record["disk_B"] += own_B
+    return records
 
 
 def _nodes_of(placement: Sequence[str] | None) -> list[str]:
@@ -174,7 +175,7 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     :raises ValueError: if a value is not finite; JSON has no such number.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = lines_of(records)
+    data = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -192,9 +193,6 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
         os.close(descriptor)
 
 
-def lines_of(records: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return records as a file has them.
-
-    :raises ValueError: if a value is not finite; JSON has no such number.
-    """
-    return "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()
+def length_B(records: Sequence[Mapping[str, Any]]) -> int:
+    """Return how long records are in a file, in bytes."""
+    return sum(len(json.dumps(record)) + 1 for record in records)

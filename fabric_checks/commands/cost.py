@@ -29,9 +29,14 @@ Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 @click.command("cost", epilog=_EPILOG)
 @click.option("--results", type=click.Path(path_type=Path), help="Folder of results.  [default: .fabric/results]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-# These two are of `ci/run --cost`, which has ReFrame select the cases.
-@click.option("--plan", "plan_file", type=click.Path(path_type=Path), hidden=True)
-@click.option("--past", "sources", multiple=True, hidden=True)
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    hidden=True,
+    help="For ci/run --cost: compute the cost of the run in this file.",
+)
+@click.option("--past", "sources", multiple=True, hidden=True, help="For ci/run --cost: records of another place.")
 def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sources: tuple[str, ...]) -> None:
     """List what runs cost: jobs, nodes, node-minutes, wall time, bytes moved, disk; and what was computed before."""
     from fabric_checks.commands.output import show_all, warn  # noqa: PLC0415  (slow to import)

@@ -41,8 +41,13 @@ Examples:
 @click.option("--json", "form", flag_value="json", help="Print the records, or the list, as a JSON array.")
 @click.option("--csv", "form", flag_value="csv", help="Print the records as CSV.")
 @click.option("--gate", is_flag=True, help="Exit with status 1 unless a case ran, all passed and all left records.")
-# For ci/run, which notes what a run cost: how long the host was up when it began.
-@click.option("--began-at-uptime", "began_s", type=float, hidden=True)
+@click.option(
+    "--began-at-uptime",
+    "began_s",
+    type=float,
+    hidden=True,
+    help="For ci/run: note what the run cost, which began when the host had been up for so many seconds.",
+)
 def command(
     results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool, began_s: float | None
 ) -> None:

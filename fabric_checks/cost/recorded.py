@@ -120,7 +120,7 @@ def _disk_B(results: Path, session: Session) -> int:
     files = [results / "logs" / f"{session.name}.log", *([session.report] if session.report else [])]
     found = chain(files, *([folder, *folder.rglob("*")] for folder in folders if folder.is_dir()))
     on_disk = sum(path.lstat().st_size for path in found if path.is_symlink() or path.exists())
-    return on_disk + len(perflog.lines_of(session.records))
+    return on_disk + perflog.length_B(session.records)
 
 
 def append(results: Path, cost: Mapping[str, Any], kind: str) -> None:
@@ -145,7 +145,7 @@ def read(results: Path) -> tuple[list[dict[str, Any]], list[str]]:
     path = results / FILE
     found, faults = [], []
     try:
-        lines = path.read_text(errors="replace").splitlines()
+        lines = path.read_text(errors="replace").split("\n")
     except FileNotFoundError:
         return [], []
     except OSError as error:
