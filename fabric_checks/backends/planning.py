@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from reframe.core.exceptions import CommandLineError
 from reframe.core.systems import SystemPartition
@@ -63,6 +65,8 @@ def planned(case: TestCase) -> PlannedCase:
     check._current_partition, check._current_environ = partition, case.environ
     in_simulation = simulated(partition)
     bounded = not partition.extras.get("launcher_bounds_time")
+    nodes = 1 if in_simulation else math.ceil(check.num_tasks / check.num_tasks_per_node)
+    limit_s = float(check.time_limit) if bounded and check.time_limit else None
     return PlannedCase(
         system=check.current_system.name,
         partition=partition.name,
@@ -70,13 +74,20 @@ def planned(case: TestCase) -> PlannedCase:
         check=type(check).__name__,
         test=check.display_name,
         layout=str(check.place),
-        nodes=1 if in_simulation else math.ceil(check.num_tasks / check.num_tasks_per_node),
+        nodes=nodes,
         tasks=check.num_tasks,
         simulated=in_simulation,
-        limit_s=float(check.time_limit) if bounded and check.time_limit else None,
+        limit_s=limit_s,
         metrics=len(check.metrics()),
-        traffic_B=None if in_simulation else check.declared_traffic_B(),
+        traffic_B=None if in_simulation else _carried_B(check.declared_traffic_B(), nodes, limit_s, partition.extras),
     )
+
+
+def _carried_B(declared_B: int | None, nodes: int, limit_s: float | None, extras: Mapping[str, Any]) -> int | None:
+    """Return what a case declares, but no more than the links of its nodes carry until its time limit."""
+    if declared_B is None or limit_s is None or "link_MBps" not in extras:
+        return declared_B
+    return min(declared_B, round(nodes * extras.get("nics", 1) * extras["link_MBps"] * 1e6 * limit_s))
 
 
 def main() -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -47,6 +47,8 @@ class Estimate:
     """The computed cost of a run.
 
     :param nodes: the most that a job has. :param node_minutes: allocated nodes times minutes, without the queue.
+    :param bounded_node_minutes: the part of them, and :param bounded_minutes: of the minutes, that is of jobs of which
+        only the time limit is known: they take less.
     :param wall_minutes: jobs one after the other, and what goes with them; without the queue.
     :param rests: for each of :data:`fabric_checks.cost.past.COSTS`, how many jobs rest on what.
     """
@@ -61,6 +63,8 @@ class Estimate:
     node_minutes: float
     job_minutes: float
     wall_minutes: float
+    bounded_node_minutes: float
+    bounded_minutes: float
     traffic_B: int
     disk_B: int
     rests: Mapping[str, Mapping[str, int]]
@@ -85,15 +89,19 @@ def estimate(plan: Plan, known: Past, beside: Beside) -> Estimate:
 
     :param known: what cases cost before. :param beside: as :func:`beside_jobs` returns it.
     """
-    sums: Counter[str] = Counter()
+    sums: defaultdict[str, float] = defaultdict(float)
     rests: dict[str, Counter[str]] = {cost: Counter() for cost in past.COSTS}
     for case in plan.cases:
         for cost in past.COSTS:
             figure = known.find(case, cost)
             rests[cost][figure.basis] += plan.passes
-            sums[cost] += (figure.value or 0) * plan.passes  # type: ignore[assignment]  # Counters may have floats
+            value = (figure.value or 0) * plan.passes
+            sums[cost] += value
             if cost == "elapsed_s":
-                sums["node_s"] += (figure.value or 0) * case.nodes * plan.passes  # type: ignore[assignment]  # so here
+                sums["node_s"] += value * case.nodes
+                if figure.basis == past.BOUND:
+                    sums["bounded_s"] += value
+                    sums["bounded_node_s"] += value * case.nodes
     return Estimate(
         command=plan.command,
         level=level_of(plan.command),
@@ -105,6 +113,8 @@ def estimate(plan: Plan, known: Past, beside: Beside) -> Estimate:
         node_minutes=round(sums["node_s"] / 60, 3),
         job_minutes=round(sums["elapsed_s"] / 60, 3),
         wall_minutes=round((sums["elapsed_s"] + plan.jobs * beside.seconds) / 60, 3),
+        bounded_node_minutes=round(sums["bounded_node_s"] / 60, 3),
+        bounded_minutes=round(sums["bounded_s"] / 60, 3),
         traffic_B=round(sums["traffic_B"]),
         disk_B=round(sums["disk_B"] + plan.jobs * beside.disk_B),
         rests={cost: {basis: of[basis] for basis in past.BASES if of[basis]} for cost, of in rests.items()},

@@ -51,16 +51,23 @@ def computed(estimate: Estimate) -> list[Table | Text]:
     for share in estimate.partitions:
         nodes = f"{share.nodes} of {share.of} nodes" if share.of else f"{share.nodes} node: the host that simulates"
         out.append(plain(f"  {share.name}: {_count(share.jobs)}, at most {nodes} at once"))
-    most = "at most " if estimate.bounded else ""
     for title, key, unit, factor in COSTS:
-        cost = {"traffic_B": "traffic_B", "disk_B": "disk_B"}.get(key, "elapsed_s")
-        bound = most if cost == "elapsed_s" else ""
-        if lacking := estimate.unknown(cost):
-            bound = "no less than " if lacking < estimate.jobs else "unknown; "
-        text = f"  {title + ':':<14}{bound}{number(getattr(estimate, key) / factor)} {unit}".rstrip()
+        text = f"  {title + ':':<14}{_told(estimate, key, factor)} {unit}".rstrip()
         out.append(plain(f"{text}{_assumed(estimate) if key == 'wall_minutes' else ''}"))
     out.append(_rests(estimate))
     return out
+
+
+def _told(estimate: Estimate, key: str, factor: float) -> str:
+    """Return a sum, with what is only a bound of it apart, and what it lacks."""
+    value = getattr(estimate, key)
+    lacking = estimate.unknown(key if key in ("traffic_B", "disk_B") else "elapsed_s")
+    if lacking:
+        return "unknown" if lacking == estimate.jobs else f"no less than {number(value / factor)}"
+    bounded = {"node_minutes": estimate.bounded_node_minutes, "wall_minutes": estimate.bounded_minutes}.get(key, 0)
+    if bounded:
+        return f"{number(value - bounded)}, and at most {number(bounded)} more by time limits"
+    return number(value / factor)
 
 
 def _assumed(estimate: Estimate) -> str:
