@@ -9,8 +9,8 @@ import pytest
 
 from tests.cluster.conftest import CI, Cluster
 
-#: Cases whose time is set, and whose bytes are many, beside short ones.
-CASES = "^(StreamingQueue%layout=2x1%queue_depth=8|HotSpot%layout=2x1|ImbBarrier%layout=1x2|OsuBarrier%layout=2x1)$"
+#: Three whose bytes are many and whose number is fixed, and one within a node.
+CASES = "^(OsuCollective%benchmark=(alltoall|allgather|bcast)%layout=2x1|OsuBarrier%layout=1x2)$"
 RUN = [CI / "run", "--system", "minicluster", "-n", CASES]
 #: Computed may differ from measured by a quarter.
 CLOSE = 0.25
@@ -54,32 +54,42 @@ def computed(folder, *options):
     return json.loads(done.stdout)
 
 
+def seen_by_others(cluster, folder):
+    return {"node_minutes": by_slurm(cluster), "traffic_B": at_first_node(cluster), "disk_B": disk_B(folder)}
+
+
+def run_again(cluster, folder):
+    """Run once more; return what was computed before, what was recorded, what others saw, and what the run said."""
+    estimate = computed(folder)
+    assert estimate["rests"]["elapsed_s"] == {"own": 4}
+    before = seen_by_others(cluster, folder)
+    said = cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=200)
+    seen = {name: after - before[name] for name, after in seen_by_others(cluster, folder).items()}
+    recorded = [json.loads(line) for line in (folder / "costs.jsonl").read_text().splitlines()][-1]
+    assert recorded["jobs"] == recorded["timed_jobs"] == recorded["traffic_jobs"] == 4
+    assert recorded["computed"]["wall_minutes"] == estimate["wall_minutes"]
+    return estimate, recorded, seen | {"wall_minutes": recorded["wall_minutes"]}, said
+
+
 def test_what_is_computed_is_what_is_measured(two, tmp_path, report_table):
     first = computed(tmp_path)
     assert (first["jobs"], first["nodes"], first["rests"]["elapsed_s"]) == (4, 2, {"time limit": 4})
     two.on("head", *RUN, FABRIC_RESULTS=str(tmp_path), timeout=200)
-    estimate = computed(tmp_path)
-    assert estimate["rests"]["elapsed_s"] == {"own": 4}
-    before = {"node_minutes": by_slurm(two), "traffic_B": at_first_node(two), "disk_B": disk_B(tmp_path)}
-    said = two.on("head", *RUN, FABRIC_RESULTS=str(tmp_path), timeout=200)
-    after = {"node_minutes": by_slurm(two), "traffic_B": at_first_node(two), "disk_B": disk_B(tmp_path)}
-    measured = [json.loads(line) for line in (tmp_path / "costs.jsonl").read_text().splitlines()][-1]
-    assert measured["jobs"] == measured["timed_jobs"] == measured["traffic_jobs"] == 4
-    assert measured["computed"]["wall_minutes"] == estimate["wall_minutes"]
     rows = []
-    for name in after:
-        seen = after[name] - before[name]
-        rows.append(f"{name}: computed {estimate[name]}, recorded {measured[name]}, by others {seen:.6g}")
-    wall = (estimate["wall_minutes"], measured["wall_minutes"])
-    report_table(
-        "cost of a run, computed and measured", [*rows, f"wall minutes: computed {wall[0]}, measured {wall[1]}"]
-    )
-    for name in after:
-        seen = after[name] - before[name]
-        assert abs(estimate[name] - seen) < CLOSE * seen, rows
-        assert abs(measured[name] - seen) < CLOSE * seen, rows
-    assert abs(wall[0] - wall[1]) < CLOSE * wall[1]
-    assert "cost:     4 jobs, 2 nodes at most, " in said and "(computed " in said
+    # Another load of the machine changes times, and nothing else: then it is run again.
+    for _ in range(3):
+        estimate, recorded, seen, said = run_again(two, tmp_path)
+        rows += [
+            f"{name}: computed {estimate[name]}, recorded {recorded[name]}, seen {seen[name]:.6g}" for name in seen
+        ]
+        assert "cost:     4 jobs, 2 nodes at most, " in said and "(computed " in said
+        assert all(abs(recorded[name] - seen[name]) < CLOSE * seen[name] for name in seen), rows
+        assert all(abs(estimate[name] - seen[name]) < CLOSE * seen[name] for name in ("traffic_B", "disk_B")), rows
+        if all(abs(estimate[name] - seen[name]) < CLOSE * seen[name] for name in seen):
+            break
+    else:
+        pytest.fail("\n".join(rows))
+    report_table("cost of a run, computed and measured", rows)
 
 
 def test_a_run_of_which_nothing_is_known_is_bounded_and_leaves_nothing(tmp_path):
