@@ -79,11 +79,11 @@ def planned(case: TestCase) -> PlannedCase:
         simulated=in_simulation,
         limit_s=limit_s,
         metrics=len(check.metrics()),
-        traffic_B=None if in_simulation else _carried_B(check.declared_traffic_B(), nodes, limit_s, partition.extras),
+        traffic_B=None if in_simulation else carried_B(check.declared_traffic_B(), nodes, limit_s, partition.extras),
     )
 
 
-def _carried_B(declared_B: int | None, nodes: int, limit_s: float | None, extras: Mapping[str, Any]) -> int | None:
+def carried_B(declared_B: int | None, nodes: int, limit_s: float | None, extras: Mapping[str, Any]) -> int | None:
     """Return what a case declares, but no more than the links of its nodes carry until its time limit."""
     if declared_B is None or limit_s is None or "link_MBps" not in extras:
         return declared_B

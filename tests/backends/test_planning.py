@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fabric_checks.backends import planning
 from fabric_checks.cost import plan
 from fabric_checks.session import home
 from tests.conftest import TESTS
@@ -43,7 +44,6 @@ def listed(folder, *options):
     "options",
     [
         ("--system", "minicluster", "--mode", "nightly"),
-        ("--system", "minicluster", "-n", "Barrier", "-x", "PpnRatio", "--tag", "smoke"),
         ("--system", "generic_slurm", "-n", "^LammpsScaled%problem=lj", "-p", "mpich"),
     ],
     ids=" ".join,
@@ -60,7 +60,6 @@ def test_the_cases_are_those_of_reframe(tmp_path, options):
 def test_a_mode_says_how_often_cases_run_and_nothing_is_left(tmp_path):
     found = planned(tmp_path, "--system", "minicluster", "--mode", "procurement", "-n", "^HotSpot%")
     assert (found.passes, found.jobs) == (5, 5 * len(found.cases))
-    assert planned(tmp_path, "--system", "minicluster", "--reruns", "2", "-n", "^HotSpot%").passes == 3
     assert not [path for path in (tmp_path / "results").rglob("rfm_job.sh")]
 
 
@@ -77,10 +76,11 @@ def test_what_is_known_of_a_case(tmp_path):
     assert found.partitions == (plan.Partition("pmi2", 8, 1),)
 
 
-def test_no_more_is_declared_than_the_links_carry_until_the_time_limit(tmp_path):
-    options = ("--system", "minicluster", "-n", "^OsuLatency%layout=2x1")
-    (slow,) = planned(tmp_path, *options, FABRIC_CLUSTER_RATE="8kbit").cases
-    assert slow.traffic_B == 2 * 1000 * 600
+def test_no_more_is_declared_than_the_links_carry_until_the_time_limit():
+    carried = planning.carried_B
+    assert carried(10**12, 2, 600.0, {"link_MBps": 0.001, "nics": 3}) == 2 * 3 * 1000 * 600
+    assert carried(5, 2, 600.0, {"link_MBps": 0.001}) == 5 and carried(None, 2, 600.0, {"link_MBps": 1}) is None
+    assert carried(10**12, 2, None, {"link_MBps": 1}) == carried(10**12, 2, 600.0, {}) == 10**12
 
 
 def test_a_run_without_end_has_no_cost(tmp_path):
