@@ -153,10 +153,11 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
             }
         )
     records = records or [common]
-    if common["disk_B"] is not None:
-        own_B = length_B(records)
+    kept_B = facts.get("disk_B")
+    if kept_B is not None:
+        disk_B = kept_B + length_B(records)
         for record in records:
-            record["disk_B"] += own_B
+            record["disk_B"] = disk_B
     return records
 
 

@@ -87,7 +87,8 @@ def carried_B(declared_B: int | None, nodes: int, limit_s: float | None, extras:
     """Return what a case declares, but no more than the links of its nodes carry until its time limit."""
     if declared_B is None or limit_s is None or "link_MBps" not in extras:
         return declared_B
-    return min(declared_B, round(nodes * extras.get("nics", 1) * extras["link_MBps"] * 1e6 * limit_s))
+    carried_MB = float(nodes * extras.get("nics", 1) * extras["link_MBps"] * limit_s)
+    return min(declared_B, round(carried_MB * 1e6))
 
 
 def main() -> None:
