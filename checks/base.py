@@ -7,6 +7,7 @@ import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before
 
 from fabric_checks.mixins import (
+    CostMixin,
     HostLockMixin,
     JobMixin,
     LayoutMixin,
@@ -26,6 +27,7 @@ class FabricCheck(
     PlacementMixin,
     JobMixin,
     ResultsMixin,
+    CostMixin,
     PerflogMixin,
     ReferencesMixin,
     HostLockMixin,

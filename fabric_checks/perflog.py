@@ -64,10 +64,13 @@ FIELDS = (
     "placement",  # node and allowed CPUs of each rank
     "binding",  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7 (see placement.binding)
     "jobid",
+    "elapsed_s",  # how long the job worked on its nodes, without the queue; null where its node does not tell
+    "traffic_B",  # bytes that it moved between its nodes; null where one node's counters cannot tell
+    "disk_B",  # what the case leaves on disk: the files that are kept, and these records
 )
 
 #: Keys that records of earlier releases do not have; they are read as null there.
-LATER_FIELDS = ("compared", "evidence", "reference_source", "binding")
+LATER_FIELDS = ("compared", "evidence", "reference_source", "binding", "elapsed_s", "traffic_B", "disk_B")
 
 
 class JsonLinesHandler(logging.Handler):
@@ -149,7 +152,13 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "result": result,
             }
         )
-    return records or [common]
+    records = records or [common]
+    kept_B = facts.get("disk_B")
+    if kept_B is not None:
+        disk_B = kept_B + length_B(records)
+        for record in records:
+            record["disk_B"] = disk_B
+    return records
 
 
 def _nodes_of(placement: Sequence[str] | None) -> list[str]:
@@ -183,3 +192,8 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def length_B(records: Sequence[Mapping[str, Any]]) -> int:
+    """Return how long records are in a file, in bytes."""
+    return sum(len(json.dumps(record)) + 1 for record in records)

@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.cost.counters import STAR
 from fabric_checks.metrics import Metric, curve
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import hot_spot
@@ -23,6 +24,7 @@ class HotSpot(OwnProgram):
     own_program = "hot_spot"
     tags = {"fabric"}
     short = True
+    traffic_pattern = STAR
     sizes_B = hot_spot.message_sizes()
 
     @property

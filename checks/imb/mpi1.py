@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.cost.declared import collective_messages, collective_pattern
 from fabric_checks.metrics import Metric, curve, powers_of_two
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import imb
@@ -11,6 +12,8 @@ from ..registration import check
 from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, ImbProgram, curves, values
 
 LARGEST_LOG2 = 22  # 4 MiB
+#: Repetitions at most, and MiB at most, of what is measured well.
+THOROUGHLY = (5000, 200)
 #: Collectives that are measured at all sizes and well; the others have fewer sizes and repetitions.
 THOROUGH = ["Allreduce", "Reduce", "Alltoall", "Allgather", "Bcast"]
 QUICK = [
@@ -44,8 +47,14 @@ class ImbCheck(ImbProgram):
         as many here, and fewer where they would outlast its time limit.
         """
         if self.thorough:
-            return ["-msglog", f"0:{LARGEST_LOG2}", "-iter", "5000,200"]
+            most, volume_MiB = self.repetitions_at_most
+            return ["-msglog", f"0:{LARGEST_LOG2}", "-iter", f"{most},{volume_MiB}"]
         return super().sizes_and_repetitions()
+
+    @property
+    def repetitions_at_most(self):
+        """More, where it is measured well."""
+        return THOROUGHLY if self.thorough else self.repetitions
 
     def metrics(self):
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.
@@ -107,6 +116,11 @@ class ImbBand(ImbCheck):
     repetitions = (20, 1)
     sizes_B = [0, *QUICK_B]
 
+    @property
+    def messages_sent(self):
+        """The 64 in flight, from one of two processes or from both."""
+        return 64 if self.benchmark == "Biband" else 32
+
     def metrics(self):
         return curves([BANDWIDTH, MESSAGE_RATE], QUICK_B)
 
@@ -127,6 +141,11 @@ class ImbParallel(ImbCheck):
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
 
+    @property
+    def messages_sent(self):
+        """To one neighbour or to both."""
+        return 2 if self.benchmark == "Exchange" else 1
+
 
 @check()
 class ImbCollective(ImbCheck):
@@ -136,6 +155,16 @@ class ImbCollective(ImbCheck):
     benchmark = parameter(THOROUGH + QUICK, type=str, loggable=True)
     layout = parameter(layouts("several"), type=str, loggable=True)
     tags = {"imb", "collective"}
+
+    @property
+    def messages_sent(self):
+        """What the collective sends."""
+        return collective_messages(self.benchmark, self.num_tasks)
+
+    @property
+    def traffic_pattern(self):
+        """Through the root, or even."""
+        return collective_pattern(self.benchmark)
 
     @property
     def thorough(self):

@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.cost.declared import collective_messages, collective_pattern
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import layouts
 
@@ -55,6 +56,16 @@ class ImbNonBlocking(ImbNonBlockingProgram):
     )
     layout = parameter(layouts("several", scan=False), type=str, loggable=True)
     sizes_B = [0, *QUICK_B]
+
+    @property
+    def messages_sent(self):
+        """What the collective sends, alone and with work meanwhile."""
+        return 2 * collective_messages(self.benchmark, self.num_tasks)
+
+    @property
+    def traffic_pattern(self):
+        """Through the root, or even."""
+        return collective_pattern(self.benchmark)
 
     def metrics(self):
         return curves(OVERLAP, QUICK_B)

@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.cost.counters import EVEN, STAR
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import layouts
 from fabric_checks.parsers import imb
@@ -91,6 +92,18 @@ class ImbOneSidedGroup(ImbOneSidedProgram):
     )
     layout = parameter(layouts("several", scan=False), type=str, loggable=True)
     sizes_B = [0, *QUICK_B]
+
+    @property
+    def messages_sent(self):
+        """To all others from one, from all, or to two neighbours."""
+        if self.traffic_pattern == STAR:
+            return 1
+        return 2 if self.benchmark.startswith("Exchange") else self.num_tasks - 1
+
+    @property
+    def traffic_pattern(self):
+        """One talks to all others, or all are alike."""
+        return EVEN if self.benchmark.startswith(("All_", "Exchange")) else STAR
 
     def metrics(self):
         return curves([TIME], QUICK_B)

@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter, run_after
 
+from fabric_checks.cost.declared import collective_messages, collective_pattern
 from fabric_checks.metrics import Metric
 from fabric_checks.mixins import layouts
 
@@ -47,6 +48,16 @@ class OsuCollectives(OsuCheck):
     """Collectives over all processes."""
 
     folder = "collective"
+    messages_sent = (1000, 100)
+
+    @property
+    def traffic_pattern(self):
+        """Through the root, or even."""
+        return collective_pattern(self.benchmark)
+
+    def messages(self, size_B):
+        """Return OSU's repetitions times what the collective sends."""
+        return super().messages(size_B) * collective_messages(self.benchmark, self.num_tasks)
 
     @property
     def largest_B(self):
@@ -151,6 +162,8 @@ class OsuNonBlocking(OsuCollectives):
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP
+    #: Alone, and with work meanwhile.
+    messages_sent = (2000, 200)
 
     @run_after("init")
     def ask_for_benchmark(self):
@@ -192,6 +205,8 @@ class OsuNonBlockingNeighbourhood(OsuCollectives):
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP
+    #: Alone, and with work meanwhile.
+    messages_sent = (2000, 200)
 
 
 if RINGS:

@@ -3,11 +3,12 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.cost.counters import UNEVEN
 from fabric_checks.layouts import Layout
 from fabric_checks.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, MiB, OsuCheck
+from .base import BANDWIDTH, WINDOWS, MiB, OsuCheck
 
 SEVERAL_NODES = [layout for layout in layouts("several") if Layout.of(layout).nodes > 1]
 
@@ -27,6 +28,8 @@ class OsuCongestion(OsuCheck):
     largest_B = 4 * MiB
     has_zero = False
     curves = (BANDWIDTH,)
+    messages_sent = WINDOWS
+    traffic_pattern = UNEVEN
     device_buffers = ("D", "D")
 
 

@@ -8,7 +8,7 @@ from fabric_checks.mixins import layouts
 from fabric_checks.parsers import osu
 
 from ..registration import check
-from .base import BANDWIDTH, HOST, LATENCY, MiB, OsuCheck
+from .base import BANDWIDTH, HALF_WINDOWS, HOST, LATENCY, WINDOWS, MiB, OsuCheck
 
 #: The values of `-s`.
 SYNCHRONISATIONS = ["lock", "flush", "flush_local", "lock_all", "pscw", "fence"]
@@ -28,6 +28,7 @@ class OsuOneSided(OsuCheck):
     largest_B = 4 * MiB
     has_zero = False
     device_buffers = ("D", "D")
+    messages_sent = (5000, 500)
 
     def own_options(self):
         return ["-w", "allocate" if self.memory == HOST else "create", "-s", self.synchronisation]
@@ -75,6 +76,7 @@ class OsuOneSidedBandwidth(OsuOneSided):
     synchronisation = parameter(SYNCHRONISATIONS, type=str, loggable=True)
     layout = parameter(layouts("pair"), type=str, loggable=True)
     curves = (BANDWIDTH,)
+    messages_sent = HALF_WINDOWS
 
 
 @check("osu_c")
@@ -86,3 +88,4 @@ class OsuOneSidedBothWays(OsuOneSided):
     synchronisation = parameter(ACTIVE, type=str, loggable=True)
     layout = parameter(layouts("pair"), type=str, loggable=True)
     curves = (BANDWIDTH,)
+    messages_sent = WINDOWS

@@ -8,7 +8,7 @@ from fabric_checks.mixins import layouts
 
 from ..offers import devices
 from ..registration import check
-from .base import BANDWIDTH, HOST, LATENCY, MESSAGE_RATE, MiB, OsuCheck
+from .base import BANDWIDTH, HALF_WINDOWS, HOST, LATENCY, MESSAGE_RATE, WINDOWS, MiB, OsuCheck
 
 
 class OsuPointToPoint(OsuCheck):
@@ -54,6 +54,11 @@ class OsuBandwidth(OsuPointToPoint):
     has_zero = False
     curves = (BANDWIDTH,)
 
+    @property
+    def messages_sent(self):
+        """One of the two sends, or both do."""
+        return WINDOWS if self.benchmark == "bibw" else HALF_WINDOWS
+
     def measure(self, text):
         # mpi4py's port of bibw counts the bytes of one direction, OSU's own program those of both.
         factor = 2 if (self.benchmark, self.program["program"]) == ("bibw", "osu-py") else 1
@@ -72,6 +77,7 @@ class OsuMessageRate(OsuPointToPoint):
     compares_offers = True
     has_zero = False
     curves = (BANDWIDTH, MESSAGE_RATE)
+    messages_sent = HALF_WINDOWS
 
     def read(self, text):
         output = super().read(text)

@@ -15,6 +15,7 @@ MODULES = {
     "show": "fabric_checks.commands.show",
     "history": "fabric_checks.commands.history",
     "references": "fabric_checks.commands.references",
+    "cost": "fabric_checks.commands.cost",
     "report": "fabric_checks.commands.report",
     "archive": "fabric_checks.commands.archive",
     "compare": "fabric_checks.commands.compare",

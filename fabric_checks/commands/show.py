@@ -6,13 +6,17 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from fabric_checks import records, session, summary
-from fabric_checks.commands.output import csv_cell, show_all
+from fabric_checks.commands.output import csv_cell, show_all, warn
+from fabric_checks.cost import recorded
+from fabric_checks.errors import RecordError
 from fabric_checks.perflog import FIELDS
+from fabric_checks.text import printable
 
 _EPILOG = """
 \b
@@ -37,13 +41,24 @@ Examples:
 @click.option("--json", "form", flag_value="json", help="Print the records, or the list, as a JSON array.")
 @click.option("--csv", "form", flag_value="csv", help="Print the records as CSV.")
 @click.option("--gate", is_flag=True, help="Exit with status 1 unless a case ran, all passed and all left records.")
-def command(results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool) -> None:
+@click.option(
+    "--began-at-uptime",
+    "began_s",
+    type=float,
+    hidden=True,
+    help="For ci/run: note what the run cost, which began when the host had been up for so many seconds.",
+)
+def command(
+    results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool, began_s: float | None
+) -> None:
     """Print the metrics of a run."""
     folder = results or session.results()
     if as_list:
         _list(folder, form)
         return
     found = _session(folder, name)
+    if began_s is not None:
+        _note_cost(folder, found, began_s)
     if form == "json":
         click.echo(json.dumps(list(found.records), indent=1))
     elif form == "csv":
@@ -52,10 +67,30 @@ def command(results: Path | None, name: str | None, *, as_list: bool, form: str 
         show_all(summary.render(found))
         if found.report:
             click.echo(f"session:  {found.name}\nperflogs: {folder / 'perflogs'}\nreport:   {found.report}")
+            _show_cost(folder, found.name)
         elif found.archived:
             click.echo(f"session:  {found.name}\nrecords:  {folder}")
     if gate and records.verdict(found):
         raise SystemExit(1)
+
+
+def _note_cost(folder: Path, found: records.Session, began_s: float) -> None:
+    """Note what a run cost; if that fails, its figures are still to be shown."""
+    try:
+        now_s = float(Path("/proc/uptime").read_text().split()[0])
+        measured = recorded.measure(folder, found, now_s - began_s if now_s >= began_s else None)
+        if measured:
+            recorded.append(folder, asdict(measured), recorded.MEASURED)
+    except (RecordError, OSError, ValueError) as error:
+        warn([str(error)])
+
+
+def _show_cost(folder: Path, name: str) -> None:
+    lines = [line for line in recorded.read(folder)[0] if line.get("session") == name]
+    if lines:
+        from fabric_checks.cost import table  # noqa: PLC0415  (slow to import)
+
+        click.echo(f"cost:     {printable(table.one_line(lines[-1]))}")
 
 
 def _session(folder: Path, name: str | None) -> records.Session:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the checks share, as ReFrame mixins; the only part of the library, beside `backends`, that imports ReFrame."""
 
+from fabric_checks.mixins.cost import CostMixin
 from fabric_checks.mixins.host_lock import HostLockMixin
 from fabric_checks.mixins.job import JobMixin
 from fabric_checks.mixins.launches import LaunchesMixin
@@ -15,6 +16,7 @@ from fabric_checks.mixins.results import ResultsMixin
 from fabric_checks.mixins.startup import without_deprecated_alias
 
 __all__ = [
+    "CostMixin",
     "HostLockMixin",
     "JobMixin",
     "LaunchesMixin",

@@ -23,6 +23,9 @@ class PlacementMixin(RegressionTestPlugin):
     Needs: ``place`` (:class:`LayoutMixin`); before the phase ``run``, ``placement_probe``, the path of the probe.
     """
 
+    #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
+    hosts = ()
+
     @property
     def probe_output(self):
         """The name of the file with what the probe saw, in the stage folder."""
@@ -55,6 +58,7 @@ class PlacementMixin(RegressionTestPlugin):
             "placement": [f"{rank.node}:{rank.cpus}" for rank in found.ranks],
             "binding": placement.binding(found.ranks),
         }
+        self.hosts = tuple(dict.fromkeys((*self.hosts, *(rank.node for rank in found.ranks))))
         oversubscribed = bool(self.current_partition.extras.get("oversubscribed"))
         try:
             placement.verify(found.ranks, self.place, oversubscribed)

@@ -68,11 +68,15 @@ def curve(quantity, values, **fields):
     return [record(f"{quantity}_{size}B", value, **fields) for size, value in zip(SIZES_B, values, strict=True)]
 
 
+def _cell(name, value):
+    return json.dumps(value) if name in NESTED and value is not None else value
+
+
 def frame(records):
     """Return records as the store gives them."""
     rows = [
         {"side": row.get("side", "here")}
-        | {name: json.dumps(row[name]) if name in NESTED and row[name] is not None else row[name] for name in FIELDS}
+        | {name: _cell(name, row.get(name)) for name in FIELDS}  # files of earlier releases lack some
         for row in records
     ]
     return pl.DataFrame(rows, schema={"side": pl.String()} | COLUMNS, orient="row").sort("time", maintain_order=True)
