@@ -14,12 +14,15 @@ from fabric_checks.levels import LEVELS
 
 _EPILOG = """
 \b
+ci/nightly sets up what is missing and then is this command; --mpi, --stack and --mirror are as for ci/run.
+
+\b
 Examples:
-  ci/nightly                                  the level nightly on this machine
-  ci/nightly --system yours --quiet           for cron: silent unless there is something to say
-  ci/nightly --level smoke --system yours     after maintenance
-  ci/nightly --system yours -- -n Rotate      less of it: what follows -- goes to ci/run
-  ci/nightly --session 20261121T210000Z-8c1d  judge a run again, or one that others made, and run nothing
+  fabric-checks nightly                                  the level nightly on this machine
+  fabric-checks nightly --system yours --quiet           for cron: silent unless there is something to say
+  fabric-checks nightly --level smoke --system yours     after maintenance
+  fabric-checks nightly --system yours -- -n Rotate      less of it: what follows -- goes to ci/run
+  fabric-checks nightly --session 20261121T210000Z-8c1d  judge a run again, or one of others; run nothing
 
 \b
 Exit status:
@@ -38,16 +41,24 @@ Exit status:
 @click.option("--archive", type=click.Path(path_type=Path), help="Its folder.  [default: archive in the results]")
 @click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
 @click.option("--quiet", is_flag=True, help="Print nothing if nothing is wrong.")
+@click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, as night.json has it.")
 @click.argument("options", nargs=-1)
 def command(
-    level: str, system: str, archive: Path | None, judged: str | None, *, quiet: bool, options: tuple[str, ...]
+    level: str,
+    system: str,
+    archive: Path | None,
+    judged: str | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+    options: tuple[str, ...],
 ) -> None:
     """Run a level, judge it against references, its own analysis and history, keep it, and say what is new.
 
     OPTIONS go to ci/run. Below nightly/SYSTEM/SESSION in the results are summary.md, which is printed too, report.html,
     junit.xml, night.json and the run's output, run.log; `latest` is the newest. One night of a system runs at a time.
     """
-    from fabric_checks.nightly import lock  # noqa: PLC0415  (slow to import)
+    from fabric_checks.nightly import keeping, lock  # noqa: PLC0415  (slow to import)
     from fabric_checks.nightly.model import Status  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.night import spend  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.plan import Plan, name_is_sound, require_results  # noqa: PLC0415  (likewise)
@@ -70,5 +81,5 @@ def command(
     with lock.only_one(plan.folder / "lock") as descriptor:
         told = spend(plan, descriptor)
     if told.night.status is not Status.QUIET or not quiet:
-        click.echo(markdown(told), nl=False)
+        click.echo(keeping.as_json(told) + "\n" if as_json else markdown(told), nl=False)
     raise SystemExit(int(told.night.status))

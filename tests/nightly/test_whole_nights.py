@@ -57,6 +57,7 @@ def test_a_night_that_is_judged_again_is_the_same(results, first):
     assert status == 0 and said.splitlines()[0] == first.splitlines()[0]
     assert latest(results) == told | {"elapsed_s": None}
     assert call(results, "--session", told["session"], "--quiet") == (0, "", "")
+    assert json.loads(call(results, "--session", told["session"], "--json")[1]) == latest(results)
 
 
 @pytest.mark.parametrize(
