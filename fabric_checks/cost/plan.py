@@ -92,13 +92,16 @@ def read(path: Path) -> Plan:
 
 
 def options_of(words: Sequence[str]) -> str:
-    """Return what tells one run from another in a command line of ReFrame: without what all of ours have."""
+    """Return what tells one run from another in a command line of ReFrame.
+
+    That is without what all of ours have, and where results go.
+    """
     out: list[str] = []
     rest = iter(words[1:])
     for word in rest:
-        if word == "-c":
+        if word in ("-c", "--report-junit"):
             next(rest, None)
-        elif word not in ("-r", "--run"):
+        elif word not in ("-r", "--run") and not word.startswith("--report-junit="):
             out.append(word)
     return shlex.join(out)
 

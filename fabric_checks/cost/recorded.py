@@ -92,7 +92,9 @@ def measure(results: Path, session: Session, wall_s: float | None) -> Cost | Non
 
 
 def _is_of(line: Mapping[str, Any], cost: Cost) -> bool:
-    return bool((line["command"], line["system"], line["jobs"]) == (cost.command, cost.system, cost.jobs))
+    # In whatever order its options were given.
+    commands = [sorted(command.split()) for command in (line["command"], cost.command)]
+    return bool(commands[0] == commands[1] and (line["system"], line["jobs"]) == (cost.system, cost.jobs))
 
 
 def _nodes(case: Sequence[Record]) -> int:

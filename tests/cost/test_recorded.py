@@ -97,6 +97,14 @@ def test_what_was_computed_last_for_such_a_run_goes_with_it(run, tmp_path):
     assert recorded.measure(tmp_path, session, 60).computed["beside"]["seconds"] == 2.0
 
 
+def test_the_order_of_options_and_the_place_of_results_make_no_other_run(run, tmp_path):
+    """As a night gives them, and as the cost is asked for."""
+    session = run(*cost_of(), jobs=1, command="/x/reframe -c checks --system s --mode m --report-junit /a/1.xml -r")
+    computed = estimate(PLAN, Past(), Beside()).as_line() | {"command": "--mode m --system s"}
+    recorded.append(tmp_path, computed, recorded.COMPUTED)
+    assert recorded.measure(tmp_path, session, 60).computed["command"] == "--mode m --system s"
+
+
 def test_lines_that_are_no_cost_are_named_and_passed_over(run, tmp_path):
     measured = asdict(recorded.measure(tmp_path, run(*cost_of(), jobs=1), 60))
     recorded.append(tmp_path, measured, recorded.MEASURED)
@@ -149,5 +157,7 @@ def test_lines_of_several_writers_stay_whole(tmp_path):
 def test_what_tells_one_run_from_another():
     assert options_of(["reframe", "-c", "checks", "-n", "A B", "-r"]) == "-n 'A B'"
     assert options_of(["/x/reframe", "-c", "checks", "--system=s", "-r"]) == "--system=s"
+    assert options_of(["reframe", "-c", "checks", "--report-junit", "/a/b.xml", "--mode", "m"]) == "--mode m"
+    assert options_of(["reframe", "--report-junit=/a/b.xml", "-r"]) == ""
     assert level_of("--system s --mode nightly") == level_of("--mode=nightly -n x") == "nightly"
     assert level_of("-n mode") is None
