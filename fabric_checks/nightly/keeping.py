@@ -89,6 +89,7 @@ def as_json(told: Told) -> str:
             "passed": night.passed,
             "records": night.records,
             "elapsed_s": night.elapsed_s,
+            "simulated": night.simulated,
             "runs_in_history": night.nights,
             **{
                 word: [entry.finding.as_dict() | {"since": entry.since, "nights": entry.nights} for entry in entries]

@@ -69,6 +69,7 @@ class Night:
     :param measured: the names of the cases that have figures.
     :param nights: how many nights of this system there are in the history, this one included.
     :param elapsed_s: how long the run took; None where it was not run here.
+    :param simulated: whether figures are of a simulation.
     """
 
     session: str
@@ -84,6 +85,7 @@ class Night:
     measured: frozenset[str] = field(default=frozenset())
     nights: int = 0
     elapsed_s: float | None = None
+    simulated: bool = False
 
     @property
     def status(self) -> Status:

@@ -22,11 +22,15 @@ def spend(plan: Plan, lock: int) -> summary.Told:
     """
     trouble = Trouble()
     trouble.attempt("the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True))
-    entries = journal.read(plan.journal, trouble.warnings)
+    old: list[str] = []
+    entries = journal.read(plan.journal, old)
     _tell_cut_short(plan, entries, trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
-    seen = trouble.attempt("the results", lambda: _seen(plan))
+    ran = elapsed_s is not None or not plan.runs
+    seen = trouble.attempt("the results", lambda: _seen(plan)) if ran else None
     history = _keep(plan, seen[1], trouble) if seen and seen[1].measured else Trends()
+    old += [line for line in history.warnings if line not in old]
+    trouble.warnings += keeping.only_new(old, plan.folder / "known-warnings.json")
     night = _night(plan, seen, history, trouble, elapsed_s)
     return _write(plan, night, journal.news(entries, night), trouble)
 
@@ -49,18 +53,14 @@ def _seen(plan: Plan) -> tuple[records.Session, Observed]:
 
 def _keep(plan: Plan, said: Observed, trouble: Trouble) -> Trends:
     """Archive all results, search the history, and write the report."""
-    lines: list[str] = []
     kept = trouble.attempt("the archive", lambda: keeping.keep(plan.results, plan.archive, plan.session))
-    lines += kept or []
     found = None
     told = {case for finding in said.findings for case in finding.cases}
     if kept is not None:
         found = trouble.attempt("the history", lambda: trends(plan.archive, plan.system, plan.session, told))
-    if found is not None:
-        lines += [line for line in found.warnings if line not in lines]
     trouble.attempt("the report", lambda: keeping.write_report(plan.results, plan.system, plan.files / "report.html"))
-    trouble.warnings += keeping.only_new(lines, plan.folder / "known-warnings.json")
-    return found or Trends()
+    found = found or Trends()
+    return replace(found, warnings=(*(kept or ()), *found.warnings))
 
 
 def _night(
@@ -86,6 +86,7 @@ def _night(
         passed=sum(case.result in records.SUCCESS for case in cases),
         records=sum(record["metric"] is not None for record in session.records),
         measured=said.measured,
+        simulated=any(record["evidence"] for record in session.records),
     )
 
 

@@ -61,6 +61,10 @@ def test_everything_is_told_in_its_place():
     assert "\n\n\n" not in text
 
 
+def test_a_simulation_is_called_one():
+    assert "1 simulated figure;" in markdown(told(simulated=True, elapsed_s=6))
+
+
 def test_a_quiet_night_is_short():
     assert len(markdown(told(nights=3)).splitlines()) == 4
 
