@@ -30,7 +30,8 @@ def spend(plan: Plan, lock: int) -> summary.Told:
     seen = trouble.attempt("the results", lambda: _seen(plan)) if ran else None
     history = _keep(plan, seen[1], trouble) if seen and seen[1].measured else Trends()
     old += [line for line in history.warnings if line not in old]
-    trouble.warnings += keeping.only_new(old, plan.folder / "known-warnings.json")
+    known = plan.folder / "known-warnings.json"
+    trouble.warnings += trouble.attempt("the warnings", lambda: keeping.only_new(old, known)) or []
     night = _night(plan, seen, history, trouble, elapsed_s)
     return _write(plan, night, journal.news(entries, night), trouble)
 
