@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -36,7 +35,7 @@ Exit status:
 @click.command("nightly", epilog=_EPILOG)
 @click.option("--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="What to run.")
 @click.option(
-    "--system", default=lambda: os.environ.get("RFM_SYSTEM") or "local", help="Of config/systems.  [default: local]"
+    "--system", envvar="RFM_SYSTEM", help="Of config/systems.  [default: the one whose host names match, else local]"
 )
 @click.option("--archive", type=click.Path(path_type=Path), help="Its folder.  [default: archive in the results]")
 @click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
@@ -45,7 +44,7 @@ Exit status:
 @click.argument("options", nargs=-1)
 def command(
     level: str,
-    system: str,
+    system: str | None,
     archive: Path | None,
     judged: str | None,
     *,
@@ -62,9 +61,11 @@ def command(
     from fabric_checks.nightly.model import Status  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.night import spend  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.plan import Plan, name_is_sound, require_results  # noqa: PLC0415  (likewise)
+    from fabric_checks.nightly.service import system_here  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.summary import markdown  # noqa: PLC0415  (likewise)
 
     name = judged or sessions.new_session_id()
+    system = system or system_here()
     for given, what in ((name, "--session"), (system, "--system")):
         if not name_is_sound(given):
             raise click.BadParameter(f"{given!r} is no name: letters, digits, . _ and - make one", param_hint=what)

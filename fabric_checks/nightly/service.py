@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from fabric_checks import slurm
-from fabric_checks.errors import OutputError
+from fabric_checks.errors import FabricError, OutputError
 
 #: So long a scheduler may take to answer; then the run finds out itself.
 PATIENCE_S = 30
@@ -29,6 +29,21 @@ def nobody_in_service(system: str) -> str | None:
     if not nodes or any(node.fault is None for node in nodes):
         return None
     return f"no node is in service: {'; '.join(slurm.faults(nodes))}"
+
+
+def system_here() -> str:
+    """Return the system that ReFrame takes on this host where none is named.
+
+    :raises FabricError: if it does not say.
+    """
+    said = _said(["reframe", "--show-config=systems/0/name"])
+    try:
+        return str(json.loads(said or ""))
+    except ValueError:
+        raise FabricError(
+            "reframe --show-config=systems/0/name does not say which system this host is; it tells why when called, "
+            "and --system names one"
+        ) from None
 
 
 def _has_slurm(system: str) -> bool:
