@@ -14,6 +14,8 @@ CASES = "^(OsuCollective%benchmark=(alltoall|bcast)%layout=2x1|OsuBarrier%layout
 RUN = [CI / "run", "--system", "minicluster", "-n", CASES]
 #: Computed may differ from measured by a quarter.
 CLOSE = 0.25
+#: Slurm tells times in whole seconds: of three jobs on two nodes it may be as many off, in node-minutes.
+WHOLE_SECONDS = 3 * 2 / 60
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +85,10 @@ def test_what_is_computed_is_what_is_measured(two, tmp_path, report_table):
             f"{name}: computed {estimate[name]}, recorded {recorded[name]}, seen {seen[name]:.6g}" for name in seen
         ]
         assert "cost:     3 jobs, 2 nodes at most, " in said and "(computed " in said
-        assert all(abs(recorded[name] - seen[name]) < CLOSE * seen[name] for name in seen), rows
+        slack = dict.fromkeys(seen, 0) | {"node_minutes": WHOLE_SECONDS}
+        assert all(abs(recorded[name] - seen[name]) < CLOSE * seen[name] + slack[name] for name in seen), rows
         assert all(abs(estimate[name] - seen[name]) < CLOSE * seen[name] for name in ("traffic_B", "disk_B")), rows
-        if all(abs(estimate[name] - seen[name]) < CLOSE * seen[name] for name in seen):
+        if all(abs(estimate[name] - recorded[name]) < CLOSE * recorded[name] for name in seen):
             break
     else:
         pytest.fail("\n".join(rows))
