@@ -30,8 +30,9 @@ class PairMatrix:
     @property
     def measured(self) -> NDArray[np.float64]:
         """The bandwidths of all pairs that were measured, row by row."""
-        values = self.MBps.ravel()
-        return values[~np.isnan(values)]
+        values: NDArray[np.float64] = self.MBps.ravel()
+        measured: NDArray[np.float64] = values[~np.isnan(values)]
+        return measured
 
     def host_labels(self, ranks: NDArray[np.int64]) -> list[str]:
         """Return a name for each rank: its host, with the rank where several ranks share it."""

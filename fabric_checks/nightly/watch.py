@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from fabric_checks.statistics import bootstrap
 from fabric_checks.statistics.change_points import noise_of
 from fabric_checks.store.schema import SERIES
 from fabric_checks.text import value_text
@@ -60,7 +61,7 @@ def watched(runs: pl.DataFrame, session: str, told: Collection[str] = ()) -> tup
     return tuple(_lines(by_case.values()))
 
 
-def _far_by(value: float, before: np.ndarray, better: str | None, *, in_percent: bool) -> float:
+def _far_by(value: float, before: bootstrap.Floats, better: str | None, *, in_percent: bool) -> float:
     """Return by how much a figure is worse than the nights before, in units of what is far; 0 if it is not."""
     if better not in ("smaller", "larger"):
         return 0.0

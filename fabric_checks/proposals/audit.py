@@ -96,7 +96,8 @@ def line_numbers(path: Path) -> dict[Keys, int]:
                 note(value, keys)
         elif isinstance(node, yaml.SequenceNode) and len(before) == 1:
             for position, item in enumerate(node.value):
-                found[(*before, position)] = item.start_mark.line + 1
+                keys = (*before, position)
+                found[keys] = item.start_mark.line + 1
 
     note(root, ())
     return found

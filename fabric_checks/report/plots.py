@@ -173,7 +173,8 @@ def heat_map(key: str, MBps: NDArray[np.float64], senders: Sequence[str], receiv
         # From zero, so that a picture of pairs that are all alike is of one colour.
         image = axes.imshow(MBps, cmap="cividis", interpolation="nearest", aspect="auto", vmin=0)
         bar = figure.colorbar(image, ax=axes, label="bandwidth, MB/s")
-        bar.outline.set_visible(False)
+        outline: Any = bar.outline  # what matplotlib's releases say of its type differs
+        outline.set_visible(False)
         for axis, names in ((axes.xaxis, receivers), (axes.yaxis, senders)):
             step = -(-len(names) // 16)
             axis.set_ticks(range(0, len(names), step), [clean(name)[:24] for name in names[::step]])
