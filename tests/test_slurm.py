@@ -123,3 +123,14 @@ def test_of_many_nodes_some_are_named():
 def test_the_last_words_of_a_command():
     assert slurm.last_words("sbatch: error: a\nsbatch: error: Unable to b\n\n", "x") == "Unable to b"
     assert slurm.last_words("", "sbatch failed") == "sbatch failed"
+
+
+def test_nodes_that_a_message_names_are_found_again():
+    down = slurm.Node("n5", frozenset({"DOWN"}), frozenset({"p"}), "cable (the left one) broken")
+    silent = slurm.Node("n6", frozenset({"NOT_RESPONDING"}), frozenset({"p"}), "Not responding")
+    text = slurm.waiting("12", 31, "Nodes are DOWN", [down, silent], True)
+    assert slurm.never_ran(text)
+    assert slurm.named_faults(text) == [("n5", down.fault), ("n6", silent.fault)]
+    ended = slurm.ending("12", "NODE_FAIL", ["n5"], [down])
+    assert not slurm.never_ran(ended) and slurm.named_faults(ended) == [("n5", down.fault)]
+    assert slurm.named_faults("the program ended with exit status 1") == []

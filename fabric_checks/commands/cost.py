@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from fabric_checks import session
+from fabric_checks.errors import RecordError
 
 _EPILOG = """
 \b
@@ -61,7 +62,6 @@ def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sour
 def _compute(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
     from fabric_checks.commands.output import show_all, warn  # noqa: PLC0415  (slow to import)
     from fabric_checks.cost import estimate, past, plan, recorded, table  # noqa: PLC0415  (slow to import)
-    from fabric_checks.errors import RecordError  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import reading  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import sources as places  # noqa: PLC0415  (slow to import)
 

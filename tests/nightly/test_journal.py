@@ -70,12 +70,12 @@ def test_two_findings_that_turn_out_to_be_one(tmp_path):
 
 def test_a_night_that_is_judged_again_changes_no_other(tmp_path):
     path, slow = tmp_path / "j", finding()
-    spent(path, night(1), night(2, slow), night(3))
+    spent(path, night(1), night(2, slow), night(3, slow), night(4))
     again = journal.news(journal.read(path, []), night(2, slow))
     journal.end(path, night(2, slow))
     assert titles(again) == {"new": [slow.title]}
-    assert [entry.session for entry in journal.read(path, [])] == [night(n).session for n in (1, 2, 3)]
-    assert titles(journal.news(journal.read(path, []), night(4))) == {}
+    assert [entry.session for entry in journal.read(path, [])] == [night(n).session for n in (1, 2, 3, 4)]
+    assert titles(journal.news(journal.read(path, []), night(5))) == {}
 
 
 def test_the_order_is_that_of_the_nights_and_not_of_their_dates(tmp_path):
