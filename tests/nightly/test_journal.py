@@ -75,7 +75,10 @@ def test_a_night_that_is_judged_again_changes_no_other(tmp_path):
     journal.end(path, night(2, slow))
     assert titles(again) == {"new": [slow.title]}
     assert [entry.session for entry in journal.read(path, [])] == [night(n).session for n in (1, 2, 3, 4)]
-    assert titles(journal.news(journal.read(path, []), night(5))) == {}
+    # What was judged after it does not count: judged as quiet, the second night has nothing to close.
+    spent(path, night(5, slow))
+    assert titles(journal.news(journal.read(path, []), night(2))) == {}
+    assert titles(journal.news(journal.read(path, []), night(6))) == {"closed": [slow.title]}
 
 
 def test_the_order_is_that_of_the_nights_and_not_of_their_dates(tmp_path):
