@@ -7,6 +7,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from fabric_checks.errors import RecordError
@@ -109,7 +110,7 @@ def options_of(words: Sequence[str]) -> str:
 def level_of(command: str) -> str | None:
     """Return the mode that a command line chooses, or None."""
     words = shlex.split(command)
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in pairwise([*words, ""]):
         if word == "--mode":
             return following
         if word.startswith("--mode="):

@@ -159,5 +159,6 @@ def test_what_tells_one_run_from_another():
     assert options_of(["/x/reframe", "-c", "checks", "--system=s", "-r"]) == "--system=s"
     assert options_of(["reframe", "-c", "checks", "--report-junit", "/a/b.xml", "--mode", "m"]) == "--mode m"
     assert options_of(["reframe", "--report-junit=/a/b.xml", "-r"]) == ""
+    assert level_of("") is None  # the whole collection: no option at all
     assert level_of("--system s --mode nightly") == level_of("--mode=nightly -n x") == "nightly"
     assert level_of("-n mode") is None
