@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What Slurm says of jobs and nodes, and in words why a job did not end as it should.
 
-The forms are those of ``scontrol -o show job`` and ``scontrol -o show node`` of Slurm 22.05.
+The forms are those of ``scontrol -d -o show job`` and ``scontrol -o show node`` of Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -99,11 +99,14 @@ def parse_job(text: str) -> Job:
     :raises OutputError: if it is none.
     """
     status, signal = _value(text, "ExitCode", r"\d+:\d+").split(":")
+    # NodeList shrinks while a job that has ended is tidied up: it is the nodes that are still at it. The details, one
+    # for each kind of allocation, have them all.
+    allocated = ",".join(re.findall(r"\sNodes=(\S+)", text))
     return Job(
         state=_value(text, "JobState"),
         reason=_value(text, "Reason").replace("_", " "),
         exit_status=int(status) or (128 + int(signal) if int(signal) else 0),
-        nodelist=_value(text, "NodeList"),
+        nodelist=allocated or _value(text, "NodeList"),
         partitions=frozenset(_value(text, "Partition").split(",")),
         least_nodes=int(_value(text, "NumNodes", r"\d+")),
     )

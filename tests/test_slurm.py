@@ -45,6 +45,19 @@ def test_a_job_that_has_ended(exit_code, status):
     assert job.partitions == {"a", "b"}
 
 
+@pytest.mark.parametrize(
+    ("details", "nodes"),
+    [
+        ("   Nodes=n[1-3] CPU_IDs=0-1 Mem=0 GRES= ", "n[1-3]"),
+        ("   Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=   Nodes=n3 CPU_IDs=0 Mem=0 GRES= ", "n[1-2],n3"),
+        (" ", "n2"),
+    ],
+)
+def test_a_job_that_is_tidied_up_has_all_its_nodes(details, nodes):
+    line = ENDED.replace("FAILED", "COMPLETING").replace("n[1-2]", "n2") + f" JOB_GRES=(null){details}MinCPUsNode=1"
+    assert slurm.parse_job(line).nodelist == nodes
+
+
 @pytest.mark.parametrize("key", ["JobState", "ExitCode", " NodeList", "NumNodes"])
 def test_a_line_that_is_no_jobs_says_what_it_lacks(key):
     with pytest.raises(OutputError, match=f"scontrol says no {key.strip()}: "):

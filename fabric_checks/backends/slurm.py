@@ -142,7 +142,7 @@ class WatchfulSlurmScheduler(SlurmJobScheduler):
         """See whether the controller knows more of a job than accounting."""
         watch = self._watch(job)
         try:
-            info = slurm.parse_job(_run(f"scontrol -o show job {job.jobid}"))
+            info = _job(job)
         except (SpawnedProcessError, OSError, OutputError) as error:
             said = _said(error)
             if "Invalid job id" in said:
@@ -232,7 +232,7 @@ class WatchfulSlurmScheduler(SlurmJobScheduler):
     def _complete_nodelist(self, job: Job) -> None:
         """Take the nodes from the controller: what accounting tells soon after a job's end may be half of them."""
         try:
-            job._nodespec = slurm.parse_job(_run(f"scontrol -o show job {job.jobid}")).nodelist or job._nodespec
+            job._nodespec = _job(job).nodelist or job._nodespec
         except (SpawnedProcessError, OSError, OutputError) as error:
             self.log(f"scontrol show job {job.jobid}: {_said(error)}")
 
@@ -248,6 +248,10 @@ class WatchfulSlurmScheduler(SlurmJobScheduler):
 def _waits(state: str | None) -> bool:
     """Tell whether a job has not begun; ReFrame takes one for pending whose end is being tidied up."""
     return slurm_state_pending(state) and state != "COMPLETING"
+
+
+def _job(job: Job) -> slurm.Job:
+    return slurm.parse_job(_run(f"scontrol -d -o show job {job.jobid}"))
 
 
 def _run(command: str) -> str:

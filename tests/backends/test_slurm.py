@@ -134,6 +134,16 @@ def test_accounting_that_never_hears_of_the_end_is_overruled(fake):
     assert time.monotonic() - begin >= 0.5, "accounting was not given the time to catch up"
 
 
+def test_a_job_whose_first_node_is_done_with_it_ran_on_both(fake):
+    """Accounting and the controller then name only the nodes that are still at it."""
+    fake.say("sacct", (0, "7|CANCELLED by 0|0:0|Unknown|n2\n", ""))
+    line = CONTROLLER.format(state="COMPLETING", reason="None", exit="0:0", nodes="n2")
+    fake.say("scontrol", (0, f"{line} JOB_GRES=(null)   Nodes=n[1-2] CPU_IDs=0 Mem=0 GRES= MinCPUsNode=1", ""))
+    job = fake.submitted()
+    assert fake.end(job)
+    assert [call for call in fake.calls if "hostname" in call] == ["scontrol show hostname n[1-2]"]
+
+
 def test_a_job_that_the_controller_has_forgotten_is_given_up(fake):
     fake.accounting("RUNNING")
     fake.say("scontrol", UNKNOWN)
