@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Load the checks for a system as `reframe -c checks` does, without running them."""
 
+import functools
 import runpy
 import sys
+from unittest import mock
 
 import reframe.core.runtime as rt
 from reframe.core.config import load_config
 from reframe.frontend import dependencies
 from reframe.frontend.executors import generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
+from reframe.utility import osext
 
 from tests.conftest import TESTS
 
@@ -38,9 +41,11 @@ def cases(system, set_up=True):
     assert not skipped
     ordered = dependencies.toposort(graph)
     if set_up:
-        for case in ordered:
-            case.prepare()
-            case.check.setup(case.partition, case.environ)
+        # ReFrame's srun asks for Slurm's version in each case.
+        with mock.patch.object(osext, "run_command", functools.cache(osext.run_command)):
+            for case in ordered:
+                case.prepare()
+                case.check.setup(case.partition, case.environ)
     return ordered
 
 
