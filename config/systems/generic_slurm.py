@@ -75,7 +75,7 @@ def partition(name):
         "env_vars": [
             ["SLURM_MPI_TYPE", name],
             # With Slurm 22.05 and PMIx_Fence over a tree, Open MPI 5.0.11 crashed in MPI_Init now and then, over a ring
-            # it did not (open-mpi/ompi#12495 is the same crash); leave it out where yours does not need it.
+            # hardly ever (open-mpi/ompi#12495 is the same crash); leave it out where yours does not need it.
             *([["SLURM_PMIX_FENCE", "ring"]] if name == "pmix" else []),
         ],
         # Checks for buffers in device memory run on partitions with "cuda" or "rocm", with programs that were built

@@ -50,8 +50,8 @@ VARIABLES = {
     "pmi2": [["I_MPI_THREAD_YIELD", "3"]],
     "pmix": [
         ["OMPI_MCA_mpi_yield_when_idle", "1"],
-        # With PMIx_Fence over a tree, 12 of 24 starts of Open MPI 5.0.11 on four nodes crashed in MPI_Init, and some
-        # with Slurm's default; over a ring none of 37 did (mca_pml_ob1_recv_frag_callback_match, open-mpi/ompi#12495).
+        # With PMIx_Fence over a tree, 26 of 100 starts of Open MPI 5.0.11 on eight nodes crashed in MPI_Init, over a
+        # ring none of 100 did; but one was seen to (mca_pml_ob1_recv_frag_callback_match, open-mpi/ompi#12495).
         ["SLURM_PMIX_FENCE", "ring"],
     ],
 }

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
+import warnings
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ from ci.minicluster.errors import ClusterError
 from tests.conftest import TESTS
 
 CI = TESTS.parent / "ci"
+#: Where Open MPI 5 crashes now and then when srun starts it: a message of a rank that is through with MPI_Init comes to
+#: one that still waits there (open-mpi/ompi#12495).
+OPENMPI_CRASHES_IN = "mca_pml_ob1_recv_frag_callback_match"
 # Nobody, on every Linux.
 NOBODY = 65534
 
@@ -54,6 +58,20 @@ class Cluster:
 
     def sh(self, script, **options):
         return self.on("head", "bash", "-c", script, **options)
+
+    def srun(self, *arguments, **options):
+        """Start MPI ranks from the head, and return what there is of them; again, and with a warning, after that crash.
+
+        Over a ring, which is asked for here, it is rare enough for three crashes in a row to be something else.
+        """
+        for _ in range(3):
+            done = self.call("exec", "head", "--", "srun", *map(str, arguments), SLURM_PMIX_FENCE="ring", **options)
+            if OPENMPI_CRASHES_IN not in done.stderr:
+                break
+            warnings.warn(f"Open MPI crashed in MPI_Init, as it does now and then: {done.stderr}", stacklevel=2)
+        if "can not load PMIx library" in done.stderr:
+            pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
+        return done
 
     @property
     def entry(self):
