@@ -39,7 +39,7 @@ Exit status:
 )
 @click.option("--archive", type=click.Path(path_type=Path), help="Its folder.  [default: archive in the results]")
 @click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
-@click.option("--quiet", is_flag=True, help="Print nothing if nothing is wrong.")
+@click.option("--quiet", is_flag=True, help="Print nothing if there is nothing to say.")
 @click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, as night.json has it.")
 @click.argument("options", nargs=-1)
 def command(
@@ -58,7 +58,6 @@ def command(
     junit.xml, night.json and the run's output, run.log; `latest` is the newest. One night of a system runs at a time.
     """
     from fabric_checks.nightly import keeping, lock  # noqa: PLC0415  (slow to import)
-    from fabric_checks.nightly.model import Status  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.night import spend  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.plan import Plan, name_is_sound, require_results  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.service import system_here  # noqa: PLC0415  (likewise)
@@ -81,6 +80,6 @@ def command(
         require_results(plan)
     with lock.only_one(plan.folder / "lock") as descriptor:
         told = spend(plan, descriptor)
-    if told.night.status is not Status.QUIET or not quiet:
+    if not (quiet and told.all_quiet):
         click.echo(keeping.as_json(told) + "\n" if as_json else markdown(told), nl=False)
     raise SystemExit(int(told.night.status))

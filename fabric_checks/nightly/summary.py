@@ -34,6 +34,12 @@ class Told:
     news: News
     files: dict[str, str]
 
+    @property
+    def all_quiet(self) -> bool:
+        """Whether there is nothing to say: nothing is wrong, over, or not looked at, and there is no warning."""
+        news = self.news
+        return self.night.status is Status.QUIET and not (news.closed or news.unseen or self.night.warnings)
+
 
 def markdown(told: Told) -> str:
     """Return the summary of a night."""

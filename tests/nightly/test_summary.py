@@ -37,6 +37,22 @@ def test_the_headline_and_the_status(night_, says, status):
     assert markdown(night_).splitlines()[0] == f"# sys, 2026-01-02 21:00, nightly: {says}"
 
 
+@pytest.mark.parametrize(
+    ("night_", "silent"),
+    [
+        (told(), True),
+        (told(watched=("A is 70",)), True),
+        (told(closed=[finding()]), False),
+        (told(unseen=[finding()]), False),
+        (told(warnings=("a line is broken",)), False),
+        (told(still=[finding()]), False),
+        (told(failures=("the disk is full",)), False),
+    ],
+)
+def test_a_night_with_nothing_to_say(night_, silent):
+    assert night_.all_quiet == silent
+
+
 def test_everything_is_told_in_its_place():
     text = markdown(
         told(

@@ -101,7 +101,7 @@ def test_lost_and_broken_results_and_a_clock_that_was_set(results, first):
     perflog.write_text("\n".join([*lines, '{"cut": ']) + "\n")
     journal = results / "nightly/local/nights.jsonl"
     journal.write_text(journal.read_text() + "not json\n")
-    status, said, _ = spend(results)
+    status, said, _ = spend(results, "--quiet")
     assert status == 0, said
     assert [path.read_bytes() for path in parquet.parent.glob("*.broken-*")] == [b"PAR1 broken"]
     for words in ("put aside as", "no line of a journal", f"{perflog.name}:{len(lines) + 1}"):
