@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import f_oneway
 
 from fabric_checks.cross_section import suspects
 from fabric_checks.cross_section.matrix import PairMatrix, name_of
@@ -25,6 +26,8 @@ CONFIRMED_ERRORS = 4.0
 SINGLE_ERRORS = 6.0
 #: Where a pair differs so much from one measurement to the next, nobody is blamed.
 MOST_NOISE = 0.25
+#: Healthy pairs differ from each other if that would be chance in no more than this share of runs.
+CHANCE = 0.001
 #: A node is blamed for its pairs only if so many of them, with different partners, were measured.
 FEWEST_PARTNERS = 3
 
@@ -82,11 +85,12 @@ def _confirmed(output: RotateOutput) -> list[Finding]:
     reference = float(np.median(control.MBps)) if len(control) else _overall(output)
     # The standard error of a median of a few values is about 1.25 times that of their mean.
     error = 1.25 * noise * np.sqrt(len(rates) / len(alone) + (1 / len(control) if len(control) else 0.0))
-    level = _level(error)
+    between = _between(_by_pair(control).values())
+    level = _level(error, between)
     share = {pair: value / reference for pair, value in median.items()}
     if noise > MOST_NOISE:
-        return [_noise(len(share), noise)]
-    faults = _nodes(output, share, error)
+        return [_noise(len(share), noise, between)]
+    faults = _nodes(output, share, error, between)
     blamed = {(finding.kind, finding.ranks[0]) for finding in faults}
     for (sender, receiver), value in share.items():
         if value < level and ("sender", sender) not in blamed and ("receiver", receiver) not in blamed:
@@ -100,31 +104,34 @@ def _confirmed(output: RotateOutput) -> list[Finding]:
         faults.append(Finding("sharing", (), (), float(healthy), True, text))
     unsure = sum(level <= value < 1 - FAULT_SHARE for value in share.values())
     if unsure and noise > 0:
-        faults.append(_noise(unsure, noise))
+        faults.append(_noise(unsure, noise, between))
     return faults
 
 
-def _noise(pairs: int, noise: float) -> Finding:
+def _noise(pairs: int, noise: float, between: float) -> Finding:
+    others = f" and healthy pairs by {100 * between:.0f} % from each other" if between > 0 else ""
     text = (
-        f"a pair differs by {100 * noise:.0f} % from one measurement to the next, so nothing is certain of {pairs} "
-        "suspect pairs; measure on idle nodes, one process on each, or raise --confirm-repeats"
+        f"a pair differs by {100 * noise:.0f} % from one measurement to the next{others}, so nothing is certain of "
+        f"{pairs} suspect pairs; measure on idle nodes, one process on each, or raise --confirm-repeats"
     )
     return Finding("noise", (), (), float(pairs), False, text)
 
 
-def _level(error: float) -> float:
+def _level(error: float, between: float) -> float:
     """Return the share below which a value counts as slow.
 
     :param error: the standard error of its logarithm; that of a median is about 1.25 times that of a mean.
+    :param between: how much healthy pairs differ, as the standard deviation of the same. Measuring a suspect again does
+        not make that smaller: the slowest of all pairs is what it was.
     """
-    return min(1 - FAULT_SHARE, float(np.exp(-CONFIRMED_ERRORS * error)))
+    return min(1 - FAULT_SHARE, float(np.exp(-np.hypot(CONFIRMED_ERRORS * error, SINGLE_ERRORS * between))))
 
 
-def _nodes(output: RotateOutput, share: dict[tuple[int, int], float], error: float) -> list[Finding]:
+def _nodes(output: RotateOutput, share: dict[tuple[int, int], float], error: float, between: float) -> list[Finding]:
     """Blame a node that looked slow in the scan if its pairs, with different partners, are slow alone.
 
     :param share: the pairs that were measured alone, as shares of what healthy pairs have.
-    :param error: the standard error of the logarithm of each.
+    :param error: the standard error of the logarithm of each; :param between: how much healthy pairs differ.
     """
     scan = suspects.find(output.scan, len(output.hosts), output.suspect_share)
     faults = []
@@ -139,7 +146,8 @@ def _nodes(output: RotateOutput, share: dict[tuple[int, int], float], error: flo
                 continue
             middle = float(np.median(values))
             # A median over pairs of which a few are faster or slower by themselves is that of the node.
-            if middle < _level(1.25 * error / np.sqrt(len(values))):
+            of_middle = 1.25 / np.sqrt(len(values))
+            if middle < _level(of_middle * error, of_middle * between):
                 faults.append(_node(output, kind, rank, middle, confirmed=True))
     return faults
 
@@ -208,6 +216,20 @@ def _spread(samples: Iterable[list[float]]) -> float:
     logs = [np.log(values) for values in samples if len(values) > 1]
     freedom = sum(len(values) - 1 for values in logs)
     return float(np.sqrt(sum(np.var(values) * len(values) for values in logs) / freedom)) if freedom else 0.0
+
+
+def _between(samples: Iterable[list[float]]) -> float:
+    """Return the standard deviation of the logarithms from sample to sample that is beyond chance; 0 if none is.
+
+    The component of variance between groups of a one-way analysis of variance with random effects.
+    """
+    logs = [np.log(values) for values in samples if len(values) > 1]
+    if len(logs) < FEWEST_PARTNERS or not any(np.ptp(values) for values in logs):
+        return 0.0
+    if f_oneway(*logs).pvalue >= CHANCE:
+        return 0.0
+    of_mean = np.mean([np.var(values, ddof=1) / len(values) for values in logs])
+    return float(np.sqrt(max(0.0, np.var([np.mean(values) for values in logs], ddof=1) - of_mean)))
 
 
 def faults(found: Iterable[Finding]) -> list[Finding]:

@@ -20,6 +20,7 @@ class Fabric:
     :param nodes: the number of nodes, even.
     :param noise: standard deviation of the logarithm of a measured value.
     :param senders: slow senders, the share they run at; likewise `receivers` and `pairs`.
+    :param spread: standard deviation of the logarithm of what a healthy pair has from another's.
     :param sharing: probabilities that 1, 2, 3, ... pairs share a link while all pairs of a round run.
     """
 
@@ -32,10 +33,13 @@ class Fabric:
     sharing: tuple[float, ...] = (1.0,)
     link_MBps: float = 1000.0
     single_MBps: float = 1000.0
+    spread: float = 0.0
 
     def __post_init__(self):
         self.random = np.random.default_rng(self.seed)
         half = self.nodes // 2
+        own = np.random.default_rng([self.seed, 1]).standard_normal((half, half))
+        self.own = np.exp(self.spread * own)
         # Static routing: who shares a link with whom is the same whenever the same round runs.
         self.shared_by = self.random.choice(np.arange(1, len(self.sharing) + 1), p=self.sharing, size=(half, half))
 
@@ -48,7 +52,8 @@ class Fabric:
             health[receiver == rank] *= share
         for (one, other), share in self.pairs.items():
             health[(sender == one) & (receiver == other)] *= share
-        true = np.minimum(self.single_MBps * health, self.link_MBps / shared_by)
+        own = self.own[sender, receiver - self.nodes // 2]
+        true = np.minimum(self.single_MBps * health, self.link_MBps / shared_by) * own
         return true * np.exp(self.noise * self.random.standard_normal(len(sender)))
 
     def scan(self):

@@ -9,6 +9,7 @@ import pytest
 
 from fabric_checks.cross_section import findings
 from fabric_checks.cross_section.matrix import of_output
+from fabric_checks.parsers import rotate
 from tests.cross_section.model import Fabric, run
 
 TRIALS = 100
@@ -141,6 +142,34 @@ def test_nobody_is_blamed_where_nothing_repeats():
         assert not findings.faults(found)
     assert found[0].kind == "noise"
     assert "idle nodes" in found[0].text
+
+
+def blameless(nodes, spread, trials=TRIALS):
+    """Return in how many healthy fabrics, whose pairs differ from each other and stay as they are, nobody is blamed."""
+    return sum(blamed(run(Fabric(nodes, 0.02, seed, spread=spread))) == set() for seed in range(trials))
+
+
+def test_nobody_is_blamed_for_what_healthy_pairs_are_too(report_table):
+    """As on nodes that share cores: by the spread of the few healthy pairs, so less surely the more pairs there are."""
+    found = {(nodes, spread): blameless(nodes, spread) for nodes in (8, 32) for spread in (0.05, 0.10)}
+    lines = [f"{nodes} nodes, {spread:.0%}: {right}" for (nodes, spread), right in found.items()]
+    report_table("nobody is blamed, of 100 healthy fabrics whose pairs differ by so much", lines)
+    assert all(found[8, spread] >= 90 for spread in (0.05, 0.10))
+    assert all(found[32, spread] >= 60 for spread in (0.05, 0.10))
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.10])
+def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread):
+    faults = {"senders": {3: 0.5}}
+    assert all(("sender", 3) in blamed(run(Fabric(32, 0.02, seed, spread=spread, **faults))) for seed in range(30))
+
+
+def test_nodes_that_share_cores_have_no_slow_cable(golden):
+    """Eight nodes of one machine with two cores: healthy pairs ran at 0.75 of others, and two suspects at 0.73."""
+    output = rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt"))
+    found = findings.find(output, of_output(output))
+    assert [finding.kind for finding in found] == ["noise"]
+    assert "healthy pairs by 10 % from each other" in found[0].text
 
 
 def test_findings_are_plain_data():
