@@ -112,8 +112,10 @@ def _noise(pairs: int, noise: float, between: float) -> Finding:
     others = f" and healthy pairs by {100 * between:.0f} % from each other" if between > 0 else ""
     text = (
         f"a pair differs by {100 * noise:.0f} % from one measurement to the next{others}, so nothing is certain of "
-        f"{pairs} suspect pairs; measure on idle nodes, one process on each, or raise --confirm-repeats"
+        f"{pairs} suspect pairs; measure on idle nodes, one process on each"
     )
+    # Repeats show a pair more exactly, and what others are no better.
+    text += "" if between > noise else ", or raise --confirm-repeats"
     return Finding("noise", (), (), float(pairs), False, text)
 
 

@@ -170,6 +170,7 @@ def test_nodes_that_share_cores_have_no_slow_cable(golden):
     found = findings.find(output, of_output(output))
     assert [finding.kind for finding in found] == ["noise"]
     assert "healthy pairs by 10 % from each other" in found[0].text
+    assert "--confirm-repeats" not in found[0].text, "they would change nothing"
 
 
 def test_findings_are_plain_data():
