@@ -1,2 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The checks: what `reframe -c checks -r` loads."""
+
+import sys
+from pathlib import Path
+
+from fabric_checks.paths import ROOT
+
+# In a shell that has sourced another clone's ci/env.sh, ReFrame takes the configuration of that, with its library.
+_HERE = Path(__file__).resolve().parent.parent
+if _HERE != ROOT:
+    sys.exit(f"error: these checks are of {_HERE}, and the configuration is of {ROOT}: source {_HERE}/ci/env.sh")

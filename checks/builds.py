@@ -10,9 +10,12 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
+from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
 from fabric_checks.mixins import without_deprecated_alias
+from fabric_checks.session import ROOT, home
+from fabric_checks.spack import mpi
 
 
 @without_deprecated_alias
@@ -29,16 +32,16 @@ class Build(rfm.CompileOnlyRegressionTest):
 
 
 class FabricPrograms(Build):
-    """The collection's own MPI programs, built once for each environment with its ``mpicc``."""
+    """The collection's own MPI programs, built for each environment with its ``mpicc`` and kept; see ``build.sh``."""
 
     descr = "Build the collection's own MPI programs"
     sourcesdir = "fabric/src"
-    build_system = "Make"
+    build_system = "CustomBuild"
 
     @run_before("compile")
-    def use_mpicc(self):
+    def build_or_take_what_is_kept(self):
         """Leave the compiler and its flags to the environment and the Makefile."""
-        self.build_system.cc = self.current_environ.cc
+        self.build_system.commands = [shlex.join(["sh", "build.sh", str(home() / "programs"), self.current_environ.cc])]
 
     @sanity_function
     def programs_exist(self):
@@ -98,7 +101,11 @@ class SpackPackage(Build):
             return
         scopes = self.current_environ.extras["spack"]
         options = [f"--{name}={scopes[name]}" for name in ("environ", "site", "common")]
-        command = [sys.executable, "-m", "fabric_checks", "spack", "build", self.package, *options, str(self.folder)]
+        fabric_checks = [sys.executable, str(ROOT / "ci" / "bin" / "fabric-checks")]
+        command = [*fabric_checks, "spack", "build", self.package, *options, str(self.folder)]
+        # The first build takes minutes, and ReFrame says nothing until it is done.
+        log = Path(self.stagedir) / self.build_job.stdout
+        getlogger().info(f"{self.package} for {self.current_environ.name} by Spack; to follow: tail -f {log}")
         self.build_system.commands = [f"{shlex.join(command)} 2> failure.txt || true"]
 
     @sanity_function
@@ -110,15 +117,34 @@ class SpackPackage(Build):
             raise SanityError(said.removeprefix("error: ") or f"the build ended without a word; see {self.stagedir}")
         return True
 
+    @property
+    def built(self):
+        """What the build says of itself; :class:`fabric_checks.spack.build.Built` has the keys."""
+        return json.loads((self.folder / "built.json").read_text())
+
     def facts(self):
         """Return what goes into the records of everything that was measured with it."""
-        built = json.loads((self.folder / "built.json").read_text())
+        built = self.built
         return {
             "program_version": built["version"],
             "spec": built["spec"],
             "spec_hash": built["hash"],
             "spack": built["spack"],
         }
+
+    def doubts(self):
+        """Return the findings that go with everything that was measured with it."""
+        return [
+            {"kind": "unverified", "text": f"{name} is from a build cache; nobody checked a signature of it"}
+            for name in self.built["unverified"]
+        ]
+
+    def contradiction(self, reported):
+        """Return how the MPI library that runs contradicts the one of the spec, or None; see :mod:`..spack.mpi`.
+
+        :param reported: what the library says of itself.
+        """
+        return mpi.contradiction(self.built["mpi"], reported)
 
 
 class OsuMicroBenchmarks(SpackPackage):

@@ -41,10 +41,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from fabric_checks import installed
 from fabric_checks.metrics import half_octaves, powers_of_two
 from fabric_checks.parsers import imb, streaming
 from fabric_checks.perflog import FIELDS
-from fabric_checks.session import home
 from fabric_checks.store import archiving
 from fabric_checks.store.schema import COLUMNS
 from fabric_checks.twins import description, simgrid, simulate, what_if
@@ -176,7 +176,7 @@ def streaming_times_us(environ: dict[str, str], folder: str) -> dict[int, float]
 
 
 def imb_times_us(environ: dict[str, str], _: str) -> dict[int, float]:
-    program = [str(home() / "stacks/impi/bin/IMB-MPI1"), "PingPong", "-npmin", "2", "-msglog", "0:20"]
+    program = [str(installed.folder("impi") / "bin/IMB-MPI1"), "PingPong", "-npmin", "2", "-msglog", "0:20"]
     output = launch(environ, [*program, "-iter", IMB_ITERATIONS])
     rows = imb.parse(output, "PingPong", powers_of_two(0, LARGEST_B), 2).rows
     return {row.size_B: row.values["time_us"] for row in rows}
@@ -184,7 +184,7 @@ def imb_times_us(environ: dict[str, str], _: str) -> dict[int, float]:
 
 def environment_of(mpi: str) -> dict[str, str]:
     """Return the variables with which an MPI's programs are built and launched on this host."""
-    prefix = home() / "stacks" / mpi
+    prefix = installed.folder(mpi)
     env = os.environ | {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{prefix}/lib"}
     env |= {"I_MPI_ROOT": str(prefix), "HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
     # More processes than cores, and root, as in most containers.

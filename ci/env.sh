@@ -5,21 +5,48 @@
 #   FABRIC_STACK   where the programs come from: wheels (the default), spack, or modules
 #   FABRIC_HOME    the folder for everything that is installed or written (default: .fabric in the clone)
 #   FABRIC_PYTHON  the Python to use, 3.10 or later (default: the first that fits on PATH)
+#
+# Several clones may share a home. As long as this shell, or what it has started, is there, nothing of what it runs on is
+# deleted, whatever others set up.
 
 fabric_env() {
-    local root
-    root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || return 1
+    local root venv held told other
+    root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || return 1
     # shellcheck source=ci/find-python.sh
     . "$root/ci/find-python.sh" || return 1
     export FABRIC_HOME=${FABRIC_HOME:-$root/.fabric}
+    [[ $FABRIC_HOME = /* ]] || FABRIC_HOME=$PWD/$FABRIC_HOME
+    [[ -z ${FABRIC_RESULTS:-} || $FABRIC_RESULTS = /* ]] || FABRIC_RESULTS=$PWD/$FABRIC_RESULTS
     export FABRIC_MPI=${FABRIC_MPI:-mpich}
     # Matplotlib would keep its list of fonts below HOME.
     export MPLCONFIGDIR=${MPLCONFIGDIR:-$FABRIC_HOME/matplotlib}
-    "$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" --stack "${FABRIC_STACK:-wheels}" ${FABRIC_SETUP_OPTIONS:-} || return 1
+    for _ in 1 2 3; do
+        {
+            told=$("$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" --stack "${FABRIC_STACK:-wheels}" \
+                --tell 3 ${FABRIC_SETUP_OPTIONS:-} 3>&1 >&4) || return 1
+        } 4>&1
+        { read -r venv; read -r held; } <<<"$told"
+        [ -z "${fabric_lock:-}" ] || exec {fabric_lock}<&-
+        fabric_lock=
+        # Whoever deletes this file has its lock to do so, and then it is set up anew.
+        { exec {fabric_lock}<"$held"; } 2>/dev/null && flock --shared "$fabric_lock" && [ -e "$held" ] && break
+        held=
+    done
+    [ -n "$held" ] || { echo "error: $FABRIC_HOME: cannot lock what was set up; see that flock(1) is there and works on that file system" >&2; return 1; }
     export RFM_CONFIG_FILES=$root/config/settings.py
-    case ":$PATH:" in
-        *":$FABRIC_HOME/venv/bin:"*) ;;
-        *) export PATH=$FABRIC_HOME/venv/bin:$PATH ;;
-    esac
+    # What another clone has put there goes, and so does what this one had before its pins changed.
+    other=${FABRIC_PATH:-}
+    [ -z "$other" ] || PATH=$(fabric_without "$other" "$PATH") PYTHONPATH=$(fabric_without "${other%%/ci/bin:*}" "${PYTHONPATH:-}")
+    export FABRIC_PATH=$root/ci/bin:$venv/bin
+    export PATH=$FABRIC_PATH:$PATH
+    export PYTHONPATH=$root${PYTHONPATH:+:$PYTHONPATH}
+}
+
+# Print a search path without one part of it.
+fabric_without() {
+    local path=":$2:"
+    path=${path//":$1:"/:}
+    path=${path#:}
+    printf '%s' "${path%:}"
 }
 fabric_env

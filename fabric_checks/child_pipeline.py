@@ -19,7 +19,9 @@ from typing import Any
 
 import yaml
 
+from fabric_checks import files, yaml_file
 from fabric_checks.errors import FabricError, quoted
+from fabric_checks.paths import name_is_sound
 
 #: Options of a generated command line that are of the job that generated it, or of jobs that are not there any more.
 _DROPPED = ("--prefix=", "--report-file=", "--restore-session=", "--report-junit=")
@@ -57,12 +59,9 @@ def read(path: Path) -> dict[str, Any]:
     :raises PipelineError: if it cannot be read, or holds no job.
     """
     try:
-        found = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        cause = " ".join(str(error).split())
-        raise PipelineError(
-            f"{path}: cannot be read ({cause}); write it with ci/run --ci-generate={path.name}"
-        ) from None
+        found = yaml_file.load(path)
+    except yaml_file.YamlError as error:
+        raise PipelineError(f"{error}; write it with ci/run --ci-generate={path.name}") from None
     if not isinstance(found, dict) or not jobs_of(found):
         raise PipelineError(f"{path}: has no job; list what there is with ci/run -l and the same options")
     return found
@@ -126,14 +125,14 @@ def merge(pipeline: Mapping[str, Any], results: Path) -> tuple[str, list[str]]:
     :raises PipelineError: if there is no session in it, or no job has left a report.
     """
     session = str(pipeline.get("variables", {}).get("FABRIC_SESSION") or "")
-    if not re.fullmatch(r"\w[\w.-]*", session):
+    if not name_is_sound(session):
         raise PipelineError("no FABRIC_SESSION among the variables; give the file that `child-pipeline` wrote")
     found, missing = [], []
     for name in jobs_of(pipeline):
         try:
-            report = json.loads((results / PARTS / session / f"{name}.json").read_text())
+            report = json.loads(files.read_bytes(results / PARTS / session / f"{name}.json", results))
             found.append((report["session_info"], report["runs"]))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             missing.append(name)
     if not found:
         raise PipelineError(
@@ -142,9 +141,7 @@ def merge(pipeline: Mapping[str, Any], results: Path) -> tuple[str, list[str]]:
         )
     path = results / "reports" / f"run-report-{session}.json"
     whole = {"session_info": _info([info for info, _ in found]), "runs": _runs([runs for _, runs in found])}
-    scratch = path.with_suffix(".part")
-    scratch.write_text(json.dumps(whole | {"restored_cases": []}, indent=2))
-    scratch.replace(path)
+    files.write_text(path, json.dumps(whole | {"restored_cases": []}, indent=2))
     return session, missing
 
 

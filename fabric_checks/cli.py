@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 
 import click
 
-from fabric_checks import __version__
-from fabric_checks.commands import Commands
+from fabric_checks import __version__, door
+from fabric_checks.commands import INTERRUPTED, Commands
 from fabric_checks.errors import FabricError
 
 
@@ -21,14 +21,25 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command; what the user can mend is one line, not a trace."""
+    door.hold_descriptors()
+    with door.opened():
+        status = _status()
+    if status == INTERRUPTED:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would only disturb the end
+    sys.exit(status)
+
+
+def _status() -> int | str | None:
+    """Run the command and return its exit status."""
     try:
-        cli()
+        try:
+            cli()
+        except SystemExit as end:
+            door.out().flush()
+            return end.code
     except FabricError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(1)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader, such as head, has seen enough
-        sys.exit(0)
+        door.complain(f"error: {error}")
     except OSError as error:
-        click.echo(f"error: {error.filename or 'standard output'}: {error.strerror}", err=True)
-        os._exit(1)  # what is still buffered cannot be written either
+        place = f"{error.filename}: " if error.filename else ""
+        door.complain(f"error: {place}{error.strerror or error}")
+    return 1

@@ -6,15 +6,21 @@ A record says everything that is needed to believe its figure; :data:`FIELDS` li
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.errors import RecordError
+from fabric_checks.locks import WRITER_WAIT_S, LockedError, exclusive
+
+#: The file in the folder of a perflog whose lock its writers hold. Readers could hold that of the perflog for ever.
+LOCK = ".lock"
 
 #: The keys of a record. ``metric`` and the keys after it up to ``result`` are null in the record of a case that
 #: failed before it had figures.
@@ -96,7 +102,7 @@ class JsonLinesHandler(logging.Handler):
         path = folder / f"{records[0]['check']}.jsonl"
         try:
             append(path, records)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, LockedError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
             many = "record is" if len(records) == 1 else "records are"
             raise RecordError(
@@ -116,6 +122,9 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     evidence: Mapping[str, tuple[str, str]] = facts.pop("evidence", {})
     common = dict.fromkeys(FIELDS)
     common |= facts
+    if not facts.get("time") and "created" in attributes:
+        # The case failed before its output was looked at: its time is that of the log.
+        common["time"] = datetime.fromtimestamp(attributes["created"], timezone.utc).isoformat(timespec="seconds")
     common |= {
         "format": 1,
         "reframe": attributes["version"],
@@ -172,26 +181,34 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     All lines go out in one write under a lock, so that several writers do not mix and a kill leaves whole lines; a
     line that an earlier crash left unfinished is closed first. If not all of it can be written, none of it stays.
 
+    :raises LockedError: if another writer has the lock for longer than may be.
     :raises OSError: if the file cannot be written, as on a full disk.
     :raises ValueError: if a value is not finite; JSON has no such number.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     data = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        end = os.lseek(descriptor, 0, os.SEEK_END)
-        if end and os.pread(descriptor, 1, end - 1) != b"\n":
-            data = b"\n" + data
+    with exclusive(path.with_name(LOCK), WRITER_WAIT_S):
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            written = os.write(descriptor, data)
-            if written < len(data):
-                raise OSError(28, "No space left on device", str(path))
-        except OSError:
-            os.ftruncate(descriptor, end)  # no half-written records
-            raise
-    finally:
-        os.close(descriptor)
+            # For readers, who wait a moment for it: without it they may see half of what is being written.
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _append(descriptor, data, path)
+        finally:
+            os.close(descriptor)
+
+
+def _append(descriptor: int, data: bytes, path: Path) -> None:
+    end = os.lseek(descriptor, 0, os.SEEK_END)
+    if end and os.pread(descriptor, 1, end - 1) != b"\n":
+        data = b"\n" + data
+    try:
+        written = os.write(descriptor, data)
+        if written < len(data):
+            raise OSError(28, "No space left on device", str(path))
+    except OSError:
+        os.ftruncate(descriptor, end)  # no half-written records
+        raise
 
 
 def length_B(records: Sequence[Mapping[str, Any]]) -> int:

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from fabric_checks.cross_section.figures import histogram
 from fabric_checks.cross_section.matrix import PairMatrix
-from fabric_checks.text import printable, size_text, value_text
+from fabric_checks.errors import FabricError, quoted
+from fabric_checks.files import replacing
+from fabric_checks.text import one_line, size_text, value_text
 
 #: Okabe and Ito, Color Universal Design, 2008; yellow is left out because it is too light on paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -38,13 +40,29 @@ STYLE: dict[Any, Any] = {
 #: More names than this on an axis cannot be read.
 _MOST_LABELS = 40
 
+#: A longer text would leave no room for the figure.
+_LONGEST = 140
+
 Curve = Mapping[int, float]
 
 
+def label(text: str) -> str:
+    """Return untrusted text as a title or a name in a picture: one printable line that is not too long."""
+    line = one_line(text)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+
+
 def save(figure: Figure, path: Path) -> str:
-    """Write a figure, `.svg` or `.png`, and return the name of the file."""
-    # Without a date, the same figures give the same file.
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {})
+    """Write a figure, `.svg` or `.png`, and return the name of the file; without an ending it is SVG.
+
+    :raises FabricError: if the ending is that of no picture. :raises OSError: if the file cannot be written.
+    """
+    kind = path.suffix[1:].lower() or "svg"
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise FabricError(f"{path}: no picture can be written as {quoted(path.suffix)}; let it end in .svg or .png")
+    with replacing(path) as place:
+        # Without a date, the same figures give the same file.
+        figure.savefig(place, format=kind, metadata={"Date": None} if kind == "svg" else {})
     return path.name
 
 
@@ -74,7 +92,7 @@ def curves(
             axes.plot(
                 [_place(size) for size, _ in points],
                 [value for _, value in points],
-                label=printable(name),
+                label=label(name),
                 color=COLOURS[index % len(COLOURS)],
                 marker=_MARKERS[index % len(_MARKERS)],
                 linestyle=("-", "--", "-.", ":")[index % 4],
@@ -91,7 +109,7 @@ def curves(
         else:
             axes.set_ylim(bottom=0)
         axes.set_ylabel(y_label)
-        axes.set_title(printable(title))
+        axes.set_title(label(title))
         axes.legend()
         return save(figure, path)
 
@@ -123,7 +141,7 @@ def heat_map(path: Path, title: str, matrix: PairMatrix) -> str:
         figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
         axes = figure.subplots()
         _draw_matrix(figure, axes, matrix, _MOST_LABELS)
-        axes.set_title(printable(title))
+        axes.set_title(label(title))
         return save(figure, path)
 
 
@@ -134,7 +152,7 @@ def _draw_matrix(figure: Figure, axes: Axes, matrix: PairMatrix, most_labels: in
     figure.colorbar(image, ax=axes, label="bandwidth, MB/s (10^6 bytes a second)")
     for axis, ranks in ((axes.xaxis, matrix.receivers), (axes.yaxis, matrix.senders)):
         step = -(-len(ranks) // most_labels)
-        names = [printable(name) for name in matrix.host_labels(ranks[::step])]
+        names = [label(name) for name in matrix.host_labels(ranks[::step])]
         axis.set_ticks(range(0, len(ranks), step), names)
     axes.tick_params(axis="x", labelrotation=90)
     axes.set_xlabel("receiver")
@@ -151,7 +169,7 @@ def bandwidth_histogram(path: Path, title: str, matrix: PairMatrix, link_MBps: f
         figure = Figure(figsize=(7, 3.8), layout="constrained")
         axes = figure.subplots()
         _draw_histogram(axes, matrix, link_MBps)
-        axes.set_title(printable(title))
+        axes.set_title(label(title))
         return save(figure, path)
 
 
@@ -193,7 +211,7 @@ def pair_bandwidths(path: Path, title: str, matrix: PairMatrix, link_MBps: float
         _draw_histogram(right, matrix, link_MBps)
         # Room for the names of the levels above the highest bar.
         right.margins(y=0.25)
-        figure.suptitle(printable(title), fontsize=11)
+        figure.suptitle(label(title), fontsize=11)
         return save(figure, path)
 
 
@@ -220,11 +238,10 @@ def distributions(
             axes.plot(float(values.min()), 0, marker="^", color=COLOURS[1], markersize=8, clip_on=False, zorder=3)
             axes.set_ylim(0, 105)
             axes.set_yticks([0, 50, 100])
-            label = f"{printable(name)}: {printable(remarks.get(name, ''))}".removesuffix(": ")
-            axes.set_title(label, loc="left", fontsize=9)
+            axes.set_title(label(f"{name}: {remarks.get(name, '')}".removesuffix(": ")), loc="left", fontsize=9)
         axes = rows[-1]
         axes.set_xlim(0, top)
         axes.set_xlabel("bandwidth of a pair, MB/s (10^6 bytes a second); dashed: median, triangle: slowest pair")
         figure.supylabel("share of the pairs, %", fontsize=10)
-        figure.suptitle(printable(title), fontsize=11)
+        figure.suptitle(label(title), fontsize=11)
         return save(figure, path)

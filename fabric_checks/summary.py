@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fabric_checks import ppn_table
 from fabric_checks.records import Case, Record, Session, case_name, verdict
-from fabric_checks.text import printable, size_text, value_text
+from fabric_checks.text import one_line, size_text, value_text
 
 
 @dataclass
@@ -32,23 +32,27 @@ class Footnotes:
 def reference_text(record: Record, notes: Footnotes) -> str:
     """Return what a figure was held to, and how that ended; of a simulation first what kind of figure it is."""
     evidence = f"{record['evidence']}; " if record.get("evidence") else ""
+    reference, lower, upper = record["reference"], record["lower"], record["upper"]
     if record["no_reference"]:
         return f"{evidence}no reference: {notes.mark(record['no_reference'])}"
-    reference, lower, upper = record["reference"], record["lower"], record["upper"]
+    if reference is None:
+        return f"{evidence}no reference"  # of a check that is not ours, which need not say why
     # ReFrame's bounds are shares of the reference's size, also for a negative reference.
     low = None if lower is None else value_text(reference + lower * abs(reference))
     high = None if upper is None else value_text(reference + upper * abs(reference))
     if low is not None and high is not None:
         bounds = f"{low} to {high}"
+    elif low is None and high is None:
+        bounds = "without bounds"
     else:
         bounds = f"at most {high}" if low is None else f"at least {low}"
     source = f" {notes.mark(record['reference_source'])}" if record.get("reference_source") else ""
     return f"{evidence}{record['result']}: {value_text(reference)}, {bounds}{source}"
 
 
-def plain(text: object) -> Text:
-    """Return untrusted text for the terminal: no markup is read from it, no control character survives."""
-    return Text(printable(str(text)))
+def plain(*lines: object) -> Text:
+    """Return lines of untrusted text for the terminal: no markup is read from one, and none becomes two."""
+    return Text("\n".join(one_line(str(line)) for line in lines))
 
 
 def table(records: Sequence[Record], notes: Footnotes) -> Table:
@@ -67,8 +71,8 @@ def table(records: Sequence[Record], notes: Footnotes) -> Table:
             first = position == 0
             record = case[0]
             out.add_row(
-                plain(f"{record['system']}:{record['partition']}\n{record['environ']}" if first else ""),
-                plain(_test_text(record) if first else ""),
+                plain(*place_lines(record) if first else ""),
+                plain(*_test_lines(record) if first else ""),
                 plain(record["layout"] if first else ""),
                 plain(metric),
                 plain(value),
@@ -78,11 +82,16 @@ def table(records: Sequence[Record], notes: Footnotes) -> Table:
     return out
 
 
-def _test_text(record: Record) -> str:
+def place_lines(record: Record) -> tuple[str, str]:
+    """Return where a record is from, as two lines of a cell."""
+    return f"{record['system']}:{record['partition']}", str(record["environ"])
+
+
+def _test_lines(record: Record) -> tuple[str, str]:
     # ReFrame appends each parameter as " %name=value"; the layout has a column of its own.
     name, *parameters = str(record["test"]).split(" %")
     shown = [parameter.split("=", 1)[-1] for parameter in parameters if not parameter.startswith("layout=")]
-    return " ".join([name, *shown]) + f"\n({record['program']})"
+    return " ".join([name, *shown]), f"({record['program']})"
 
 
 def _rows(case: Iterable[Record], notes: Footnotes) -> list[tuple[str, str, str, str]]:
@@ -129,11 +138,11 @@ def _findings(records: Iterable[Record]) -> list[str]:
     return [line for case, texts in by_case.items() for line in (case, *texts)]
 
 
-def _why(case: Case) -> str:
+def _why(case: Case) -> list[str]:
     """Return why a case failed; the text of a reason of several lines stays below it."""
     if case.result == "fail_deps":
-        return "was not run: what it depends on failed, see there"
-    return f"in {case.phase}: {case.reason}".replace("\n", "\n    ")
+        return ["was not run: what it depends on failed, see there"]
+    return f"in {case.phase}: {case.reason}".split("\n")
 
 
 def render(session: Session) -> list[Table | Text]:
@@ -144,28 +153,31 @@ def render(session: Session) -> list[Table | Text]:
     if any(record["metric"] is not None and not ppn_table.is_comparison(record) for record in session.records):
         parts.append(table(session.records, notes))
     if compared:
-        parts.append(ppn_table.table(compared, plain, _test_text, lambda record: reference_text(record, notes)))
+        parts.append(
+            ppn_table.table(compared, plain, place_lines, _test_lines, lambda record: reference_text(record, notes))
+        )
         parts.append(plain(ppn_table.NOTE))
     parts += [plain(f"[{number}] {reason}") for number, reason in enumerate(notes.reasons, 1)]
     findings = _findings(session.records)
     if findings:
-        parts += [plain("\nFindings:"), *(plain(f"  {line}") for line in findings)]
+        parts += [plain(), plain("Findings:"), *(plain(f"  {line}") for line in findings)]
     not_offered = _not_offered(session.records)
     if not_offered:
-        parts += [plain("\nNot run:"), *(plain(f"  {line}") for line in not_offered)]
+        parts += [plain(), plain("Not run:"), *(plain(f"  {line}") for line in not_offered)]
     failed = [case for case in session.cases if case.result not in ("pass", "xfail")]
     if failed:
-        parts.append(plain("\nFailed:"))
-        parts += [plain(f"  {case.name}\n    {_why(case)}") for case in failed]
+        parts += [plain(), plain("Failed:")]
+        for case in failed:
+            parts += [plain(f"  {case.name}"), *(plain(f"    {line}") for line in _why(case))]
     cases = [case for case in session.cases if not case.fixture]
     passed = sum(case.result in ("pass", "xfail") for case in cases)
-    parts.append(plain(f"\n{len(cases)} cases ran, {passed} passed; {len(session.records)} records."))
+    parts += [plain(), plain(f"{len(cases)} cases ran, {passed} passed; {len(session.records)} records.")]
     other = [fault for fault in verdict(session) if not fault.startswith(tuple(f"{case.result}: " for case in failed))]
     parts += [
         plain(f"warning: passed only when run again: {case.name}")
         for case in session.cases
         if case.failed_before and case not in failed
     ]
-    parts += [plain(f"warning: {line}; delete that line") for line in session.unreadable]
+    parts += [plain(f"warning: {line}") for line in session.unreadable]
     parts += [plain(f"error: {fault}") for fault in other]
     return parts

@@ -3,6 +3,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Sequence
+
 
 def size_text(size_B: int) -> str:
     """Return a message size in bytes, short: K is 1024 and M is 1024 * 1024.
@@ -26,5 +32,67 @@ def value_text(value: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Return untrusted text without control characters but for line ends."""
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+    """Return untrusted text in which nothing steers a terminal: what does not print is ``?``, but for line ends.
+
+    That goes for control characters, half surrogate pairs, and what turns or hides text, as marks of direction do.
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
+def one_line(text: str) -> str:
+    """Return untrusted text as one printable line, so that none of it is taken for a line of ours.
+
+    >>> one_line("n1\\r\\nerror: n2\\tis\\x1b[31m slow\\n")
+    'n1 error: n2 is?[31m slow'
+    """
+    return printable(" ".join(text.splitlines()).replace("\t", " "))
+
+
+#: What is markup of Markdown within a line, in GitHub's and GitLab's kind too; an underscore within a word is none.
+_MARKUP = re.compile(r"[\\`*\[\]{}<>|#&~$]|(?<![^\W_])_|_(?![^\W_])")
+#: What begins a list, a rule or a heading where it begins a line.
+_BLOCK = re.compile(r"^(\d{0,9})([-+=.)])(?=[-=\s]|$)")
+
+
+def markdown(text: str) -> str:
+    """Return untrusted text as one line of Markdown that is nothing but text: no markup, no link, no mention.
+
+    Renderers and chats look for addresses and names in what a backslash was taken from, too. So addresses get an
+    entity in what they are known by, and a name stands apart from its ``@``.
+
+    >>> markdown("<b> my_node @everyone http://a.b/ www.a.b")
+    '\\\\<b\\\\> my_node @ everyone http&#58;//a.b/ www&#46;a.b'
+    """
+    line = _BLOCK.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", " ".join(one_line(text).split())))
+    line = re.sub(r"(?i)(www)\.", r"\1&#46;", line.replace("://", "&#58;//"))
+    return re.sub(r"@(?=\S)", "@ ", line)
+
+
+#: What begins a formula of a spreadsheet, in the wide forms of East Asian keyboards too.
+_FORMULA = re.compile(r"[=+\-@\uff1d\uff0b\uff0d\uff20]")
+
+
+def cell(value: object) -> object:
+    """Return a value for a cell of CSV: numbers as they are, text on one line and never a formula.
+
+    A list of texts becomes these with blanks between, other lists and objects JSON.
+
+    >>> [cell(value) for value in (-1.5, " =1+1", ["n1", "n2"])]
+    [-1.5, "' =1+1", 'n1 n2']
+    """
+    if isinstance(value, list | dict):
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        value = " ".join(value) if texts else json.dumps(value)
+    if not isinstance(value, str):
+        return value
+    line = one_line(value)
+    return f"'{line}" if _FORMULA.match(line.lstrip()) else line
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([cell(value) for value in row] for row in rows)
+    return out.getvalue()

@@ -9,6 +9,10 @@ import pytest
 from tests import quick
 
 TESTS = Path(__file__).resolve().parent
+#: The command of this clone. What tests start takes this clone's library too, whatever the shell has sourced.
+FABRIC_CHECKS = TESTS.parent / "ci" / "bin" / "fabric-checks"
+os.environ["PATH"] = f"{FABRIC_CHECKS.parent}:{os.environ['PATH']}"
+os.environ["PYTHONPATH"] = str(TESTS.parent)
 GOLDEN = TESTS / "golden"
 
 
@@ -24,6 +28,22 @@ def pytest_ignore_collect(collection_path, config):
         and not quick.is_quick(collection_path.resolve())
     )
     return True if left_out else None
+
+
+def pytest_collection_modifyitems(items):
+    """Order the tests, where several processes run them."""
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        from tests import parallel
+
+        items[:] = parallel.arrange(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Deal the tests out."""
+    from tests import parallel
+
+    return parallel.Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +73,7 @@ def own_home(tmp_path_factory, monkeypatch):
     os.environ.pop("RFM_CONFIG_FILES", None)
 
 
-TABLES = pytest.StashKey[list]()
+TABLE = "table"
 
 
 @pytest.fixture
@@ -61,14 +81,19 @@ def report_table(request):
     """Return a function that keeps a title and lines, which the test run prints at its end."""
 
     def keep(title, lines):
-        request.config.stash.setdefault(TABLES, []).append((title, list(lines)))
+        # A property of the test comes back from whichever process ran it.
+        request.node.user_properties.append((TABLE, [title, *lines]))
 
     return keep
 
 
-def pytest_terminal_summary(terminalreporter, config):
+def pytest_terminal_summary(terminalreporter):
     """Print what tests measured, passed or not."""
-    for title, lines in config.stash.get(TABLES, []):
-        terminalreporter.section(title)
-        for line in lines:
-            terminalreporter.write_line(line)
+    reports = (report for reports in terminalreporter.stats.values() for report in reports)
+    for report in reports:
+        for name, value in report.user_properties if getattr(report, "when", "") == "teardown" else ():
+            if name == TABLE:
+                title, *lines = value
+                terminalreporter.section(title)
+                for line in lines:
+                    terminalreporter.write_line(line)

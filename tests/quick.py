@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick tests, of `ci/test --quick`: those that start no program but git, and are done in a few minutes.
+"""The quick tests, of `ci/test --quick`: those that start no program of ours, and are done in a few minutes.
 
 So they need no MPI, no cluster, no scheduler, no store and no browser. A module is quick unless it imports what starts
 programs, itself or by a module of the tests, or is left out below with a reason. That is told without loading it; and
@@ -22,8 +22,9 @@ LEFT_OUT = {
 STARTERS = {"subprocess", "multiprocessing", "playwright"}
 #: What the interpreter calls it when a program is started.
 EVENTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "os.spawn"}
-#: Programs that a quick test may start: the version of the collection is asked from git.
-HARMLESS = {"git"}
+#: Programs that a quick test may start: the version of the collection is asked from git; Matplotlib asks once which
+#: fonts there are.
+HARMLESS = {"git", "fc-list"}
 
 
 @cache

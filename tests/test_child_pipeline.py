@@ -67,7 +67,7 @@ def test_a_job_that_reframe_did_not_write(script):
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "cannot be read"), ("a: [", "cannot be read"), ("[]", "has no job"), ("stages: []", "has no job")],
+    [(None, "cannot be read"), ("a: [", "no valid YAML"), ("[]", "has no job"), ("stages: []", "has no job")],
 )
 def test_a_file_that_is_none(tmp_path, text, says):
     path = tmp_path / "generated.yml"

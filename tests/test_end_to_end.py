@@ -13,11 +13,11 @@ import pytest
 
 from fabric_checks import records
 from fabric_checks.perflog import FIELDS
-from tests.conftest import GOLDEN, TESTS
+from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 
 ROOT = TESTS.parent
 REFRAME = Path(sys.executable).with_name("reframe")
-SHOW = [Path(sys.executable).with_name("fabric-checks"), "show"]
+SHOW = [FABRIC_CHECKS, "show"]
 LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
 
 

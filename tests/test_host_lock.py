@@ -1,32 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A case waits for another session's job on its host before its own time counts."""
 
-import fcntl
-import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
 
+from fabric_checks import locks
 from fabric_checks.mixins import HostLockMixin
-
-HOLD = """
-import fcntl, os, pathlib, sys, time
-fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX)
-print("held", flush=True)
-time.sleep(0.5)
-pathlib.Path(sys.argv[1], "done").touch()
-"""
-
-
-@pytest.fixture
-def held(tmp_path):
-    """Return a folder whose lock another process holds for half a second; then it leaves a file there."""
-    process = subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "held\n"
-    yield tmp_path
-    process.wait()
+from tests.test_locks import Holder
 
 
 def wait(extras, dry_run=False):
@@ -36,15 +17,32 @@ def wait(extras, dry_run=False):
     HostLockMixin.wait_for_host(check)
 
 
-def test_it_waits_until_the_other_is_done_and_leaves_the_lock_to_the_job(held):
-    wait({"host_lock": str(held)})
-    assert (held / "done").exists()
-    descriptor = os.open(held, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if it is still held
-    os.close(descriptor)
+def test_it_says_for_whom_it_waits_and_leaves_the_lock_to_the_job(tmp_path, monkeypatch):
+    holder = Holder(tmp_path / "lock")
+    said = []
+
+    def info(text):
+        said.append(text)
+        holder.let_go()
+
+    monkeypatch.setattr("fabric_checks.mixins.host_lock.getlogger", lambda: SimpleNamespace(info=info))
+    wait({"host_lock": str(tmp_path / "lock")})
+    (text,) = said
+    assert text.startswith(f"a check waits for another session's job on this host: process {holder.process.pid} of ")
+    with locks.exclusive(tmp_path / "lock", 0):  # raises if it is still held
+        pass
 
 
-def test_nobody_waits_who_has_no_lock_or_does_not_run(held):
-    wait({})
-    wait({"host_lock": str(held)}, dry_run=True)
-    assert not (held / "done").exists()
+def test_the_wait_has_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "HOST_WAIT_S", 0)
+    with (
+        locks.exclusive(tmp_path / "lock", 0),
+        pytest.raises(locks.LockedError, match="lock: locked by process"),
+    ):
+        wait({"host_lock": str(tmp_path / "lock")})
+
+
+def test_nobody_waits_who_has_no_lock_or_does_not_run(tmp_path):
+    with locks.exclusive(tmp_path / "lock", 0):
+        wait({})
+        wait({"host_lock": str(tmp_path / "lock")}, dry_run=True)

@@ -9,6 +9,10 @@ from tests.conftest import TESTS
 ROOT = TESTS.parent
 PURE = {
     "errors",
+    "installed",
+    "locks",
+    "paths",
+    "sharing",
     "metrics",
     "layouts",
     "line_rate",
@@ -20,6 +24,8 @@ PURE = {
     "perflog",
     "summary",
     "cli",
+    "door",
+    "files",
     "session",
     "slurm",
     "stacks",
@@ -73,6 +79,26 @@ def test_statistics_know_neither_files_nor_records():
         assert set(imported(path)) <= harmless, path
 
 
+#: Who prints without the door: what runs within ReFrame, not in the command; and who writes CSV into a file.
+#: What is run by others: by ReFrame, in a job, by Spack; and what the door itself is made of.
+NOT_BY_THE_DOOR = {
+    *("door.py", "mixins/perflogs.py", "twins/launch.py", "text.py", "perflogs/csv_file.py", "spack/inside.py"),
+}
+PRINTS = re.compile(r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stderr)|Console|csv\.writer|rich\.print)$")
+
+
+def test_nothing_is_printed_past_the_door():
+    library = ROOT / "fabric_checks"
+    for path in sorted(library.rglob("*.py")):
+        if str(path.relative_to(library)) not in NOT_BY_THE_DOOR:
+            used = {
+                ast.unparse(node)
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.Name | ast.Attribute)
+            }
+            assert not [name for name in used if PRINTS.match(name)], path
+
+
 def test_every_source_file_names_its_licence():
     for pattern in ("**/*.py", "ci/*", "checks/**/*.[ch]"):
         for path in sorted(ROOT.glob(pattern)):
@@ -86,7 +112,8 @@ def test_every_module_has_its_tests():
         if path.stem not in ("__init__", "table", "fabric"):
             assert (TESTS / "parsers" / f"test_{path.stem}.py").exists(), path
     for path in sorted((ROOT / "fabric_checks" / "spack").glob("*.py")):
-        if path.stem not in ("__init__", "errors", "cli"):
+        # Only a Spack can run `inside`: test_tool.py has its answers, test_for_real.py a real one.
+        if path.stem not in ("__init__", "errors", "cli", "inside"):
             assert (TESTS / "spack" / f"test_{path.stem}.py").exists(), path
     for path in sorted((ROOT / "fabric_checks" / "twins").glob("*.py")):
         if path.stem not in ("__init__", "errors"):

@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks import records
+from fabric_checks import installed, records
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
 REFRAME = Path(sys.executable).with_name("reframe")
-STACKS = Path(os.environ.get("FABRIC_HOME", ROOT / ".fabric")) / "stacks"
+MPICH, IMPI = installed.folder("mpich"), installed.folder("impi")
 SESSION = "20260101T000000Z-test"
 MODULE = shutil.which("modulecmd") or next(
     (str(path) for path in (Path("/usr/lib/x86_64-linux-gnu/modulecmd.tcl"),) if path.exists()), None
 )
 
 MODULEFILE = """#%Module1.0
-prepend-path PATH {stacks}/mpich/bin
-prepend-path LD_LIBRARY_PATH {stacks}/mpich/lib
+prepend-path PATH {mpich}/bin
+prepend-path LD_LIBRARY_PATH {mpich}/lib
 setenv HYDRA_LAUNCHER fork
-setenv IMB_ROOT {stacks}/impi
+setenv IMB_ROOT {impi}
 """
 
 
@@ -34,7 +34,7 @@ def site(tmp_path):
     """Return the shipped configuration with the template's system added, its names those of software that is here."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
     text = (ROOT / "config/templates/modules.py").read_text()
-    text = text.replace("/apps/mpich", f"{STACKS}/mpich").replace("/apps/imb", f"{STACKS}/impi")
+    text = text.replace("/apps/mpich", str(MPICH)).replace("/apps/imb", str(IMPI))
     text = text.replace('"lmod"', '"nomod"').replace('["openmpi-modules", "mpich-prefix"]', '["mpich-prefix"]')
     # The tests' machine may have no NPB; its line is kept out rather than its check broken.
     text = re.sub(r"\n *npb\(.*\),", "", text)
@@ -82,9 +82,9 @@ def test_what_is_not_named_is_not_run(site):
 def test_programs_by_module_run_the_same_checks(site):
     (site / "modules/openmpi").mkdir(parents=True)
     for name in ("osu", "imb", "lammps"):
-        (site / f"modules/{name}").write_text(MODULEFILE.format(stacks=STACKS))
+        (site / f"modules/{name}").write_text(MODULEFILE.format(mpich=MPICH, impi=IMPI))
     (site / "modules/openmpi").rmdir()
-    (site / "modules/openmpi").write_text(MODULEFILE.format(stacks=STACKS))
+    (site / "modules/openmpi").write_text(MODULEFILE.format(mpich=MPICH, impi=IMPI))
     file = site / "config/systems/yours.py"
     text = file.read_text().replace('"nomod"', '"tmod4"').replace('["mpich-prefix"]', '["openmpi-modules"]')
     file.write_text(text)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The perflog's writer: whole lines, whatever happens."""
 
+import fcntl
 import json
 import logging
 import multiprocessing
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks import perflog
+from fabric_checks import locks, perflog
 from fabric_checks.errors import RecordError
 from tests.store.samples import load, record
 
@@ -24,7 +25,7 @@ from tests.store.samples import load, record
 def attributes(**changes):
     """Return what ReFrame logs about a case with two metrics."""
     return {
-        "version": "4.10.4", "check_system": "s", "check_partition": "p", "check_environ": "e",
+        "version": "4.10.4", "created": 1.0e9, "check_system": "s", "check_partition": "p", "check_environ": "e",
         "check_display_name": "A %layout=1x2", "check_result": "pass", "check_fail_reason": None,
         "check_job_nodelist": ["n1"], "check_jobid": 7,
         "check_perfvalues": {
@@ -63,6 +64,8 @@ def test_a_case_without_figures_leaves_one_record_that_says_why():
     values = {"s:p:t": [None, 0, None, None, "us", None]}
     (record,) = perflog.records_of(attributes(check_perfvalues=values, check_result="fail", check_fail_reason="broken"))
     assert (record["metric"], record["case_result"], record["fail_reason"]) == (None, "fail", "broken")
+    # Nobody took its time: it is that of the log.
+    assert record["time"] == "2001-09-09T01:46:40+00:00"
 
 
 def test_the_handler_writes_where_it_says(tmp_path):
@@ -115,6 +118,27 @@ def test_sixteen_writers_at_once_lose_and_mix_nothing(tmp_path):
     assert len(records) == 16 * 50 * 2
     for writer in range(16):
         assert [r["number"] for r in records if r["writer"] == writer] == [n for n in range(50) for _ in range(2)]
+
+
+def test_who_may_read_it_cannot_stop_its_writers(tmp_path):
+    path = tmp_path / "a.jsonl"
+    perflog.append(path, [{"first": 1}])
+    assert (tmp_path / ".lock").stat().st_mode & 0o777 == 0o600
+    with path.open() as reader:
+        fcntl.flock(reader, fcntl.LOCK_EX)
+        perflog.append(path, [{"second": 2}])
+    assert path.read_text() == '{"first": 1}\n{"second": 2}\n'
+
+
+def test_a_writer_that_waits_too_long_says_for_whom(tmp_path, monkeypatch):
+    monkeypatch.setattr(perflog, "WRITER_WAIT_S", 0)
+    handler = perflog.JsonLinesHandler(tmp_path)
+    (tmp_path / "s/p").mkdir(parents=True)
+    with locks.exclusive(tmp_path / "s/p/.lock", 0):
+        why = rf"A.jsonl: .*/s/p/.lock: locked by process {os.getpid()} of .*: 2 records are not in the perflog of A %l"
+        with pytest.raises(RecordError, match=why):
+            handler.emit(logging.makeLogRecord(attributes()))
+    assert not list(tmp_path.rglob("*.jsonl"))
 
 
 def test_a_full_disk_is_an_error_and_leaves_whole_lines(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 from fabric_checks import pictures
 from fabric_checks.cross_section.matrix import PairMatrix
+from fabric_checks.errors import FabricError
 
 TIMES = {
     "ping-pong": {0: 1.0, 1: 1.1, 1024: 2.0, 1048576: 300.0},
@@ -76,3 +77,17 @@ def test_matrix_and_histogram_in_one_picture(tmp_path):
         pictures.pair_bandwidths(tmp_path / name, "A title", matrix, 900.0)
     assert {"A title", "n0", "n32", "sender", "receiver", "link/3", "number of pairs"} <= texts(tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_a_picture_is_of_the_kind_that_its_ending_says(tmp_path):
+    for name, start in (("a", b"<?xml"), ("a.svg", b"<?xml"), ("a.PNG", b"\x89PNG")):
+        assert pictures.curves(tmp_path / name, "title", {"one": {8: 1.0, 16: 2.0}}, "MB/s") == name
+        assert (tmp_path / name).read_bytes().startswith(start)
+    with pytest.raises(FabricError, match=r"no picture can be written as '.foo'; let it end in .svg or .png"):
+        pictures.curves(tmp_path / "a.foo", "title", {"one": {8: 1.0}}, "MB/s")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "a.svg", "a.PNG"}
+
+
+def test_names_in_a_picture_are_short_printable_lines():
+    assert pictures.label("a\x1b\nb") == "a? b"
+    assert len(pictures.label("x" * 1000)) == 140

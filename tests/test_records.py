@@ -13,7 +13,8 @@ NAME = "20260101T000000Z-abcd"
 
 def record(**changes):
     values = {
-        "session": NAME, "system": "s", "partition": "p", "environ": "e", "check": "A", "test": "A %layout=1x2",
+        "format": 1, "session": NAME, "time": "2026-01-01T00:00:00+00:00",
+        "system": "s", "partition": "p", "environ": "e", "check": "A", "test": "A %layout=1x2",
         "metric": "t", "quantity": "t", "value": 1.0, "unit": "us", "layout": "1x2", "result": "pass", "program": "x",
         "no_reference": "why", "case_result": "pass",
     } | changes  # fmt: skip
@@ -128,7 +129,7 @@ def test_of_several_passes_each_counts(results, tmp_path, bad):
 
 def test_a_value_that_is_no_number_is_left_out(results):
     session = results(case(), lines=[json.dumps(record(value="abc"))])
-    assert "the value 'abc' is no number" in session.unreadable[0]
+    assert "'value' is 'abc', not a finite number" in session.unreadable[0]
     assert records.verdict(session) != []
 
 

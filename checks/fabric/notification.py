@@ -15,9 +15,10 @@ from .base import OwnProgram
 class Notification(OwnProgram):
     """Ping-pong time when receives are completed by MPI_Test in a loop and by MPI_Wait, and the CPU that waiting takes.
 
-    ``wait=blocking`` is for environments that know how their MPI gives the CPU away (feature ``blocking_wait``, the
-    variables under ``extras['blocking_wait']``); whether it did is among the findings. Source: Liu et al.,
-    Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003).
+    ``wait=blocking`` is for environments that know how their MPI sleeps in a wait (feature ``blocking_wait``, the
+    variables under ``extras['blocking_wait']``); whether it did, by the kernel's count and not by the share of the CPU,
+    is among the findings. Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects
+    (2003).
     """
 
     descr = "Notification: polling, waiting, and the CPU it takes"
@@ -55,7 +56,7 @@ class Notification(OwnProgram):
 
     def measure(self, text):
         self.output = notification.parse(text, self.sizes_B)
-        verdict = f"a wait that blocks is {self.output.blocking_wait}: {self.output.reason}"
+        verdict = f"a wait that sleeps is {self.output.blocking_wait}: {self.output.reason}"
         self.facts["findings"] = [{"kind": "blocking wait", "text": verdict}]
         values = {f"{way}_cpu_share": share for way, share in (self.output.cpu_percent or {}).items()}
         for way in notification.WAYS:

@@ -58,6 +58,7 @@ class ImbAllPairs(ImbP2P):
     layout = parameter(layouts("pairs", scan=False), type=str, loggable=True)
 
 
+@check("imb", "imb_p2p")
 class ImbStencil2D(ImbP2P):
     """Exchange with the neighbours in a grid of two dimensions."""
 
@@ -66,14 +67,10 @@ class ImbStencil2D(ImbP2P):
     layout = parameter(GRIDS["Stencil2D"], type=str, loggable=True)
 
 
+@check("imb", "imb_p2p")
 class ImbStencil3D(ImbP2P):
     """Exchange with the neighbours in a grid of three dimensions."""
 
     descr = "IMB-P2P stencil of three dimensions"
     benchmark = "Stencil3D"
     layout = parameter(GRIDS["Stencil3D"], type=str, loggable=True)
-
-
-for stencil in (ImbStencil2D, ImbStencil3D):
-    if GRIDS[stencil.benchmark]:
-        check("imb", "imb_p2p")(stencil)

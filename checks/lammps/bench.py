@@ -61,6 +61,7 @@ class LammpsBench(LammpsCheck):
             self.one_rank_loop_time_s = self.getdep(type(self).variant_name(variant)).loop_time_s
 
 
+@check(compare=False)
 class LammpsScaled(LammpsCheck):
     """Weak scaling: 32,000 atoms a node, and the time against that of one node with as many processes.
 
@@ -95,7 +96,3 @@ class LammpsScaled(LammpsCheck):
         output = self.read(text)
         efficiency = 100 * self.one_node_loop_time_s / output.loop_time_s
         return {**self.values_of(output), "weak_scaling_efficiency": efficiency}
-
-
-if SEVERAL_NODES:
-    check(compare=False)(LammpsScaled)

@@ -15,6 +15,7 @@ from .bench import SEVERAL_NODES
 LARGEST = [layout for layout in whole_partitions() if Layout.of(layout).ppn > 1]
 
 
+@check(compare=False)
 class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
     """Run time and efficiency with one process a node and with more, over 1, 2, 4 ... nodes, in one allocation.
 
@@ -55,7 +56,3 @@ class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
         for metric, values in ppn_series.compared(times_s).items():
             self.facts["metrics"][metric]["compared"] = {"metric": "loop_time", "unit": "s", "values": values}
         return ppn_series.figures(times_s, scaled=self.scaled)
-
-
-if LARGEST:
-    check(compare=False)(LammpsPpnSeries)

@@ -128,6 +128,7 @@ class OsuPersistentBarrier(OsuBarrier):
     tags = {"osu", "collective"}
 
 
+@check()
 class OsuNeighbourhood(OsuCollectives):
     """Time of a collective with the neighbours of a ring only, averaged over the processes."""
 
@@ -195,6 +196,7 @@ class OsuNonBlockingBarrier(OsuCollectives):
         return {c.quantity: row.values[c.column] for c in OVERLAP}
 
 
+@check()
 class OsuNonBlockingNeighbourhood(OsuCollectives):
     """A non-blocking collective with the neighbours of a ring only; see :class:`OsuNonBlocking`."""
 
@@ -207,8 +209,3 @@ class OsuNonBlockingNeighbourhood(OsuCollectives):
     curves = OVERLAP
     #: Alone, and with work meanwhile.
     messages_sent = (2000, 200)
-
-
-if RINGS:
-    check()(OsuNeighbourhood)
-    check()(OsuNonBlockingNeighbourhood)

@@ -13,6 +13,7 @@ from .base import BANDWIDTH, WINDOWS, MiB, OsuCheck
 SEVERAL_NODES = [layout for layout in layouts("several") if Layout.of(layout).nodes > 1]
 
 
+@check("osu_c", "osu_7_4")
 class OsuCongestion(OsuCheck):
     """Bandwidth into one node from all others at once (fan-in), and out of it to all others (fan-out).
 
@@ -31,7 +32,3 @@ class OsuCongestion(OsuCheck):
     messages_sent = WINDOWS
     traffic_pattern = UNEVEN
     device_buffers = ("D", "D")
-
-
-if SEVERAL_NODES:
-    check("osu_c", "osu_7_4")(OsuCongestion)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import select
 import signal
 import sys
 import time
@@ -14,8 +13,8 @@ from typing import NoReturn
 
 from . import control, inside, needs, state
 from .errors import ClusterError
-from .keeper import Cluster
-from .processes import ENDING, GRACE
+from .keeper import TO_BE_DOWN, Cluster
+from .processes import ENDING, GRACE, readable
 from .spec import HEAD, MOST_NODES, NO_LIMIT, Spec, node_names, parse_rate, parse_shapes
 from .supervisor import SERVICES
 
@@ -113,6 +112,10 @@ def main(arguments: list[str] | None = None) -> int:
     except ClusterError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"error: {place}{error.strerror or error}", file=sys.stderr)
+        return 1
     except Stopped as stopped:
         print(f"error: ended by {signal.Signals(stopped.number).name}", file=sys.stderr)
         return 128 + stopped.number
@@ -125,10 +128,15 @@ def _split(arguments: list[str]) -> tuple[list[str], bool, list[str]]:
     return arguments[:at], True, arguments[at + 1 :]
 
 
+def _ignore_signals() -> None:
+    """Let no signal, and no second one, interrupt the cleaning up."""
+    for ending in ENDING:
+        signal.signal(ending, signal.SIG_IGN)
+
+
 def _end_by_exception() -> None:
     def stop(number: int, _: object) -> None:
-        for ending in ENDING:  # a second one must not interrupt the cleaning up
-            signal.signal(ending, signal.SIG_IGN)
+        _ignore_signals()
         raise Stopped(number)
 
     for number in ENDING:
@@ -157,14 +165,19 @@ def _spec(options: argparse.Namespace) -> Spec:
 
 
 def _start(options: argparse.Namespace) -> tuple[Cluster, Spec]:
-    """Start a cluster and wait until it is up."""
+    """Start a cluster and wait until it is up; from then on the signals that end a command are blocked."""
     spec = _spec(options)
     needs.check_programs(spec.accounting)
     needs.check_namespaces(spec.account)
+    # But for the wait, which ends with the cluster's own end, a signal has to wait until what is begun is done.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     cluster = Cluster(spec)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         cluster.wait()
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     except BaseException:
+        _ignore_signals()
         cluster.end()
         raise
     return cluster, spec
@@ -173,9 +186,7 @@ def _start(options: argparse.Namespace) -> tuple[Cluster, Spec]:
 def up(options: argparse.Namespace) -> None:
     begin = time.monotonic()
     cluster, spec = _start(options)
-    for number in ENDING:  # from here on the command has done its work, and says so
-        signal.signal(number, signal.SIG_IGN)
-    cluster.let_go()
+    cluster.let_go()  # the command has done its work, and says so
     cores = f"{spec.cores} core{'s' * (spec.cores > 1)}"
     accounting = "with accounting" if spec.accounting else "without accounting"
     name = "" if spec.name == DEFAULT_NAME else f" --name {spec.name}"
@@ -267,16 +278,15 @@ def down(options: argparse.Namespace) -> None:
         return  # it went down by itself just now
     try:
         signal.pidfd_send_signal(keeper, signal.SIGTERM)
-        if not _ends(keeper):
+        if not readable(keeper, TO_BE_DOWN):
             signal.pidfd_send_signal(keeper, signal.SIGKILL)
-            _ends(keeper)
+            if not readable(keeper, GRACE):
+                raise ClusterError(
+                    f"the cluster's keeper, process {entry.keeper}, cannot be killed; what does it wait for?"
+                )
     finally:
         os.close(keeper)
     state.entries()  # removes what a killed keeper could not
-
-
-def _ends(process: int) -> bool:
-    return bool(select.select([process], [], [], GRACE)[0])
 
 
 COMMANDS = {

@@ -6,10 +6,15 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from .errors import ClusterError
+from .processes import GRACE, PATIENCE
+
+# How long a request may take: the head works on one after the other, and each may wait for several things.
+ANSWER = 5 * PATIENCE
 
 
 def socket_of(folder: Path, host: str) -> Path:
@@ -18,13 +23,19 @@ def socket_of(folder: Path, host: str) -> Path:
 
 
 def send(connection: socket.socket, message: dict) -> None:
+    connection.settimeout(PATIENCE)  # it fits into the buffer, unless who should read it has been stopped
     connection.sendall(json.dumps(message).encode() + b"\n")
 
 
-def receive(connection: socket.socket) -> dict | None:
-    """Return the next message, or None when the other side is gone."""
+def receive(connection: socket.socket, seconds: float) -> dict | None:
+    """Return the next message, or None when the other side is gone.
+
+    :raises TimeoutError: if it does not come in that time.
+    """
+    deadline = time.monotonic() + seconds
     text = b""
     while not text.endswith(b"\n"):
+        connection.settimeout(max(deadline - time.monotonic(), 0.001))
         try:
             more = connection.recv(65536)
         except ConnectionResetError:
@@ -46,12 +57,23 @@ def listen(path: Path) -> socket.socket:
 def connect(path: Path) -> socket.socket | None:
     """Return a connection, or None where nobody listens."""
     connection = socket.socket(socket.AF_UNIX)
-    try:
-        connection.connect(str(path))
-    except (FileNotFoundError, ConnectionRefusedError):
-        connection.close()
-        return None
-    return connection
+    connection.setblocking(False)
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+            return None
+        except BlockingIOError:  # as many as may wait there do
+            if time.monotonic() > deadline:
+                connection.close()
+                raise ClusterError(
+                    f"nobody is let in at {path} for {PATIENCE:g} s; has that process been stopped?"
+                ) from None
+            time.sleep(0.02)
+        else:
+            return connection
 
 
 def ask(path: Path, who: str, **message: object) -> socket.socket:
@@ -66,7 +88,10 @@ def ask(path: Path, who: str, **message: object) -> socket.socket:
 def answer_of(connection: socket.socket, who: str) -> dict:
     """Return the answer to a request; an error in it becomes one here."""
     with connection:
-        answer = receive(connection)
+        try:
+            answer = receive(connection, ANSWER)
+        except TimeoutError:
+            raise ClusterError(f"{who} has not answered for {ANSWER:g} s; has it been stopped?") from None
     if answer is None:
         raise ClusterError(f"{who} ended before it answered; see `ci/cluster status`")
     if "error" in answer:
@@ -79,10 +104,13 @@ def request(path: Path, who: str, **message: object) -> dict:
 
 
 def serve(server: socket.socket, handle: Callable[[dict], dict]) -> None:
-    """Answer one request."""
+    """Answer one request. One that does not come, or whose answer is not taken, keeps nobody else waiting for long."""
     connection, _ = server.accept()
     with connection:
-        message = receive(connection)
+        try:
+            message = receive(connection, GRACE)
+        except TimeoutError:
+            return
         if message is None:
             return
         try:
@@ -91,7 +119,7 @@ def serve(server: socket.socket, handle: Callable[[dict], dict]) -> None:
             answer = {"error": str(error)}
         try:
             send(connection, answer)
-        except BrokenPipeError:
+        except (BrokenPipeError, TimeoutError):
             return  # who asked did not wait for the answer
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import kernel
 from .errors import ClusterError, telling_line
+from .processes import PATIENCE, run_program
 from .spec import Account
 
 # Daemons are not on the PATH of an ordinary user.
@@ -62,7 +63,10 @@ class Daemon:
     def kill(self) -> None:
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                raise ClusterError(f"{self.name} was killed and has not ended after {PATIENCE:g} s") from None
 
     def finish(self, seconds: float) -> None:
         """Wait for a program that does one thing and ends."""
@@ -86,22 +90,7 @@ class Daemon:
 
 def run_client(account: Account, command: list[str], seconds: float, **environment: str) -> str:
     """Run a program that does one thing and return its output."""
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            env=os.environ | environment,
-            preexec_fn=lambda: become(account),
-        )
-    except subprocess.TimeoutExpired:
-        raise ClusterError(f"{command[0]} takes more than {seconds:g} s") from None
-    if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
-        raise ClusterError(f"{command[0]} failed: {said[-1]}")
-    return done.stdout
+    return run_program(command, seconds, environment=environment, before=lambda: become(account))
 
 
 def listens(address: str, port: int) -> bool:
@@ -112,6 +101,7 @@ def listens(address: str, port: int) -> bool:
 
 def listens_at(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as client:
+        client.setblocking(False)  # where as many wait as may, a connection would
         return client.connect_ex(str(path)) == 0
 
 
@@ -127,7 +117,7 @@ class Reaper:
         signal.set_wakeup_fd(handler.fileno(), warn_on_full_buffer=False)
 
     def wait(self, *readable: socket.socket) -> list[socket.socket]:
-        """Return when something can be read, or when a child has ended."""
+        """Return when something can be read, or when a child has ended; a host waits for that as long as it lives."""
         ready, _, _ = select.select([self._wake, *readable], [], [])
         if self._wake in ready:
             self._wake.recv(4096)

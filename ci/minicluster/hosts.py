@@ -11,7 +11,7 @@ from pathlib import Path
 from . import control, kernel, mounts, network
 from .daemons import Daemon, Reaper, listens
 from .errors import ClusterError
-from .processes import close_all_but, fork
+from .processes import PATIENCE, close_all_but, fork, read_all, wait_for_end
 from .slurm import NODE_PORT
 from .spec import Spec, address
 
@@ -40,9 +40,8 @@ class Host:
         """Return the host's process, by its number here."""
         assert self._booting is not None
         (child, ready), self._booting = self._booting, None
-        with os.fdopen(ready) as pipe:
-            said = pipe.read()
-        os.waitpid(child, 0)
+        said = read_all(ready, PATIENCE, f"the start of {self.name}")
+        wait_for_end(child, PATIENCE, f"what made {self.name}")
         if said != "ready":
             raise ClusterError(f"{self.name} cannot be made: {said or 'its process ended'}")
         pid = self.pid
@@ -64,7 +63,7 @@ class Host:
         if not pid:
             raise ClusterError(f"{self.name} is not running; `ci/cluster start {self.name}` boots it")
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        wait_for_end(pid, PATIENCE, f"{self.name}, which was killed,")
 
 
 def _into_namespaces(spec: Spec, folder: Path, name: str, told: int) -> int:

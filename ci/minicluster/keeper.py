@@ -11,29 +11,31 @@ import time
 from pathlib import Path
 
 from . import control, kernel, state, supervisor
-from .errors import ClusterError
-from .processes import ENDING, block_signals, close_all_but, fork, reset_signals
+from .errors import ClusterError, telling_line
+from .processes import PATIENCE, block_signals, close_all_but, fork, readable, reset_signals, wait_for_end
 from .spec import Spec
+
+# What start and end may take altogether: many waits, each with its own bound and a better message.
+TO_BE_UP, TO_BE_DOWN = 20 * PATIENCE, 3 * PATIENCE
 
 
 class Cluster:
     """A cluster that this process started: it ends with this process, unless it is let go."""
 
     def __init__(self, spec: Spec) -> None:
-        # From the entry in the index to the keeper that will remove it there must be no interruption.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-        try:
-            self.entry, self.folder, lock = state.reserve(spec)
-            self._connection, theirs = socket.socketpair()
-            self._keeper = fork(lambda: _keep(spec, self.entry, self.folder, theirs, lock))
-            theirs.close()
-            os.close(lock)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        """Begin. Who begins has to end it: the signals that would end the command are to be blocked until it can."""
+        self.entry, self.folder, lock = state.reserve(spec)
+        self._connection, theirs = socket.socketpair()
+        self._keeper = fork(lambda: _keep(spec, self.entry, self.folder, theirs, lock))
+        theirs.close()
+        os.close(lock)
 
     def wait(self) -> None:
         """Wait until the cluster is up."""
-        answer = control.receive(self._connection)
+        try:
+            answer = control.receive(self._connection, TO_BE_UP)
+        except TimeoutError:
+            raise ClusterError(f"the cluster is not up after {TO_BE_UP:g} s; is the machine busy?") from None
         if answer is None:
             raise ClusterError("the cluster was ended while it started")
         if "error" in answer:
@@ -47,7 +49,8 @@ class Cluster:
     def end(self) -> None:
         """End the cluster, and return when nothing is left of it."""
         self._connection.close()
-        os.waitpid(self._keeper, 0)
+        if wait_for_end(self._keeper, TO_BE_DOWN, f"the cluster in {self.folder}") != 0:
+            raise ClusterError(f"the cluster has not ended as it should: {telling_line(_log(self.folder))}")
 
 
 def _keep(spec: Spec, entry: Path, folder: Path, connection: socket.socket, lock: int) -> int:
@@ -59,10 +62,11 @@ def _keep(spec: Spec, entry: Path, folder: Path, connection: socket.socket, lock
     try:
         supervisor.prepare(folder)
         os.chdir(folder)  # where a daemon that crashes leaves its core
-        _redirect(folder / "log" / "keeper.out")
+        _redirect(_log(folder))
         kernel.set_name("fabric-cluster")
         mine = {"keeper": os.getpid(), "pid_namespace": state.pid_namespace(), "started": time.time()}
-        state.write(entry, spec, folder, **mine)
+        with state.index():  # nobody reads it half written
+            state.write(entry, spec, folder, **mine)
         keeper = os.pidfd_open(os.getpid())
         _new_pid_namespace(spec)
         child = fork(lambda: _supervise(spec, folder, connection, lock, keeper))
@@ -73,10 +77,14 @@ def _keep(spec: Spec, entry: Path, folder: Path, connection: socket.socket, lock
         if child:
             # All processes in the namespaces of a process 1 die with it, and waiting for it waits for all.
             os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+            wait_for_end(child, PATIENCE, "the head, which was killed,")
         with state.index():
             state.remove(entry)
     return 0
+
+
+def _log(folder: Path) -> Path:
+    return folder / "log" / "keeper.out"
 
 
 def _redirect(log: Path) -> None:
@@ -100,20 +108,20 @@ def _supervise(spec: Spec, folder: Path, connection: socket.socket, lock: int, k
     reset_signals()
     kernel.die_with_parent()
     # In a PID namespace of its own it cannot see whether the keeper died before that.
-    if select.select([keeper], [], [], 0)[0]:
+    if readable(keeper, 0):
         return 1
     os.close(keeper)
     return supervisor.run(spec, folder, connection)
 
 
 def _wait(child: int, connection: socket.socket) -> None:
-    """Return when the supervisor has ended, or is to be ended."""
+    """Return when the supervisor has ended, or is to be ended: for as long as the cluster is wanted."""
     supervised = os.pidfd_open(child)
     told = _signal_descriptor()
     watched = [supervised, told, connection.fileno()]
     while True:
         ready, _, _ = select.select(watched, [], [])
-        if connection.fileno() in ready and control.receive(connection) is not None:
+        if connection.fileno() in ready and control.receive(connection, PATIENCE) is not None:
             watched.remove(connection.fileno())  # let go
             continue
         return

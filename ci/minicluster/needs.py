@@ -13,7 +13,7 @@ from pathlib import Path
 from . import kernel
 from .daemons import search_path
 from .errors import ClusterError
-from .processes import fork
+from .processes import PATIENCE, fork, read_all, wait_for_end
 from .spec import Account
 
 # Program and Debian package; ci/requirements/debian.txt has the packages too.
@@ -107,9 +107,8 @@ def check_namespaces(account: Account) -> None:
     ready, told = os.pipe()
     child = fork(lambda: _try_namespaces(account, told))
     os.close(told)
-    with os.fdopen(ready) as pipe:
-        said = pipe.read()
-    os.waitpid(child, 0)
+    said = read_all(ready, PATIENCE, "the trial whether namespaces are allowed")
+    wait_for_end(child, PATIENCE, "the trial whether namespaces are allowed")
     if said:
         number, _, what = said.partition(" ")
         raise ClusterError(refusal(account.rootless, int(number), what, read_settings()))
@@ -124,8 +123,7 @@ def _try_namespaces(account: Account, told: int) -> int:
     except OSError as error:
         os.write(told, f"{error.errno} {error.filename}".encode())
         return 1
-    os.waitpid(fork(lambda: _try_mount(told)), 0)
-    return 0
+    return wait_for_end(fork(lambda: _try_mount(told)), PATIENCE, "the trial of mounts")
 
 
 def _try_mount(told: int) -> int:

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import time
 from pathlib import Path
 
 from .errors import ClusterError
+from .processes import PATIENCE, run_program
 from .spec import HEAD, NETWORK, NO_LIMIT, address, bits_per_second
 
 BRIDGE = "br0"
@@ -55,10 +55,10 @@ def limit_command(device: str, rate: str) -> str:
 
 def run_batch(program: str, commands: list[str]) -> None:
     """Run commands of ip or tc in one process."""
-    done = subprocess.run([program, "-batch", "-"], input="\n".join(commands) + "\n", capture_output=True, text=True)
-    if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
-        raise ClusterError(f"{program} cannot set up the network: {said[0]}; the commands were: {'; '.join(commands)}")
+    try:
+        run_program([program, "-batch", "-"], PATIENCE, "\n".join(commands) + "\n")
+    except ClusterError as error:
+        raise ClusterError(f"the network cannot be set up: {error}; the commands were: {'; '.join(commands)}") from None
 
 
 def limit(device: str, rate: str) -> None:

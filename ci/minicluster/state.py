@@ -10,15 +10,20 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import pwd
 import re
 import shutil
+import stat
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import ClusterError
+from .processes import GRACE, PATIENCE
 from .spec import Spec, from_dict
 
 # Not below TMPDIR, which may differ from one command to the next.
@@ -42,24 +47,69 @@ class Entry:
 @contextmanager
 def index() -> Iterator[Path]:
     """Hold the index; it exists within, and is gone afterwards when no cluster is in it."""
+    deadline = time.monotonic() + PATIENCE
     while True:
-        INDEX.mkdir(mode=0o700, exist_ok=True)
-        status = INDEX.lstat()
-        if status.st_uid != os.geteuid() or not INDEX.is_dir() or INDEX.is_symlink():
-            raise ClusterError(f"{INDEX} is not a folder of yours; remove it, it is where the clusters are recorded")
-        descriptor = os.open(INDEX, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = _open_index()
+        if descriptor is None:
+            continue
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            # The one who held it before may have removed it as empty.
-            if INDEX.exists() and INDEX.stat().st_ino == os.fstat(descriptor).st_ino:
-                try:
-                    yield INDEX
-                finally:
-                    if not any(INDEX.iterdir()):
-                        INDEX.rmdir()
-                return
+            _lock(descriptor, deadline)
+            if not _is_index(descriptor):
+                continue
+            try:
+                yield INDEX
+            finally:
+                if not any(INDEX.iterdir()):
+                    INDEX.rmdir()
+            return
         finally:
             os.close(descriptor)
+
+
+def _open_index() -> int | None:
+    """Return the index's descriptor, or None when another command has removed it since, as empty."""
+    with suppress(FileExistsError):  # exist_ok would fail if it were removed just then
+        INDEX.mkdir(mode=0o700)
+    try:
+        status = INDEX.lstat()
+        if status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
+            raise ClusterError(
+                f"{INDEX} is not a folder of yours but of user {_user(status.st_uid)}; have it removed by them or by "
+                "root: it is where your clusters are recorded"
+            )
+        return os.open(INDEX, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+
+
+def _lock(descriptor: int, deadline: float) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                holders = ", ".join(_holders(descriptor)) or "a process that is not visible here"
+                raise ClusterError(
+                    f"{INDEX} is held for more than {PATIENCE:g} s by {holders}; end that and try again"
+                ) from None
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _holders(descriptor: int) -> list[str]:
+    """Return who holds a lock on a file, by proc(5)'s list of locks, whose sixth field ends with the inode."""
+    inode = str(os.fstat(descriptor).st_ino)
+    rows = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return [f"process {row[4]}" for row in rows if row[1] == "FLOCK" and row[5].rpartition(":")[2] == inode]
+
+
+def _is_index(descriptor: int) -> bool:
+    """Whether the index is still the one that was opened; who held it before may have removed it as empty."""
+    try:
+        return INDEX.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False
 
 
 def pid_namespace() -> str:
@@ -91,11 +141,43 @@ def sweep() -> list[str]:
 
 
 def remove(path: Path) -> None:
-    """Remove a cluster's folder and then its entry. The index is held."""
+    """Remove a cluster's folder and then its entry. The index is held.
+
+    What somebody else has put where the folder was, as after the temporary files were cleared, is left to them.
+    """
     folder = _read(path).get("folder")
-    if folder is not None and Path(folder).exists():
-        shutil.rmtree(folder)
+    if folder is not None and os.path.lexists(folder):
+        status = os.lstat(folder)
+        if status.st_uid == os.geteuid() and stat.S_ISDIR(status.st_mode):
+            _remove_folder(Path(folder))
+        else:
+            whose = _user(status.st_uid)
+            print(
+                f"warning: {folder} is of user {whose}, and not the folder of {path.name}; it is left", file=sys.stderr
+            )
     path.unlink()
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder into which processes that have been killed with their keeper may still write."""
+    deadline = time.monotonic() + GRACE
+    while folder.exists():
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"a cluster has ended, but {error.filename} of it cannot be removed: {error.strerror}; "
+                    f"remove {folder}"
+                ) from None
+            time.sleep(0.05)
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
 
 
 def _read(path: Path) -> dict:

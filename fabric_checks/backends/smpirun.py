@@ -9,6 +9,8 @@ from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
 from reframe.core.schedulers import Job
 
+from fabric_checks.paths import ROOT
+
 
 @register_launcher("smpirun")
 class SmpirunLauncher(JobLauncher):
@@ -18,4 +20,5 @@ class SmpirunLauncher(JobLauncher):
         """Return the words of the command, with the numbers of nodes and of processes on each."""
         ppn = job.num_tasks_per_node or 1
         numbers = ["--nodes", str(job.num_tasks // ppn), "--ppn", str(ppn)]
-        return [sys.executable, "-m", "fabric_checks.twins.launch", *numbers]
+        # The library is installed nowhere: it is that of this clone, whatever the shell of the job has sourced.
+        return ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "fabric_checks.twins.launch", *numbers]

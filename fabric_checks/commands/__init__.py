@@ -7,8 +7,11 @@ A module imports click and little else when it is loaded: the help of the whole 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import click
+
+from fabric_checks import door
 
 #: The modules of the commands by name, in the order of the help.
 MODULES = {
@@ -33,8 +36,25 @@ MODULES = {
 }
 
 
+#: The exit status of a command that was interrupted, as shells have it.
+INTERRUPTED = 130
+
+
 class Commands(click.Group):
-    """A group whose commands are loaded when they are asked for."""
+    """A group whose commands are loaded when they are asked for, and print through the door."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command."""
+        with door.opened():
+            return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; an interrupt ends it with one line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            door.complain("error: interrupted")
+            raise SystemExit(INTERRUPTED) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from fabric_checks import session
+from fabric_checks import door, session
 from fabric_checks.errors import RecordError
 
 _EPILOG = """
@@ -43,44 +42,49 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
         _export(paths[0])
         return
     from fabric_checks.store import archiving  # noqa: PLC0415  (slow to import)
-    from fabric_checks.text import printable  # noqa: PLC0415  (only this needs it)
 
     results = paths[0] if len(paths) == 2 else session.results()
     if not results.exists():
         raise RecordError(f"{results}: there is no such file or folder")
     with _progress() as progress:
         outcome = archiving.add(results, paths[-1], progress)
-    for fault in outcome.faults:
-        click.echo(f"warning: {fault}", err=True)
+    door.warn(outcome.faults)
     if as_json:
         files = [str(path) for path in outcome.files]
         whole = {"added": outcome.added, "known": outcome.known, "files": files, "faults": list(outcome.faults)}
-        click.echo(json.dumps(whole, indent=1))
+        door.json_text(json.dumps(whole, indent=1))
     else:
         many = f"{len(outcome.files)} file{'' if len(outcome.files) == 1 else 's'}"
-        text = f"{paths[-1]}: {outcome.added} records added, {outcome.known} were there already; {many} written"
-        click.echo(printable(text))
+        door.say(f"{paths[-1]}: {outcome.added} records added, {outcome.known} were there already; {many} written")
     if outcome.faults:
         raise SystemExit(1)
 
 
 def _export(folder: Path) -> None:
-    from fabric_checks.store import archiving  # noqa: PLC0415  (slow to import)
 
-    for line in archiving.export(folder):
-        click.echo(line)
+    from fabric_checks.store import archiving  # noqa: PLC0415  (slow to import)
+    from fabric_checks.store.faults import Faults  # noqa: PLC0415  (slow to import)
+
+    faults = Faults()
+    for line in archiving.export(folder, faults):
+        door.json_text(line)
+        if not door.out().has_reader:  # such as `head`, which has seen enough of what may be millions
+            return
+    left_out = list(faults.lines())
+    door.warn(left_out)
+    if left_out:
+        raise SystemExit(1)
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int], object]]:
     """Show on a terminal how many records were read."""
-    if not sys.stderr.isatty():
+    if not door.err().isatty():
         yield lambda done: None
         return
-    from rich.console import Console  # noqa: PLC0415  (slow to import)
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415  (slow to import)
 
     columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} records read"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=door.console(door.err()), transient=True) as progress:
         task = progress.add_task("", total=None)
         yield lambda done: progress.update(task, completed=done)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabric_checks import door
 from fabric_checks.commands.conditions import chosen_words, confidence_option, end_by, fail_on_option
 
 if TYPE_CHECKING:
@@ -50,12 +51,10 @@ def command(
     A change is open if the figure is worse since; closed if it is back where it was; or better. One bad run is no
     change, three are. Series of fewer than 8 runs are too short.
     """
-    from rich.console import Console  # noqa: PLC0415  (slow to import)
     from rich.progress import Progress  # noqa: PLC0415  (slow to import)
 
     from fabric_checks.changes import grouping, output, search  # noqa: PLC0415  (slow to import)
     from fabric_checks.changes.model import OPEN, STATES  # noqa: PLC0415  (slow to import)
-    from fabric_checks.commands.output import show_all  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import reading  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import sources as places  # noqa: PLC0415  (slow to import)
 
@@ -64,7 +63,7 @@ def command(
         raise click.BadParameter(f"{other[0]!r}: only worse can be asked for here", param_hint="--fail-on")
     sets = [places.parse(source) for source in sources] or [places.default()]
     loaded = reading.load(sets, search.FIELDS, compact=True)
-    console = Console(stderr=True)
+    console = door.console(door.err())
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("series", total=None)
         found = search.find(
@@ -81,7 +80,7 @@ def command(
             objections.append(f"{count} series are worse{margin}")
     events = grouping.events(change for change in found.changes if not wanted or change.state in wanted)
     if as_json:
-        click.echo(output.as_json(found, events, objections, loaded.faults))
+        door.json_text(output.as_json(found, events, objections, loaded.faults))
     else:
-        show_all(output.render(found, events, each=each))
+        door.show(output.render(found, events, each=each))
     end_by(objections, loaded.faults)

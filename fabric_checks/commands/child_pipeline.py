@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from fabric_checks import door
+
 _EPILOG = """
 \b
 Examples:
@@ -36,20 +38,26 @@ def command(file: Path, *, merge: bool, system: str | None, session: str | None,
     printed; the name of the session is printed.
     """
     from fabric_checks import child_pipeline  # noqa: PLC0415  (slow to import)
-    from fabric_checks.commands.output import warn  # noqa: PLC0415  (slow to import)
+    from fabric_checks.paths import sound_name  # noqa: PLC0415  (likewise)
     from fabric_checks.session import new_session_id, results  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.text import printable  # noqa: PLC0415  (only this needs it)
 
     given = child_pipeline.read(file)
     folder = results().absolute()
     if merge:
         name, missing = child_pipeline.merge(given, folder)
-        click.echo(json.dumps({"session": name, "missing": missing}) if as_json else name)
-        warn([f"{printable(job)}: the job has left no report, its case does not count as run" for job in missing])
+        if as_json:
+            door.json_text(json.dumps({"session": name, "missing": missing}))
+        else:
+            door.say(name)
+        door.warn([f"{job}: the job has left no report, its case does not count as run" for job in missing])
         sys.exit(bool(missing))
     variables = {key: os.environ[key] for key in PASSED_ON if os.environ.get(key)}
     if system:
         variables["RFM_SYSTEM"] = system
-    setting = child_pipeline.Setting(session or new_session_id(), folder, variables, tag)
+    name = sound_name("--session", session) if session else new_session_id()
+    setting = child_pipeline.Setting(name, folder, variables, tag)
     made = child_pipeline.child_of(given, setting)
-    click.echo(json.dumps(made) if as_json else child_pipeline.as_text(made), nl=as_json)
+    if as_json:
+        door.json_text(json.dumps(made))
+    else:
+        door.document(child_pipeline.as_text(made))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabric_checks import door
 from fabric_checks.commands.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ def command(
     not, the smallest difference that could have been told stands beside it. What one side does not have is shown as
     missing, and what cannot be compared with the reason.
     """
-    from fabric_checks.commands.output import csv_cell, show_all  # noqa: PLC0415  (slow to import)
     from fabric_checks.comparison import documents, folding, gate, pairing, table, terminal  # noqa: PLC0415  (slow)
     from fabric_checks.comparison.analysis import compare  # noqa: PLC0415  (slow to import)
     from fabric_checks.comparison.verdicts import VERDICTS  # noqa: PLC0415  (slow to import)
@@ -90,15 +90,15 @@ def command(
     objections = gate.objections(found, gates)
     rows = folding.chosen(found.frame, verdicts, order)
     if form == "json":
-        click.echo(documents.as_json(found, rows, objections, loaded.faults))
+        door.json_text(documents.as_json(found, rows, objections, loaded.faults))
     elif form == "csv":
-        click.echo(documents.as_csv(rows, csv_cell), nl=False)
+        door.document(documents.as_csv(rows))
     else:
         page = table.page(found, verdicts, order, every_point=every_point)
         if form == "terminal":
-            show_all(terminal.render(page))
+            door.show(terminal.render(page))
         elif form == "markdown":
-            click.echo(documents.as_markdown(page), nl=False)
+            door.document(documents.as_markdown(page))
         else:
-            click.echo(documents.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"), nl=False)
+            door.document(documents.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"))
     end_by(objections, loaded.faults)

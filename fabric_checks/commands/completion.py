@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
+from fabric_checks import door
+
 _EPILOG = """
 \b
 Examples:
@@ -29,4 +31,4 @@ def command(shell: str | None) -> None:
         raise click.UsageError(f"which shell? Say one of {', '.join(_SHELLS)}.")
     root = click.get_current_context().find_root()
     # The script asks the command itself, by this variable.
-    click.echo(kind(root.command, {}, "fabric-checks", "_FABRIC_CHECKS_COMPLETE").source(), nl=False)
+    door.document(kind(root.command, {}, "fabric-checks", "_FABRIC_CHECKS_COMPLETE").source())

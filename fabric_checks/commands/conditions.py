@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fabric_checks import door
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -66,11 +68,8 @@ def chosen_words(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
 
 def end_by(objections: Sequence[str], faults: Sequence[str]) -> None:
     """Say what does not pass and what could not be used, and exit with status 3 for the one, 1 for the other."""
-    from fabric_checks.commands.output import warn  # noqa: PLC0415  (slow to import)
-
-    warn(faults)
-    for objection in objections:
-        click.echo(f"--fail-on: {objection}", err=True)
+    door.warn(faults)
+    door.complain(*(f"--fail-on: {objection}" for objection in objections))
     if objections:
         raise SystemExit(3)
     if faults:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks import session
+from fabric_checks import door, session
 from fabric_checks.errors import RecordError
 
 _EPILOG = """
@@ -40,7 +40,6 @@ Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 @click.option("--past", "sources", multiple=True, hidden=True, help="For ci/run --cost: records of another place.")
 def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sources: tuple[str, ...]) -> None:
     """List what runs cost: jobs, nodes, node-minutes, wall time, bytes moved, disk; and what was computed before."""
-    from fabric_checks.commands.output import show_all, warn  # noqa: PLC0415  (slow to import)
     from fabric_checks.cost import recorded, table  # noqa: PLC0415  (slow to import)
 
     folder = results or session.results()
@@ -48,19 +47,18 @@ def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sour
         _compute(folder, plan_file, sources, as_json=as_json)
         return
     lines, faults = recorded.read(folder)
-    warn(faults)
+    door.warn(faults)
     if as_json:
-        click.echo(json.dumps(lines, indent=1))
+        door.json_text(json.dumps(lines, indent=1))
     elif any(line["kind"] == recorded.MEASURED for line in lines):
-        show_all([table.listed(lines)])
+        door.show([table.listed(lines)])
     else:
-        click.echo(f"{folder}: no cost of a run is recorded here; ci/run records it")
+        door.say(f"{folder}: no cost of a run is recorded here; ci/run records it")
     if faults:
         raise SystemExit(1)
 
 
 def _compute(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
-    from fabric_checks.commands.output import show_all, warn  # noqa: PLC0415  (slow to import)
     from fabric_checks.cost import estimate, past, plan, recorded, table  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import reading  # noqa: PLC0415  (slow to import)
     from fabric_checks.store import sources as places  # noqa: PLC0415  (slow to import)
@@ -72,20 +70,20 @@ def _compute(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json
     known = past.Past()
     if sets:
         loaded = reading.load(sets, past.FIELDS, compact=True)
-        warn(loaded.faults)
+        door.warn(loaded.faults)
         known = past.Past.of(loaded.frame)
     lines = []
     for place in dict.fromkeys([folder, *(each.path for each in sets)]):
         found, faults = recorded.read(place)
-        warn(faults)
+        door.warn(faults)
         lines += found
     cost = estimate.estimate(wanted, known, estimate.beside_jobs(lines, wanted.system, wanted.jobs))
     if as_json:
-        click.echo(json.dumps(cost.as_line(), indent=1))
+        door.json_text(json.dumps(cost.as_line(), indent=1))
     else:
-        show_all(table.computed(cost))
+        door.show(table.computed(cost))
     if cost.jobs:
         try:
             recorded.append(folder, cost.as_line(), recorded.COMPUTED)
         except RecordError as error:
-            warn([str(error)])  # what was computed is on the screen
+            door.warn([str(error)])  # what was computed is on the screen

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabric_checks import door
 from fabric_checks.errors import RecordError
-from fabric_checks.text import printable, value_text
+from fabric_checks.text import value_text
 
 if TYPE_CHECKING:
     from fabric_checks.history.series import Line
@@ -72,13 +73,13 @@ def command(
 
         picture.draw(svg, lines)
     if as_json:
-        click.echo(json.dumps({"series": [series.as_json(line) for line in lines], "faults": loaded.faults}, indent=1))
+        content = {"series": [series.as_json(line) for line in lines], "faults": loaded.faults}
+        door.json_text(json.dumps(content, indent=1))
     elif len(lines) > most:
         _list(lines, most)
     else:
         _plot(lines, svg)
-    for fault in loaded.faults:
-        click.echo(printable(f"warning: {fault}"), err=True)
+    door.warn(loaded.faults)
     if loaded.faults or (len(lines) > most and not as_json):
         raise SystemExit(1)
 
@@ -95,15 +96,10 @@ def _list(lines: list[Line], most: int) -> None:
     """Print which series there are: too many to plot."""
     for line in lines:
         last = value_text(line.values[-1])
-        click.echo(
-            printable(f"{line.title}: {len(line.values)} runs, median {value_text(line.median)}, last {last}").replace(
-                "\n", " "
-            )
-        )
-    click.echo(
+        door.say(f"{line.title}: {len(line.values)} runs, median {value_text(line.median)}, last {last}")
+    door.complain(
         f"{len(lines)} series are too many to plot; choose by --system, --partition, --environ, --layout and --test, "
-        f"or plot more than {most} with --most",
-        err=True,
+        f"or plot more than {most} with --most"
     )
 
 
@@ -114,6 +110,6 @@ def _plot(lines: list[Line], svg: Path | None) -> None:
 
     width = min(shutil.get_terminal_size((100, 24)).columns, 160)
     for line in lines:
-        click.echo("\n".join([*terminal.caption(line), terminal.plot(line, width), ""]))
+        door.say(*terminal.caption(line), *terminal.plot(line, width).splitlines(), "")
     if svg:
-        click.echo(f"drawn: {svg}")
+        door.say(f"drawn: {svg}")

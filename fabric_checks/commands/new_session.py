@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import click
 
-from fabric_checks import session
+from fabric_checks import door, session
 
 
 @click.command("new-session", hidden=True)
 def command() -> None:
     """Print a name for a session, for FABRIC_SESSION."""
-    click.echo(session.new_session_id())
+    door.say(session.new_session_id())

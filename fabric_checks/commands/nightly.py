@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from fabric_checks import door
 from fabric_checks import session as sessions
 from fabric_checks.errors import RecordError
 from fabric_checks.levels import LEVELS
+from fabric_checks.paths import name_is_sound
 
 _EPILOG = """
 \b
@@ -59,7 +61,7 @@ def command(
     """
     from fabric_checks.nightly import keeping, lock  # noqa: PLC0415  (slow to import)
     from fabric_checks.nightly.night import spend  # noqa: PLC0415  (likewise)
-    from fabric_checks.nightly.plan import Plan, name_is_sound, require_results  # noqa: PLC0415  (likewise)
+    from fabric_checks.nightly.plan import Plan, require_results  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.service import system_here  # noqa: PLC0415  (likewise)
     from fabric_checks.nightly.summary import markdown  # noqa: PLC0415  (likewise)
 
@@ -81,5 +83,8 @@ def command(
     with lock.only_one(plan.folder / "lock") as descriptor:
         told = spend(plan, descriptor)
     if not (quiet and told.all_quiet):
-        click.echo(keeping.as_json(told) + "\n" if as_json else markdown(told), nl=False)
+        if as_json:
+            door.json_text(keeping.as_json(told))
+        else:
+            door.document(markdown(told))
     raise SystemExit(int(told.night.status))

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from os import sched_getaffinity
 from pathlib import Path
 
 import polars as pl
-from rich.console import Console
 from rich.progress import Progress
 
-from fabric_checks import references, session
+from fabric_checks import door, references, session
 from fabric_checks.commands import choosing
 from fabric_checks.errors import RecordError, ReferenceError
 from fabric_checks.proposals import audit, cases, unreachable
@@ -48,7 +47,7 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell:
         raise ReferenceError(
             f"{folder}: there is no reference file *.yaml here; RFM_REFERENCE_PREFIX names another folder"
         )
-    console = Console(stderr=True)
+    console = door.console(door.err())
     with (
         Progress(console=console, disable=not (tell and console.is_terminal), transient=True) as progress,
         ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool,
@@ -65,8 +64,16 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell:
             finally:
                 progress.advance(bar)
 
-        for found in pool.map(of_cases, files):
-            faults += found
+        asked = [pool.submit(of_cases, file) for file in files]
+        try:
+            # The main thread learns of an interrupt when it wakes up, which another thread may have got.
+            while wait(asked, timeout=0.5).not_done:
+                pass
+        finally:
+            for future in asked:
+                future.cancel()
+        for future in asked:
+            faults += future.result()
     if sources or any((session.results() / "perflogs").glob("*")):
         faults += _of_history(files, sources)
     return Checked(len(paths), faults)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabric_checks import door
 from fabric_checks.session import ROOT
-from fabric_checks.text import printable
 
 if TYPE_CHECKING:
     from fabric_checks.proposals.propose import Limits
@@ -111,19 +111,13 @@ def propose_command(
     outcome = _propose(
         sources, system, {"check": checks, "metric": metrics}, limits, write=write, allow_looser=allow_looser
     )
-    for line in outcome["report"]:
-        click.echo(printable(line), err=True)
+    door.complain(*outcome["report"])
     if as_json:
-        click.echo(json.dumps({key: value for key, value in outcome.items() if key != "failed"}, indent=1))
+        door.json_text(json.dumps({key: value for key, value in outcome.items() if key != "failed"}, indent=1))
     else:
-        click.echo("".join(_printable_line(line) for line in outcome["difference"].splitlines(True)), nl=False)
+        door.document(outcome["difference"])
     if outcome["failed"]:
         raise SystemExit(1)
-
-
-def _printable_line(line: str) -> str:
-    """A patch has to keep its tabs."""
-    return "\t".join(printable(part) for part in line.split("\t"))
 
 
 def _propose(
@@ -173,10 +167,8 @@ def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: b
 
     found = reference_files.check(_folder(), systems, sources, tell=not as_json)
     if as_json:
-        click.echo(json.dumps({"files": found.files, "faults": found.faults}, indent=1))
+        door.json_text(json.dumps({"files": found.files, "faults": found.faults}, indent=1))
     else:
-        for fault in found.faults:
-            click.echo(printable(fault).replace("\n", " "))
-        click.echo(f"{found.files} file{'s' if found.files != 1 else ''}, {len(found.faults)} faults")
+        door.say(*found.faults, f"{found.files} file{'s' if found.files != 1 else ''}, {len(found.faults)} faults")
     if found.faults:
         raise SystemExit(1)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from fabric_checks import door, files
+
 _EPILOG = """
 \b
 A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one it is the results of this clone.
@@ -45,10 +47,6 @@ def command(
     references met and missed, and where every figure comes from. It works offline, prints, and reads nothing from
     anywhere. Exit status 1 if records could not be read; the report is written of the others.
     """
-    from rich.console import Console  # noqa: PLC0415  (slow to import)
-
-    from fabric_checks.commands.output import warn  # noqa: PLC0415  (slow to import)
-    from fabric_checks.report import page  # noqa: PLC0415  (slow to import)
     from fabric_checks.report import pdf as printing  # noqa: PLC0415  (only this needs it)
     from fabric_checks.report.build import report  # noqa: PLC0415  (slow to import)
     from fabric_checks.store.sources import default, parse  # noqa: PLC0415  (slow to import)
@@ -56,14 +54,14 @@ def command(
     if pdf:
         printing.browser()  # before the work, not after it
     chosen = [parse(text) for text in sources] or [default()]
-    console = Console(stderr=True)
+    console = door.console(door.err())
     with console.status("") as status:
         text, results = report(chosen, title, with_time=over_time, progress=lambda step: status.update(f"{step} .."))
-        page.write(output, text)
+        files.write_text(output, text)
         if pdf:
             status.update("printing ..")
             printing.print_page(output, pdf)
-    warn(results.faults)
+    door.warn(results.faults)
     if as_json:
         told = {
             "report": str(output),
@@ -73,10 +71,10 @@ def command(
             "figures": len(results.values),
             "faults": list(results.faults),
         }
-        click.echo(json.dumps(told, indent=1))
+        door.json_text(json.dumps(told, indent=1))
     else:
-        click.echo(f"{output}: {len(results.machines)} machines, {len(results.values)} figures")
+        door.say(f"{output}: {len(results.machines)} machines, {len(results.values)} figures")
         if pdf:
-            click.echo(str(pdf))
+            door.say(str(pdf))
     if results.faults:
         sys.exit(1)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from fabric_checks import door
+
 _EPILOG = """
 \b
 Examples:
@@ -32,6 +34,9 @@ def command(files: tuple[Path, ...], link_MBps: float | None, pictures: Path | N
     reports = rotate_files.load(files, link_MBps)
     if pictures:
         rotate_files.draw(reports, pictures)
-    click.echo(rotate_files.as_json(reports) if as_json else rotate_files.as_text(reports))
+    if as_json:
+        door.json_text(rotate_files.as_json(reports))
+    else:
+        door.say(*rotate_files.as_lines(reports))
     if any(report.has_faults for report in reports.values()):
         raise SystemExit(1)

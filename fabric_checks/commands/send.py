@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from fabric_checks import door
+
 EPILOG = """\b
 Examples:
   fabric-checks send opensearch                      the latest session
@@ -44,7 +46,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Send records of the perflog to a store."""
-    from fabric_checks.commands.output import warn  # noqa: PLC0415  (slow to import)
     from fabric_checks.perflogs.replay import replay  # noqa: PLC0415  (slow to import)
     from fabric_checks.perflogs.stores import store_of  # noqa: PLC0415  (slow to import)
     from fabric_checks.session import results as default_results  # noqa: PLC0415  (slow to import)
@@ -62,10 +63,10 @@ def command(
     to = store_of(store, url, credentials, **given)
     folder = results or default_results()
     done = replay(to, folder, session, everything)
-    warn(done.faults)
+    door.warn(done.faults)
     if as_json:
-        click.echo(json.dumps(done.as_dict() | {"store": store, "url": to.connection.url}))
+        door.json_text(json.dumps(done.as_dict() | {"store": store, "url": to.connection.url}))
     else:
-        click.echo(f"{done.sent} records of {done.sessions} sessions sent to {to.connection.url}")
+        door.say(f"{done.sent} records of {done.sessions} sessions sent to {to.connection.url}")
     if done.faults:
         sys.exit(1)

@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from fabric_checks import records, session, summary
-from fabric_checks.commands.output import csv_cell, show_all, warn
+from fabric_checks import door, records, session, summary
 from fabric_checks.cost import recorded
 from fabric_checks.errors import RecordError
 from fabric_checks.perflog import FIELDS
-from fabric_checks.text import printable
+from fabric_checks.text import csv_text
 
 _EPILOG = """
 \b
@@ -59,18 +56,21 @@ def command(
     found = _session(folder, name)
     if began_s is not None:
         _note_cost(folder, found, began_s)
+    if form:
+        door.warn([*found.unreadable, *found.report_faults])
     if form == "json":
-        click.echo(json.dumps(list(found.records), indent=1))
+        door.json_text(json.dumps(list(found.records), indent=1))
     elif form == "csv":
-        _write_csv(found.records)
+        door.document(csv_text(FIELDS, ([row[field] for field in FIELDS] for row in found.records)))
     else:
-        show_all(summary.render(found))
+        door.show(summary.render(found))
         if found.report:
-            click.echo(f"session:  {found.name}\nperflogs: {folder / 'perflogs'}\nreport:   {found.report}")
+            door.say(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
             _show_cost(folder, found.name)
         elif found.archived:
-            click.echo(f"session:  {found.name}\nrecords:  {folder}")
-    if gate and records.verdict(found):
+            door.say(f"session:  {found.name}", f"records:  {folder}")
+    # A gate is about its own run: a line that is none may be of any other, and one of its own is missed by name.
+    if records.verdict(found) if gate else found.unreadable or found.report_faults:
         raise SystemExit(1)
 
 
@@ -82,7 +82,7 @@ def _note_cost(folder: Path, found: records.Session, began_s: float) -> None:
         if measured:
             recorded.append(folder, asdict(measured), recorded.MEASURED)
     except (RecordError, OSError, ValueError) as error:
-        warn([str(error)])
+        door.warn([str(error)])
 
 
 def _show_cost(folder: Path, name: str) -> None:
@@ -90,7 +90,7 @@ def _show_cost(folder: Path, name: str) -> None:
     if lines:
         from fabric_checks.cost import table  # noqa: PLC0415  (slow to import)
 
-        click.echo(f"cost:     {printable(table.one_line(lines[-1]))}")
+        door.say(f"cost:     {table.one_line(lines[-1])}")
 
 
 def _session(folder: Path, name: str | None) -> records.Session:
@@ -111,16 +111,15 @@ def _list(folder: Path, form: str | None) -> None:
     from fabric_checks.history import runs  # noqa: PLC0415  (slow to import)
 
     fields = ("session", "started", "systems", "cases", "passed")
+    listed, faults = runs.listed(folder)
     rows = [
         (run.session, run.started.isoformat() if run.started else None, list(run.systems), run.cases, run.passed)
-        for run in runs.listed(folder)
+        for run in listed
     ]
     if form == "json":
-        click.echo(json.dumps([dict(zip(fields, row, strict=True)) for row in rows], indent=1))
+        door.json_text(json.dumps([dict(zip(fields, row, strict=True)) for row in rows], indent=1))
     elif form == "csv":
-        out = csv.writer(sys.stdout)
-        out.writerow(fields)
-        out.writerows([csv_cell("" if cell is None else cell) for cell in row] for row in rows)
+        door.document(csv_text(fields, rows))
     else:
         table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold")
         for title in fields:
@@ -129,11 +128,7 @@ def _list(folder: Path, form: str | None) -> None:
             when = started.replace("T", " ")[:19] if started else "unknown"
             counts = ("none", "") if cases is None else (str(cases), str(passed))
             table.add_row(*(summary.plain(cell) for cell in (name, when, ", ".join(systems), *counts)))
-        show_all([table])
-
-
-def _write_csv(rows: tuple[records.Record, ...]) -> None:
-    out = csv.writer(sys.stdout)
-    out.writerow(FIELDS)
-    for row in rows:
-        out.writerow([csv_cell(row[field]) for field in FIELDS])
+        door.show([table])
+    door.warn(faults)
+    if faults:
+        raise SystemExit(1)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks import door
 from fabric_checks.session import ROOT, home
 
 FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
@@ -46,12 +47,13 @@ def build(package: str, folder: Path, environ: Path, site: Path, common: Path, *
 
     build_package(package_called(package), Scopes(environ, site, common), folder, os.environ, _say(as_json))
     if as_json:
-        click.echo(json.dumps({"package": package, "folder": str(folder), "view": str(folder / ".spack-env" / "view")}))
+        view = folder / ".spack-env" / "view"
+        door.json_text(json.dumps({"package": package, "folder": str(folder), "view": str(view)}))
 
 
 def _say(as_json: bool) -> Callable[[str], None]:
     """Return what prints a line of progress, where it does not mix with JSON."""
-    return lambda line: click.echo(line, err=as_json)
+    return door.complain if as_json else door.say
 
 
 @command.command(
@@ -75,7 +77,7 @@ def mirror(
 ) -> None:
     """Write a mirror with the sources of all that the environments need; Spack verifies their checksums.
 
-    FABRIC_SPACK_MIRROR=FOLDER makes a run use it.
+    What cannot be had is named at the end, and does not stop the rest. FABRIC_SPACK_MIRROR=FOLDER makes a run use it.
     """
     from fabric_checks.spack.environments import scopes_called  # noqa: PLC0415  (only this needs it)
     from fabric_checks.spack.mirror import write  # noqa: PLC0415  (only this needs it)
@@ -93,4 +95,4 @@ def mirror(
         say=_say(as_json),
     )
     if as_json:
-        click.echo(json.dumps({"folder": str(folder), "packages": [package.name for package in packages]}))
+        door.json_text(json.dumps({"folder": str(folder), "packages": [package.name for package in packages]}))

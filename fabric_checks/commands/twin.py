@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from fabric_checks import door
+
 _EPILOG = """
 \b
 Examples:
@@ -50,7 +52,10 @@ def command(
 
     questions = what_if.Questions(alltoall, hot_spot, shifts, confirm)
     bounds = Bounds(time_limit, memory_limit)
-    outcomes = what_if.simulate(plan.load(file), questions, bounds, lambda line: click.echo(line, err=True))
-    click.echo(what_if.as_json(file, outcomes) if as_json else what_if.as_text(file, outcomes))
+    outcomes = what_if.simulate(plan.load(file), questions, bounds, door.complain)
+    if as_json:
+        door.json_text(what_if.as_json(file, outcomes))
+    else:
+        door.say(*what_if.as_lines(file, outcomes))
     if pictures:
         what_if.draw(outcomes, pictures)

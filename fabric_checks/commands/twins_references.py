@@ -7,6 +7,8 @@ import json
 
 import click
 
+from fabric_checks import door, files
+
 _EPILOG = """
 \b
 Examples:
@@ -24,6 +26,9 @@ def command(as_json: bool) -> None:
     paths = []
     for each in published_table.shipped():
         path = reference_file.path(each)
-        path.write_text(reference_file.text(each))
+        files.write_text(path, reference_file.text(each))
         paths.append(str(path))
-    click.echo(json.dumps(paths, indent=1) if as_json else "\n".join(paths))
+    if as_json:
+        door.json_text(json.dumps(paths, indent=1))
+    else:
+        door.say(*paths)

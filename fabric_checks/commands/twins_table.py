@@ -7,6 +7,8 @@ import json
 
 import click
 
+from fabric_checks import door, files
+
 _EPILOG = """
 \b
 Examples:
@@ -26,8 +28,11 @@ def command(write: bool, as_json: bool) -> None:
     twins = published_table.shipped()
     found = published_table.simulate_all(twins)
     if write:
-        published_table.README.write_text(published_table.text(twins, found))
+        files.write_text(published_table.README, published_table.text(twins, found))
     if as_json:
-        click.echo(json.dumps([published_table.as_json(row) for row in published_table.rows(twins, found)], indent=1))
+        rows = [published_table.as_json(row) for row in published_table.rows(twins, found)]
+        door.json_text(json.dumps(rows, indent=1))
+    elif write:
+        door.say(str(published_table.README))
     else:
-        click.echo(published_table.README if write else published_table.text(twins, found), nl=write)
+        door.document(published_table.text(twins, found))

@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ import polars as pl
 from fabric_checks.comparison.analysis import Comparison
 from fabric_checks.comparison.table import Page, one_line
 from fabric_checks.comparison.verdicts import VERDICTS
+from fabric_checks.text import csv_text, markdown
 
 _TEMPLATE = Path(__file__).with_name("table.html.jinja")
 
@@ -42,38 +40,25 @@ def as_json(comparison: Comparison, rows: pl.DataFrame, objections: Sequence[str
     return json.dumps(content, indent=1, allow_nan=False)
 
 
-def as_csv(rows: pl.DataFrame, cell: Callable[[object], object]) -> str:
-    """Return rows of a comparison as CSV.
-
-    :param cell: makes a value fit for a cell, so that no spreadsheet takes it for a formula.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(rows.columns)
-    writer.writerows([cell(value) for value in row] for row in rows.iter_rows())
-    return out.getvalue()
+def as_csv(rows: pl.DataFrame) -> str:
+    """Return rows of a comparison as CSV."""
+    return csv_text(rows.columns, rows.iter_rows())
 
 
 def as_markdown(page: Page) -> str:
     """Return a page as Markdown; nothing in a cell is taken for markup."""
     lines = []
     for table in page.tables:
-        lines += [f"### {_escaped(table.title)}", ""]
+        lines += [f"### {markdown(table.title)}", ""]
         lines += [_row(table.header), _row(("---",) * len(table.header), escape=False)]
         lines += [_row(row) for row in table.rows]
         lines.append("")
-    lines += [f"- {_escaped(line)}" for line in (*page.notes, *page.counts)]
+    lines += [f"- {markdown(line)}" for line in (*page.notes, *page.counts)]
     return "\n".join(lines) + "\n"
 
 
 def _row(cells: Sequence[str], *, escape: bool = True) -> str:
-    return "| " + " | ".join(_escaped(cell) if escape else cell for cell in cells) + " |"
-
-
-def _escaped(text: str) -> str:
-    # Every character of ASCII punctuation may stand behind a backslash: CommonMark 0.31, section 2.4. An address would
-    # become a link by itself, so its colon is an entity.
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>&~$@-])", r"\\\1", text).replace("://", "&#58;//")
+    return "| " + " | ".join(markdown(cell) if escape else cell for cell in cells) + " |"
 
 
 def as_html(page: Page, title: str) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,9 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fabric_checks import perflog
+from fabric_checks import files, perflog, run_report
 from fabric_checks.cost.plan import level_of, options_of
-from fabric_checks.errors import RecordError, quoted
+from fabric_checks.errors import RecordError
 from fabric_checks.layouts import Layout
 from fabric_checks.records import Record, Session
 
@@ -23,6 +22,8 @@ COMPUTED, MEASURED = "computed", "measured"
 
 _TEXTS = ("time", "system", "command")
 _NUMBERS = ("jobs", "nodes", "node_minutes", "job_minutes", "traffic_B", "disk_B")
+#: No cost is more; beyond it, sums and shares are no numbers any more.
+_LARGEST = 1e30
 
 
 @dataclass(frozen=True)
@@ -108,12 +109,12 @@ def _nodes(case: Sequence[Record]) -> int:
 def _told_by(report: Path | None) -> tuple[str, int]:
     """Return the options of a run and how many jobs it had, as ReFrame's report says; nothing and 0 without one."""
     try:
-        told = json.loads(report.read_text()) if report else {}
-        words = shlex.split(told["session_info"]["cmdline"])
-        cases = [case for run in told["runs"] for case in run["testcases"] if not case["fixture"]]
-        return options_of(words), sum(case["job_stdout"] is not None for case in cases)
-    except (OSError, ValueError, KeyError, TypeError):
-        return "", 0
+        told = run_report.read(report) if report else None
+        cases = [case for run in told.runs for case in run if not case.get("fixture")] if told else []
+        command = options_of(shlex.split(told.command)) if told else ""
+    except (RecordError, ValueError):
+        return "", 0  # a cut one, which the run's summary names
+    return command, sum(case.get("job_stdout") is not None for case in cases)
 
 
 def _disk_B(results: Path, session: Session) -> int:
@@ -144,10 +145,13 @@ def _now() -> str:
 
 def read(results: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the lines in their order, and a line of text for each that is no cost: file, place, cause, remedy."""
+    # Slow to import, and this module is loaded for the help of the command.
+    from fabric_checks.store import jsonlines  # noqa: PLC0415
+
     path = results / FILE
     found, faults = [], []
     try:
-        lines = path.read_text(errors="replace").split("\n")
+        lines = files.read_bytes(path).split(b"\n")
     except FileNotFoundError:
         return [], []
     except OSError as error:
@@ -156,35 +160,37 @@ def read(results: Path) -> tuple[list[dict[str, Any]], list[str]]:
         if not text.strip():
             continue
         try:
-            line = json.loads(text)
+            line = jsonlines.record_of(text)
             wrong = next(_wrong(line), None)
-        except ValueError:
-            line, wrong = None, "not JSON"
+        except ValueError as error:
+            line, wrong = {}, str(error)
         if wrong is None:
-            found.append(line)
+            found.append({"wall_minutes": None, **line})
         else:
-            cut = quoted(text.strip(), 40)
-            faults.append(f"{path}:{number}: {wrong}: {cut}; it is passed over: mend or delete the line")
+            faults.append(f"{path}:{number}: {wrong}; it is passed over: mend or delete the line")
     return found, faults
 
 
 def _wrong(line: Any) -> Iterator[str]:
+    """Yield what is wrong with a line, an object of JSON."""
     if not isinstance(line, dict) or line.get("kind") not in (COMPUTED, MEASURED):
         yield "not the cost of a run"
         return
     for name in (*_TEXTS, *(("session",) if line["kind"] == MEASURED else ())):
         if not isinstance(line.get(name), str):
             yield f"{name} is no text"
+    if not isinstance(line.get("level"), str | None):
+        yield "level is no text"
     numbers = (*_NUMBERS, *(("timed_jobs", "traffic_jobs", "cases_disk_B") if line["kind"] == MEASURED else ()))
     for name in numbers:
         if not _is_number(line.get(name)):
-            yield f"{name} is no number"
+            yield f"{name} is no number from 0 to {_LARGEST:g}"
     if not (line.get("wall_minutes") is None or _is_number(line["wall_minutes"])):
-        yield "wall_minutes is no number"
+        yield f"wall_minutes is no number from 0 to {_LARGEST:g}"
     before = line.get("computed")
-    if before is not None and (next(_wrong(before), None) or before["kind"] != COMPUTED):
+    if before is not None and (line["kind"] != MEASURED or next(_wrong(before), None) or before["kind"] != COMPUTED):
         yield "computed is not the cost of a run"
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LARGEST

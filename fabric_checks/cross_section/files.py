@@ -8,27 +8,28 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
+from fabric_checks import files
 from fabric_checks.cross_section import report
 from fabric_checks.cross_section.figures import repeatability
 from fabric_checks.cross_section.metrics import METRICS
 from fabric_checks.cross_section.report import Report
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import Metric
-from fabric_checks.text import printable, value_text
+from fabric_checks.text import value_text
 
 Reports = Mapping[Path, Report]
 
 
-def load(files: Sequence[Path], link_MBps: float | None) -> dict[Path, Report]:
+def load(paths: Sequence[Path], link_MBps: float | None) -> dict[Path, Report]:
     """Read and analyse saved outputs.
 
     :param link_MBps: the rate of a link in MB/s, if it is known.
     :raises OutputError: for a file that is not the whole output of ``rotate``; the file is named.
     """
     reports = {}
-    for path in files:
+    for path in paths:
         try:
-            reports[path] = report.of_text(path.read_text(errors="replace"), link_MBps=link_MBps)
+            reports[path] = report.of_text(files.read_text(path), link_MBps=link_MBps)
         except OutputError as error:
             raise OutputError(f"{path}: {error}") from None
     return reports
@@ -45,8 +46,8 @@ def alike(reports: Reports) -> dict[tuple[Path, Path], float]:
     return found
 
 
-def as_text(reports: Reports) -> str:
-    """Return what the runs say, for a terminal."""
+def as_lines(reports: Reports) -> list[str]:
+    """Return what the runs say, line by line."""
     lines = []
     for path, found in reports.items():
         lines.append(f"{path}: {found.output.pattern}, {len(found.output.hosts)} nodes, {len(found.output.scan)} pairs")
@@ -59,7 +60,7 @@ def as_text(reports: Reports) -> str:
             lines.append("  no node and no path stands out")
     for (one, two), value in alike(reports).items():
         lines.append(f"{one} and {two}: the patterns correlate by {value:.2f} (1: the same pairs are slow)")
-    return "\n".join(printable(line) for line in lines)
+    return lines
 
 
 def _unit(metric: Metric) -> str:

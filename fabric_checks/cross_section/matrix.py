@@ -9,7 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fabric_checks.errors import OutputError
 from fabric_checks.parsers.rotate import RotateOutput
+
+#: The most pairs that a matrix has room for, half a gigabyte: rotate on sixteen thousand processes. An output of a few
+#: megabytes that has one round of more could ask for any amount.
+MOST_PAIRS = 8192 * 8192
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,18 @@ def name_of(hosts: tuple[str, ...], rank: int) -> str:
 
 
 def of_output(output: RotateOutput) -> PairMatrix:
-    """Arrange the scan of a run as a matrix; a pair that was measured several times has its median."""
+    """Arrange the scan of a run as a matrix; a pair that was measured several times has its median.
+
+    :raises OutputError: if it has more than :data:`MOST_PAIRS` pairs, measured or not.
+    """
     scan, ranks = output.scan, len(output.hosts)
     senders, row = _present(scan.sender, ranks)
     receivers, column = _present(scan.receiver, ranks)
+    if len(senders) * len(receivers) > MOST_PAIRS:
+        raise OutputError(
+            f"{len(senders)} senders and {len(receivers)} receivers make more than the {MOST_PAIRS} pairs that can be "
+            "analysed; run it on fewer processes"
+        )
     cell = row * len(receivers) + column
     values = np.full(len(senders) * len(receivers), np.nan)
     if (np.bincount(cell) <= 1).all():

@@ -13,8 +13,8 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
 from fabric_checks.history.series import Line
-from fabric_checks.pictures import COLOURS, STYLE, save
-from fabric_checks.text import printable, value_text
+from fabric_checks.pictures import COLOURS, STYLE, label, save
+from fabric_checks.text import value_text
 
 
 def draw(path: Path, lines: Sequence[Line]) -> str:
@@ -58,7 +58,7 @@ def _draw_line(axes: Axes, line: Line) -> None:
         what = ", ".join(change.what for change in line.changes if change.at == at)
         axes.axvline(places[at], color="#777777", linewidth=0.8, linestyle=":")
         axes.annotate(
-            printable(what),
+            label(what),
             (places[at], 1),
             xycoords=("data", "axes fraction"),
             xytext=(2, -2),
@@ -74,5 +74,5 @@ def _draw_line(axes: Axes, line: Line) -> None:
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]  # no annotations
     axes.set_ylabel(str(line.series["unit"]))
-    axes.set_title(printable(line.title).replace("\n", " "), loc="left", fontsize=8)
+    axes.set_title(label(line.title), loc="left", fontsize=8)
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))

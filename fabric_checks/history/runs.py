@@ -38,28 +38,34 @@ class Run:
     passed: int | None = None
 
 
-def listed(path: Path) -> list[Run]:
-    """Return the runs of a set of results, the earliest first.
+def listed(path: Path) -> tuple[list[Run], tuple[str, ...]]:
+    """Return the runs of a set of results, the earliest first, and a line for all that could not be read.
 
     :raises RecordError: if there is none.
     """
-    found = _of_records(path) if records.only_records(path) else _of_folder(path)
+    found, faults = _of_records(path) if records.only_records(path) else _of_folder(path)
     if not found:
-        raise RecordError(f"{path}: no run has left results here; start one with ci/run")
-    return sorted(found, key=lambda run: (run.started or datetime.min.replace(tzinfo=timezone.utc), run.session))
+        why = f"; {faults[0]}" if faults else ""
+        raise RecordError(f"{path}: no run has left results here; start one with ci/run{why}")
+    order = sorted(found, key=lambda run: (run.started or datetime.min.replace(tzinfo=timezone.utc), run.session))
+    return order, faults
 
 
-def _of_folder(results: Path) -> list[Run]:
-    reports = records.reports_of(results)
+def _of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
+    faults: list[str] = []
+    reports = records.reports_of(results, faults)
     names = [*reports, *(log.stem for log in (results / "logs").glob("*.log") if log.stem not in reports)]
-    return [_of_report(name, reports.get(name)) for name in names]
+    return [_of_report(name, reports.get(name), results, faults) for name in names], tuple(faults)
 
 
-def _of_report(name: str, report: Path | None) -> Run:
+def _of_report(name: str, report: Path | None, results: Path, faults: list[str]) -> Run:
     try:
-        cases = [case for case in records.cases_of(report) if not case.fixture] if report else []
-    except (OSError, ValueError, KeyError, TypeError):
-        cases = []  # cut, as on a full disk
+        all_cases, bad = records.cases_of(report, results) if report else ((), ())
+        faults += bad
+    except RecordError as error:
+        all_cases = ()
+        faults.append(str(error))
+    cases = [case for case in all_cases if not case.fixture]
     if not cases:
         return Run(name, _start(name))
     systems = dict.fromkeys(case.name.rsplit(" @", 1)[-1].split(":")[0] for case in cases)
@@ -73,15 +79,15 @@ def _start(name: str) -> datetime | None:
         return None
 
 
-def _of_records(path: Path) -> list[Run]:
-    frame = reading.load([Source(str(path), path)], ("session", "time", *_CASE, "case_result")).frame
-    found = []
+def _of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:
+    loaded = reading.load([Source(str(path), path)], ("session", "time", *_CASE, "case_result"))
+    frame, found = loaded.frame, []
     for (name,), group in frame.filter(pl.col("session").is_not_null()).group_by("session", maintain_order=True):
         last = group.unique(_CASE, keep="last", maintain_order=True)
         passed = last.filter(pl.col("case_result").is_in(["pass", "xfail"])).height
         systems = tuple(last["system"].unique(maintain_order=True).to_list())
         found.append(Run(str(name), _start(str(name)) or group["time"].to_list()[0], systems, last.height, passed))
-    return found
+    return found, loaded.faults
 
 
 def resolved(path: Path, given: str) -> str:
@@ -110,7 +116,7 @@ def of_records(path: Path, name: str | None) -> Session:
 
     :raises RecordError: if there is none.
     """
-    name = name or listed(path)[-1].session
+    name = name or listed(path)[0][-1].session
     loaded = reading.load([Source(str(path), path, where={"session": name})], FIELDS)
     found = [rows.record_of(row) for row in loaded.frame.to_dicts()]
     return Session(name, None, tuple(_cases(found)), tuple(found), (), loaded.faults, archived=True)

@@ -9,7 +9,7 @@ from datetime import datetime
 import plotext  # type: ignore[import-untyped]  # it has no annotations
 
 from fabric_checks.history.series import Line
-from fabric_checks.text import printable, value_text
+from fabric_checks.text import value_text
 
 
 def plot(line: Line, width: int, height: int = 16) -> str:
@@ -95,7 +95,7 @@ def caption(line: Line) -> list[str]:
         rows.append(
             f"  | run {change.at + 1} ({_moment(line, change.at)}): {change.what}: {change.before} -> {change.after}"
         )
-    return [printable(" ".join(row.split("\n"))) for row in rows]
+    return rows
 
 
 def _moment(line: Line, at: int) -> str:

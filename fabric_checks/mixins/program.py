@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from reframe.core.builtins import run_after, run_before, variable
+from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.errors import OutputError
@@ -17,8 +18,9 @@ class ProgramMixin(RegressionTestPlugin):
     suite's checks need to call it. What Spack builds is known only in the session, so there ``{view}`` stands for the
     view of the built environment.
 
-    Needs: ``built``, the fixture that builds the suite, with ``view`` and ``facts()``; None where no environment of the
-    current system has it built.
+    Needs: ``built``, the fixture that builds the suite, with ``view``, ``facts()``, ``doubts()`` and
+    ``contradiction()``, or None where no environment of the current system has it built;
+    ``verify_placement()`` (:class:`PlacementMixin`).
     """
 
     #: The suite that the check's program belongs to; a feature of the environment.
@@ -57,8 +59,24 @@ class ProgramMixin(RegressionTestPlugin):
             "source": self.program["source"],
         }
 
+    def verify_placement(self):
+        """Hold the MPI that the probe met to the one that Spack built the program for.
+
+        :raises SanityError: if it is another one, such as one that was upgraded in place.
+        """
+        super().verify_placement()
+        wrong = self.built.contradiction(self.facts["mpi"]) if self.program["source"] == "spack" else None
+        if wrong:
+            raise SanityError(wrong)
+
     @run_before("sanity")
     def note_build(self):
         """Record what Spack built: the concretized spec and its hash go with every figure."""
         if self.program["source"] == "spack":
             self.facts |= self.built.facts()
+
+    @run_before("performance")
+    def note_doubts(self):
+        """Record what is not known of what Spack built, behind what the analysis has found."""
+        if self.program["source"] == "spack" and self.built.doubts():
+            self.facts["findings"] = [*self.facts.get("findings", []), *self.built.doubts()]

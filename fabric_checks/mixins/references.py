@@ -13,7 +13,7 @@ from reframe.core.exceptions import PerformanceError
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
 
-from fabric_checks import line_rate, references
+from fabric_checks import line_rate, ppn_ratio, references
 from fabric_checks.errors import ReferenceError
 from fabric_checks.mixins.layout import layouts
 from fabric_checks.session import ROOT
@@ -22,13 +22,30 @@ from fabric_checks.stacks import WHEEL_MPIS
 
 @lru_cache(maxsize=1)
 def check_names() -> frozenset[str]:
-    """Return the names of all classes below ``checks``, loaded or not: what a reference file may have entries for."""
+    """Return the names of all checks below ``checks``, loaded or not: what a reference file may have entries for.
+
+    They are read from the sources, because what a system cannot run is not loaded: the classes that ``check()`` makes
+    checks, and the comparison of processes a node that it adds to each unless it is told not to.
+    """
+    trees = (ast.parse(path.read_text()) for path in (ROOT / "checks").rglob("*.py"))
     return frozenset(
-        node.name
-        for path in (ROOT / "checks").rglob("*.py")
-        for node in ast.parse(path.read_text()).body
+        node.name + suffix
+        for tree in trees
+        for node in tree.body
         if isinstance(node, ast.ClassDef)
+        for decorator in node.decorator_list
+        for suffix in _suffixes(decorator)
     )
+
+
+def _suffixes(decorator: ast.expr) -> tuple[str, ...]:
+    """Return what is added to the name of a class for each check that a decorator makes of it."""
+    match decorator:
+        case ast.Call(func=ast.Name(id="check"), keywords=[ast.keyword(arg="compare")]):
+            return ("",)
+        case ast.Call(func=ast.Name(id="check")):
+            return ("", ppn_ratio.SUFFIX)
+    return ()
 
 
 @lru_cache(maxsize=16)

@@ -7,15 +7,15 @@ here, because clocks are set. A night that is judged again replaces its own line
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fabric_checks import perflog
-from fabric_checks.errors import RecordError, quoted
+from fabric_checks import files, perflog
+from fabric_checks.errors import RecordError
 from fabric_checks.nightly.model import Finding, Night
+from fabric_checks.store import jsonlines
 
 
 @dataclass(frozen=True)
@@ -100,30 +100,33 @@ def read(path: Path, warnings: list[str]) -> list[Entry]:
     """
     entries: dict[str, Entry] = {}
     try:
-        text = path.read_text(errors="replace")
+        lines = files.read_bytes(path).split(b"\n")
     except FileNotFoundError:
         return []
     except OSError as error:
         warnings.append(f"{path}: {error.strerror}; what earlier nights found is not known")
         return []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         try:
-            data = json.loads(line)
-            entry = Entry(
-                session=str(data["session"]),
-                ended=bool(data["ended"]),
-                findings=tuple(Finding.of(each) for each in data.get("findings", ())),
-                measured=frozenset(map(str, data.get("measured", ()))),
-            )
-        except (ValueError, KeyError, TypeError):
-            if line.strip():
-                warnings.append(
-                    f"{path}:{number}: no line of a journal: {quoted(line, 40)}; it is passed over: delete it"
-                )
+            entry = _entry(jsonlines.record_of(line))
+        except (ValueError, KeyError, TypeError) as error:
+            why = str(error) if isinstance(error, ValueError) else f"its {error} is missing or of another kind"
+            warnings.append(f"{path}:{number}: no line of a journal: {why}; it is passed over: delete it")
             continue
         if entry.ended or entry.session not in entries:
             entries[entry.session] = entry
     return list(entries.values())
+
+
+def _entry(data: dict[str, Any]) -> Entry:
+    """Read a line; raise KeyError or TypeError with the name of what is not as it was written."""
+    for name, right in (("session", str), ("ended", bool), ("findings", list), ("measured", list)):
+        if not isinstance(data.get(name, [] if right is list else None), right):
+            raise TypeError(repr(name))
+    findings, measured = data.get("findings", []), data.get("measured", [])
+    return Entry(data["session"], data["ended"], tuple(map(Finding.of, findings)), frozenset(map(str, measured)))
 
 
 def cut_short(entries: Iterable[Entry], session: str) -> list[str]:

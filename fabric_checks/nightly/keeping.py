@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from fabric_checks import files
 from fabric_checks.errors import RecordError
 from fabric_checks.nightly.summary import Told, headline
 from fabric_checks.store import archiving
@@ -48,12 +49,12 @@ def write_report(results: Path, system: str, path: Path) -> None:
 
     :raises RecordError: if there is nothing to report. Lines that cannot be used are told by :func:`keep`.
     """
-    from fabric_checks.report import page  # noqa: PLC0415  (matplotlib is slow to import, and a failed night needs none)
-    from fabric_checks.report.build import report  # noqa: PLC0415  (likewise)
+    # Matplotlib is slow to import, and a failed night needs none.
+    from fabric_checks.report.build import report  # noqa: PLC0415
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
     text, _ = report([Source(system, results, since, None, {"system": system})])
-    page.write(path, text)
+    replace_text(path, text)
 
 
 def only_new(lines: Sequence[str], path: Path) -> list[str]:
@@ -62,8 +63,8 @@ def only_new(lines: Sequence[str], path: Path) -> list[str]:
     :param path: the file with those that are known; if it cannot be read, all are new.
     """
     try:
-        known = set(map(str, json.loads(path.read_text())))
-    except (OSError, ValueError, TypeError):
+        known = set(map(str, json.loads(files.read_bytes(path))))
+    except (OSError, ValueError, TypeError, RecursionError):
         known = set()
     new = [line for line in lines if line not in known]
     if new:
@@ -110,10 +111,7 @@ def replace_text(path: Path, text: str) -> None:
 
     :raises RecordError: if it cannot be written; the file is as it was.
     """
-    temporary = path.with_name(f".{path.name}")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        files.write_text(path, text)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise RecordError(f"{path}: {error.strerror}; mend that and judge the night again") from None

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime, timezone
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from fabric_checks.errors import FabricError, quoted
+from fabric_checks.errors import FabricError
+from fabric_checks.locks import LockedError, exclusive
 
 
 class BusyError(FabricError):
@@ -29,37 +25,14 @@ def only_one(path: Path) -> Iterator[int]:
     :raises BusyError: if somebody else has it.
     :raises FabricError: if the file cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise FabricError(f"{path}: {error.strerror}: no night can be run without its lock; mend that") from None
-    try:
+    with ExitStack() as held:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(f"{path}: {_holder(descriptor)}; nothing was run") from None
-        _note(descriptor)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = held.enter_context(exclusive(path, 0))
+        except LockedError as error:
+            raise BusyError(
+                f"{error}: another night of this system runs, or the run of one that was killed; nothing was run"
+            ) from None
+        except OSError as error:
+            raise FabricError(f"{path}: {error.strerror}: no night can be run without its lock; mend that") from None
         yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _note(descriptor: int) -> None:
-    began = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    note = json.dumps({"process": os.getpid(), "host": socket.gethostname(), "began": began})
-    try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, note.encode(), 0)
-    except OSError:
-        pass  # a full disk: the note only says who has the lock, and what follows says what is wrong
-
-
-def _holder(descriptor: int) -> str:
-    text = os.pread(descriptor, 4096, 0).decode(errors="replace")
-    try:
-        note = json.loads(text)
-        who = f"process {int(note['process'])} on {quoted(str(note['host']))} since {quoted(str(note['began']))}"
-    except (ValueError, KeyError, TypeError):
-        who = "a process that could not leave its name"
-    return f"another night of this system runs, or the run of one that was killed: {who}"

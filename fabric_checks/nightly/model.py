@@ -45,8 +45,11 @@ class Finding:
     def of(cls, data: Mapping[str, Any]) -> Finding:
         """Read what :meth:`as_dict` gave.
 
-        :raises KeyError, TypeError: if it is something else.
+        :raises KeyError, TypeError: if it is something else, with the name of what is not as it was written.
         """
+        lists = ("details", "keys", "cases", "hosts")
+        if not isinstance(data, Mapping) or not all(isinstance(data[name], list | tuple) for name in lists):
+            raise TypeError("'findings'")
         return cls(
             title=str(data["title"]),
             details=tuple(map(str, data["details"])),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fabric_checks import records
+from fabric_checks import files, records
 from fabric_checks.nightly import journal, keeping, summary
 from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.observed import Observed, observed
@@ -100,7 +100,8 @@ def _write(plan: Plan, night: Night, news: journal.News, trouble: Trouble) -> su
 
     def write() -> None:
         junit = summary.junit(told, plan.files / "cases.xml")
-        junit.write(str(plan.files / "junit.xml"))
+        with files.replacing(plan.files / "junit.xml") as place:
+            junit.write(str(place))
         keeping.replace_text(plan.files / "night.json", keeping.as_json(told))
         link = plan.folder / ".latest"
         link.unlink(missing_ok=True)
@@ -108,7 +109,7 @@ def _write(plan: Plan, night: Night, news: journal.News, trouble: Trouble) -> su
         link.replace(plan.folder / "latest")
 
     trouble.attempt("the test results", write)
-    files = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
-    told = summary.Told(replace(night, failures=(*night.failures, *trouble.failures[done:])), news, files)
+    there = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
+    told = summary.Told(replace(night, failures=(*night.failures, *trouble.failures[done:])), news, there)
     trouble.attempt("the summary", lambda: keeping.replace_text(plan.files / "summary.md", summary.markdown(told)))
     return replace(told, night=replace(night, failures=(*night.failures, *trouble.failures[done:])))

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+
+import polars as pl
 
 from fabric_checks.errors import FabricError, RecordError
 
@@ -69,12 +70,9 @@ class Trouble:
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             self.failures.append(f"{what}: {place}{error.strerror or error}")
+        except pl.exceptions.PanicException as error:  # which is no Exception; what else the night can do is done
+            self.failures.append(f"{what}: Polars gave up ({' '.join(str(error).split())[:200]})")
         return None
-
-
-def name_is_sound(name: str) -> bool:
-    """Tell whether a name can be that of a session or a system, which name files."""
-    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name) is not None
 
 
 def require_results(plan: Plan) -> None:

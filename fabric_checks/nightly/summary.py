@@ -12,15 +12,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from junitparser import Error as SuiteError
 from junitparser import Failure, JUnitXml, JUnitXmlError, TestCase, TestSuite
 
+from fabric_checks import files
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Night, Status
 from fabric_checks.session import ROOT
 from fabric_checks.statistics.change_points import MIN_RUNS
+from fabric_checks.text import markdown as plain
 from fabric_checks.text import printable
 
 TEMPLATES = ROOT / "perflogs-templates" / "nightly"
-#: Characters that are markup in Markdown or HTML, where text of programs and hosts is put.
-_MARKUP = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|#"})
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def markdown(told: Told) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["plain"] = _plain
+    environment.filters["plain"] = plain
     text = environment.get_template("summary.md.jinja").render(
         night=told.night, news=told.news, files=told.files, headline=headline(told), enough=MIN_RUNS, when=when
     )
@@ -81,20 +81,16 @@ def when(session: str) -> str:
     return f"{session[:4]}-{session[4:6]}-{session[6:8]} {session[9:11]}:{session[11:13]}"
 
 
-def _plain(text: object) -> str:
-    """Return untrusted text on one line, without markup; underscores within a word are none."""
-    line = " ".join(printable(str(text)).split())
-    return line.translate(_MARKUP).replace("\\_", "_")
-
-
 def junit(told: Told, cases: Path) -> JUnitXml:
     """Return the cases of the run as ReFrame wrote them, and a suite with the findings and failures of the night.
 
     :param cases: ReFrame's file; where there is none, there is that suite alone.
     """
     try:
-        whole = JUnitXml.fromfile(str(cases)) if cases.exists() else JUnitXml()
-    except (JUnitXmlError, SyntaxError):  # what the parser beneath raises for broken XML is a SyntaxError
+        whole = JUnitXml.fromstring(files.read_bytes(cases)) if cases.exists() else JUnitXml()
+        whole.update_statistics()  # type: ignore[no-untyped-call]  # junitparser has no type for it
+    except (JUnitXmlError, SyntaxError, ValueError, OSError):
+        # What the parser beneath raises for broken XML is a SyntaxError, of times that are none a ValueError.
         whole = JUnitXml()
     if isinstance(whole, TestSuite):
         single, whole = whole, JUnitXml()

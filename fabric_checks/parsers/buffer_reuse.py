@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.points import Point, columns, point, require_keys, whole
-from fabric_checks.parsers.table import message_size
+from fabric_checks.parsers.points import Point, columns, point, require_keys
+from fabric_checks.parsers.table import message_size, whole
 
 #: Half of a round trip, and the time per message with many in flight.
 MODES = ("latency", "stream")

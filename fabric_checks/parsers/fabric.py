@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError, quoted
+from fabric_checks.parsers import plain
+from fabric_checks.parsers.table import whole
 
-_FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>\d+)\s*$")
+_FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})\s*$")
 _KEY = re.compile(r"^# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)$")
 _LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
 
@@ -54,7 +56,8 @@ class FabricOutput:
 def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
     """Read the output of one of our programs.
 
-    :param text: everything the program printed to standard output; lines before its first are passed over.
+    :param text: everything the program printed to standard output; lines before its first are passed over, and its own
+        about its progress if the launcher put its standard error in between.
     :param program: the name in its first line, such as ``streaming``.
     :param columns: names of columns that the rows must have.
     :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
@@ -80,6 +83,7 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
 
     For tables that are too long to be taken apart line by line.
     """
+    text = _without_progress(plain.cleaned(text), program)
     start, place = _first_line(text, program)
     header: dict[str, str] = {}
     titles: tuple[str, ...] = ()
@@ -91,16 +95,19 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
         key = _KEY.match(line)
         if key and key["key"] == "columns":
             titles = tuple(key["value"].split())
+            if len(set(titles)) < len(titles):
+                raise OutputError("the table has a column twice", place)
             for name in columns:
                 if name not in titles:
                     raise OutputError(f"the table has no column {name!r}", place)
-        elif key:
-            header[key["key"]] = key["value"]
+        elif key and key["key"] != "complete":
+            _note(header, key, place)
         elif line.strip():
             raise OutputError(f"a line of the header was expected, found {quoted(line)}", place)
     end = _table_end(text, start)
-    footer, count = _footer(text, end)
-    return Frame(header | footer, titles, text[start:end], place + 1, count)
+    count = _footer(text, end, header)
+    _require_hosts(header)
+    return Frame(header, titles, text[start:end], place + 1, count)
 
 
 _CUT = "the last line '# complete: ...' is missing: the program did not come to its end"
@@ -120,7 +127,10 @@ def _first_line(text: str, program: str) -> tuple[int, int]:
     place = text.count("\n", 0, start) + 1
     first = _FIRST_LINE.match(line or "")
     if first is None:
-        raise OutputError(f"no line '# fabric-checks {program} ...': the program did not start, or this is another one")
+        raise OutputError(
+            f"no line '# fabric-checks {program} ...': the program did not start, or this is another one"
+            + plain.label_of(text, "# fabric-checks ")
+        )
     if first["program"] != program:
         raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", place)
     if first["format"] != "1":
@@ -147,21 +157,54 @@ def _table_end(text: str, start: int) -> int:
     return end + 1
 
 
-def _footer(text: str, start: int) -> tuple[dict[str, str], int]:
-    """Return the lines about the whole run, and the number of rows that the last line states."""
-    footer: dict[str, str] = {}
+def _footer(text: str, start: int, header: dict[str, str]) -> int:
+    """Add the lines about the whole run to the header; return the number of rows that the last line states."""
     while True:
         line, after = _line(text, start)
         if line is None:
             raise OutputError(_CUT)
         last, key = _LAST_LINE.match(line), _KEY.match(line)
         if last:
-            return footer, int(last["count"])
-        if key is None or after > len(text):
+            return int(last["count"])
+        if line.strip():
             place = text.count("\n", 0, start) + 1
-            raise OutputError(f"a line after the table was expected to be '# key: value', found {quoted(line)}", place)
-        footer[key["key"]] = key["value"]
+            if key is None or key["key"] in ("columns", "complete") or after > len(text):
+                raise OutputError(
+                    f"a line after the table was expected to be '# key: value', found {quoted(line)}", place
+                )
+            _note(header, key, place)
         start = after
+
+
+def _note(header: dict[str, str], key: re.Match[str], place: int) -> None:
+    """Add a line ``# key: value`` to the header; raise :class:`OutputError` if it contradicts another."""
+    if header.setdefault(key["key"], key["value"]) != key["value"]:
+        raise OutputError(f"the header says {key['key']!r} twice, and not the same", place)
+
+
+def _require_hosts(header: Mapping[str, str]) -> None:
+    """Raise :class:`OutputError` unless the hosts that the header names are those of its ranks, if it names any."""
+    named = {key for key in header if re.fullmatch(r"rank [0-9]+", key)}
+    if not named:
+        return
+    ranks = whole(header.get("ranks", ""), None, "the header's number of 'ranks'")
+    for rank in range(ranks):
+        if f"rank {rank}" not in named:
+            raise OutputError(f"the header does not name the host of rank {rank} of {ranks}")
+    if len(named) > ranks:
+        raise OutputError(f"the header names the hosts of {len(named)} ranks, but says that {ranks} ran")
+
+
+def _without_progress(text: str, program: str) -> str:
+    """Take away what a program says of its progress on standard error; the other lines keep their numbers.
+
+    Such a line may stand within another one, whose beginning was written with the lines before it.
+    """
+    progress = rf"{re.escape(program)}: [^\n:]{{1,80}} [0-9]{{1,9}} of [0-9]{{1,9}}, about [0-9]{{1,12}} s left"
+    if " s left" not in text:
+        return text
+    text = re.sub(rf"^{progress}\s*$", "", text, flags=re.MULTILINE)
+    return re.sub(rf"{progress}\n", "", text)
 
 
 def _cells(line: str, columns: Sequence[str], place: int) -> Mapping[str, str]:

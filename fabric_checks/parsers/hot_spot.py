@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.points import Point, columns, point, require_keys, whole
-from fabric_checks.parsers.table import message_size
+from fabric_checks.parsers.points import Point, columns, point, require_keys
+from fabric_checks.parsers.table import message_size, whole
 
 #: The two operations: the master sends to all slaves, or collects from all of them.
 OPERATIONS = ("send", "send_receive")

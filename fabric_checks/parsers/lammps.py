@@ -8,16 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError, quoted
+from fabric_checks.parsers import plain
 from fabric_checks.parsers.table import number
 
 _VERSION = re.compile(r"^LAMMPS \((?P<version>[^)]+)\)")
 _LOOP = re.compile(
-    r"^Loop time of (?P<time>\S+) on (?P<procs>\d+) procs for (?P<steps>\d+) steps with (?P<atoms>\d+) atoms\s*$"
+    r"^Loop time of (?P<time>\S+) on (?P<procs>[0-9]{1,9}) procs for (?P<steps>[0-9]{1,15}) steps with "
+    r"(?P<atoms>[0-9]{1,15}) atoms\s*$"
 )
 _PERFORMANCE = re.compile(
-    r"^Performance: .*?(?P<rate>[-+.\deE]+|\S*nan\S*) timesteps/s(?:, \S+ [kMGT]?atom-step/s)?\s*$"
+    r"^Performance: .*?(?P<rate>[-+.\deE]+|\S*nan\S*) timesteps/s"
+    r"(?:, (?P<scaled>\S+) (?P<unit>[kMGT]?)atom-step/s)?\s*$"
 )
-_MULTI_STEP = re.compile(r"^-+ Step\s+(?P<step>\d+) -+")
+_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_MULTI_STEP = re.compile(r"^-+ Step\s+(?P<step>[0-9]{1,15}) -+")
 _MULTI_ITEM = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>\S+)")
 _SECTION = re.compile(r"^(?P<name>\w+)\s*\|(?P<cells>.*)\|\s*(?P<percent>\S+)\s*$")
 _LAST_LINE = re.compile(r"^Total wall time: \d+:\d\d:\d\d\s*$")
@@ -57,16 +61,23 @@ def parse(text: str, processes: int) -> LammpsOutput:
     :param processes: the number of MPI processes that must have taken part.
     :raises OutputError: if the output is not whole or its figures are not believable.
     """
+    text = plain.cleaned(text)
     lines = text.splitlines()
     versions = [match["version"] for line in lines if (match := _VERSION.match(line))]
     if len(versions) > 1:
         raise OutputError(f"{len(versions)} lines 'LAMMPS (version)': several programs printed this")
     if not versions:
-        raise OutputError("no line 'LAMMPS (version)': the program did not start, or this is another program")
+        raise OutputError(
+            "no line 'LAMMPS (version)': the program did not start, or this is another program"
+            + plain.label_of(text, "LAMMPS (")
+        )
     for index, line in enumerate(lines):
         if re.search(r"(^|\s)ERROR( on proc \d+)?:", line):
             raise OutputError(f"LAMMPS stopped with {quoted(line)}", index + 1)
     loops = [(index, match) for index, line in enumerate(lines) if (match := _LOOP.match(line))]
+    damaged = [index for index, line in enumerate(lines) if line.startswith("Loop time of") and not _LOOP.match(line)]
+    if damaged:
+        raise OutputError(f"the line of the loop time is damaged: {quoted(lines[damaged[0]])}", damaged[0] + 1)
     if len(loops) != 1:
         raise OutputError(
             f"{len(loops)} lines 'Loop time of ...' where one was expected: the run did not end by itself"
@@ -80,12 +91,8 @@ def parse(text: str, processes: int) -> LammpsOutput:
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
     if steps == 0 or atoms == 0:
         raise OutputError(f"{steps} steps with {atoms} atoms: nothing was computed", index + 1)
-    rate = _timesteps_per_s(lines, index)
-    if abs(rate * loop_time / steps - 1) > 0.01:
-        raise OutputError(
-            f"{rate:g} timesteps/s do not fit {steps} steps in {loop_time:g} s: the output is damaged", index + 1
-        )
-    shares = _breakdown(lines, index)
+    rate = _timesteps_per_s(lines, index, steps, atoms, loop_time)
+    shares = _breakdown(lines, index, loop_time)
     thermo = _last_thermo(lines[:index], steps)
     if sum(_LAST_LINE.match(line) is not None for line in lines[index:]) != 1:
         raise OutputError("the last line 'Total wall time: ...' is missing: the program did not end by itself")
@@ -99,15 +106,31 @@ def _positive(text: str, what: str, line: int) -> float:
     return value
 
 
-def _timesteps_per_s(lines: Sequence[str], start: int) -> float:
+def _timesteps_per_s(lines: Sequence[str], start: int, steps: int, atoms: int, loop_time: float) -> float:
+    """Return the printed rate; it, and that of atom-steps beside it, have to be those of the loop time."""
     for index in range(start, len(lines)):
         match = _PERFORMANCE.match(lines[index])
-        if match:
-            return _positive(match["rate"], "timesteps/s", index + 1)
+        if match is None:
+            continue
+        rate = _positive(match["rate"], "timesteps/s", index + 1)
+        _require_rate(rate, steps / loop_time, "timesteps/s", index + 1)
+        if match["scaled"] is not None:
+            unit = f"{match['unit']}atom-step/s"
+            scaled = _positive(match["scaled"], unit, index + 1)
+            _require_rate(scaled, steps * atoms / loop_time / _UNITS[match["unit"]], unit, index + 1)
+        return rate
     raise OutputError("no line 'Performance: ... timesteps/s' after the loop time")
 
 
-def _breakdown(lines: Sequence[str], start: int) -> dict[str, float]:
+def _require_rate(printed: float, fitting: float, unit: str, line: int) -> None:
+    """Raise :class:`OutputError` unless a rate, which has three decimals, follows from a time with six digits."""
+    if abs(printed - fitting) > 0.00051 + 1e-5 * fitting:
+        raise OutputError(
+            f"{printed:g} {unit} do not fit the loop time, which gives {fitting:g}: the output is damaged", line
+        )
+
+
+def _breakdown(lines: Sequence[str], start: int, loop_time: float) -> dict[str, float]:
     shares: dict[str, float] = {}
     for index in range(start, len(lines)):
         match = _SECTION.match(lines[index])
@@ -118,12 +141,25 @@ def _breakdown(lines: Sequence[str], start: int) -> dict[str, float]:
             if match["name"] in shares:
                 raise OutputError(f"the section {match['name']} stands twice in the breakdown", index + 1)
             shares[match["name"]] = share
+            _require_times(match, share, loop_time, index + 1)
     for name in ("Comm", "Other"):
         if name not in shares:
             raise OutputError(f"the MPI task timing breakdown has no section {name!r}")
     if not 95 <= sum(shares.values()) <= 105:
         raise OutputError(f"the sections of the breakdown add up to {sum(shares.values()):.1f} %, not to 100 %")
     return shares
+
+
+def _require_times(section: re.Match[str], share: float, loop_time: float, line: int) -> None:
+    """Raise :class:`OutputError` unless the times of a section are in order and their average is its share."""
+    least, average, most = (cell.strip() for cell in f"{section['cells']}||".split("|")[:3])
+    if not average:
+        return
+    time = number(average, line)
+    if (least and number(least, line) > time) or (most and number(most, line) < time):
+        raise OutputError(f"the times of {section['name']} are not in order: the output is damaged", line)
+    if abs(share - 100 * time / loop_time) > 0.0051 + 5e-4 * share:
+        raise OutputError(f"{section['name']} takes {time:g} s, which is not {share:g} % of the loop time", line)
 
 
 def _last_thermo(lines: Sequence[str], steps: int) -> dict[str, float]:

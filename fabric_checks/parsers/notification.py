@@ -16,7 +16,30 @@ from fabric_checks.parsers.table import message_size
 WAYS = ("test", "wait")
 
 _SHARES = re.compile(r"test (?P<test>[0-9]{1,6}) % wait (?P<wait>[0-9]{1,6}) %")
+_COUNTS = r"{0} (?P<{0}>[0-9]{{1,15}}) in (?P<{0}_slept>[0-9]{{1,7}}) of (?P<{0}_waits>[0-9]{{1,7}}) waits"
+_SLEEPS = re.compile(", ".join(_COUNTS.format(way) for way in WAYS))
 _VERDICT = re.compile(r"(?P<verdict>offered|absent|unknown): (?P<reason>.+)")
+
+
+@dataclass(frozen=True)
+class Sleeps:
+    """How often the thread that waits slept.
+
+    :param count: its voluntary context switches in all waits.
+    :param slept: in how many waits there were any.
+    :param waits: how many waits there were.
+    """
+
+    count: int
+    slept: int
+    waits: int
+
+    @property
+    def verdict(self) -> str:
+        """Whether such a wait counts as one that sleeps, in the words of ``notification --help``."""
+        if self.slept == 0:
+            return "absent"
+        return "offered" if 2 * self.slept >= self.waits else "unknown"
 
 
 @dataclass(frozen=True)
@@ -40,13 +63,15 @@ class NotificationOutput:
     :param header: the header lines by key.
     :param rows: the times by message size.
     :param cpu_percent: the share of a CPU that waiting takes, by way; None where it cannot be told (a simulation).
-    :param blocking_wait: ``offered``, ``absent`` or ``unknown``: whether MPI_Wait gives the CPU away.
+    :param sleeps: how often the thread that waits slept, by way; None where that cannot be told.
+    :param blocking_wait: ``offered``, ``absent`` or ``unknown``: whether MPI_Wait sleeps.
     :param reason: the reason for that, in words.
     """
 
     header: dict[str, str]
     rows: tuple[NotificationRow, ...]
     cpu_percent: dict[str, float] | None
+    sleeps: dict[str, Sleeps] | None
     blocking_wait: str
     reason: str
 
@@ -69,10 +94,14 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
     require_keys([(row.line, (row.size_B,)) for row in rows], [(size,) for size in sizes_B], ("size_B",))
     header = dict(output.header)
     cpu_percent = _cpu_percent(header)
+    sleeps = _sleeps(header)
+    if (cpu_percent is None) != (sleeps is None):
+        raise OutputError("the header has only one of CPU times and sleeps")
     verdict, reason = _blocking_wait(header)
-    if cpu_percent is None and verdict != "unknown":
-        raise OutputError(f"the header calls a blocking wait {verdict} but has no CPU times")
-    return NotificationOutput(header, rows, cpu_percent, verdict, reason)
+    counted = "unknown" if sleeps is None else sleeps["wait"].verdict
+    if verdict != counted:
+        raise OutputError(f"the header calls a blocking wait {verdict}, but what it counted makes that {counted}")
+    return NotificationOutput(header, rows, cpu_percent, sleeps, verdict, reason)
 
 
 def _cpu_percent(header: Mapping[str, str]) -> dict[str, float] | None:
@@ -83,6 +112,22 @@ def _cpu_percent(header: Mapping[str, str]) -> dict[str, float] | None:
     if shares is None:
         raise OutputError(f"the header's line 'cpu while waiting' has no shares: {quoted(line)}")
     return {way: float(shares[way]) for way in WAYS}
+
+
+def _sleeps(header: Mapping[str, str]) -> dict[str, Sleeps] | None:
+    line = header.get("sleeps while waiting", "")
+    if line == "unknown":
+        return None
+    counts = _SLEEPS.fullmatch(line)
+    if counts is None:
+        raise OutputError(f"the header's line 'sleeps while waiting' has no counts: {quoted(line)}")
+    found = {way: Sleeps(*(int(counts[f"{way}{part}"]) for part in ("", "_slept", "_waits"))) for way in WAYS}
+    for way, sleeps in found.items():
+        if not (sleeps.slept <= sleeps.waits and sleeps.slept <= sleeps.count) or (sleeps.count > 0) != (
+            sleeps.slept > 0
+        ):
+            raise OutputError(f"the header's counts of sleeps contradict each other: {way} in {quoted(line)}")
+    return found
 
 
 def _blocking_wait(header: Mapping[str, str]) -> tuple[str, str]:

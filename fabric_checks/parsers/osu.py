@@ -3,8 +3,8 @@
 
 A table begins with the benchmark's title and a line of column titles, both behind ``#``; then a row for each
 message size follows, and nothing marks its end, so that the sizes that were asked for must be known. Releases
-differ in what surrounds that: 7.x begins with a blank line and names the datatype, ``-c`` adds a column
-"Validation", ``-f`` adds minimum, maximum and iterations, the barrier prints no size at all.
+differ in what surrounds that: 7.x begins with a blank line and names the datatype, mbw_mr of 6.x to 7.2 repeats its
+title, the barrier prints no size at all. The columns are in :mod:`~fabric_checks.parsers.osu_columns`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.errors import OutputError, quoted
-from fabric_checks.parsers.table import Row, message_size, number, require_positive, require_sizes
+from fabric_checks.parsers import osu_columns, plain
+from fabric_checks.parsers.table import (
+    HALF_DIGIT,
+    Row,
+    message_size,
+    require_order,
+    require_positive,
+    require_rate,
+    require_sizes,
+    two_decimals,
+    whole,
+)
 
 _COLLECTIVES = {
     "allgather": "Allgather",
@@ -103,20 +114,27 @@ _MISTITLED = {("osu-py", "bw"), ("osu-py", "bibw"), ("osu", "bw_fan_in"), ("osu"
 #: The ports' own titles where they differ.
 _PORT_TITLES = {"MPI All-to-All Latency Test": "alltoall"}
 
+#: What else is a title of OSU's: of another library, of another release, or damaged. A script's own words are none.
+_OTHER_TITLE = re.compile(r"^#\s*OSU\b.*\bTest\s+v\S*\s*$")
+_TITLE = re.compile(r"^#\s*OSU (OpenSHMEM|UPC(\+\+)?|\w*CCL)\b.* Test(\s+v[\d.]+\S*)?\s*$")
 _TITLE = re.compile(
     r"^#\s*(?P<osu>OSU )?(?P<title>MPI(?:_\w+)?(?:-(?P<device>[A-Z]+))?\b.*? Test)(?:\s+v(?P<version>[\d.]+\S*))?\s*$"
 )
 _KEY = re.compile(r"^#\s*(?P<key>[A-Za-z][A-Za-z0-9 ]*): (?P<value>.*?)\.?\s*$")
 _BRACKETED = re.compile(r"\[ (?P<key>[a-z ]+): (?P<value>\S+) \]")
 _INIT = re.compile(
-    r"^nprocs: (?P<processes>\d+), min: (?P<min>\d+) ms, max: (?P<max>\d+) ms, avg: (?P<avg>\d+) ms\s*$", re.MULTILINE
+    r"^nprocs: (?P<processes>[0-9]{1,9}), min: (?P<min>[0-9]{1,15}) ms, max: (?P<max>[0-9]{1,15}) ms, "
+    r"avg: (?P<avg>[0-9]{1,15}) ms\s*$",
+    re.MULTILINE,
 )
-_HELLO = re.compile(r"^This is a test with (?P<processes>\d+) processes\s*$", re.MULTILINE)
-_LAUNCH = re.compile(r"^launch_to_end_ns: (?P<ns>\d+)\n", re.MULTILINE)
+_HELLO = re.compile(r"^This is a test with (?P<processes>[0-9]{1,15}) processes\s*$", re.MULTILINE)
+_LAUNCH = re.compile(r"^launch_to_end_ns: (?P<ns>[0-9]{1,15})\n", re.MULTILINE)
 _STARTUP_TITLE = re.compile(r"^# OSU MPI (?P<name>Init|Hello World) Test v(?P<version>[\d.]+\S*)\s*$", re.MULTILINE)
-#: Barriers have no sizes; before 7.x the titles of the non-blocking one are not behind "#".
-_BARRIER_COLUMNS = re.compile(r"#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
-_VALIDATION = {"pass": 1.0, "fail": 0.0}
+#: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not behind "#".
+_COLUMNS = re.compile(r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
+_VALIDATION = {"Pass": 1.0, "Fail": 0.0}
+#: What may stand in a row.
+_CELL = re.compile(r"[-+]?\.?[0-9][-+.0-9eE]*|[-+]?(nan|inf)|pass|fail", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -156,11 +174,13 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     :raises OutputError: if another program printed this, if a row is missing, repeated, damaged or not positive,
         or if the program's own validation failed.
     """
+    text = plain.cleaned(text)
     lines = text.splitlines()
     start, title = _find_title(lines, benchmark)
     program = "osu" if title["osu"] else "osu-py"
     position, columns = _find_columns(lines, start, program, benchmark)
-    rows = _read_rows(lines, position, columns, len(sizes_B), barrier="size_B" not in columns)
+    _require_one_table(lines, position, columns, program, benchmark)
+    rows = _read_rows(lines, position, columns, len(sizes_B))
     if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
         raise OutputError("the output ends within its last row: no end of line follows", rows[-1].line)
     require_sizes(rows, sizes_B)
@@ -169,11 +189,10 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
         if row.values.get("validation", 1.0) != 1.0:
             raise OutputError(f"the program's own validation failed at {row.size_B} B", row.line)
     for name in names:
-        # An overlap may be none, and in 7.x the time in MPI_Test is when it is not called.
-        if name not in ("overlap_percent", "validation", "mpi_test_us"):
-            require_positive(rows, name)
-    if "overlap_percent" in names:
-        _require_overlap(rows)
+        if name not in ("overlap_percent", "validation"):
+            # In 7.x the time in MPI_Test is 0 if it is not called.
+            require_positive(rows, name, from_size_B=10**18 if name == "mpi_test_us" else 0)
+    _require_agreement(rows, names)
     device = (title["device"] or "host").lower()
     return OsuOutput(program, title["version"], names, tuple(rows), device, _header(lines[:position]))
 
@@ -184,6 +203,7 @@ def parse_init(text: str, processes: int) -> StartupOutput:
     :param processes: the number of processes that must have taken part.
     :raises OutputError: if the output is not whole, is not believable, or other processes took part.
     """
+    text = plain.cleaned(text)
     version = _startup_version(text, "Init")
     found = _only(_INIT, text, "nprocs: N, min: N ms, max: N ms, avg: N ms")
     _require_processes(found, processes)
@@ -200,6 +220,7 @@ def parse_hello(text: str, processes: int) -> StartupOutput:
     :param processes: the number of processes that must have taken part.
     :raises OutputError: if the output is not whole, is not believable, or other processes took part.
     """
+    text = plain.cleaned(text)
     version = _startup_version(text, "Hello World")
     found = _only(_HELLO, text, "This is a test with N processes")
     _require_processes(found, processes)
@@ -232,23 +253,45 @@ def _require_processes(found: re.Match[str], processes: int) -> None:
         raise OutputError(f"{found['processes']} processes took part, not the {processes} that were asked for")
 
 
+def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
+    """Raise :class:`OutputError` if figures of a row contradict each other.
+
+    Min Comm. and Max Comm. of real tables do not always have the average between them.
+    """
+    if "min_latency_us" in names:
+        require_order(rows, "min_latency_us", "latency_us", "max_latency_us")
+    tails = [name for name in names if "_tail_" in name]
+    require_order(rows, *sorted(tails, key=lambda name: int(name[1 : name.index("_")])))
+    if "message_rate_per_s" in names:
+        for row in rows:
+            message_B = row.values.get("transmit_size", row.size_B)
+            require_rate(row, row.values["bandwidth_MBps"], row.values["message_rate_per_s"], message_B, HALF_DIGIT)
+    if "overlap_percent" in names:
+        _require_overlap(rows)
+
+
 def _require_overlap(rows: Sequence[Row]) -> None:
     """Raise :class:`OutputError` unless the overlap is a share that fits the times beside it.
 
-    OSU prints 100 (1 - (overall - compute) / pure communication), or 0 if that is less.
+    OSU prints 100 (1 - (overall - compute) / pure communication), or 0 if that is less. Each time may be half a digit
+    more or less than printed, which at small ones is much of the share.
     """
-    rounding = 0.0151  # three figures of two decimals
     for row in rows:
         overlap = row.values["overlap_percent"]
         if not 0 <= overlap <= 100:
             raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
         names = ("overall_us", "compute_us", "pure_comm_us")
         overall, compute, communication = (row.values[name] for name in names)
-        fitting = max(0.0, 100 * (1 - (overall - compute) / communication))
-        if abs(overlap - min(fitting, 100.0)) > 0.01 + 100 * 2 * rounding / communication:
+        shares = [
+            100 * (1 - (overall - compute + 2 * error) / (communication + other))
+            for error in (-HALF_DIGIT, HALF_DIGIT)
+            for other in (-HALF_DIGIT, HALF_DIGIT)
+        ]
+        least, most = max(0.0, min(shares)), min(max(0.0, *shares), 100.0)
+        if not least - HALF_DIGIT <= overlap <= most + HALF_DIGIT:
             raise OutputError(
-                f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {fitting:.2f} %: "
-                "the output is damaged",
+                f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {least:.2f} to "
+                f"{most:.2f} %: the output is damaged",
                 row.line,
             )
 
@@ -264,36 +307,43 @@ def _header(lines: Sequence[str]) -> dict[str, str]:
 
 
 def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
+    """Return the index of the benchmark's title, and what it says; there must be no other benchmark's."""
+    first: tuple[int, re.Match[str]] | None = None
     for index, line in enumerate(lines):
         match = _TITLE.match(line)
-        if match is None:
+        if match is None and not _OTHER_TITLE.match(line):
             continue
-        title = re.sub(r"^(MPI\w*)-[A-Z]+", r"\1", match["title"])
-        if title.lower() != TITLES[benchmark].lower() and _PORT_TITLES.get(title) != benchmark:
-            raise OutputError(
-                f"expected {TITLES[benchmark]!r}, found the output of {quoted(match['title'])}", index + 1
-            )
-        return index, match
-    raise OutputError(
-        f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program"
-    )
+        if match is None or not _is_of(match["title"], benchmark):
+            found = match["title"] if match else line.lstrip("# ")
+            raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", index + 1)
+        if first and match.groups() != first[1].groups():
+            raise OutputError(f"a second table begins, of {quoted(line)}: several programs printed this", index + 1)
+        first = first or (index, match)
+    if first is None:
+        raise OutputError(
+            f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program"
+            + plain.label_of("\n".join(lines), "# OSU ")
+        )
+    return first
 
 
-def _find_columns(lines: Sequence[str], start: int, program: str, benchmark: str) -> tuple[int, list[str]]:
+def _is_of(title: str, benchmark: str) -> bool:
+    """Tell whether a title is that of a benchmark, wherever its buffers are."""
+    title = re.sub(r"^(MPI\w*)-[A-Z]+", r"\1", title)
+    return title.lower() == TITLES[benchmark].lower() or _PORT_TITLES.get(title) == benchmark
+
+
+def _find_columns(lines: Sequence[str], start: int, program: str, benchmark: str) -> tuple[int, tuple[str, ...]]:
     """Return the index of the line after the column titles, and the columns' names.
 
     It is the last such line before the first row: mbw_mr of 5.6 and 5.7 prints that of another benchmark above its own.
     """
-    found: tuple[int, list[str]] | None = None
+    found: tuple[int, tuple[str, ...]] | None = None
     for index in range(start + 1, len(lines)):
         line = lines[index].strip()
-        if line.startswith("# Size") or _BARRIER_COLUMNS.match(line):
-            # Titles are apart by two blanks or more, but for those of -z, which only a unit separates.
-            spaced = re.sub(r"(?<=[)\]])\s", "  ", line.lstrip("# ").strip())
-            columns = [_column_name(title) for title in re.split(r"\s{2,}", spaced)]
-            if (program, benchmark) in _MISTITLED:
-                columns = ["bandwidth_MBps" if name == "latency_us" else name for name in columns]
-            found = (index + 1, columns)
+        if _COLUMNS.match(line):
+            columns = _columns(line, index + 1, program, benchmark)
+            found = found if columns is None else (index + 1, columns)
         elif line and not line.startswith("#"):
             if found is None:
                 raise OutputError(f"expected the line of column titles, found {quoted(line)}", index + 1)
@@ -303,23 +353,53 @@ def _find_columns(lines: Sequence[str], start: int, program: str, benchmark: str
     return found
 
 
-def _column_name(title: str) -> str:
-    """Turn a column title into a name: 'Avg Latency(us)' into latency_us, 'Size [B]' into size_B."""
-    match = re.fullmatch(r"(?P<name>.*?)\s*(?:[(\[](?P<unit>[^)\]]*)[)\]])?", title)
-    assert match is not None  # the pattern matches any text
-    name, unit = match["name"].strip(), match["unit"]
-    if name == "Size":
-        return "size_B"
-    if name == "MB/s":
-        return "bandwidth_MBps"
-    if name == "Messages/s":
-        return "message_rate_per_s"
-    base = re.sub(r"[^a-z0-9]+", "_", re.sub(r"^Avg ", "", name).lower()).strip("_")
-    suffix = {"us": "_us", "MB/s": "_MBps", "%": "_percent"}.get(unit or "", "")
-    return base + suffix
+def _columns(line: str, place: int, program: str, benchmark: str) -> tuple[str, ...] | None:
+    """Return the columns that a line of titles announces; None for the one that mbw_mr of 5.6 has too many."""
+    names = osu_columns.read(line, place)
+    if benchmark == "mbw_mr" and names == ("size_B", "latency_us"):
+        return None
+    if (program, benchmark) in _MISTITLED:
+        names = tuple("bandwidth_MBps" if name == "latency_us" else name for name in names)
+    osu_columns.require(names, _kind(benchmark), has_sizes=_has_sizes(program, benchmark), place=place)
+    return names
 
 
-def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: int, *, barrier: bool) -> list[Row]:
+def _has_sizes(program: str, benchmark: str) -> bool:
+    return "barrier" not in benchmark or program == "osu-py"
+
+
+def _kind(benchmark: str) -> str:
+    if benchmark == "mbw_mr":
+        return osu_columns.MESSAGE_RATE
+    if benchmark.startswith("i"):
+        return osu_columns.NON_BLOCKING
+    return osu_columns.BANDWIDTH if "bw" in benchmark else osu_columns.LATENCY
+
+
+def _require_one_table(
+    lines: Sequence[str], position: int, columns: Sequence[str], program: str, benchmark: str
+) -> None:
+    """Raise :class:`OutputError` if another table begins, or the same again.
+
+    mbw_mr of 6.x to 7.2 prints its title twice, and a table of several data types its columns.
+
+    :param position: the index of the line after the column titles.
+    """
+    titles = [index for index, line in enumerate(lines) if _TITLE.match(line)]
+    announced = [index for index, line in enumerate(lines) if titles[0] < index and _COLUMNS.match(line.strip())]
+    for index in announced:
+        if index >= position and _columns(lines[index].strip(), index + 1, program, benchmark) != columns:
+            raise OutputError("the columns change within the table: several programs printed this", index + 1)
+    both = len(titles) > 1 and [lines[index].strip() for index in announced].count(lines[position - 1].strip()) > 1
+    if titles[-1] >= position or both:
+        places = ", ".join(str(index + 1) for index in titles)
+        raise OutputError(
+            f"{len(titles)} tables of this benchmark begin, in lines {places}: it ran several times, or as separate "
+            "MPI worlds because the launcher belongs to another MPI"
+        )
+
+
+def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: int) -> list[Row]:
     rows: list[Row] = []
     for index in range(start, len(lines)):
         line, place = lines[index].strip(), index + 1
@@ -331,21 +411,26 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
         if len(fields) != len(columns):
             raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
         cells = dict(zip(columns, fields, strict=True))
-        size = "0" if barrier else cells.pop("size_B")
-        values = {
-            name: _validation(cell, place) if name == "validation" else number(cell, place)
-            for name, cell in cells.items()
-        }
-        rows.append(Row(place, message_size(size, place), values))
+        size_B = message_size(cells.pop("size_B", "0"), place)
+        rows.append(Row(place, size_B, {name: _value(name, cell, place) for name, cell in cells.items()}))
     return rows
 
 
 def _is_like_a_row(fields: Sequence[str], columns: Sequence[str]) -> bool:
-    return len(fields) == len(columns) and re.match(r"[-+.0-9]|nan|inf", fields[0], re.IGNORECASE) is not None
+    """Tell whether a line could be a row: as many fields, and each a number or what stands for one."""
+    return len(fields) == len(columns) and all(_CELL.fullmatch(field) for field in fields)
+
+
+def _value(name: str, cell: str, line: int) -> float:
+    if name == "validation":
+        return _validation(cell, line)
+    if name in osu_columns.WHOLE:
+        return whole(cell, line, f"a whole number ({name})")
+    return two_decimals(cell, line)
 
 
 def _validation(cell: str, line: int) -> float:
     try:
-        return _VALIDATION[cell.lower()]
+        return _VALIDATION[cell]
     except KeyError:
         raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line) from None

@@ -50,6 +50,9 @@ def parse(text: str) -> PlacementOutput:
     for key in ("mpi", "compiler"):
         if not output.header.get(key, "").strip():
             raise OutputError(f"the header line '# {key}: ...' is missing")
+    if output.header.get("ranks") != str(len(output.rows)):
+        told = quoted(output.header.get("ranks", ""))
+        raise OutputError(f"the header says that {told} ranks ran, the table has {len(output.rows)}")
     ranks: list[RankPlace] = []
     for line, cells in output.rows:
         if cells["rank"] != str(len(ranks)):

@@ -7,12 +7,11 @@ The programs print five columns for each of them: ``X_us``, ``X_ci_low_us``, ``X
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError, quoted
-from fabric_checks.parsers.table import number
+from fabric_checks.parsers.table import number, whole
 
 _STOPS = ("ci", "cap")
 
@@ -41,13 +40,6 @@ def columns(*names: str) -> tuple[str, ...]:
     return tuple(f"{name}_{ending}" for name in names for ending in endings)
 
 
-def whole(text: str, line: int, what: str) -> int:
-    """Return the whole number that ``text`` is; raise :class:`OutputError`, which names ``what``, for anything else."""
-    if not re.fullmatch(r"[0-9]{1,18}", text):
-        raise OutputError(f"{what} was expected, found {quoted(text)}", line)
-    return int(text)
-
-
 def point(cells: Mapping[str, str], name: str, line: int) -> Point:
     """Read the point ``name`` from the cells of a row.
 
@@ -61,7 +53,8 @@ def point(cells: Mapping[str, str], name: str, line: int) -> Point:
     if median <= 0 or low < 0:
         raise OutputError(f"{name}_us is {min(median, low):g}; a time must be positive", line)
     if not low <= median <= high:
-        raise OutputError(f"{name}_us lies outside its confidence interval", line)
+        where = f" at {cells['size_B']} B" if "size_B" in cells else ""
+        raise OutputError(f"{name}_us lies outside its confidence interval{where}", line)
     if samples == 0:
         raise OutputError(f"{name}_us has no samples", line)
     if stop not in _STOPS:

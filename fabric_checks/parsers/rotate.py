@@ -86,7 +86,7 @@ def parse(text: str) -> RotateOutput:
     table = _table(frame)
     fabric.require_count(frame, table.height)
     header = frame.header
-    ranks = _whole(header, "ranks")
+    ranks = _whole(header, "ranks", at_least=2)
     options = _options(header)
     pattern = options.get("pattern", "")
     if pattern not in ("rotate", "shift", "bisection"):
@@ -102,9 +102,11 @@ def parse(text: str) -> RotateOutput:
         raise OutputError("the phases of the run are mixed up")
     pairs = ranks if pattern == "shift" else ranks // 2
     _require_scan(phases["scan"], pattern, pairs, header)
-    repeats = _whole(options, "confirm-repeats")
+    repeats = _whole(options, "confirm-repeats", at_least=1)
     for phase in PHASES[1:]:
         _require_repeats(phases[phase], phase, pattern, ranks, repeats)
+    transfers_s, elapsed_s = _seconds(header, "transfers"), _seconds(header, "elapsed")
+    _require_ratio(header, elapsed_s / transfers_s)
     return RotateOutput(
         header,
         pattern,
@@ -112,17 +114,20 @@ def parse(text: str) -> RotateOutput:
         pairs,
         number(options.get("suspect-share", ""), 1),
         options.get("confirm") == "yes",
-        _seconds(header, "transfers"),
-        _seconds(header, "elapsed"),
+        transfers_s,
+        elapsed_s,
         phases,
     )
 
 
 def _table(frame: fabric.Frame) -> pl.DataFrame:
     """Return the rows as a data frame; a run on a thousand nodes has a million of them."""
+    body = frame.body
+    if body.startswith("\n") or "\n\n" in body:
+        body = re.sub(r"^\n+", "", body, flags=re.MULTILINE)
     try:
         table = pl.read_csv(
-            io.BytesIO(frame.body.encode()),
+            io.BytesIO(body.encode(errors="replace")),
             separator=" ",
             has_header=False,
             quote_char=None,
@@ -141,6 +146,8 @@ def _table(frame: fabric.Frame) -> pl.DataFrame:
 
 def _first_bad_row(frame: fabric.Frame) -> OutputError:
     for place, line in enumerate(frame.body.splitlines(), frame.first_line):
+        if not line.strip():
+            continue
         cells = line.split(" ")
         if len(cells) != len(_COLUMNS):
             return OutputError(f"a row of {len(_COLUMNS)} columns was expected, found {quoted(line)}", place)
@@ -207,10 +214,10 @@ def _options(header: Mapping[str, str]) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=False))
 
 
-def _whole(values: Mapping[str, str], key: str) -> int:
+def _whole(values: Mapping[str, str], key: str, *, at_least: int) -> int:
     text = values.get(key, "")
-    if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise OutputError(f"the header has no whole number for {key!r}: {quoted(text)}")
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < at_least:
+        raise OutputError(f"the header has no whole number from {at_least} on for {key!r}: {quoted(text)}")
     return int(text)
 
 
@@ -227,3 +234,10 @@ def _seconds(header: Mapping[str, str], key: str) -> float:
     if value <= 0:
         raise OutputError(f"the last lines do not tell the seconds of {key!r}: {quoted(header.get(key, ''))}")
     return value
+
+
+def _require_ratio(header: Mapping[str, str], ratio: float) -> None:
+    """Raise :class:`OutputError` unless the last lines tell the ratio of their own seconds, if they tell one."""
+    text = header.get("elapsed over transfers")
+    if text is not None and abs(number(text, None) - ratio) > 0.00051 + 2e-5 * ratio:
+        raise OutputError(f"'elapsed over transfers' is {quoted(text)}, but the seconds give {ratio:.3f}")

@@ -10,6 +10,10 @@ from dataclasses import dataclass, field
 
 from fabric_checks.errors import OutputError, quoted
 
+#: What C prints for a number with ``%.2f``.
+_TWO_DECIMALS = re.compile(r"(?!-0\.00)-?(0|[1-9][0-9]*)\.[0-9]{2}")
+#: The halves of a last digit that two decimals leave open, and what binary fractions add to that.
+HALF_DIGIT = 0.005 + 1e-6
 #: What C prints for a number; Python would take more, such as 1_0.
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
 
@@ -28,7 +32,7 @@ class Row:
     values: dict[str, float] = field(default_factory=dict)
 
 
-def number(text: str, line: int) -> float:
+def number(text: str, line: int | None) -> float:
     """Return the finite number that ``text`` is; raise :class:`OutputError` for NaN, infinity and anything else."""
     if not _NUMBER.fullmatch(text):
         raise OutputError(f"{quoted(text)} is not a number", line)
@@ -38,11 +42,27 @@ def number(text: str, line: int) -> float:
     return value
 
 
+def two_decimals(text: str, line: int) -> float:
+    """Return the finite number with two decimals that ``text`` is; raise :class:`OutputError` for anything else.
+
+    So a figure that lost a digit, its point or its neighbour's blank is not taken for another one.
+    """
+    value = number(text, line)
+    if not _TWO_DECIMALS.fullmatch(text):
+        raise OutputError(f"{quoted(text)} has not the two decimals of all figures: the output is damaged", line)
+    return value
+
+
+def whole(text: str, line: int | None, what: str) -> int:
+    """Return the whole number that ``text`` is; raise :class:`OutputError`, which names ``what``, for anything else."""
+    if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text):
+        raise OutputError(f"{what} was expected, found {quoted(text)}", line)
+    return int(text)
+
+
 def message_size(text: str, line: int) -> int:
     """Return the message size in bytes that ``text`` is; raise :class:`OutputError` for anything else."""
-    if not re.fullmatch(r"[0-9]{1,18}", text):
-        raise OutputError(f"a message size was expected, found {quoted(text)}", line)
-    return int(text)
+    return whole(text, line, "a message size")
 
 
 def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) -> None:
@@ -54,6 +74,28 @@ def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) 
         value = row.values[column]
         if value < 0 or (value == 0 and row.size_B >= from_size_B):
             raise OutputError(f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive", row.line)
+
+
+def require_order(rows: Sequence[Row], *columns: str) -> None:
+    """Raise :class:`OutputError` unless each of the columns is at least as large as the one before it, in every row."""
+    for row in rows:
+        figures = [row.values[column] for column in columns]
+        if figures != sorted(figures):
+            told = ", ".join(f"{column} {figure:g}" for column, figure in zip(columns, figures, strict=True))
+            raise OutputError(f"{told} at {row.size_B} B are not in this order: the output is damaged", row.line)
+
+
+def require_rate(row: Row, bandwidth_MBps: float, message_rate_per_s: float, message_B: float, rounding: float) -> None:
+    """Raise :class:`OutputError` unless a bandwidth with two decimals is the rate of messages times their size.
+
+    :param rounding: by how much the message rate may differ from what is printed.
+    """
+    if abs(bandwidth_MBps - message_rate_per_s * message_B / 1e6) > HALF_DIGIT + rounding * message_B / 1e6:
+        raise OutputError(
+            f"{bandwidth_MBps:g} MB/s do not fit {message_rate_per_s:g} messages/s of {message_B:.0f} B: "
+            "the output is damaged",
+            row.line,
+        )
 
 
 def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
 import json
 import os
@@ -12,21 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.perflog import FIELDS
-from fabric_checks.text import printable
-
-#: Text that begins so is a formula to a spreadsheet, also after white space.
-FORMULA = ("=", "+", "-", "@")
+from fabric_checks import text
+from fabric_checks.locks import WRITER_WAIT_S, exclusive
+from fabric_checks.perflog import FIELDS, LOCK
 
 
 def cell(value: object) -> object:
-    """Return a value for a cell: lists and objects as JSON, text on one line and never a formula."""
-    if isinstance(value, list | dict):
-        value = json.dumps(value)
-    if not isinstance(value, str):
-        return value
-    line = printable(" ".join(value.splitlines()))
-    return f"'{line}" if line.lstrip().startswith(FORMULA) else line
+    """Return a value for a cell: lists and objects as JSON, text as a spreadsheet takes it for text."""
+    return text.cell(json.dumps(value) if isinstance(value, list | dict) else value)
 
 
 def append_records(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
@@ -37,54 +29,45 @@ def append_records(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     another release, is left as it is, under the name ``CHECK.1.csv``, ``CHECK.2.csv`` ...
 
     :raises OSError: if the file cannot be written.
+    :raises LockedError: if another writer has its lock for longer than may be.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     header = _lines([FIELDS])
     data = _lines([[cell(record[field]) for field in FIELDS] for record in records])
-    descriptor = _open(path, header)
-    try:
-        end = os.lseek(descriptor, 0, os.SEEK_END)
-        whole = _end_of_last_line(descriptor, end)
-        if whole < end:
-            os.ftruncate(descriptor, whole)
-        out = data if whole else header + data
+    with exclusive(path.with_name(LOCK), WRITER_WAIT_S):
+        descriptor = _open(path, header)
         try:
-            if os.write(descriptor, out) < len(out):
-                raise OSError(28, "No space left on device", str(path))
-        except OSError:
-            os.ftruncate(descriptor, whole)
-            raise
-    finally:
-        os.close(descriptor)
+            end = os.lseek(descriptor, 0, os.SEEK_END)
+            whole = _end_of_last_line(descriptor, end)
+            if whole < end:
+                os.ftruncate(descriptor, whole)
+            out = data if whole else header + data
+            try:
+                if os.write(descriptor, out) < len(out):
+                    raise OSError(28, "No space left on device", str(path))
+            except OSError:
+                os.ftruncate(descriptor, whole)
+                raise
+        finally:
+            os.close(descriptor)
 
 
 def _lines(rows: Sequence[Sequence[object]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode()
 
 
 def _open(path: Path, header: bytes) -> int:
-    """Return a locked descriptor of a file that is empty or has this header; one with another is moved away."""
+    """Return a descriptor of a file that is empty or has this header; one with another is moved away."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            status = os.fstat(descriptor)
-            try:
-                moved = not os.path.samestat(status, path.stat())
-            except FileNotFoundError:
-                moved = True
-            if not moved:
-                start = os.pread(descriptor, len(header), 0)
-                # A header that a crash left unfinished is written anew.
-                if start == header or (b"\n" not in start and header.startswith(start)):
-                    return descriptor
-                path.rename(_free_name(path))
-        except BaseException:
-            os.close(descriptor)
-            raise
+        start = os.pread(descriptor, len(header), 0)
+        # A header that a crash left unfinished is written anew.
+        if start == header or (b"\n" not in start and header.startswith(start)):
+            return descriptor
         os.close(descriptor)
+        path.rename(_free_name(path))
 
 
 def _free_name(path: Path) -> Path:

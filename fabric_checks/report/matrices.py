@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fabric_checks import files
 from fabric_checks.cross_section import report as cross_section
 from fabric_checks.errors import FabricError
 from fabric_checks.report.values import Value
@@ -27,7 +28,8 @@ def roots(paths: Sequence[Path]) -> list[Path]:
     """
     near = [folder for path in paths for folder in (path, *path.resolve().parents[:4])]
     found = [folder / name for folder in near for name in ("output", "stage")]
-    return list(dict.fromkeys(folder for folder in found if folder.is_dir()))
+    # A link would lead to outputs that are not beside the records.
+    return list(dict.fromkeys(folder for folder in found if folder.is_dir() and not folder.is_symlink()))
 
 
 def link_of(record: Mapping[str, Any]) -> float | None:
@@ -35,7 +37,7 @@ def link_of(record: Mapping[str, Any]) -> float | None:
     try:
         listed = json.loads(record["findings"] or "[]")
         found = [float(item["link_MBps"]) for item in listed if item.get("kind") == "plateaus"]
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return None
     return found[0] if found and math.isfinite(found[0]) and found[0] > 0 else None
 
@@ -55,9 +57,9 @@ def matrix_of(median: Value, folders: Sequence[Path]) -> cross_section.Report | 
     for folder in folders:
         for path in sorted(folder.joinpath(*parts).glob("Rotate*/rfm_job.out")):
             try:
-                if path.is_symlink() or path.stat().st_size > _LARGEST_B:
+                if path.is_symlink():
                     continue
-                found = cross_section.of_text(path.read_text(errors="replace"), link_MBps=link_of(record))
+                found = cross_section.of_text(files.read_text(path, folder, _LARGEST_B), link_MBps=link_of(record))
             except (OSError, FabricError, ValueError):
                 continue  # of another case, or not whole: then it is not the one
             output = found.output

@@ -7,7 +7,6 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -63,12 +62,3 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
 def _printable(value: Any) -> Any:
     """Leave no control character in what a template prints, wherever it comes from; drawings have none."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def write(path: Path, text: str) -> None:
-    """Write the page.
-
-    :raises OSError: if the file cannot be written.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")

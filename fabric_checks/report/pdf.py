@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fabric_checks.errors import FabricError
+from fabric_checks.files import replacing
 
 #: Browsers of one family, which all take the options below.
 BROWSERS = (
@@ -58,9 +59,9 @@ def print_page(page: Path, pdf: Path, time_limit_s: float = 300) -> None:
     """Print an HTML file to a PDF file.
 
     :raises PdfError: if there is no browser, or it does not print.
+    :raises OSError: if the file cannot be written.
     """
     program = browser()
-    pdf.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fabric-browser-") as folder:
         # The browser's sandbox does not work as root.
         root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
@@ -78,4 +79,5 @@ def print_page(page: Path, pdf: Path, time_limit_s: float = 300) -> None:
         if run.returncode or not made.exists():
             last = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
             raise PdfError(f"{pdf}: {program} ended with status {run.returncode}: {last[:200]!r}; print {page} by hand")
-        shutil.move(made, pdf)
+        with replacing(pdf) as place:
+            shutil.copyfile(made, place)

@@ -28,7 +28,7 @@ _METRICS = {
     "full_rate_share": "pairs at full rate",
     "faults": "faults",
 }
-NOT_KEPT = "matrix not kept: the output of that run is not beside the records"
+NOT_KEPT = "matrix not kept: the output of that run is not beside the records, or only as a link out of their folder"
 #: A matrix with more rows is too large to be read as a table.
 _MOST_ROWS = 16
 

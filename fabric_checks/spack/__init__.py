@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the build fixtures know of Spack: its scopes, its lock file, its failures and its version.
 
-Nothing here runs a program or knows ReFrame: text, files and mappings go in, data or a :class:`SpackError` comes out.
+Nothing here knows ReFrame. Only `tool` runs Spack, and `inside` is run by it.
 """
 
 from fabric_checks.spack.errors import SpackError

@@ -15,7 +15,11 @@ TELLING_LINES = 4
 LINE_LENGTH = 200
 
 ERROR = re.compile(r"^==> Error: (?P<text>.*(?:\n(?!==> |\[\+\]).*)*)", re.MULTILINE)
+#: `spack mirror` only warns of each source that it cannot fetch, and names the package in an error at the end.
+WARNING = re.compile(ERROR.pattern.replace("Error", "Warning"), re.MULTILINE)
 PACKAGE = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
+#: A package in the error itself, often as the name of its stage or prefix.
+NAMED = re.compile(r"(?:spack-stage-|[\s/'\"]|^)((?!spack-stage-)[a-z0-9_][^\s/'\":,;]*?)-[a-z2-7]{32}\b", re.MULTILINE)
 LOG = re.compile(r"^\s+(/\S+/spack-build-(?:out|\d\d-[\w-]+-out)\.txt)$", re.MULTILINE)
 #: The lines of the build log that Spack itself picks out, wrapped to the width of the terminal.
 QUOTED_LOG = re.compile(r"^ {2}>> \d+ +(.*(?:\n {12}\S.*)*)", re.MULTILINE)
@@ -54,6 +58,17 @@ CAUSES = (
         "free space, or move install_tree and build_stage (config.yaml of the site's scope)",
     ),
     _cause(
+        "it cannot write",
+        r"\[Errno (?:1|13|30)\]|read-only file|PermissionError|Lock(?:RO|Permission)\w*Error|No accessible stage paths",
+        "see who owns the folder named and whether its file system is mounted for writing, or move install_tree, "
+        "build_stage and the caches (config.yaml of the site's scope)",
+    ),
+    _cause(
+        "there is no git",
+        r"spack requires 'git'|git: (?:command )?not found|No such file or directory: '(?:\S*/)?git'",
+        "install git, or load its module: Spack brings its package repository by it",
+    ),
+    _cause(
         "out of memory",
         r"Killed signal terminated program|Cannot allocate memory|virtual memory exhausted|std::bad_alloc",
         "build with fewer jobs (`config: build_jobs:` in the site's scope), or where there is more memory",
@@ -84,6 +99,7 @@ CAUSES = (
         "no package repository",
         r"Error constructing repository|No repo\.yaml found|UnknownRepo|Unable to clone"
         r"|no repositor(?:y|ies) configured",
+        "see that FABRIC_SPACK_PACKAGES_URL can be cloned, and delete the folder named, which holds half a clone; or "
         "name a clone of spack-packages, at the pinned release, in repos.yaml of the site's scope",
     ),
     _cause(
@@ -96,6 +112,11 @@ CAUSES = (
         "Spack cannot load clingo",
         r"cannot bootstrap the \"clingo\"|clingo.*(?:bootstrap|ImportError|No module)|No module named 'clingo'",
         "let SPACK_PYTHON name a Python that has clingo (`pip install clingo`)",
+    ),
+    _cause(
+        "there is no patchelf",
+        r"cannot bootstrap any of the patchelf executables",
+        "install it: what is from a build cache is fitted to its new place by it; or take a mirror of sources alone",
     ),
     _cause(
         "Spack is too old",
@@ -125,11 +146,20 @@ CAUSES = (
     ),
 )
 
+_BY_NAME = {cause.name: cause for cause in CAUSES}
+
 #: What a build log shows, and Spack's own words may not.
-IN_LOG = CAUSES[:2]
-INTERRUPTED = next(cause for cause in CAUSES if cause.name == "it was interrupted")
+IN_LOG = (_BY_NAME["the disk is full"], _BY_NAME["out of memory"])
+INTERRUPTED = _BY_NAME["it was interrupted"]
+NO_GIT = _BY_NAME["there is no git"]
+NO_REPOSITORY = _BY_NAME["no package repository"]
 NOT_THERE = Cause("there is no Spack", re.compile(""), "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` bring one")
 UNKNOWN = Cause("it failed", re.compile(""), "run the same command by hand in the stage folder, as `spack -d`")
+
+
+def telling(output: str) -> list[str]:
+    """Return the lines of an output that say something, each of a readable length."""
+    return _cut([line.strip() for line in output.splitlines() if line.strip()])
 
 
 def read_text(path: Path) -> str:
@@ -171,10 +201,23 @@ def _find(output: str, log: str, exit_code: int) -> Cause:
 
 
 def _package(output: str, cause: Cause) -> str:
-    """Return the package that was being installed when the cause showed; nothing while concretizing."""
+    """Return the package that the error names, else the one that was being installed when the cause showed.
+
+    While concretizing there is none.
+    """
     shown = cause.pattern.search(output) if cause.pattern.pattern else None
+    if shown:
+        error = next((text for text in _complaining(output) if cause.pattern.search(text)), "")
+        named = NAMED.search(error)
+        if named:
+            return named[1]
     installing = PACKAGE.findall(output[: shown.start()] if shown else output)
     return installing[-1] if installing else ""
+
+
+def _complaining(output: str) -> list[str]:
+    """Return what Spack says in errors, then in warnings."""
+    return [match["text"] for pattern in (ERROR, WARNING) for match in pattern.finditer(output)]
 
 
 def _telling(cause: Cause, log: str, output: str) -> list[str]:
@@ -183,7 +226,7 @@ def _telling(cause: Cause, log: str, output: str) -> list[str]:
         complaints = _complaints(log) or [WRAPPED.sub("", text) for text in QUOTED_LOG.findall(output)]
         if complaints:
             return _cut(list(dict.fromkeys(complaints))[:TELLING_LINES])
-    for error in (match["text"] for match in ERROR.finditer(output)):
+    for error in _complaining(output):
         if cause.pattern.pattern and cause.pattern.search(error):
             return _cut([line.strip() for line in error.splitlines() if line.strip()][:TELLING_LINES])
     if cause is UNKNOWN and ERROR.search(output):
@@ -201,5 +244,8 @@ def _complaints(log: str) -> list[str]:
 
 
 def _cut(lines: list[str]) -> list[str]:
-    """Return the lines, each cut to a readable length."""
-    return [line if len(line) <= LINE_LENGTH else line[: LINE_LENGTH - 3] + "..." for line in lines]
+    """Return the lines, each cut to a readable length in its middle: an address is long, its reason stands last."""
+    head = LINE_LENGTH // 2 - 5
+    return [
+        line if len(line) <= LINE_LENGTH else f"{line[:head]} ... {line[head + 5 - LINE_LENGTH :]}" for line in lines
+    ]

@@ -24,6 +24,9 @@ LOCKFILE_VERSION = 6
 #: The languages whose compiler counts as that of the build, the first that the package uses.
 LANGUAGES = ("c", "cxx", "fortran")
 
+#: The parameters that are flags of the compiler.
+FLAGS = ("cflags", "cxxflags", "fflags", "cppflags", "ldflags", "ldlibs")
+
 
 @dataclass(frozen=True)
 class Package:
@@ -65,13 +68,14 @@ class Concrete:
     spack: str
 
     def __str__(self) -> str:
-        """Return the spec as Spack would write it, with the first seven characters of its hash."""
+        """Return the spec with the first seven characters of its hash, in a form that `spack find` takes."""
         variants = self.package.variants
         separator = "" if variants.startswith(("+", "~")) or not variants else " "
-        words = [f"{self.package}{separator}{variants}/{self.package.hash[:7]}"]
+        # A blank before the hash, else it is part of the value before it; what follows the MPI would be of the MPI.
+        words = [f"{self.package}{separator}{variants}", f"target={self.package.target}", f"/{self.package.hash[:7]}"]
         words += [f"%{self.compiler}"] if self.compiler else []
         words += [f"^{self.mpi}"] if self.mpi else []
-        return " ".join([*words, f"target={self.package.target}"])
+        return " ".join(words)
 
 
 @dataclass(frozen=True)
@@ -116,11 +120,19 @@ def _variants(node: dict[str, Any]) -> str:
     values = node.get("parameters", {})
     switches = [f"{'+' if value else '~'}{name}" for name, value in sorted(values.items()) if isinstance(value, bool)]
     others = [
-        f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+        _assignment(name, value)
         for name, value in sorted(values.items())
         if not isinstance(value, bool) and value not in ([], "", None)
     ]
     return " ".join(["".join(switches), *others]).strip()
+
+
+def _assignment(name: str, value: object) -> str:
+    """Return a variant with a value, or flags, as Spack writes them."""
+    if isinstance(value, list):
+        words = [str(word) for word in value]
+        return f"{name}='{' '.join(words)}'" if name in FLAGS else f"{name}={','.join(words)}"
+    return f"{name}={value}"
 
 
 def _target(node: dict[str, Any]) -> str:

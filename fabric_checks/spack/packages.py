@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fabric_checks import programs
 from fabric_checks.errors import quoted
+from fabric_checks.paths import sound_path
 from fabric_checks.programs import Program
 from fabric_checks.session import ROOT
 from fabric_checks.spack.errors import SpackError
@@ -68,8 +69,12 @@ def _imb_programs(requirement: str) -> list[str]:
 
 
 def _lammps_inputs() -> str:
-    """Return the folder of the inputs if the user names one: releases before 2023 install none."""
-    return os.environ.get("FABRIC_LAMMPS_INPUTS", "")
+    """Return the folder of the inputs if the user names one: releases before 2023 install none.
+
+    :raises FabricError: if its path cannot be in a job script.
+    """
+    given = os.environ.get("FABRIC_LAMMPS_INPUTS")
+    return str(sound_path("FABRIC_LAMMPS_INPUTS", given)) if given else ""
 
 
 def _lammps(_requirement: str, version: str) -> Program:

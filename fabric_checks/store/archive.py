@@ -8,7 +8,7 @@ and ``extra``: what of a record these cannot say, as JSON text (see :mod:`fabric
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -17,11 +17,15 @@ import polars as pl
 
 from fabric_checks.errors import RecordError
 from fabric_checks.perflog import LATER_FIELDS
+from fabric_checks.store import validation
 from fabric_checks.store.schema import COLUMNS, REPEATED
 from fabric_checks.store.sources import Source
 
 #: The name of each file; others begin with a dot while they are written.
 NAME = "records.parquet"
+#: The most rows of a file: a system that notes ten thousand figures a night has a third of a million in a month.
+MOST_ROWS = 20_000_000
+_KINDS: dict[str, pl.DataType] = {**COLUMNS, "extra": pl.String()}
 
 
 def file_of(folder: Path, system: str, month: str) -> Path:
@@ -43,7 +47,7 @@ def _may_have(path: Path, source: Source) -> bool:
     system, month = named.get("system"), named.get("month", "")
     if system is not None and unquote(system) != source.where.get("system", unquote(system)):
         return False
-    if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month):
+    if not re.fullmatch(r"[12]\d{3}-(0[1-9]|1[0-2])", month):
         return True
     first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=timezone.utc)
     if source.until and first >= source.until:
@@ -52,26 +56,67 @@ def _may_have(path: Path, source: Source) -> bool:
     return not (source.since and first + timedelta(days=32) <= source.since)
 
 
-def read(path: Path, columns: Sequence[str], condition: pl.Expr | None = None) -> pl.DataFrame:
+def read(
+    path: Path, columns: Sequence[str], report: Callable[[int, str], None], condition: pl.Expr | None = None
+) -> pl.DataFrame:
     """Read the columns of one file, repeated text as categories.
 
+    :param report: is called with number and cause of each row that is no sound record; it is left out.
     :param condition: what a row has to fulfil.
     :raises RecordError: if it is broken, or no file of an archive.
     """
+    frame = read_unchecked(path, columns, condition)
+    if validation.is_sound(frame):
+        return frame
+    # Numbers of rows are only read where one is to be named.
+    good, causes = validation.sound(read_unchecked(path, columns, condition, numbered=True))
+    for number, cause in causes:
+        report(number, cause)
+    return good.drop("line")
+
+
+def read_unchecked(
+    path: Path, columns: Sequence[str], condition: pl.Expr | None = None, *, numbered: bool = False
+) -> pl.DataFrame:
+    """Do as :func:`read`, but for what single rows have in them.
+
+    :param numbered: whether there is a column ``line``, the numbers of the rows from 1.
+    """
     try:
-        there = pl.read_parquet_schema(path)
+        # The path is one file, whatever characters it has.
+        rows = pl.scan_parquet(
+            path,
+            glob=False,
+            hive_partitioning=False,
+            row_index_name="line" if numbered else None,
+            row_index_offset=1,
+        )
+        there = rows.collect_schema()
         # Records of an earlier release lack the columns that came later.
         missing = [name for name in COLUMNS if name not in there and name not in LATER_FIELDS]
-        wrong = [name for name, kind in COLUMNS.items() if name in there and there[name] != kind]
+        wrong = [name for name, kind in _KINDS.items() if name in there and there[name] != kind]
         if missing or wrong:
             raise RecordError(f"{path}: its column {(missing + wrong)[0]!r} is not that of an archive; it is left out")
-        rows = pl.scan_parquet(path, hive_partitioning=False)
+        _require_sane(path, rows.select(pl.len()).collect().item())
         if condition is not None:
             rows = rows.filter(condition)
-        return rows.select(_column(name, name in there) for name in columns).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
+        names = [*columns, *(["line"] if numbered else [])]
+        return rows.select(_column(name, name in there) for name in names).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
         raise RecordError(f"{path}: cannot be read ({why}); archive its records again, or restore it") from None
+
+
+def _require_sane(path: Path, rows: int) -> None:
+    """Refuse a file with more rows than anybody archives: rows that are alike take next to no room on disk.
+
+    An archive has no row twice, and two that differ take more than a byte.
+    """
+    if rows > min(MOST_ROWS, path.stat().st_size):
+        raise RecordError(
+            f"{path}: {rows} rows in {path.stat().st_size} bytes are none of an archive, whose rows all differ and are "
+            f"at most {MOST_ROWS} a file; it is left out"
+        )
 
 
 def _column(name: str, is_there: bool) -> pl.Expr:

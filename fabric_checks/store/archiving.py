@@ -7,12 +7,11 @@ whole, the old or the new. What is there already is not added again, so the same
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,14 +20,14 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.errors import RecordError
-from fabric_checks.perflog import FIELDS
-from fabric_checks.store import archive, database, jsonlines, places, rows, validation
-from fabric_checks.store.faults import Faults
+from fabric_checks.locks import LockedError, exclusive
+from fabric_checks.store import archive, database, jsonlines, objects, places, rows
+from fabric_checks.store.faults import LEFT_OUT, Faults
 from fabric_checks.store.schema import COLUMNS, REPEATED
 
 #: Rows that are kept in memory before they are written.
 BATCH = 200_000
-_LEFT_OUT = "; the line is left out: mend or delete it"
+_COLUMNS = (*COLUMNS, "extra")
 
 
 class BusyError(RecordError):
@@ -93,24 +92,21 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
 def _alone(folder: Path) -> Iterator[None]:
     """Keep others from writing the archive meanwhile; a lock ends with its process."""
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with ExitStack() as held:
+        try:
+            held.enter_context(exclusive(folder / ".lock", 0))
+        except LockedError as error:
+            raise BusyError(f"{error}: another process is writing this archive; try again when it has ended") from None
         yield
-    except BlockingIOError:
-        raise BusyError(f"{folder}: another process is writing this archive; try again when it has ended") from None
-    finally:
-        os.close(descriptor)
 
 
 def _tables(files: places.Files, faults: Faults) -> Iterator[pl.DataFrame]:
     """Read all sound records as rows of an archive."""
-    schema = validation.raw_schema(FIELDS)
     for path in files.json_lines:
         report = partial(_report, faults, path)
         try:
             for block in jsonlines.blocks(path, report):
-                yield _rows(list(jsonlines.records(block, report)), schema, report)
+                yield _rows(list(jsonlines.records(block, report)), report)
         except OSError as error:
             faults.add(path, 0, f"{error.strerror}; the file is left out")
     for path in files.databases:
@@ -120,42 +116,33 @@ def _tables(files: places.Files, faults: Faults) -> Iterator[pl.DataFrame]:
             found += database.records(path, report)
         except RecordError as error:
             faults.add(path, 0, str(error).removeprefix(f"{path}: "))
-        yield _rows(found, schema, report, any_unit=True)
+        yield _rows(found, report, any_unit=True)
     for path in files.parquet:
         try:
-            yield _read(path)
+            yield _as_text(archive.read(path, _COLUMNS, partial(_report_row, faults, path)))
         except RecordError as error:
             faults.add(path, 0, str(error).removeprefix(f"{path}: "))
 
 
+def _report_row(faults: Faults, path: Path, row: int, cause: str) -> None:
+    faults.add(path, row, f"{cause}; the row is left out")
+
+
 def _report(faults: Faults, path: Path, line: int, cause: str) -> None:
-    faults.add(path, line, cause + _LEFT_OUT)
+    faults.add(path, line, cause + LEFT_OUT)
 
 
 def _rows(
-    records: list[tuple[int, dict[str, Any]]],
-    schema: dict[str, pl.DataType],
-    report: jsonlines.Report,
-    *,
-    any_unit: bool = False,
+    records: list[tuple[int, dict[str, Any]]], report: jsonlines.Report, *, any_unit: bool = False
 ) -> pl.DataFrame:
-    # A database has several records of one number: they are counted anew here.
-    numbered = jsonlines.frame_of(enumerated(records), schema, lambda place, cause: report(records[place][0], cause))
-    good, unsound = validation.checked(numbered, any_unit=any_unit)
-    for place, cause in unsound:
-        report(records[place][0], cause)
-    extra = [rows.extra_of(records[row["line"]][1], row) for row in good.iter_rows(named=True)]
+    good, as_they_were = objects.checked(records, report, any_unit=any_unit)
+    pairs = zip(as_they_were, good.iter_rows(named=True), strict=True)
+    extra = [rows.extra_of(record, row) for record, row in pairs]
     return good.select(*COLUMNS).with_columns(pl.Series("extra", extra, pl.String()))
 
 
-def enumerated(records: list[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number records by their place in a list."""
-    return ((place, record) for place, (_, record) in enumerate(records))
-
-
-def _read(path: Path) -> pl.DataFrame:
-    """Read a file of an archive whole."""
-    frame = archive.read(path, [*COLUMNS, "extra"])
+def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table without categories."""
     return frame.with_columns(pl.col(name).cast(pl.String) for name in REPEATED)
 
 
@@ -171,7 +158,8 @@ def write(frame: pl.DataFrame, folder: Path, written: set[Path]) -> int:
     for key, part in frame.with_columns(month).partition_by("system", "month", as_dict=True, include_key=True).items():
         path = archive.file_of(folder, str(key[0]), str(key[1]))
         try:
-            old = _read(path) if path.exists() else frame.clear()
+            # What is there stays there, also what no reader would take.
+            old = _as_text(archive.read_unchecked(path, _COLUMNS)) if path.exists() else frame.clear()
         except RecordError as error:
             raise BrokenFileError(path, str(error)) from None
         # A stable sort and the first of equal rows: the same records give the same file.
@@ -207,15 +195,20 @@ def _replace(path: Path, frame: pl.DataFrame) -> None:
         raise RecordError(f"{path}: {error.strerror}; the file is as it was: mend that and run it again") from None
 
 
-def export(folder: Path) -> Iterator[str]:
+def export(folder: Path, faults: Faults) -> Iterator[str]:
     """Return the records of an archive as lines of JSON, file by file, each in the order of time.
 
-    :raises RecordError: if there is no archive, or a file is broken.
+    :param faults: gets what is left out.
+    :raises RecordError: if there is no archive.
     """
-    faults = Faults()
     files = places.files_of(folder, faults).parquet
     if not files:
         raise RecordError(f"{folder}: there is no archive here")
     for path in files:
-        for row in _read(path).iter_rows(named=True):
+        try:
+            frame = archive.read(path, _COLUMNS, partial(_report_row, faults, path))
+        except RecordError as error:
+            faults.add(path, 0, str(error).removeprefix(f"{path}: "))
+            continue
+        for row in _as_text(frame).iter_rows(named=True):
             yield json.dumps(rows.record_of(row))

@@ -12,6 +12,7 @@ were measured.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
@@ -20,11 +21,15 @@ from typing import Any
 from urllib.parse import quote
 
 from fabric_checks.errors import RecordError, quoted
+from fabric_checks.files import LARGEST_B
 from fabric_checks.perflog import FIELDS, records_of
 from fabric_checks.store.jsonlines import Report
 
 #: How long another process may hold the database, in seconds.
 PATIENCE_S = 5.0
+_SESSIONS = """
+    SELECT uuid, CASE WHEN length(json_blob) <= ? THEN json_blob END FROM sessions ORDER BY session_start_unix, uuid
+"""
 
 
 def records(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -39,21 +44,24 @@ def records(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
         # Read-only: without it, a file that is not there would be made.
         connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=PATIENCE_S)
         try:
-            rows = connection.execute("SELECT uuid, json_blob FROM sessions ORDER BY session_start_unix, uuid")
-            for uuid, text in rows:
+            _require_table(connection)
+            # As bytes: of a text that is none, one session is lost and not all.
+            connection.text_factory = bytes
+            for uuid_B, text in connection.execute(_SESSIONS, (LARGEST_B,)):
+                uuid = uuid_B.decode(errors="replace") if isinstance(uuid_B, bytes) else str(uuid_B)
                 try:
                     session = json.loads(text)
                     version = str(session["session_info"]["version"])
                     cases = [case for run in session["runs"] for case in run["testcases"]]
                 except (ValueError, KeyError, TypeError, RecursionError) as error:
-                    report(number + 1, f"session {quoted(str(uuid))} is no run report ({type(error).__name__})")
+                    report(number + 1, f"session {quoted(uuid)} is no run report ({type(error).__name__})")
                     continue
                 for case in cases:
                     number += 1
                     try:
-                        found = _of_case(case, str(uuid), version)
-                    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-                        report(number, f"a case of session {quoted(str(uuid))} is incomplete ({error!r})")
+                        found = _of_case(case, uuid, version)
+                    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError) as error:
+                        report(number, f"a case of session {quoted(uuid)} is incomplete ({repr(error)[:120]})")
                         continue
                     for record in found:
                         yield number, record
@@ -67,6 +75,20 @@ def records(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
         raise RecordError(f"{path}: {why}") from None
     except sqlite3.DatabaseError as error:
         raise RecordError(f"{path}: a broken database ({error}); restore it from a copy") from None
+
+
+def _require_table(connection: sqlite3.Connection) -> None:
+    """Refuse sessions that are computed when they are read: a view, say, may have no end.
+
+    :raises sqlite3.OperationalError: if they are no plain table.
+    """
+    found = connection.execute("SELECT type, sql FROM sqlite_master WHERE name = 'sessions'").fetchall()
+    create = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)
+    plain = [sql for kind, sql in found if kind == "table" and create.match(str(sql))]
+    # The last column is 0 of one that is kept, and not computed.
+    columns = connection.execute("SELECT hidden FROM pragma_table_xinfo('sessions')").fetchall() if plain else []
+    if found and (len(plain) != len(found) or any(hidden for (hidden,) in columns)):
+        raise sqlite3.OperationalError("'sessions' is no plain table")
 
 
 def _of_case(case: Mapping[str, Any], session: str, version: str) -> list[dict[str, Any]]:

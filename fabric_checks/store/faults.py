@@ -11,6 +11,8 @@ from fabric_checks.text import printable
 
 #: The most lines on one file. A file of garbage has a million bad lines.
 LINES_A_FILE = 5
+#: What is said behind the cause of a line.
+LEFT_OUT = "; the line is left out: mend or delete it"
 
 
 @dataclass

@@ -183,12 +183,16 @@ def _is_json(frame: pl.DataFrame) -> bool:
     return True
 
 
-def records(block: Block, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a block line by line; ``report`` gets number and cause of each line that is no JSON object."""
+def records(block: Block, report: Report, about: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read a block line by line; ``report`` gets number and cause of each line that is no JSON object.
+
+    :param about: a text; whole lines without it are passed over unread.
+    """
+    wanted = json.dumps(about)[1:-1].encode() if about else b""
     lines = block.data.split(b"\n")
     last = block.first_line + len(lines) - 1  # empty, but for a file whose last line has no end
     for number, line in enumerate(lines, block.first_line):
-        if not line.strip():
+        if not line.strip() or (wanted not in line and line.startswith(b"{") and line.endswith(b"}")):
             continue
         try:
             yield number, record_of(line)
@@ -210,6 +214,9 @@ def record_of(line: bytes) -> dict[str, Any]:
         raise ValueError(f"not UTF-8 text: {_start(line)}") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"not a JSON object ({error.msg}): {_start(line)}") from None
+    except ValueError as error:
+        why = "a number of thousands of digits" if "digits" in str(error) else str(error)
+        raise ValueError(f"{why}: {_start(line)}") from None
     except RecursionError:
         raise ValueError(f"not a JSON object (nested too deep): {_start(line)}") from None
     if not isinstance(record, dict):

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,13 @@ import polars as pl
 from fabric_checks.errors import RecordError
 from fabric_checks.perflog import FIELDS
 from fabric_checks.store import archive, database, jsonlines, order, places, selection, validation
-from fabric_checks.store.faults import Faults, one_line
+from fabric_checks.store.faults import LEFT_OUT, Faults, one_line
 from fabric_checks.store.schema import COLUMNS, MEASUREMENT, REPEATED
 from fabric_checks.store.series import mixed_units
 from fabric_checks.store.sources import Source
 
 #: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several cores.
 _THREADS = min(4, (os.cpu_count() or 1) + 1)
-_LEFT_OUT = "; the line is left out: mend or delete it"
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _json_lines(
             faults.add(paths[number], 0, f"{error.strerror}; the file is left out from line {lines[number] + 1} on")
             return pl.DataFrame()
         for line, cause in sorted(part.causes):
-            faults.add(paths[number], lines[number] + line, cause + _LEFT_OUT)
+            faults.add(paths[number], lines[number] + line, cause + LEFT_OUT)
         frame = part.frame.with_columns(pl.col("line") + lines[number], pl.lit(number, pl.Int32).alias("file"))
         lines[number] += part.lines
         return frame
@@ -212,6 +212,10 @@ def _database(
     yield _compact(good, sources).with_columns(pl.lit(number, pl.Int32).alias("file"))
 
 
+def _row(faults: Faults, path: Path, row: int, cause: str) -> None:
+    faults.add(path, row, f"{cause}; the row is left out")
+
+
 def _parquet(
     paths: Sequence[Path], columns: Sequence[str], sources: Sequence[Source], faults: Faults, *, numbered: bool
 ) -> Iterator[pl.DataFrame]:
@@ -219,7 +223,7 @@ def _parquet(
     frames = []
     for path in paths:
         try:
-            frames.append(archive.read(path, columns, selection.condition(sources)))
+            frames.append(archive.read(path, columns, partial(_row, faults, path), selection.condition(sources)))
         except RecordError as error:
             faults.add(path, 0, str(error).removeprefix(f"{path}: "))
     if frames:

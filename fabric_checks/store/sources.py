@@ -37,7 +37,7 @@ class Source:
 def default() -> Source:
     """Return all results of this clone."""
     path = session.results()
-    return Source(str(path), path)
+    return Source(_sound(str(path)), path)
 
 
 def parse(text: str) -> Source:
@@ -55,9 +55,14 @@ def parse(text: str) -> Source:
         path = Path(name).expanduser() if name else session.results()
         if path.exists():
             since, until, where = _limits(text, rest)
-            return Source(label or text, path, since, until, where)
+            return Source(_sound(label or text), path, since, until, where)
     label, name, rest = _plain(text)
     raise RecordError(f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}")
+
+
+def _sound(text: str) -> str:
+    """Return text that can be compared with that of records: bytes of an argument that are no text are ``?``."""
+    return text.encode(errors="replace").decode()
 
 
 def _readings(text: str) -> Iterator[tuple[str, str, str]]:
@@ -98,7 +103,7 @@ def _limits(text: str, rest: str) -> tuple[datetime | None, datetime | None, dic
             )
         if name in where:
             raise RecordError(f"{quoted(text)}: {name} is given twice")
-        where[name] = value
+        where[name] = _sound(value)
     return since, until, where
 
 

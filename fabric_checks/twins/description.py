@@ -27,7 +27,16 @@ from pathlib import Path
 
 from fabric_checks.twins.errors import TwinError
 from fabric_checks.twins.reading import Section, Source, read
-from fabric_checks.twins.topology import Dragonfly, FatTree, Fault, Routing, Star, read_faults, read_topology
+from fabric_checks.twins.topology import (
+    MOST_NODES,
+    Dragonfly,
+    FatTree,
+    Fault,
+    Routing,
+    Star,
+    read_faults,
+    read_topology,
+)
 
 #: Value by message size in bytes: linear between the points, level outside.
 Table = tuple[tuple[int, float], ...]
@@ -159,6 +168,8 @@ def describe(top: Section) -> Twin:
         raise TwinError(f"{top.place('name')}: {name!r} is no name; write small letters, digits and dashes")
     about = top.text("about")
     nodes = top.count("nodes", 2)
+    if nodes > MOST_NODES:
+        raise TwinError(f"{top.place('nodes')}: {nodes} are more than the {MOST_NODES} that can be simulated")
     cpus_per_node = top.count("cpus_per_node")
     inter_section = top.section("inter_node")
     eager_below_B = inter_section.count("eager_below_B", 0)

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from fabric_checks import door
 from fabric_checks.errors import FabricError, quoted
 from fabric_checks.twins import description, platform_file, simgrid, slots
 from fabric_checks.twins.errors import TwinError
@@ -106,7 +107,7 @@ def main(arguments: Sequence[str] | None = None, variables: Mapping[str, str] = 
         cause = f"{error.filename}: {error.strerror}"
     if cause is None:
         return 0
-    print(f"error: {cause}", file=sys.stderr)
+    door.complain(f"error: {cause}")
     return 1
 
 

@@ -13,7 +13,7 @@ from fabric_checks.text import value_text
 from fabric_checks.twins import description, measured
 from fabric_checks.twins.description import FITTED, Figure, Twin
 from fabric_checks.twins.places import UNITS, place_of
-from fabric_checks.twins.simulate import Bounds, output
+from fabric_checks.twins.simulate import Bounds, end_all, output, wait_for
 
 #: Where the descriptions are.
 DESCRIPTIONS = ROOT / "config" / "twins"
@@ -103,10 +103,17 @@ def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Figure
 
 
 def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Figures]:
-    """Return what is measured on each twin, by name; as many are simulated at a time as there are CPUs."""
+    """Return what is measured on each twin, by name; as many are simulated at a time as there are CPUs.
+
+    If one fails, or this is interrupted, the others are ended.
+    """
     with ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool:
         asked = {twin.name: pool.submit(simulated, twin) for twin in twins}
-        return {name: future.result()[0] for name, future in asked.items()}
+        try:
+            wait_for(asked.values())
+            return {name: future.result()[0] for name, future in asked.items()}
+        finally:
+            end_all(asked.values())
 
 
 def rows(twins: Iterable[Twin], found: Mapping[str, measured.Figures]) -> list[Row]:

@@ -14,8 +14,8 @@ Units stand in the names of keys: ``rate_MBps`` (10^6 bytes/s), ``latency_us``, 
 from __future__ import annotations
 
 import difflib
-import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from fabric_checks import yaml_file
 from fabric_checks.errors import quoted
 from fabric_checks.twins.errors import TwinError
 
@@ -45,13 +46,15 @@ class Source:
     text: str
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml_file.Loader):
     """Refuses a key that is there twice, of which YAML would keep the last."""
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     seen = set()
     for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise yaml.MarkedYAMLError(problem="a key is a list or a mapping", problem_mark=key.start_mark)
         if key.value in seen:
             raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} is there twice", problem_mark=key.start_mark)
         seen.add(key.value)
@@ -215,7 +218,7 @@ class Section:
         raise TwinError(f"{self.place(key)}: no source; write one of published, fitted and assumed, with a text")
 
     def _number(self, key: str, value: object, least: float, above: bool) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
             raise TwinError(f"{self.place(key)}: {quoted(str(value))} is no number; write one, without a unit")
         if value < least or (above and value == least):
             bound = f"above {least:g}" if above else f"at least {least:g}"
@@ -237,13 +240,9 @@ def content(file: Path) -> Any:
     :raises TwinError: if it cannot be read or is no YAML.
     """
     try:
-        return yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)
-    except (OSError, UnicodeDecodeError) as error:
-        raise TwinError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise TwinError(f"{file}{line}: no valid YAML: {getattr(error, 'problem', error)}") from None
+        return yaml_file.load(file, _Loader)
+    except yaml_file.YamlError as error:
+        raise TwinError(str(error)) from None
 
 
 def sources_by_kind(sources: Mapping[str, Source]) -> dict[str, list[str]]:

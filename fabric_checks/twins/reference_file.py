@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from fabric_checks import ppn_ratio
+from fabric_checks.layouts import Layout
 from fabric_checks.session import ROOT
 from fabric_checks.twins.description import Figure, Saying, Twin
-from fabric_checks.twins.places import place_of
+from fabric_checks.twins.places import Place, place_of
 
 #: The items of ``$index`` by check: its parameters, the layout last.
 _INDEX: Mapping[str, tuple[str, ...]] = {
@@ -46,6 +49,10 @@ def text(twin: Twin) -> str:
             _add(checks, place.check, where, place.metric, _reference(figure, place.unit))
             key = (place.check, where["layout"], figure.twin, figure.source.text)
             evidence.setdefault(key, []).append(place.metric)
+    for ratio in _ratios(twin):
+        where = {**ratio.parameters, "layout": str(ratio.layout)}
+        _add(checks, ratio.check, where, ratio.metric, _List([ratio.value, -ratio.share, ratio.share, "1"]))
+        evidence.setdefault((ratio.check, where["layout"], ratio.kind, ratio.source), []).append(ratio.metric)
     for saying in twin.said:
         where = {**saying.parameters, "layout": saying.layout}
         _add(checks, saying.check, where, saying.metric, _bound(saying))
@@ -63,6 +70,44 @@ def text(twin: Twin) -> str:
         "no_reference": [{"why": f"no document reports this figure of {twin.name}: it is recorded, not judged"}],
     }
     return _HEAD.format(name=twin.name) + "\n" + yaml.dump(content, sort_keys=False, width=120, Dumper=_Dumper)
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """What a check of several processes a node against one is held to: a published figure over another."""
+
+    check: str
+    parameters: Mapping[str, str]
+    layout: Layout
+    metric: str
+    value: float
+    share: float
+    kind: str
+    source: str
+
+
+def _ratios(twin: Twin) -> Iterator[_Ratio]:
+    """Yield the ratio of every two figures of one metric that a check of both layouts compares."""
+    found: dict[tuple[str, str, str], dict[Layout, tuple[Place, Figure]]] = {}
+    for benchmark, figures in twin.figures.items():
+        for name, figure in figures.items():
+            place = place_of(twin, benchmark, name)
+            key = (place.check, str(place.parameters), place.metric)
+            found.setdefault(key, {})[place.layout] = (place, figure)
+    for by_layout in found.values():
+        for layout, one in ppn_ratio.counterparts(list(by_layout), list(by_layout)).items():
+            (place, more), (_, first) = by_layout[layout], by_layout[one]
+            yield _Ratio(
+                place.check + ppn_ratio.SUFFIX,
+                place.parameters,
+                layout,
+                f"{place.metric}_ratio",
+                float(f"{more.value / first.value:.4g}"),
+                # Each may be off by its own tolerance.
+                round((more.tolerance_percent + first.tolerance_percent) / 100, 6),
+                "fitted" if more.twin == first.twin == "fitted" else "predicted",
+                f"{more.source.text} over {first.source.text}",
+            )
 
 
 class _List(list[Any]):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -12,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from fabric_checks.errors import quoted
+from fabric_checks.locks import BUILD_WAIT_S, exclusive
 from fabric_checks.session import ROOT, home
 from fabric_checks.twins.errors import TwinError
 from fabric_checks.twins.smpirun import RELEASE, require_release
@@ -67,8 +67,7 @@ def plugin(folder: Path | None = None) -> Path:
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with (place.parent / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with exclusive(place.parent / "lock", BUILD_WAIT_S):
             if not place.exists():
                 _build(place)
     except OSError as error:

@@ -6,18 +6,21 @@ All ranks of a simulation are executed by one process, so its time and its memor
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fabric_checks.errors import quoted
+from fabric_checks.locks import BUILD_WAIT_S, exclusive
 from fabric_checks.session import ROOT, home
 from fabric_checks.twins import launch, simgrid
 from fabric_checks.twins.description import Twin
@@ -32,6 +35,10 @@ LAST_LINE = r"# complete: \d+ \w+"
 
 #: The address space of the libraries, and of each rank's stack, which a rank hardly touches.
 _BASE_MiB, _STACK_MiB = 1024, 9
+
+
+#: The simulations that run now, in any thread.
+_running: set[subprocess.Popen[str]] = set()
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,7 @@ def program(name: str, folder: Path | None = None) -> Path:
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with (place.parent / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with exclusive(place.parent / "lock", BUILD_WAIT_S):
             if not place.exists():
                 _compile(smpicc, SOURCE / f"{name}.c", place)
     except OSError as error:
@@ -120,6 +126,7 @@ def _run(
         errors="replace",
         start_new_session=True,
     ) as process:
+        _running.add(process)
         try:
             stdout, stderr = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -128,9 +135,40 @@ def _run(
                 "raise --time-limit"
             ) from None
         finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+            _end(process)
+            _running.discard(process)
     return stdout, _without_progress(stderr), process.returncode
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Kill what is left of a simulation."""
+    with suppress(ProcessLookupError):  # it has ended since
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_for(asked: Iterable[Future[Any]]) -> None:
+    """Wait until all is done, or something failed.
+
+    The system may hand an interrupt to any thread, and the main one learns of it when it wakes up, as it does here.
+    """
+    left = set(asked)
+    while left:
+        done, left = wait(left, timeout=0.5, return_when=FIRST_EXCEPTION)
+        if any(future.exception() for future in done):
+            return
+
+
+def end_all(asked: Iterable[Future[Any]]) -> None:
+    """End the simulations that threads wait for: an interrupt comes to the main thread alone.
+
+    :param asked: what the threads were asked for; a thread whose simulation is killed begins no other.
+    """
+    left = [future for future in asked if not future.cancel()]
+    while left:
+        for process in list(_running):
+            _end(process)
+        left = list(wait(left, timeout=0.1).not_done)
 
 
 def _without_progress(stderr: str) -> str:

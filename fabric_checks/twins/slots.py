@@ -31,7 +31,7 @@ def slot(folder: Path | None = None, number: int | None = None) -> Iterator[None
     """
     folder = folder or home() / "twins" / "slots"
     folder.mkdir(parents=True, exist_ok=True)
-    files = [(folder / str(index)).open("w") for index in range(number or count())]
+    files = [_slot(folder / str(index)) for index in range(number or count())]
     try:
         while not any(_taken(file) for file in files):
             time.sleep(_WAIT_S)
@@ -39,6 +39,13 @@ def slot(folder: Path | None = None, number: int | None = None) -> Iterator[None
     finally:
         for file in files:
             file.close()
+
+
+def _slot(path: Path) -> TextIO:
+    """Open the file of a slot, which nobody else can lock."""
+    file = path.open("w")
+    path.chmod(0o600)
+    return file
 
 
 def _taken(file: TextIO) -> bool:

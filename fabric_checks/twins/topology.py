@@ -34,6 +34,11 @@ from typing import Any
 from fabric_checks.twins.errors import TwinError
 from fabric_checks.twins.reading import Section
 
+#: The most hosts, the most switches and cables together, and the most levels of a tree: far more than is simulated.
+MOST_NODES = 100_000
+MOST_PARTS = 2_000_000
+MOST_LEVELS = 8
+
 
 @dataclass(frozen=True)
 class Cable:
@@ -70,6 +75,11 @@ class Star:
 
     nodes: int
 
+    @property
+    def parts(self) -> int:
+        """How many switches and cables between switches it has."""
+        return 1
+
     def wiring(self) -> Wiring:
         """Return the hosts at the one switch."""
         return Wiring(("switch",), (1,), (), host_names(self.nodes), (0,) * self.nodes)
@@ -98,6 +108,17 @@ class FatTree:
     def parents(self) -> tuple[int, ...]:
         """The numbers of ports upwards that a child has at each level: 1 for a host, ``up`` for a leaf, ..."""
         return (1, self.up, *[self.ports // 2] * (self.levels - 2))[: self.levels]
+
+    @property
+    def parts(self) -> int:
+        """How many switches and cables between switches it has, or more than are allowed as soon as that is known."""
+        children, parents, found = self.children, self.parents, 0
+        for level in range(1, self.levels + 1):
+            switches = prod(children[level:]) * prod(parents[:level])
+            found += switches * (1 + (parents[level] if level < self.levels else 0))
+            if found > MOST_PARTS:
+                break
+        return found
 
     def wiring(self) -> Wiring:
         """Return the tree: an extended generalised fat tree (Oehring, Ibel, Das, Kumar 1995).
@@ -142,6 +163,12 @@ class Dragonfly:
     global_ports: int
     link_MBps: float
     global_link_MBps: float
+
+    @property
+    def parts(self) -> int:
+        """How many switches and cables between switches it has, at most."""
+        within = self.groups * self.routers * self.routers
+        return within + self.groups * self.routers * self.global_ports
 
     def wiring(self) -> Wiring:
         """Return the dragonfly; the cables between two groups are spread over the routers of both."""
@@ -217,6 +244,11 @@ def read_topology(section: Section, nodes: int) -> tuple[Star | FatTree | Dragon
         topology = _fat_tree(section, nodes) if kind == "fat_tree" else _dragonfly(section, nodes)
         routing = _routing(section.section("routing"))
     section.finish()
+    if topology.parts > MOST_PARTS:
+        raise TwinError(
+            f"{section.place()}: asks for more than {MOST_PARTS} switches and cables; write fewer levels, ports, "
+            "groups or routers"
+        )
     return topology, routing
 
 
@@ -225,6 +257,8 @@ def _fat_tree(section: Section, nodes: int) -> FatTree:
     if ports % 2:
         raise TwinError(f"{section.place('ports')}: {ports} is odd; write the even number of ports that a switch has")
     levels = section.count("levels")
+    if levels > MOST_LEVELS:
+        raise TwinError(f"{section.place('levels')}: {levels} are more than the {MOST_LEVELS} that a fat tree can have")
     oversubscription = section.number("oversubscription") if section.optional("oversubscription") else 1.0
     share = Fraction(oversubscription).limit_denominator(ports)
     up = Fraction(ports) / (1 + share)

@@ -21,7 +21,7 @@ from fabric_checks.cross_section.matrix import name_of
 from fabric_checks.cross_section.report import Report
 from fabric_checks.metrics import powers_of_two
 from fabric_checks.parsers import collective_overlap, hot_spot
-from fabric_checks.text import printable, size_text, value_text
+from fabric_checks.text import size_text, value_text
 from fabric_checks.twins.description import Twin
 from fabric_checks.twins.plan import Alternative
 from fabric_checks.twins.reading import sources_by_kind
@@ -199,8 +199,8 @@ _NOTES = (
 )
 
 
-def as_text(file: Path, outcomes: Sequence[Outcome]) -> str:
-    """Return what the alternatives give, as tables for a terminal."""
+def as_lines(file: Path, outcomes: Sequence[Outcome]) -> list[str]:
+    """Return what the alternatives give, as tables for a terminal, line by line."""
     first = outcomes[0].alternative.twin
     rows = [_HEAD, _UNITS, *(_row(outcome) for outcome in outcomes)]
     lines = [
@@ -218,7 +218,7 @@ def as_text(file: Path, outcomes: Sequence[Outcome]) -> str:
         lines += ["", "Alltoall: time of an operation in us, by bytes for each rank", *_alltoall_table(outcomes)]
     if outcomes[0].hot_spot_growth:
         lines += ["", "hot spot: time of a master with all others as slaves over that with one", *_hot_table(outcomes)]
-    return "\n".join(printable(line.rstrip()) for line in lines)
+    return [line.rstrip() for line in lines]
 
 
 def _blamed(outcome: Outcome) -> list[str]:
@@ -327,4 +327,5 @@ def draw(outcomes: Sequence[Outcome], folder: Path) -> list[str]:
 
 def _file_name(name: str) -> str:
     """Return a name of an alternative as part of the name of a file."""
-    return "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split()) or "unnamed"
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split()
+    return "-".join(words)[:100] or "unnamed"

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 import scipy.stats
 
-from fabric_checks.changes import grouping, search
+from fabric_checks.changes import grouping, output, search
+from fabric_checks.changes.model import Changes, Circumstance
 from fabric_checks.statistics import bootstrap
 from tests.comparison.making import FAILED, START, frame, runs
 
@@ -167,6 +168,8 @@ def test_series_of_a_case_that_change_together_are_one_event():
     text = event.sentence()
     assert text.startswith("12 series of OsuLatency 2x1 on cluster:compute+mpich from 2026-10-21 00:00: worse by ")
     assert text.endswith(" %, open: latency 12 sizes 0 .. 11 B")
+    head = output.render(result, [event])[0].plain
+    assert head.startswith("open    12 series of ") and head.endswith(" %: latency 12 sizes 0 .. 11 B")
 
 
 def test_other_cases_other_times_and_other_directions_are_other_events():
@@ -185,13 +188,33 @@ def test_other_cases_other_times_and_other_directions_are_other_events():
     ]
 
 
-@pytest.mark.parametrize(("later", "events"), [(2, 1), (10, 2)])
+@pytest.mark.parametrize(("later", "events"), [(2, 1), (3, 2), (10, 2)])
 def test_changes_of_a_case_that_are_many_runs_apart_are_two_events(later, events):
     def values(at):
         return noisy([(10, at), (12, 45 - at)])
 
     result = found(runs("x", values(15)), runs("x", values(15 + later), metric="other"))
     assert len(result.changes) == 2 and len(grouping.events(result.changes)) == events
+
+
+def test_two_levels_with_a_median_of_0_differ_by_nothing():
+    level = np.array([0.0, 0.0, 0.0, 1.0])
+    row = {"by_difference": True, "unit": "us", "better": "smaller"}
+    assert search._size(level, np.zeros(4), row, 0.95).at_least <= 0
+
+
+@pytest.mark.parametrize(
+    ("runs_later", "said"), [(0, ""), (1, " (1 run later)"), (-1, " (1 run earlier)"), (2, " (2 runs later)")]
+)
+def test_how_much_later_something_else_changed_is_said(runs_later, said):
+    change = Circumstance("mpi", ("a", "b"), (), runs_later)
+    assert output.circumstance_text(change) == f"mpi: a, b -> none{said}"
+
+
+@pytest.mark.parametrize(("by_chance", "said"), [(0.9, "less than 1"), (1.6, "about 2")])
+def test_how_many_would_change_by_chance_is_said(by_chance, said):
+    lines = output.counts(Changes((), 100, 0, by_chance), [])
+    assert lines[1] == f"if nothing had changed, {said} of the series would show a change by chance"
 
 
 def test_simulations_are_marked():

@@ -66,6 +66,7 @@ def without_this_machine(script, results):
         (ROOT, "<clone>"),
     ):
         script = script.replace(str(path), placeholder)
+    script = re.sub(r"(?<=/parts/)([a-z-]+)-[0-9a-f]{12}\b", r"\1", script)
     script = re.sub(r"(?<=_)[0-9a-f]{8}\b", "<hash>", script)
     script = re.sub(r"(#PBS -N .*_)[0-9a-f]+$", r"\1<hash>", script, flags=re.MULTILINE)  # cut by PBS's limit
     script = re.sub(r"python3\.\d+", "python3.N", script)

@@ -5,6 +5,8 @@ The configuration has one system, `rich`, whose environment offers whatever ther
 installed: its checks are loaded and set up, never run.
 """
 
+import os
+
 OSU = {
     "program": "osu",
     "version": "7.4",
@@ -28,6 +30,7 @@ site_configuration = {
         {
             "name": "rich",
             "hostnames": ["rich"],
+            "prefix": os.environ.get("FABRIC_RESULTS", "."),
             "partitions": [
                 {
                     "name": name,

@@ -8,6 +8,7 @@ import pytest
 
 from fabric_checks import references
 from fabric_checks.errors import OutputError
+from fabric_checks.mixins.references import check_names
 from fabric_checks.parsers import osu
 from tests import loading
 from tests.checks import everything
@@ -125,6 +126,13 @@ def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
 def test_the_catalogue_has_the_families(all_cases):
     tags = {tag for case in all_cases for tag in case.check.tags}
     assert {"pt2pt", "collective", "nbc", "one-sided", "startup", "congestion", "smoke"} <= tags
+
+
+def test_the_names_of_all_checks_are_those_that_are_registered(all_cases):
+    """Those of comparisons too, which are made when the checks are loaded; and none of a class that is only a base."""
+    loaded = {type(case.check).__name__ for case in all_cases}
+    assert {"OsuLatency", "OsuLatencyPpnRatio", "LammpsPpnSeries"} <= loaded <= check_names()
+    assert not {"OsuCheck", "FabricCheck", "LammpsBenchPpnRatio"} & check_names()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from reframe.core.exceptions import SanityError
 
 from fabric_checks.errors import OutputError
 from fabric_checks.layouts import Layout
-from fabric_checks.mixins import PlacementMixin
+from fabric_checks.mixins import ProgramMixin
 from tests.checks import everything
 from tests.checks.outputs import broken_outputs, comparison, healthy_output, kind_of
 from tests.conftest import GOLDEN
@@ -187,7 +187,7 @@ def test_the_placement_of_each_launch_is_verified(on_two_processes, monkeypatch)
     def verify(_):
         check.reader.append((str(check.place), check.probe_output))
 
-    monkeypatch.setattr(PlacementMixin, "verify_placement", verify)
+    monkeypatch.setattr(ProgramMixin, "verify_placement", verify)
     check.verify_placement()
     assert check.reader == [("2x1", "placement-2x1.txt"), ("1x2", "placement-1x2.txt")]
 

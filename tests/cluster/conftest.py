@@ -15,6 +15,7 @@ from ci.minicluster import needs, state
 from ci.minicluster.daemons import search_path
 from ci.minicluster.errors import ClusterError
 from tests.conftest import TESTS
+from tests.guard import GUARD_S
 
 CI = TESTS.parent / "ci"
 #: Where Open MPI 5 crashes now and then when srun starts it: a message of a rank that is through with MPI_Init comes to
@@ -22,6 +23,8 @@ CI = TESTS.parent / "ci"
 OPENMPI_CRASHES_IN = "mca_pml_ob1_recv_frag_callback_match"
 # Nobody, on every Linux.
 NOBODY = 65534
+#: What the processes of a cluster have in their environment, and its name: others' clusters may be up beside it.
+MARK = "FABRIC_TEST_CLUSTER"
 
 
 def skip_without_programs():
@@ -37,14 +40,17 @@ class Cluster:
         self.name = f"test-{uuid.uuid4().hex[:8]}"
         self.command = [str(part) for part in command]
 
-    def call(self, *arguments, timeout=120, **environment):
+    def environment(self):
+        return os.environ | {MARK: self.name}
+
+    def call(self, *arguments, timeout=GUARD_S, **environment):
         """Run a command; it may fail."""
         own, dashes, rest = list(arguments), [], []
         if "--" in own:
             at = own.index("--")
             own, dashes, rest = own[:at], ["--"], own[at + 1 :]
         line = [*self.command, *own, "--name", self.name, *dashes, *rest]
-        env = os.environ | environment
+        env = self.environment() | environment
         return subprocess.run(line, env=env, capture_output=True, text=True, timeout=timeout)
 
     def __call__(self, *arguments, **options):

@@ -15,22 +15,13 @@ from pathlib import Path
 
 from fabric_checks import records
 from tests.cluster.conftest import Cluster
-from tests.conftest import GOLDEN, TESTS
+from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
+from tests.guard import GUARD_S, wait_for
 
 HELD = TESTS / "cluster" / "held"
 BIN = Path(sys.executable).parent
 #: What each case measures.
 METRICS = {"OsuBarrier": 1, "OsuLatency": 24, "ImbBarrier": 1}
-#: No session may take longer, whatever the fault; on an idle machine they take a third of it.
-BOUND_S = 300
-
-
-def wait_for(condition, seconds, what):
-    """Wait until a condition holds, and say what did not come if it does not."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"after {seconds} s: {what}"
-        time.sleep(0.2)
 
 
 class Session:
@@ -46,7 +37,7 @@ class Session:
         line = " ".join(f"'{part}'" for part in [*reframe, *options, "-r"])
         script = (
             f"cd {TESTS.parent}; {line} & echo $! > {self.pid}; wait $!; echo status $?;"
-            f" {BIN}/fabric-checks show --session {name} --gate; echo gate $?;"
+            f" {sys.executable} {FABRIC_CHECKS} show --session {name} --gate; echo gate $?;"
             # The perflog may be on a file system of the head's own.
             f" rm -rf {self.results}/seen; cp -r {self.results}/perflogs {self.results}/seen"
         )
@@ -80,15 +71,15 @@ class Session:
     def wait_until_held(self):
         """Wait until both ranks of the victim have started."""
         started = [self.hold / f"osu_latency.started.{rank}" for rank in (0, 1)]
-        wait_for(lambda: all(path.exists() for path in started), 180, f"the held job has not started\n{self.said}")
+        wait_for(lambda: all(path.exists() for path in started), lambda: f"the held job has not started\n{self.said}")
 
-    def wait_until_said(self, text, seconds=180):
-        wait_for(lambda: text in self.said, seconds, f"ReFrame has not said {text!r}\n{self.said}")
+    def wait_until_said(self, text):
+        wait_for(lambda: text in self.said, lambda: f"ReFrame has not said {text!r}\n{self.said}")
 
     def end(self):
         """Wait for the end and return what there is of the session; a session that does not end is killed."""
         try:
-            self.process.wait(max(1, BOUND_S - (time.monotonic() - self.begin)))
+            self.process.wait(GUARD_S)
         finally:
             self.process.kill()
         seconds = time.monotonic() - self.begin
@@ -192,7 +183,7 @@ def slurmctld_restarted(cluster, folder):
 
     def stop():
         cluster.on("head", "pkill", "-TERM", "-x", "slurmctld")
-        wait_for(lambda: "slurmctld IS DEAD" in cluster("status"), 60, "slurmctld does not end")
+        wait_for(lambda: "slurmctld IS DEAD" in cluster("status"), "slurmctld does not end")
 
     stop()
     (folder / "hold").mkdir()
@@ -203,7 +194,9 @@ def slurmctld_restarted(cluster, folder):
     session.wait_until_held()
     stop()
     release(session)
-    time.sleep(3)
+    for node in ("n1", "n2"):  # the job ends while nobody is there to be told
+        ended = ["exec", node, "--", "pgrep", "-f", "hold.sh"]
+        wait_for(lambda: cluster.call(*ended).returncode == 1, f"the job goes on on {node}")  # noqa: B023
     cluster("start", "slurmctld")
     return session.end()
 
@@ -233,7 +226,10 @@ def reframe_killed(cluster, folder):
     second = Session(cluster, folder, name="20260101T000100Z-test")
     second.wait_until_said("[ RUN      ] OsuBarrier")
     left = cluster.on("head", "squeue", "-h", "-j", running[0], "-o", "%T").strip()
-    time.sleep(5)
+    waiting = ["squeue", "-h", "-t", "PENDING", "-o", "%i"]
+    wait_for(
+        lambda: cluster.on("head", *waiting).strip(), lambda: f"no job waits for the one that was left\n{second.said}"
+    )
     release(first)
     again = second.end()
     again.notes = {"killed": killed, "jobid": running[0], "limit": running[1], "left": left}

@@ -8,12 +8,13 @@ import sys
 import pytest
 
 from tests.cluster.conftest import CI
+from tests.guard import GUARD_S
 
 
 def refused(*arguments, **environment):
     """Return the one line of a refusal."""
     line = [CI / "cluster", *arguments]
-    done = subprocess.run(line, env=os.environ | environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(line, env=os.environ | environment, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode != 0, done.stdout
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
@@ -64,7 +65,7 @@ from minicluster import needs
 needs.check_namespaces(needs.Account("me", 0, 0, rootless=False))
 """
     line = ["unshare", "-Ur", sys.executable, "-c", script, str(CI)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 1
     assert "too many namespaces are in use (unshare pid net mnt uts ipc: No space left" in done.stderr
 

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from tests.cluster.conftest import CI, Cluster
+from tests.guard import GUARD_S
 
 #: Two whose bytes are many and whose number is fixed, and one within a node.
 CASES = "^(OsuCollective%benchmark=(alltoall|bcast)%layout=2x1|OsuBarrier%layout=1x2)$"
@@ -51,7 +52,9 @@ def computed(folder, *options):
     """Return what is computed outside of any cluster."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("FABRIC_CLUSTER")}
     env |= {"FABRIC_RESULTS": str(folder), "FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "10gbit"}
-    done = subprocess.run([*RUN, *options, "--cost", "--json"], env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [*RUN, *options, "--cost", "--json"], env=env, capture_output=True, text=True, timeout=GUARD_S
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -65,7 +68,7 @@ def run_again(cluster, folder):
     estimate = computed(folder)
     assert estimate["rests"]["elapsed_s"] == {"own": 3}
     before = seen_by_others(cluster, folder)
-    said = cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=200)
+    said = cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
     seen = {name: after - before[name] for name, after in seen_by_others(cluster, folder).items()}
     recorded = [json.loads(line) for line in (folder / "costs.jsonl").read_text().splitlines()][-1]
     assert recorded["jobs"] == recorded["timed_jobs"] == recorded["traffic_jobs"] == 3
@@ -73,10 +76,11 @@ def run_again(cluster, folder):
     return estimate, recorded, seen | {"wall_minutes": recorded["wall_minutes"]}, said
 
 
+@pytest.mark.alone
 def test_what_is_computed_is_what_is_measured(two, tmp_path, report_table):
     first = computed(tmp_path)
     assert (first["jobs"], first["nodes"], first["rests"]["elapsed_s"]) == (3, 2, {"time limit": 3})
-    two.on("head", *RUN, FABRIC_RESULTS=str(tmp_path), timeout=200)
+    two.on("head", *RUN, FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)
     rows = []
     # Another load of the machine changes times, and nothing else: then it is run again.
     for _ in range(3):
@@ -100,4 +104,4 @@ def test_a_run_of_which_nothing_is_known_is_bounded_and_leaves_nothing(tmp_path)
     assert (found["passes"], found["jobs"]) == (3, 9)
     assert found["bounded_minutes"] == found["job_minutes"] == 9 * 10
     assert found["bounded_node_minutes"] == 3 * (2 * 2 + 1) * 10
-    assert {path.name for path in tmp_path.rglob("*")} == {"costs.jsonl"}
+    assert {path.name for path in tmp_path.rglob("*")} == {"costs.jsonl", ".lock"}

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import time
-
 import pytest
 
 from ci.minicluster import daemons
@@ -29,10 +27,9 @@ def test_a_daemon_that_ends_while_it_starts(tmp_path):
 
 def test_a_daemon_that_does_not_answer(tmp_path):
     made = daemon(tmp_path, "echo waiting; exec sleep 60")
-    begin = time.monotonic()
     with pytest.raises(ClusterError, match=r"thing does not answer after 0.3 s: waiting"):
         made.wait_until(lambda: False, 0.3)
-    assert time.monotonic() - begin < 10
+    assert made.runs  # it was not waited for
     made.kill()
     assert not made.runs
 

@@ -11,6 +11,7 @@ import pytest
 from fabric_checks import records
 from fabric_checks.errors import FabricError
 from tests.cluster.conftest import CI, Cluster, skip_without_programs
+from tests.guard import GUARD_S
 
 #: What a TCP segment of a full Ethernet frame carries, of what the link counts: with time stamps 1448 of 1514 bytes.
 #: (The shaper counts neither preamble, checksum nor gap: a real link carries 1448 of 1538.)
@@ -90,7 +91,7 @@ def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(ma
     line = [CI / "run", "--system", "minicluster", "--mode", "smoke"]
     run = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        output, _ = run.communicate(timeout=600)
+        output, _ = run.communicate(timeout=GUARD_S)
     finally:
         run.terminate()  # which ends its cluster, too, if it is still there
         run.wait(60)
@@ -105,10 +106,11 @@ def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(ma
     assert f"run-{run.pid}" not in up.stdout
 
 
+@pytest.mark.alone
 def test_bandwidth_between_two_nodes_is_that_of_their_links(two, tmp_path):
     """And the hosts are those that the ranks ran on."""
     run = [CI / "run", "--system", "minicluster", "-n", "^Rotate%pattern=rotate%layout=2x1"]
-    two.on("head", *run, FABRIC_RESULTS=str(tmp_path), timeout=180)
+    two.on("head", *run, FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)
     found = records.load_session(tmp_path)
     measured = value(found, "median_bandwidth")
     assert 0.9 * LINK_MBps * PAYLOAD < measured < 1.01 * LINK_MBps * PAYLOAD
@@ -123,7 +125,7 @@ def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):
     if "can not load PMIx library" in two.call("exec", "head", "--", "srun", "--mpi=pmix", "true").stderr:
         pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
     two.on("head", CI / "run", "--system", "minicluster", "--mpi", "all", "-n", "OsuBarrier%layout=2x2",
-           FABRIC_RESULTS=str(tmp_path), timeout=180)  # fmt: skip
+           FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)  # fmt: skip
     found = records.load_session(tmp_path).records
     assert {(record["partition"], record["environ"]) for record in found} == {
         ("pmi2", "mpich"),
@@ -140,7 +142,7 @@ def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
     hosts.write_text("n1\nn1\n")
     force = ["env", f"SLURM_HOSTFILE={hosts}", "SLURM_DISTRIBUTION=arbitrary"]
     run = [CI / "run", "--system", "minicluster", "-n", "OsuBarrier%layout=2x1"]
-    done = two.call("exec", "head", "--", *force, *run, FABRIC_RESULTS=str(tmp_path / "results"), timeout=120)
+    done = two.call("exec", "head", "--", *force, *run, FABRIC_RESULTS=str(tmp_path / "results"), timeout=GUARD_S)
     assert done.returncode == 1, done.stdout
     assert "placement: 2 nodes were asked for, 1 were used: rank 0 on n1 (cpus " in done.stdout
     assert "rank 1 on n1 (cpus " in done.stdout
@@ -155,7 +157,9 @@ def test_a_failing_start_is_the_status_of_the_run(tmp_path):
     """Before anything is measured: one line, no session."""
     skip_without_programs()
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_CLUSTER_NODES": "0"}
-    done = subprocess.run([CI / "run", "--system=minicluster"], env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [CI / "run", "--system=minicluster"], env=env, capture_output=True, text=True, timeout=GUARD_S
+    )
     assert done.returncode == 1
     assert done.stderr == "error: 0 nodes cannot be; between 1 and 500 can\n"
     assert not list(tmp_path.rglob("*.jsonl"))

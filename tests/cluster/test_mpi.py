@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from tests.fabric.test_programs import STACKS
+from fabric_checks import installed
+from tests.guard import GUARD_S
 
 SOURCE = """
 #include <mpi.h>
@@ -35,13 +36,13 @@ MPIS = {
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize(("layout", "hosts"), [("-N2 -n2", "12"), ("-N3 -n6", "112233")])
 def test_ranks_are_on_different_hosts(four, tmp_path, mpi, layout, hosts):
-    prefix = STACKS / mpi
+    prefix = installed.folder(mpi)
     assert (prefix / "bin" / "mpicc").exists(), f"{mpi} is not set up; run ci/test"
     env = {"I_MPI_ROOT": str(prefix), "LD_LIBRARY_PATH": f"{prefix}/lib"}
     (tmp_path / "where.c").write_text(SOURCE)
     compiler = {"PATH": f"{prefix}/bin:{os.environ['PATH']}"}
     build = ["mpicc", "-o", str(tmp_path / "where"), str(tmp_path / "where.c")]
-    subprocess.run(build, env=os.environ | env | compiler, check=True, timeout=60)
+    subprocess.run(build, env=os.environ | env | compiler, check=True, timeout=GUARD_S)
     plugin, more = MPIS[mpi]
     done = four.srun(f"--mpi={plugin}", *layout.split(), tmp_path / "where", **env, **more)
     assert done.returncode == 0, done.stderr

@@ -27,6 +27,6 @@ def test_a_failing_command_is_one_line(monkeypatch, tmp_path):
     ip.write_text("#!/bin/sh\necho 'RTNETLINK answers: Operation not permitted' >&2\nexit 2\n")
     ip.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with pytest.raises(ClusterError, match="ip cannot set up the network: RTNETLINK answers: Operation not") as caught:
+    with pytest.raises(ClusterError, match="cannot be set up: ip failed: RTNETLINK answers: Operation not") as caught:
         network.run_batch("ip", network.bridge_commands())
     assert "\n" not in str(caught.value)

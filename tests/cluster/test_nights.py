@@ -4,7 +4,6 @@
 import json
 import os
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from junitparser import JUnitXml
 from fabric_checks.records import load_session
 from tests.cluster.conftest import CI, Cluster
 from tests.conftest import TESTS
+from tests.guard import GUARD_S, wait_for
 
 HERE = TESTS / "cluster" / "nights"
 #: All nodes at once, and two of them.
@@ -54,7 +54,7 @@ class Nights:
     def environment(self):
         return {"FABRIC_RESULTS": str(self.results), "RFM_REFERENCE_PREFIX": str(HERE), "FABRIC_MPI": "mpich"}
 
-    def spend(self, *cases, options=(), timeout=300):
+    def spend(self, *cases, options=(), timeout=GUARD_S):
         before = self.sessions()
         done = self.cluster.call(
             "exec", "head", "--", *map(str, self.line(*cases, options=options)), timeout=timeout, **self.environment()
@@ -88,6 +88,7 @@ def nights(eight, tmp_path):
     return Nights(eight, tmp_path / "results")
 
 
+@pytest.mark.alone
 def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table):
     first, second = nights.spend(ALL), nights.spend(ALL)
     nights.cluster("shape", "n3=500mbit")
@@ -115,14 +116,17 @@ def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table)
 def test_two_nights_at_once(nights):
     one = nights.begin(TWO)
     try:
-        deadline = time.monotonic() + 60
-        while not (nights.folder / "nights.jsonl").exists():
-            assert time.monotonic() < deadline and one.poll() is None
-            time.sleep(0.1)
+        journal = nights.folder / "nights.jsonl"
+        wait_for(lambda: journal.exists() or one.poll() is not None, "no night has begun")
+        assert one.poll() is None
+        # It is stopped, for it could end before the other begins.
+        night = json.loads((nights.folder / "lock").read_text())["process"]
+        nights.cluster.sh(f"kill -STOP {night}")
         other = nights.spend(TWO)
+        nights.cluster.sh(f"kill -CONT {night}")
         assert other.status == 1
         assert "another night of this system runs" in other.said and "nothing was run" in other.said
-        said, _ = one.communicate(timeout=120)
+        said, _ = one.communicate(timeout=GUARD_S)
         assert one.returncode == 0, said
     finally:
         one.kill()
@@ -133,7 +137,7 @@ def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
     head = nights.cluster.sh
     head("scontrol create reservation reservationname=work starttime=now duration=60 users=root flags=maint nodes=ALL")
     try:
-        head("until scontrol -o show node | grep -q 'State=[A-Z+]*MAINT'; do sleep 0.2; done", timeout=30)
+        head("until scontrol -o show node | grep -q 'State=[A-Z+]*MAINT'; do sleep 0.2; done", timeout=GUARD_S)
         planned = nights.spend(TWO)
     finally:
         head("scontrol delete reservation=work")
@@ -160,14 +164,14 @@ def test_a_runner_that_is_killed_half_way(nights):
     victim = nights.begin(TWO, ALL)
     perflog = nights.results / "perflogs/minicluster/pmi2/OsuBarrier.jsonl"
     try:
-        deadline = time.monotonic() + 120
-        while not perflog.exists():
-            assert time.monotonic() < deadline and victim.poll() is None
-            time.sleep(0.1)
+        wait_for(lambda: perflog.exists() or victim.poll() is not None, "no case has ended")
+        assert victim.poll() is None
         # Their numbers are those of the cluster's own processes.
         night = json.loads((nights.folder / "lock").read_text())["process"]
-        run = nights.cluster.sh(f"pgrep -P {night}; kill -KILL {night}").strip()
-        # As long as its run goes on, nobody joins it.
+        # Its run is stopped, for it could end before the next night begins.
+        freeze = f"run=$(pgrep -P {night} -f /ci/run) && kill -STOP -$run && kill -KILL {night} && echo $run"
+        run = nights.cluster.sh(freeze).strip()
+        # As long as its run is there, nobody joins it.
         assert "another night of this system runs" in nights.spend(TWO).said
         nights.cluster.sh(f"kill -KILL -{run}")
     finally:

@@ -4,75 +4,87 @@
 import os
 import signal
 import subprocess
+import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
 
 from ci.minicluster import control, state
-from tests.cluster.conftest import CI, Cluster
+from tests.cluster.conftest import CI, MARK, Cluster
+from tests.guard import GUARD_S, wait_for
 
 
-def processes():
-    """Return the keepers, and what runs in other PID namespaces, but for what is dead already."""
-    mine = Path("/proc/self/ns/pid").readlink()
+def processes(cluster):
+    """Return what runs of a cluster, in whichever namespace, but for what is dead already."""
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             name, status = (folder / "comm").read_text().strip(), (folder / "stat").read_text()
-            namespace = (folder / "ns" / "pid").readlink()
+            environment = (folder / "environ").read_bytes().split(b"\0")
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended just now, or is another user's
-        if status.rpartition(")")[2].split()[0] != "Z" and (namespace != mine or name == "fabric-cluster"):
+        if status.rpartition(")")[2].split()[0] != "Z" and f"{MARK}={cluster.name}".encode() in environment:
             found.add((folder.name, name))
     return found
 
 
-def traces():
-    """Return everything that a cluster could leave on the machine."""
+def machine_wide():
+    """Return what no cluster may change on the machine: others' clusters do not either."""
     links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
     return {
-        "processes": processes(),
         "links": {line.split()[1] for line in links.splitlines()},
-        "mounts": Path("/proc/self/mounts").read_text().splitlines(),
-        "folders": sorted(Path(tempfile.gettempdir()).glob("fabric-cluster-*")),
-        "index": sorted(state.INDEX.iterdir()) if state.INDEX.exists() else None,
+        "mounts": {line for line in Path("/proc/self/mounts").read_text().splitlines() if "fabric-cluster-" in line},
         "named": sorted(Path("/run/netns").iterdir()) if Path("/run/netns").exists() else None,
     }
 
 
-def assert_nothing_left(before, seconds=0.0):
-    """Compare; after a SIGKILL the keeper or the kernel needs a moment."""
-    deadline = time.monotonic() + seconds
-    while (now := traces()) != before and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert now == before
+def left_of(cluster):
+    """Return all that is there of a cluster."""
+    folders = list(Path(cluster.place).iterdir())
+    return processes(cluster) | set(folders) | ({"its entry"} if (state.INDEX / cluster.name).exists() else set())
+
+
+class Placed(Cluster):
+    """A cluster whose folder is in a place of its own, which is empty before and afterwards."""
+
+    def __init__(self):
+        super().__init__()
+        self.place = tempfile.mkdtemp(prefix="c-")
+
+    def environment(self):
+        return super().environment() | {"TMPDIR": self.place}
+
+    def started(self, *arguments):
+        """Start a command; SIGINT ends it even if the tests run in the background of a shell, where it is ignored."""
+        line = [*self.command, *arguments[:1], "--name", self.name, *arguments[1:]]
+        pipe, default = subprocess.PIPE, signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True, env=self.environment())
+        finally:
+            signal.signal(signal.SIGINT, default)
 
 
 @pytest.fixture
-def before(machine):
-    return traces()
+def cluster(machine):
+    """A cluster to be; whatever a test does to it, nothing may be left afterwards, nor may the machine have changed."""
+    before, cluster = machine_wide(), Placed()
+    yield cluster
+    if cluster.entry:
+        cluster("down")
+    assert machine_wide() == before
+    Path(cluster.place).rmdir()
 
 
-def started(cluster, *arguments):
-    line = [*cluster.command, *arguments[:1], "--name", cluster.name, *arguments[1:]]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+second = cluster
 
 
-def wait_until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def test_down(before, cluster):
+def test_down(cluster):
     cluster("up", "--nodes", "3")
     folder = cluster.entry.folder
-    assert folder.exists() and len(processes()) > 10
+    assert folder.exists() and len(processes(cluster)) > 10
     cluster("down")
-    assert_nothing_left(before)
+    assert not left_of(cluster)
     assert not folder.exists()
 
 
@@ -87,37 +99,59 @@ def test_down(before, cluster):
         (signal.SIGHUP, "database"),
     ],
 )
-def test_a_signal_during_up(before, cluster, number, moment, tmp_path, monkeypatch):
+def test_a_signal_during_up(cluster, number, moment, tmp_path, monkeypatch):
     """At the earliest possible moment, with the first hosts, and with daemons that are starting."""
     stand_in = tmp_path / "sinfo"
     stand_in.write_text("#!/bin/sh\n")  # no node is ever idle, so that the command cannot be ready before the signal
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    command = started(cluster, "up", "--nodes", "3")
+    command = cluster.started("up", "--nodes", "3")
     signs = {
         "namespaces": "run/n1.control",
         "database": "run/mariadb.socket",
         "controller": "run/slurmctld.pid",
     }
-    wait_until(lambda: (state.INDEX / cluster.name).exists())
+    wait_for(lambda: (state.INDEX / cluster.name).exists(), "no entry")
     if moment in signs:
-        wait_until(lambda: cluster.entry is None or (cluster.entry.folder / signs[moment]).exists())
+        wait_for(lambda: cluster.entry is None or (cluster.entry.folder / signs[moment]).exists(), f"no {moment}")
         assert cluster.entry, command.communicate()
     command.send_signal(number)
-    out, err = command.communicate(timeout=60)
+    out, err = command.communicate(timeout=GUARD_S)
     assert (command.returncode, out, err) == (128 + number, "", f"error: ended by {number.name}\n")
-    assert_nothing_left(before)
+    assert not left_of(cluster)
 
 
-def test_a_command_line_that_is_killed_during_up(before, cluster):
-    command = started(cluster, "up", "--nodes", "3")
-    wait_until(lambda: cluster.entry and (cluster.entry.folder / "run" / "n1.control").exists())
+@pytest.mark.parametrize("moment", ["reserve", "fork"])
+def test_a_signal_while_the_keeper_is_made(cluster, moment):
+    """The command that made the entry sees to its end, although the signal came before it could have."""
+    script = f"""
+import os, signal, sys
+sys.path.insert(0, {str(CI)!r})
+from minicluster import commands, keeper, state
+place = keeper if {moment!r} == "fork" else state
+real = getattr(place, {moment!r})
+def interrupted(*arguments):
+    made = real(*arguments)
+    os.kill(os.getpid(), signal.SIGINT)
+    return made
+setattr(place, {moment!r}, interrupted)
+sys.exit(commands.main(["up", "--nodes", "2", "--name", {cluster.name!r}]))
+"""
+    line, env = [sys.executable, "-c", script], cluster.environment()
+    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    assert (done.returncode, done.stderr) == (130, "error: ended by SIGINT\n")
+    assert not left_of(cluster)
+
+
+def test_a_command_line_that_is_killed_during_up(cluster):
+    command = cluster.started("up", "--nodes", "3")
+    wait_for(lambda: cluster.entry and (cluster.entry.folder / "run" / "n1.control").exists(), "no host")
     command.kill()
     command.communicate()
-    assert_nothing_left(before, 10)
+    wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
 
 
-def test_a_daemon_that_does_not_start(before, cluster, tmp_path):
+def test_a_daemon_that_does_not_start(cluster, tmp_path):
     """The cause is told, although the logs are removed with all the rest."""
     broken = tmp_path / "slurmctld"
     broken.write_text("#!/bin/sh\necho 'slurmctld: fatal: out of luck' >&2\nexit 1\n")
@@ -125,43 +159,58 @@ def test_a_daemon_that_does_not_start(before, cluster, tmp_path):
     done = cluster.call("up", "--nodes", "2", PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert done.returncode == 1
     assert done.stderr == "error: slurmctld ended while it started: slurmctld: fatal: out of luck\n"
-    assert_nothing_left(before)
+    assert not left_of(cluster)
 
 
-def test_the_supervisor_is_killed(before, cluster):
+def test_the_supervisor_is_killed(cluster):
     cluster("up", "--nodes", "3", "--without-accounting")
     os.kill(control.listener(control.socket_of(cluster.entry.folder, "head")), signal.SIGKILL)
-    assert_nothing_left(before, 10)
+    wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
 
 
-def test_the_keeper_is_killed(before, cluster):
-    """All but the folder goes at once; the folder goes with the next command, whichever it is."""
+def test_the_keeper_is_killed(cluster):
+    """All but the folder goes at once; the folder goes with the next command, whosever that is."""
     cluster("up", "--nodes", "3", "--without-accounting")
-    folder, keeper = cluster.entry.folder, cluster.entry.keeper
-    os.kill(keeper, signal.SIGKILL)
-    wait_until(lambda: processes() == before["processes"])
-    assert folder.exists()
-    done = subprocess.run([CI / "cluster", "status"], capture_output=True, text=True, timeout=60)
+    os.kill(cluster.entry.keeper, signal.SIGKILL)
+    wait_for(lambda: not processes(cluster), lambda: processes(cluster))
+    done = subprocess.run([CI / "cluster", "status"], capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 0, done.stderr
-    assert_nothing_left(before)
+    assert not left_of(cluster)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_run_is_told_to_end(before, machine, number):
+def test_run_is_told_to_end(cluster, number):
     """The signal reaches the command, whose own status is then that of `run`."""
-    cluster = Cluster()
     script = "trap 'exit 9' INT TERM; echo ready; while :; do sleep 0.1; done"
-    command = started(cluster, "run", "--nodes", "2", "--without-accounting", "--", "bash", "-c", script)
+    command = cluster.started("run", "--nodes", "2", "--without-accounting", "--", "bash", "-c", script)
     assert command.stdout.readline() == "ready\n"
     command.send_signal(number)
-    out, err = command.communicate(timeout=60)
+    out, err = command.communicate(timeout=GUARD_S)
     assert (command.returncode, out, err) == (9, "", "")
-    assert_nothing_left(before)
+    assert not left_of(cluster)
 
 
-def test_run_is_killed(before, machine):
-    command = started(Cluster(), "run", "--nodes", "2", "--without-accounting", "--", "sh", "-c", "echo on; sleep 99")
+def test_run_is_killed(cluster):
+    command = cluster.started("run", "--nodes", "2", "--without-accounting", "--", "sh", "-c", "echo on; sleep 99")
     assert command.stdout.readline() == "on\n"
     command.kill()
     command.communicate()
-    assert_nothing_left(before, 10)
+    wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
+
+
+def test_two_clusters_that_begin_and_end_at_the_same_time(cluster, second):
+    """Nothing of one is in the other's way: not in the index, nor on the machine, nor when they end."""
+    both = (cluster, second)
+    for command in [each.started("up", "--nodes", "2") for each in both]:
+        out, err = command.communicate(timeout=GUARD_S)
+        assert command.returncode == 0, out + err
+    assert len({each.entry.folder for each in both}) == 2
+    script = "for i in 1 2 3; do srun -N2 -n4 hostname; done | sort | uniq -c; sacctmgr -nP show cluster format=cluster"
+    for command in [each.started("exec", "head", "--", "bash", "-c", script) for each in both]:
+        out, err = command.communicate(timeout=GUARD_S)
+        assert (command.returncode, out.split()) == (0, ["6", "n1", "6", "n2", "minicluster"]), err
+    ended = [each.started("down") for each in both]
+    for command in ended:
+        out, err = command.communicate(timeout=GUARD_S)
+        assert (command.returncode, out, err) == (0, "", "")
+    assert not left_of(cluster) | left_of(second)

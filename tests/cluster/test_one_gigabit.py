@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from fabric_checks import installed
 from fabric_checks.cross_section import report
 from fabric_checks.curves import bandwidth_MBps
 from fabric_checks.metrics import powers_of_two
@@ -15,9 +16,11 @@ from fabric_checks.parsers import imb, osu, streaming
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_minicluster import PAYLOAD, LINK_MBps
 from tests.cluster.test_mpi import MPIS
-from tests.fabric.test_programs import SOURCES, STACKS, Mpi
+from tests.fabric.test_programs import SOURCES, Mpi
 
 MiB = 1024**2
+pytestmark = pytest.mark.alone
+
 #: What the shaping allows: the rate of the link less the headers of Ethernet, IP and TCP in full frames.
 ALLOWED_MBps = LINK_MBps * PAYLOAD
 RUNS_ALL = {"mpich", "impi"}  # Open MPI is not of the ABI that IMB's wheel is linked to
@@ -72,13 +75,14 @@ def of_rotate(job):
 
 def of_osu(job):
     # The port has its sizes built in: as a function it takes the largest.
-    code = f"import sys; sys.path.insert(0, '{STACKS}/osu-py'); import osu_bw; osu_bw.osu_bw(MAX_MSG_SIZE={MiB // 4})"
+    ports = installed.folder("osu-py")
+    code = f"import sys; sys.path.insert(0, '{ports}'); import osu_bw; osu_bw.osu_bw(MAX_MSG_SIZE={MiB // 4})"
     rows = osu.parse(job(2, sys.executable, "-c", code), "bw", powers_of_two(1, MiB // 4)).rows
     return rows[-1].values["bandwidth_MBps"]
 
 
 def of_imb(job):
-    program = STACKS / "impi" / "bin" / "IMB-MPI1"
+    program = installed.folder("impi") / "bin" / "IMB-MPI1"
     text = job(2, program, "PingPong", "-npmin", "2", "-msglog", "22:22", "-iter", "30")
     return imb.parse(text, "PingPong", [0, 4 * MiB], 2, program="IMB-MPI1").rows[-1].values["bandwidth_MBps"]
 

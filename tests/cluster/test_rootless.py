@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import Cluster, skip_without_programs
+from tests.guard import GUARD_S, wait_for
 
 # Whether this user may make namespaces, by the code that `up` asks.
 TRY = """
@@ -22,7 +23,9 @@ def cluster(as_nobody):
     skip_without_programs()
     *become, command = as_nobody
     python = become or ["/usr/bin/python3"]
-    done = subprocess.run([*python, "-c", TRY, command.parent], cwd="/", capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [*python, "-c", TRY, command.parent], cwd="/", capture_output=True, text=True, timeout=GUARD_S
+    )
     if done.returncode != 0:
         pytest.skip(f"no cluster without root here: {done.stderr.strip().splitlines()[-1]}")
     cluster = Cluster(as_nobody)
@@ -41,8 +44,8 @@ def test_without_root(cluster, report_table):
     assert "tbf" in cluster.sh("tc qdisc show dev to-n2") and "tbf" in cluster.on("n2", "tc", "qdisc")
     cluster("shape", "n2=none")
     assert "tbf" not in cluster.sh("tc qdisc show dev to-n2") + cluster.on("n2", "tc", "qdisc")
-    query = "for i in $(seq 100); do sacct -X -n -P -o State,NodeList | grep -F 'n[1-3]' && break; sleep 0.2; done"
-    assert "COMPLETED|n[1-3]" in cluster.sh(query)
+    query = "sacct -X -n -P -o State,NodeList"
+    wait_for(lambda: "COMPLETED|n[1-3]" in cluster.sh(query), "accounting does not know the job")
     cluster("kill", "n3")
     cluster("start", "n3")
     uid = cluster.on("n1", "id", "-u").strip()

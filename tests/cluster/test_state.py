@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import fcntl
 import os
+import shutil
 
 import pytest
 
-from ci.minicluster import state
+from ci.minicluster import processes, state
 from ci.minicluster.errors import ClusterError
 from tests.cluster.test_spec import make
 
@@ -58,6 +60,119 @@ def test_an_index_that_is_somebody_elses_is_refused():
     state.INDEX.symlink_to("/tmp")
     with pytest.raises(ClusterError, match="is not a folder of yours"):
         state.reserve(make())
+
+
+def test_an_index_that_somebody_holds_is_not_waited_for_without_end(monkeypatch):
+    monkeypatch.setattr(state, "PATIENCE", 0.2)
+    state.INDEX.mkdir(mode=0o700)
+    holder = os.open(state.INDEX, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    with pytest.raises(ClusterError, match=rf"index is held for more than 0.2 s by process {os.getpid()}; end that"):
+        state.reserve(make())
+    os.close(holder)
+
+
+def test_an_index_that_another_removes_meanwhile_is_made_again(monkeypatch):
+    """Who holds the index last removes it: between the making and the opening of it here, and before it is locked."""
+    lstat, flock = state.Path.lstat, fcntl.flock
+    left = [True, True]
+
+    def removed_first(path):
+        if left[0]:
+            left[0] = False
+            state.INDEX.rmdir()
+        return lstat(path)
+
+    def removed_before(*arguments):
+        if left[1]:
+            left[1] = False
+            state.INDEX.rmdir()
+        return flock(*arguments)
+
+    monkeypatch.setattr(state.Path, "lstat", removed_first)
+    monkeypatch.setattr(fcntl, "flock", removed_before)
+    with state.index() as index:
+        assert index.is_dir()
+    assert left == [False, False]
+
+
+def test_many_at_once():
+    """Each makes a cluster's entry, looks for it, and goes; none meets another's index half made or half removed."""
+
+    def work(which):
+        for _ in range(50):
+            _, folder, lock = state.reserve(make(name=f"c{which}"))
+            assert state.find(f"c{which}").folder == folder
+            os.close(lock)
+            assert f"c{which}" not in {entry.spec.name for entry in state.entries()}
+        return 0
+
+    children = [processes.fork(lambda which=which: work(which)) for which in range(4)]
+    assert [processes.wait_for_end(child, 300, "one of many") for child in children] == [0, 0, 0, 0]
+    assert state.entries() == []
+
+
+def test_a_folder_into_which_the_dying_write_is_removed_in_the_end(monkeypatch):
+    _, folder, lock = state.reserve(make(name="a"))
+    rmtree, full = shutil.rmtree, [True]
+
+    def fills_again(place):
+        if full.pop():
+            full.append(False)
+            raise OSError(39, "Directory not empty", str(place))
+        rmtree(place)
+
+    monkeypatch.setattr(state.shutil, "rmtree", fills_again)
+    os.close(lock)
+    assert state.entries() == []
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_removed_is_named(monkeypatch):
+    _, folder, lock = state.reserve(make(name="a"))
+    monkeypatch.setattr(state, "GRACE", 0.2)
+
+    def fails(place):
+        raise OSError(16, "Device or resource busy", f"{place}/db")
+
+    rmtree = shutil.rmtree
+    monkeypatch.setattr(state.shutil, "rmtree", fails)
+    os.close(lock)
+    with pytest.raises(ClusterError, match=f"but {folder}/db of it cannot be removed: Device or resource busy; remove"):
+        state.entries()
+    rmtree(folder)
+
+
+def test_an_index_of_another_user_is_named_with_its_owner(monkeypatch):
+    state.INDEX.mkdir()
+    owner = state.INDEX.owner()
+    monkeypatch.setattr(state.os, "geteuid", lambda: 54321)
+    with pytest.raises(ClusterError, match=f"not a folder of yours but of user {owner}; have it removed by them or by"):
+        state.entries()
+
+
+def test_an_index_that_is_a_file_is_refused():
+    state.INDEX.touch()
+    with pytest.raises(ClusterError, match="is not a folder of yours"):
+        state.entries()
+
+
+def test_what_another_user_has_put_in_place_of_a_folder_is_left_to_them(monkeypatch, capsys):
+    _, folder, lock = state.reserve(make(name="a"))
+    os.close(lock)
+    real = os.lstat
+
+    def lstat(path):
+        found = list(real(path))
+        found[4] = 54321  # its user
+        return os.stat_result(found)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state.os, "lstat", lstat)
+        assert state.entries() == []
+    assert folder.exists() and not state.INDEX.exists()
+    assert capsys.readouterr().err == f"warning: {folder} is of user 54321, and not the folder of a; it is left\n"
+    folder.rmdir()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "-x", ".x", "x" * 41])

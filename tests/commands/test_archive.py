@@ -5,14 +5,11 @@ import json
 import os
 import pty
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from tests.conftest import FABRIC_CHECKS
 from tests.store.samples import record, write
-
-FABRIC_CHECKS = Path(sys.executable).with_name("fabric-checks")
 
 
 def run(*arguments, **options):

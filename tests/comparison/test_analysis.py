@@ -123,6 +123,14 @@ def test_a_case_that_failed_is_missing_for_that():
     assert some["verdict"] == "no difference" and some["note"] == "1 runs without figures in B"
 
 
+def test_a_case_without_a_layout_that_failed_on_both_sides_is_told_once():
+    failed = FAILED | {"fail_reason": "no output", "case_result": "fail", "layout": None}
+    both = row(runs("A", [None], **failed), runs("B", [None], **failed))
+    assert both["why"] == "its case failed in A and in B: no output"
+    some = row(runs("A", TIGHT, layout=None), runs("B", TIGHT, layout=None), runs("B", [None], **failed))
+    assert some["verdict"] == "no difference" and some["note"] == "1 runs without figures in B"
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [

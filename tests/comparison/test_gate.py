@@ -27,6 +27,11 @@ def test_others_are_refused(text):
         gate.parse(text)
 
 
+def test_a_gate_that_there_is_not_names_those_there_are():
+    with pytest.raises(ValueError, match="^'worst' is none of worse, worse:5%, missing, too-few, not-comparable$"):
+        gate.parse("worst")
+
+
 @pytest.mark.parametrize(("margin", "objects"), [(0, True), (5, True), (11, True), (12, False), (25, False)])
 def test_the_whole_interval_has_to_be_beyond_the_margin(margin, objects):
     """The median is 15 % worse, and 11.4 % is where its interval begins."""

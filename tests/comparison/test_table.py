@@ -10,7 +10,6 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from fabric_checks.commands.output import csv_cell
 from fabric_checks.comparison import documents, folding, table, terminal
 from fabric_checks.comparison.analysis import COLUMNS, compare
 from tests.comparison.making import frame, runs
@@ -48,6 +47,33 @@ def test_a_curve_with_two_verdicts_is_two_rows_the_worse_first():
     assert worse[0] == "worse" and worse[3] == "latency, 8 16 B" and worse[7].startswith("+20 %")
     assert same[0] == "no difference" and same[3] == "latency, 1 2 4 B" and same[7].startswith("0 %; ")
     assert same[7].endswith("could be told")
+
+
+def test_a_single_figure_goes_by_the_name_of_its_metric_and_has_intervals():
+    ((_, _, _, metric, one, two, _, change, _),) = rows(compared(curve("A", sizes=(8,)), curve("B", 1.1, sizes=(8,))))
+    assert metric == "latency_8B"
+    assert one.startswith("8 (") and two.startswith("8.8 (") and change.startswith("+10 % (")
+
+
+@pytest.mark.parametrize(("unit", "written"), [("%", "+10 points"), ("us", "+10 us")])
+def test_a_difference_is_in_points_or_in_the_unit(unit, written):
+    own = {"metric": "host_availability", "quantity": "availability", "size_B": None, "unit": unit}
+    values = [0.0, 20.0, 20.2, 19.8, 20.1, 19.9, 20.0]
+    ((*_, change, _),) = rows(compared(runs("A", values, **own), runs("B", [10 + each for each in values], **own)))
+    assert change.startswith(written)
+
+
+def test_places_that_rows_do_not_share_stand_in_the_rows():
+    there, elsewhere = {"environ": "mpich"}, {"environ": "impi"}
+    comparison = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)))
+    (only,) = table.page(comparison).tables
+    assert only.title == "B against A"
+    assert {row[1] for row in only.rows} == {
+        "OsuLatency (cluster:compute+mpich)",
+        "OsuLatency (cluster:compute+impi)",
+    }
+    (only,) = table.page(compared(curve("A"), curve("B"))).tables
+    assert only.title == "B against A: cluster:compute+mpich" and only.rows[0][1] == "OsuLatency"
 
 
 def test_what_is_missing_is_told_once_for_a_case():
@@ -107,7 +133,7 @@ def test_simulated_figures_are_marked_in_every_form():
     assert all(row[8] == "simulated [1]" for row in rows(comparison))
     text = "A is a simulation: fitted; B is a simulation: predicted"
     assert text in shown(page) and text in documents.as_html(page, "t") and text in documents.as_markdown(page)
-    assert text in documents.as_csv(comparison.frame, csv_cell)
+    assert text in documents.as_csv(comparison.frame)
     assert json.loads(documents.as_json(comparison, comparison.frame, [], []))["rows"][0]["note"] == text
 
 
@@ -172,7 +198,7 @@ def test_nothing_in_a_record_becomes_markup():
 
 
 def test_nothing_in_a_record_becomes_a_formula():
-    cells = [cell for row in csv.reader(io.StringIO(documents.as_csv(hostile().frame, csv_cell))) for cell in row]
+    cells = [cell for row in csv.reader(io.StringIO(documents.as_csv(hostile().frame))) for cell in row]
     assert any("script" in cell for cell in cells)
     numbers = [cell for cell in cells if cell[:1] in "=+-@\t\r" and cell]
     assert all(float(cell) < 0 for cell in numbers)

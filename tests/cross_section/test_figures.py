@@ -78,6 +78,11 @@ def test_static_routing_repeats_its_pattern_and_chance_does_not():
     assert abs(figures.repeatability(one, other)) < 0.1
 
 
+def test_pairs_that_are_all_alike_have_no_pattern():
+    alike = matrix([[5.0, 5.0], [5.0, 5.0]])
+    assert figures.repeatability(alike, alike) == 0.0
+
+
 def test_runs_without_common_pairs_cannot_be_compared():
     with pytest.raises(ValueError, match="fewer than three pairs in common"):
         figures.repeatability(matrix([[1.0]]), matrix([[1.0]]))

@@ -37,6 +37,7 @@ def test_a_healthy_fabric_has_exit_status_0(saved):
     assert done.exit_code == 0
     assert "no node and no path stands out" in done.output
     assert "the slowest pair is n" in done.output
+    assert "MB/s, run 100.0 % at link/1" in " ".join(done.output.split())
 
 
 def test_two_runs_are_compared(saved):

@@ -4,8 +4,10 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from fabric_checks.cross_section.matrix import of_output
+from fabric_checks.errors import OutputError
 from fabric_checks.parsers.rotate import Transfers
 from tests.cross_section.model import Fabric, run
 
@@ -33,3 +35,13 @@ def test_ranks_that_share_a_host_are_told_apart():
     found = of_output(replace(run(Fabric(4, 0.0, 1)), hosts=("a", "b", "c", "c")))
     assert found.host_labels(found.senders) == ["a", "b"]
     assert found.host_labels(found.receivers) == ["c (rank 2)", "c (rank 3)"]
+
+
+def test_more_pairs_than_fit_are_refused():
+    """One round of 200,000 processes is a few megabytes of output, and 74 GiB as a matrix."""
+    half = 100_000
+    sender = np.arange(half, dtype=np.int32)
+    scan = Transfers(np.zeros(half, dtype=np.int32), sender, sender + half, np.ones(half))
+    output = replace(run(Fabric(4, 0.0, 1)), hosts=("n",) * 2 * half, phases={"scan": scan})
+    with pytest.raises(OutputError, match="100000 senders and 100000 receivers make more than the 67108864 pairs"):
+        of_output(output)

@@ -33,6 +33,12 @@ def test_a_slow_pair_is_left_in_the_rest_and_spoils_nothing_else():
     assert polished.receiver == pytest.approx(receiver)
 
 
+def test_it_goes_on_until_no_median_changes():
+    polished = median_polish(500.0 * np.exp(np.random.default_rng(3).standard_normal((15, 15))), sweeps=200)
+    for axis in (0, 1):
+        assert np.median(polished.rest, axis=axis) == pytest.approx(np.ones(15), rel=1e-3)
+
+
 def test_pairs_that_were_not_measured_are_left_out():
     sender, _, values = made_of(16, 16)
     values[np.random.default_rng(2).random((16, 16)) < 0.4] = np.nan

@@ -3,7 +3,9 @@
 
 import subprocess
 
-from tests.fabric.test_programs import SOURCES, STACKS, environment
+from fabric_checks import installed
+from tests.fabric.test_programs import SOURCES, environment
+from tests.guard import GUARD_S
 
 FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -16,7 +18,7 @@ class OneProgram:
     """
 
     def __init__(self, mpi, program, folder, *, flags=(), shim=None):
-        assert (STACKS / mpi / "bin" / "mpicc").exists(), f"{mpi} is not set up; run ci/test"
+        assert (installed.folder(mpi) / "bin" / "mpicc").exists(), f"{mpi} is not set up; run ci/test"
         self.mpi, self.program, self.path, self.env = mpi, program, folder / program, environment(mpi)
         sources = [SOURCES / f"{program}.c"]
         if shim is not None:
@@ -29,7 +31,7 @@ class OneProgram:
     def run(self, ranks, *arguments, **settings):
         """Run on so many ranks, with these environment variables added."""
         command = ["mpirun", "-np", str(ranks), str(self.path), *arguments]
-        return subprocess.run(command, env=self.env | settings, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, env=self.env | settings, capture_output=True, text=True, timeout=GUARD_S)
 
     def output(self, ranks, *arguments, **settings):
         """Return the standard output of a run that went well."""

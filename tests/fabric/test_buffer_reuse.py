@@ -92,18 +92,24 @@ def test_sizes_that_do_not_fill_their_pages(quick, size_B):
 def test_the_share_of_new_buffers_is_seen(tmp_path):
     """Each new buffer costs 1 ms where it is sent, a reused one nothing but once after each mapping.
 
-    The shortest sample counts, because on a busy machine a median may be of any length.
+    The shortest sample counts, because on a busy machine any may be of any length; so the program runs again until it
+    has one that nothing else made longer.
     """
     program = OneProgram("mpich", "buffer_reuse", tmp_path, shim=REGISTRATION)
     raw = tmp_path / "samples"
     limits = ["--min-size", "1K", "--max-size", "1K", "--iterations", "4"]
-    buffer_reuse.parse(program.output(2, *SHORT, *limits, "--raw", str(raw)), [1024])
-    samples = [line.split() for line in raw.read_text().splitlines()]
-    for mode in buffer_reuse.MODES:
-        for percent in buffer_reuse.PERCENTS:
-            shortest = min(float(us) for size, share, name, us in samples if (share, name) == (str(percent), mode))
-            assert shortest >= 1000 * (1 - percent / 100)
-        assert shortest < 500, "no buffer is new"
+    shortest = {}
+    for _ in range(20):
+        buffer_reuse.parse(program.output(2, *SHORT, *limits, "--raw", str(raw)), [1024])
+        for _, percent, mode, us in (line.split() for line in raw.read_text().splitlines()):
+            key = mode, int(percent)
+            shortest[key] = min(float(us), shortest.get(key, float("inf")))
+        if all(shortest[mode, 100] < 500 for mode in buffer_reuse.MODES):
+            break
+    assert set(shortest) == {(mode, percent) for mode in buffer_reuse.MODES for percent in buffer_reuse.PERCENTS}
+    assert all(us >= 1000 * (1 - percent / 100) for (_, percent), us in shortest.items()), shortest
+    # Where no buffer is new nothing costs that millisecond.
+    assert all(shortest[mode, 100] < 500 for mode in buffer_reuse.MODES), shortest
 
 
 def test_stale_registrations_are_noticed(tmp_path):

@@ -128,6 +128,7 @@ def measured(program, case, transfers):
     return medians
 
 
+@pytest.mark.alone
 def test_the_availability_of_a_known_interconnect_is_found(mpi, shimmed, report_table):
     lines = [f"{'interconnect':38} {'expected':>8} {'isend':>8} {'irecv':>8} {'iallreduce':>10}"]
     wrong = []
@@ -145,6 +146,7 @@ def test_the_availability_of_a_known_interconnect_is_found(mpi, shimmed, report_
     assert not wrong
 
 
+@pytest.mark.alone
 def test_a_search_says_how_it_ended(shimmed):
     """A search that may take only three steps cannot close its bracket, one of enough steps does."""
     output = with_oracle(shimmed["overlap"], CASES[0], "--max-steps", "3")

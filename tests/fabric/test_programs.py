@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks import session
+from fabric_checks import installed
 from fabric_checks.parsers import placement
 from tests.conftest import TESTS
+from tests.guard import GUARD_S
 
 SOURCES = TESTS.parent / "checks" / "fabric" / "src"
-STACKS = session.home() / "stacks"
 MPIS = ("mpich", "openmpi", "impi")
 SHORT = ["--max-seconds-per-point", "0.01", "--max-size", "4K"]
 
 
 def environment(mpi):
-    prefix = STACKS / mpi
+    prefix = installed.folder(mpi)
     env = os.environ | {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{prefix}/lib"}
     env |= {
         "HYDRA_LAUNCHER": "fork",
@@ -41,12 +41,12 @@ class Mpi:
 
     def run(self, ranks, program, *arguments, stdout=subprocess.PIPE):
         command = ["mpirun", "-np", str(ranks), str(self.folder / program), *arguments]
-        return subprocess.run(command, env=self.env, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60)
+        return subprocess.run(command, env=self.env, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=GUARD_S)
 
 
 @pytest.fixture(scope="module", params=MPIS)
 def mpi(request, tmp_path_factory):
-    assert (STACKS / request.param / "bin" / "mpicc").exists(), f"{request.param} is not set up; run ci/test"
+    assert (installed.folder(request.param) / "bin" / "mpicc").exists(), f"{request.param} is not set up; run ci/test"
     folder = tmp_path_factory.mktemp(request.param)
     for source in SOURCES.iterdir():
         (folder / source.name).write_text(source.read_text())
@@ -67,7 +67,9 @@ def test_placement_tells_where_every_rank_is(mpi):
 
 @pytest.mark.parametrize("program", sorted(path.stem for path in SOURCES.glob("*.c")))
 def test_help_states_the_method_without_a_launcher(mpi, program):
-    done = subprocess.run([mpi.folder / program, "--help"], env=mpi.env, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(
+        [mpi.folder / program, "--help"], env=mpi.env, capture_output=True, text=True, timeout=GUARD_S
+    )
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) > 5
     assert "--help" in done.stdout
@@ -77,6 +79,6 @@ def test_a_full_disk_is_an_error(mpi):
     """Started by itself, because the launchers own standard output and see the full disk first."""
     with Path("/dev/full").open("w") as full:
         command = [mpi.folder / "placement"]
-        done = subprocess.run(command, env=mpi.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(command, env=mpi.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=GUARD_S)
     assert done.returncode != 0
     assert "placement: " in done.stderr

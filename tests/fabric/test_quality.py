@@ -6,13 +6,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from fabric_checks import installed
 from tests.fabric.quick import QUICK
-from tests.fabric.test_programs import MPIS, SOURCES, STACKS, environment
+from tests.fabric.test_programs import MPIS, SOURCES, environment
+from tests.guard import GUARD_S
 
 PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c"))
 WARNINGS = "-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
@@ -36,7 +37,7 @@ def test_mpicc_alone_builds_every_program_without_a_warning(tmp_path, mpi):
     build(tmp_path, mpi, WARNINGS)
 
 
-def run(folder, program, *, mpi="mpich", before=(), timeout=120, **variables):
+def run(folder, program, *, mpi="mpich", before=(), timeout=GUARD_S, **variables):
     ranks, arguments = QUICK[program]
     command = ["mpirun", "-np", str(ranks), *before, str(folder / program), *arguments]
     return subprocess.run(command, env=environment(mpi) | variables, capture_output=True, text=True, timeout=timeout)
@@ -72,7 +73,7 @@ def test_valgrind_finds_nothing(plain, tmp_path, program):
     suppressions = Path(__file__).with_name("mpi.supp")
     valgrind = ["valgrind", "-q", "--error-exitcode=99", "--num-callers=50", f"--suppressions={suppressions}"]
     valgrind.append(f"--log-file={tmp_path}/%p.log")
-    done = run(plain, program, before=valgrind, timeout=300)
+    done = run(plain, program, before=valgrind, timeout=GUARD_S)
     found = "".join(path.read_text() for path in tmp_path.glob("*.log"))
     assert done.returncode == 0, found + done.stderr
     assert "# complete: " in done.stdout
@@ -82,7 +83,7 @@ def test_clang_tidy_finds_nothing():
     """The rules are in checks/fabric/src/.clang-tidy."""
     # The compiler's own headers are not in clang-tidy's wheel; gcc's serve.
     include = subprocess.run(["gcc", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
-    flags = ["-std=c11", "-isystem", str(STACKS / "mpich" / "include"), "-isystem", include]
+    flags = ["-std=c11", "-isystem", str(installed.folder("mpich") / "include"), "-isystem", include]
     sources = [str(SOURCES / f"{program}.c") for program in PROGRAMS]
     tool = Path(sys.executable).with_name("clang-tidy")
     done = subprocess.run([tool, "--quiet", *sources, "--", *flags], capture_output=True, text=True)
@@ -94,23 +95,23 @@ def test_a_dead_rank_ends_the_run_without_a_last_line(plain, program):
     """One rank is killed in mid-run: the launcher ends the others, and nothing claims to be complete."""
     ranks, _ = QUICK[program]
     command = ["mpirun", "-np", str(ranks), str(plain / program)]
-    with subprocess.Popen(command, env=environment("mpich"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
-        victim = started_rank(plain / program)
-        os.kill(victim, signal.SIGKILL)
-        output, _ = job.communicate(timeout=60)
+    pipe = subprocess.PIPE
+    # Unbuffered: what is behind the header is read by communicate.
+    with subprocess.Popen(command, env=environment("mpich"), stdout=pipe, stderr=pipe, bufsize=0) as job:
+        # The last line of the header: every rank is past MPI_Init, and measures.
+        assert any(line.startswith(b"# columns: ") for line in job.stdout), job.stderr.read()
+        os.kill(a_rank(plain / program), signal.SIGKILL)
+        output, _ = job.communicate(timeout=GUARD_S)
     assert job.returncode != 0
     assert b"# complete" not in output
 
 
-def started_rank(program):
-    """Return the process id of one rank, as soon as it runs the program."""
-    for _ in range(500):
-        for process in Path("/proc").glob("[0-9]*/exe"):
-            try:
-                if process.resolve() == program.resolve():
-                    time.sleep(0.3)  # past MPI_Init
-                    return int(process.parent.name)
-            except (PermissionError, FileNotFoundError):
-                continue
-        time.sleep(0.02)
-    raise AssertionError(f"{program.name} was not started")
+def a_rank(program):
+    """Return the process id of one rank that runs the program."""
+    for process in Path("/proc").glob("[0-9]*/exe"):
+        try:
+            if process.resolve() == program.resolve():
+                return int(process.parent.name)
+        except (PermissionError, FileNotFoundError):
+            continue
+    raise AssertionError(f"{program.name} has ended already")

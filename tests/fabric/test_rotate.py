@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from fabric_checks import installed
 from fabric_checks.parsers import rotate
 from tests.conftest import TESTS
-from tests.fabric.test_programs import MPIS, SOURCES, STACKS, environment
+from tests.fabric.test_programs import MPIS, SOURCES, environment
+from tests.guard import GUARD_S
 
 SHIM = TESTS / "fabric" / "slow_shim.c"
 SHORT = ["--size", "4K", "--messages", "2", "--tests", "1"]
@@ -36,7 +38,7 @@ class Built:
         env = environment(self.mpi) | {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
         env |= {f"FC_SHIM_{key.upper()}": str(value) for key, value in shim.items()}
         command = ["mpirun", "-np", str(ranks), str(self.folder / program), *map(str, arguments)]
-        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
 
     def rows(self, ranks, *arguments, **shim):
         """Return header and rows of a run that went well; the library's parser has to accept it too."""
@@ -56,7 +58,7 @@ def build(mpi, folder, flags=()):
 
 @pytest.fixture(scope="module", params=MPIS)
 def built(request, tmp_path_factory):
-    assert (STACKS / request.param / "bin" / "mpicc").exists(), f"{request.param} is not set up; run ci/test"
+    assert (installed.folder(request.param) / "bin" / "mpicc").exists(), f"{request.param} is not set up; run ci/test"
     return build(request.param, tmp_path_factory.mktemp(request.param))
 
 
@@ -320,7 +322,7 @@ def require_one_line(done, message):
 
 def test_help_states_the_method_without_a_launcher(quick):
     command = [quick.folder / "rotate", "--help"]
-    done = subprocess.run(command, env=environment("impi"), capture_output=True, text=True, timeout=20)
+    done = subprocess.run(command, env=environment("impi"), capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 0
     for pattern in PATTERNS:
         assert re.search(rf"(?m)^  {pattern} ", done.stdout)

@@ -113,6 +113,7 @@ def test_the_queue_stays_between_half_full_and_full(tmp_path, queue_depth):
     assert f"{queue_depth // 2} to {queue_depth} sends outstanding, 0 after the last window" in done.stderr
 
 
+@pytest.mark.alone
 def test_the_times_of_messages_that_take_a_known_time(tmp_path):
     """Whoever sends needs 20 ms: a message, an exchange and a pair of streamed messages all take that long."""
     program = OneProgram("mpich", "streaming", tmp_path, shim=SLOW_SENDS)

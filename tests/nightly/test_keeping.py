@@ -6,6 +6,7 @@ import pytest
 from fabric_checks.errors import RecordError
 from fabric_checks.nightly import keeping
 from fabric_checks.store import archiving
+from fabric_checks.store.faults import Faults
 from tests.store import samples
 
 
@@ -23,7 +24,7 @@ def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
     (line,) = keeping.keep(folder, archive, "two")
     assert str(path) in line and "it was put aside as records.parquet.broken-two" in line
     assert path.with_name("records.parquet.broken-two").read_bytes() == whole[: len(whole) // 2]
-    assert len(list(archiving.export(archive))) == 2
+    assert len(list(archiving.export(archive, Faults()))) == 2
     assert keeping.keep(folder, archive, "three") == []
 
 
@@ -31,7 +32,7 @@ def test_lines_that_cannot_be_used_are_told(tmp_path):
     folder = results(tmp_path, samples.record(0), b"{broken\n", samples.record(1))
     (line,) = keeping.keep(folder, tmp_path / "archive", "one")
     assert "A.jsonl:2" in line
-    assert len(list(archiving.export(tmp_path / "archive"))) == 2
+    assert len(list(archiving.export(tmp_path / "archive", Faults()))) == 2
 
 
 def test_an_archive_that_another_writes_is_waited_for(tmp_path, monkeypatch):
@@ -54,10 +55,14 @@ def test_what_is_known_is_told_once(tmp_path):
     assert keeping.only_new(["a"], path) == ["a"]
 
 
-def test_a_file_is_replaced_at_once_or_not_at_all(tmp_path):
+def test_a_file_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "a"
     keeping.replace_text(path, "one")
-    (tmp_path / ".a").mkdir()  # in the way
-    with pytest.raises(OSError):
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(keeping.files.os, "fsync", full)
+    with pytest.raises(RecordError, match=r"a: No space left on device; it is as it was; mend that"):
         keeping.replace_text(path, "two")
     assert path.read_text() == "one"

@@ -88,7 +88,7 @@ def test_a_quiet_night_is_short():
 def test_text_of_programs_and_hosts_is_no_markup():
     nasty = finding(title="<b>n3</b> [x](http://y) `rm` *a*\n# b\x1b[31m my_node")
     text = markdown(told(nasty))
-    assert "\\<b\\>n3\\</b\\> \\[x\\](http://y) \\`rm\\` \\*a\\* \\# b?\\[31m my_node." in text
+    assert "\\<b\\>n3\\</b\\> \\[x\\](http&#58;//y) \\`rm\\` \\*a\\* \\# b?\\[31m my_node." in text
     assert text.count("\n#") == 0
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """History: what stands out of its noise is a finding, and nothing else is."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from fabric_checks.nightly.trends import by_night, trends
+from fabric_checks.nightly.trends import by_night, stands_out, trends
 from fabric_checks.statistics.change_points import MIN_RUNS
 from fabric_checks.store import archiving
 from tests.store import samples
@@ -54,6 +56,16 @@ def test_a_loss_that_was_mended_is_none(tmp_path):
 def test_what_is_told(tmp_path, loss, spread, is_told):
     values = [*noisy(100, 12, spread=spread), *noisy(100 * loss, 5, seed=2, spread=spread)]
     assert bool(found(tmp_path, values).findings) == is_told
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_told"), [(100, 90, True), (100, 90.5, False), (90.5, 100, False), (0, 1, True)]
+)
+def test_of_figures_that_can_be_0_a_tenth_of_the_larger_level_is_told(before, after, is_told):
+    change = SimpleNamespace(
+        by_difference=True, noise=0.0, unit="us", change=after - before, median_before=before, median_after=after
+    )
+    assert stands_out(change) == is_told
 
 
 def test_passes_of_one_night_are_one_run(tmp_path):

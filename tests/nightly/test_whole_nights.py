@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.conftest import TESTS
+from tests.guard import GUARD_S
 
 NIGHTLY = TESTS.parent / "ci" / "nightly"
 
@@ -21,7 +22,7 @@ def results(tmp_path_factory):
 
 def call(results, *arguments, **environment):
     env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | environment
-    done = subprocess.run([NIGHTLY, *arguments], env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([NIGHTLY, *arguments], env=env, capture_output=True, text=True, timeout=GUARD_S)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -142,7 +143,7 @@ def test_a_disk_that_fills_up(tmp_path):
     env = os.environ | {"FABRIC_RESULTS": f"{disk}/results", "FABRIC_MPI": "mpich"}
     done = subprocess.run(
         ["unshare", "-rm", "bash", "-c", FILLING_UP.format(disk=disk, nightly=NIGHTLY)],
-        env=env, capture_output=True, text=True, timeout=300,
+        env=env, capture_output=True, text=True, timeout=GUARD_S,
     )  # fmt: skip
     if done.returncode == 77 or "unshare failed" in done.stderr:
         pytest.skip(f"no file system can be mounted: {done.stderr.strip()}")

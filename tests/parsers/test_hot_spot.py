@@ -43,9 +43,23 @@ def test_other_slaves_than_expected(golden):
         hot_spot.parse(breakages.replaced(lines, index, 1, "3"), SIZES, [1, 2, 3, 4])
 
 
+@pytest.mark.parametrize(("one", "other"), [("a", "b"), ("b", "a")])
+def test_a_header_that_contradicts_itself_is_refused_at_its_line(golden, one, other):
+    text = "\n" + golden(GOLDEN[2]).replace("# clock resolution", f"# of: {one}\n# of: {other}\n# clock resolution")
+    with pytest.raises(OutputError, match="^line 6: the header says 'of' twice, and not the same$"):
+        hot_spot.parse(text, SIZES, [1])
+
+
+def test_lines_before_the_output_count(golden):
+    text = "\n" + golden(GOLDEN[2]).replace("hot_spot 1", "overlap 1")
+    with pytest.raises(OutputError, match="^line 2: expected the output of hot_spot, found that of 'overlap'$"):
+        hot_spot.parse(text, SIZES, [1])
+
+
 def test_sizes_and_slaves():
     assert SIZES == [8, 64, 512, 4096, 32768]
     assert hot_spot.message_sizes(1, 63) == [1, 8]
+    assert hot_spot.message_sizes(1, 64) == [1, 8, 64]
     assert hot_spot.slave_counts(2) == [1]
     assert hot_spot.slave_counts(9) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert hot_spot.slave_counts(10) == [1, 2, 3, 4, 5, 6, 7, 8, 9]

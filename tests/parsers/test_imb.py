@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parser of IMB outputs, 2018 to 2021."""
 
+import math
 import re
 
 import pytest
@@ -196,3 +197,140 @@ def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(golden):
 def test_a_refusal_is_named(golden):
     with pytest.raises(OutputError, match="IMB refused: 'Benchmark Stencil2D is invalid for 2 processes'"):
         imb.parse(golden("imb/2021.11/P2P.Stencil2D.refused.txt"), "Stencil2D", QUICK[1:], 2, program="IMB-P2P")
+
+
+def test_a_second_block_before_the_columns_is_refused(golden):
+    text = golden("imb/2021.11/PingPong.txt")
+    title = "# Benchmarking PingPong \n# #processes = 2 \n"
+    other = text.replace(title, title + "# Benchmarking Sendrecv \n")
+    assert other != text
+    with pytest.raises(OutputError, match=r"line \d+: another block begins before the column titles of the first"):
+        imb.parse(other, "PingPong", SIZES, 2)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "old", "new"),
+    [
+        ("Alltoall", "t_max[usec]", "t_min[usec]"),
+        ("Alltoall", "t_avg[usec]", "t_avg[sec] "),
+        ("Alltoall", "  t_min[usec]  t_max[usec]  t_avg[usec]", ""),
+        ("Alltoall", "t_min[usec]  t_max[usec]", "t_max[usec]  t_min[usec]"),
+        ("PingPong", "t[usec]   Mbytes/sec", "Mbytes/sec   t[usec]"),
+        ("PingPong", "Mbytes/sec", "Foo"),
+        ("Sendrecv", "t_avg[usec]   Mbytes/sec", "t_avg[usec]"),
+        ("Barrier", "#repetitions", "#bytes"),
+    ],
+)
+def test_column_titles_that_are_not_the_benchmarks_are_refused(golden, benchmark, old, new):
+    text = golden(f"imb/2021.11/{benchmark}.txt")
+    assert old in text
+    with pytest.raises(OutputError, match=r"line \d+: the column titles '.*' are not this benchmark's, which are '#"):
+        imb.parse(text.replace(old, new), benchmark, BENCHMARKS[benchmark], 2)
+
+
+def test_a_collective_without_times_is_refused(golden):
+    """Not only its titles are gone but its columns too."""
+    text = golden("imb/2021.11/Alltoall.txt").replace("  t_min[usec]  t_max[usec]  t_avg[usec]", "")
+    rows = [line for line in text.splitlines() if breakages.is_row(line)]
+    for row in rows:
+        text = text.replace(row, "  ".join(row.split()[:2]))
+    with pytest.raises(OutputError, match="are not this benchmark's"):
+        imb.parse(text, "Alltoall", SIZES, 2)
+
+
+def with_row(text, size, columns):
+    """Return an output with cells of the row of a size replaced, by column."""
+    line = next(line for line in text.splitlines() if line.split()[:1] == [str(size)])
+    for column, cell in columns.items():
+        text = text.replace(line, line := breakages.with_cell(line, column, cell))
+    return text
+
+
+@pytest.mark.parametrize("version", ["2018.0", "2019.6", "2021.11"])
+def test_a_collective_takes_time_on_no_bytes_too(golden, version):
+    text = with_row(golden(f"imb/{version}/Alltoall.txt"), 0, {2: "0.00", 3: "0.00", 4: "0.00"})
+    with pytest.raises(OutputError, match="min_time_us is 0 at 0 B; a time or a rate must be positive"):
+        imb.parse(text, "Alltoall", SIZES, 2)
+
+
+@pytest.mark.parametrize(("benchmark", "mode"), [("One_put_all", None), ("Unidir_put", imb.NON_AGGREGATE)])
+def test_a_loop_of_nothing_may_take_no_time(golden, benchmark, mode):
+    """IMB-RMA reads the clock once for many operations."""
+    text = with_row(golden(f"imb/2021.11/{benchmark}.1MiB.txt"), 0, {2: "0.00"})
+    row = imb.parse(text, benchmark, QUICK, 2, program="IMB-RMA", mode=mode).rows[0]
+    assert (row.values["time_us"], row.values["bandwidth_MBps"]) == (0, 0)
+
+
+@pytest.mark.parametrize("times", [("9.00", "8.00", "8.50"), ("8.00", "9.00", "9.01"), ("8.00", "9.00", "7.99")])
+def test_an_average_outside_its_extremes_is_refused(golden, times):
+    text = with_row(golden("imb/2021.11/Allreduce.txt"), 64, dict(enumerate(times, 2)))
+    with pytest.raises(OutputError, match="min_time_us .*, time_us .*, max_time_us .* at 64 B are not in this order"):
+        imb.parse(text, "Allreduce", REDUCTION_SIZES, 2)
+    same = with_row(golden("imb/2021.11/Allreduce.txt"), 64, dict.fromkeys((2, 3, 4), "8.00"))
+    assert imb.parse(same, "Allreduce", REDUCTION_SIZES, 2)
+
+
+@pytest.mark.parametrize("cell", ["8", "8.0", "8.000", "08.00", "8e0", "9" * 5000])
+def test_figures_without_two_decimals_are_refused(golden, cell):
+    text = with_row(golden("imb/2021.11/Allreduce.txt"), 64, {2: cell})
+    with pytest.raises(OutputError, match=r"^line \d+: "):
+        imb.parse(text, "Allreduce", REDUCTION_SIZES, 2)
+
+
+@pytest.mark.parametrize(("benchmark", "column"), [("Allreduce", 1), ("Uniband", 3)])
+def test_counts_are_whole(golden, benchmark, column):
+    text = golden(f"imb/2021.11/{benchmark}.txt")
+    sizes = [int(line.split()[0]) for line in text.splitlines() if breakages.is_row(line)]
+    with pytest.raises(OutputError, match=r"a whole number \((repetitions|message_rate_per_s)\) was expected"):
+        imb.parse(with_row(text, 64, {column: "20.00"}), benchmark, sizes, 2)
+
+
+@pytest.mark.parametrize("benchmark", ["One_put_all", "Get_all_local"])
+def test_a_bandwidth_to_all_others_fits_its_time(golden, benchmark):
+    text = golden(f"imb/2021.11/{benchmark}.1MiB.txt")
+    with pytest.raises(OutputError, match="MB/s do not fit 1024 B in .* us at 1024 B"):
+        imb.parse(with_row(text, 1024, {3: "9999.99"}), benchmark, QUICK, 2, program="IMB-RMA")
+
+
+@pytest.mark.parametrize(("overlap", "fits"), [("12.50", True), ("40.00", False), ("60.00", False)])
+def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(golden, overlap, fits):
+    """At 0.08 us half a digit of three times is much: 0.07 + 0.08 - 0.14 in 0.08 is 12.5 % as printed."""
+    cells = {2: "0.14", 3: "0.07", 4: "0.08", 5: overlap}
+    text = with_row(golden("imb/2021.11/Iallreduce.txt"), 64, cells)
+    sizes = [0, *powers_of_two(4, 16384)]
+    if fits:
+        assert imb.parse(text, "Iallreduce", sizes, 2, program="IMB-NBC")
+    else:
+        with pytest.raises(OutputError, match="does not fit the times at 64 B"):
+            imb.parse(text, "Iallreduce", sizes, 2, program="IMB-NBC")
+
+
+def test_a_share_of_short_times_may_be_of_half_a_digit_less(golden):
+    """0.10 + 0.10 - 0.14 in 0.10 is 60 % as printed, and 0.075 in 0.095, 79 %, at most."""
+    cells, sizes = {2: "0.14", 3: "0.10", 4: "0.10"}, [0, *powers_of_two(4, 16384)]
+    text = golden("imb/2021.11/Iallreduce.txt")
+    assert imb.parse(with_row(text, 64, cells | {5: "78.00"}), "Iallreduce", sizes, 2, program="IMB-NBC")
+    with pytest.raises(OutputError, match="does not fit the times at 64 B, which give .* to 78.95 %"):
+        imb.parse(with_row(text, 64, cells | {5: "79.00"}), "Iallreduce", sizes, 2, program="IMB-NBC")
+
+
+def test_a_message_rate_may_differ_by_its_rounding_and_no_more(golden):
+    text = golden("imb/2021.11/P2P.PingPong.1MiB.txt")
+    last = [line.split() for line in text.splitlines() if breakages.is_row(line)][-1]
+    more = math.ceil(float(last[3]) * 1e6 / int(last[0]) + 0.51)
+    with pytest.raises(OutputError, match=f"do not fit {more} messages/s of 1048576 B"):
+        imb.parse(with_row(text, 1048576, {4: str(more)}), "PingPong", QUICK[1:], 2, program="IMB-P2P")
+
+
+def test_a_benchmark_that_ran_twice_is_not_taken_for_one(golden):
+    text = golden("imb/2021.11/PingPong.txt")
+    block = text[text.index("#---------------------------------------------------\n# Benchmarking") :]
+    block = block[: block.index("# All processes entering")]
+    with pytest.raises(OutputError, match="2 blocks of PingPong on 2 processes where one was expected"):
+        imb.parse(text.replace(block, block * 2), "PingPong", SIZES, 2)
+
+
+def test_two_versions_in_one_output_are_refused(golden):
+    head = golden("imb/2019.6/PingPong.txt").split("# Benchmarking")[0]
+    with pytest.raises(OutputError, match=r"versions 2019 Update 6 and 2021.11 of IMB-MPI1 printed this"):
+        imb.parse(head + golden("imb/2021.11/PingPong.txt"), "PingPong", SIZES, 2)

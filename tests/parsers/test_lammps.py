@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parser of LAMMPS outputs."""
 
+import re
+
 import pytest
 
 from fabric_checks.errors import OutputError
@@ -59,9 +61,8 @@ def test_another_program(golden):
 def test_wrong_physics(golden):
     output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
     lammps.require_thermo(output, {"Temp": 0.7574531}, 1e-5)
-    with pytest.raises(
-        OutputError, match=r"wrong physics: Temp is 0.7574531 at the last step and 0.76 in the reference log"
-    ):
+    words = r"^wrong physics: Temp is 0.7574531 at the last step and 0.76 in the reference log \(allowed: 0.001 %\)$"
+    with pytest.raises(OutputError, match=words):
         lammps.require_thermo(output, {"Temp": 0.76}, 1e-5)
     with pytest.raises(OutputError, match="no column 'Temperature'"):
         lammps.require_thermo(output, {"Temperature": 1.0}, 1e-5)
@@ -73,3 +74,27 @@ def test_the_unit_of_the_rate_does_not_matter(golden):
     assert "katom-step/s" in slow
     printed = float(slow.split(" katom-step/s")[0].split()[-1])
     assert lammps.parse(slow, 2).Matom_steps_per_s == pytest.approx(printed / 1000, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            r"171\.561 timesteps",
+            "171.661 timesteps",
+            r"171.661 timesteps/s do not fit the loop time, which gives 171.561",
+        ),
+        (r"5\.490 Matom", "5.590 Matom", "5.59 Matom-step/s do not fit the loop time"),
+        (r"5\.490 Matom", "5.490 katom", "5.49 katom-step/s do not fit the loop time"),
+        (r"\| 16\.32", "| 17.32", "Pair takes 0.095128 s, which is not 17.32 % of the loop time"),
+        (r"Comm    \| 0\.032138", "Comm    | 0.042138", "the times of Comm are not in order"),
+        ("100 steps", f"{'1' * 5000} steps", "the line of the loop time is damaged: 'Loop time of 0.58"),
+        ("^LAMMPS", "Loop time of 9 on 2 procs for 100 st\nLAMMPS", "line 1: the line of the loop time is damaged"),
+    ],
+)
+def test_figures_that_contradict_each_other_are_refused(golden, old, new, message):
+    text = golden("lammps/22Jul2025/chain.2.txt")
+    broken = re.sub(old, new, text)
+    assert broken != text
+    with pytest.raises(OutputError, match=message):
+        lammps.parse(broken, 2)

@@ -7,10 +7,13 @@ import pytest
 
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import notification
+from fabric_checks.parsers.notification import Sleeps
 from tests import breakages
 
 SIZES = [0, *(2**power for power in range(17))]
 GOLDEN = "notification/mpich-5.0.2.txt"
+#: Intel MPI with the settings that its header lists.
+SLEEPS = "notification/impi-2021.18.txt"
 
 
 def with_line(text, key, value):
@@ -26,8 +29,11 @@ def test_a_real_output(golden):
     assert output.times_us("test") == {int(row[0]): float(row[1]) for row in rows}
     assert output.times_us("wait") == {int(row[0]): float(row[6]) for row in rows}
     assert set(output.cpu_percent) == {"test", "wait"}
+    assert output.sleeps == {way: Sleeps(0, 0, 20) for way in ("test", "wait")}
     assert output.blocking_wait == "absent"
-    assert re.fullmatch(r"MPI_Wait used \d+ % of the CPU", output.reason)
+    assert re.fullmatch(
+        r"MPI_Wait slept in 0 of 20 waits of [\d.]+ ms, 0 times a wait, and used \d+ % of a CPU", output.reason
+    )
     assert output.header["wait settings"] == "none"
 
 
@@ -38,24 +44,56 @@ def test_broken_outputs_are_refused(golden):
             pytest.fail(f"{name} passed")
 
 
-def test_a_wait_that_blocks(golden):
-    text = with_line(golden(GOLDEN), "cpu while waiting", "test 100 % wait 3 %")
-    reason = "MPI_Wait used 3 % of the CPU and gave it away 1 times a wait"
-    output = notification.parse(with_line(text, "blocking wait", f"offered: {reason}"), SIZES)
-    assert output.cpu_percent == {"test": 100.0, "wait": 3.0}
-    assert (output.blocking_wait, output.reason) == ("offered", reason)
+def test_a_wait_that_polls_and_then_sleeps(golden):
+    """It sleeps, whatever share of a CPU it takes: how long it polls before is a matter of the machine."""
+    text = with_line(golden(SLEEPS), "cpu while waiting", "test 100 % wait 91 %")
+    output = notification.parse(text, SIZES)
+    count = int(re.search(r"(?m)^# sleeps while waiting: test 0 in 0 of 20 waits, wait (\d+) in 20 of 20", text)[1])
+    assert output.sleeps == {"test": Sleeps(0, 0, 20), "wait": Sleeps(count, 20, 20)} and count > 20
+    assert output.cpu_percent == {"test": 100.0, "wait": 91.0}
+    assert output.blocking_wait == "offered"
+    assert output.header["wait settings"] == "I_MPI_THREAD_YIELD=3 I_MPI_THREAD_SLEEP=100"
 
 
-def test_a_simulation_knows_no_cpu_times(golden):
+@pytest.mark.parametrize(
+    ("slept", "verdict"), [(0, "absent"), (1, "unknown"), (9, "unknown"), (10, "offered"), (20, "offered")]
+)
+def test_the_verdict_is_what_the_counts_say(golden, slept, verdict):
+    counts = f"test 0 in 0 of 20 waits, wait {2 * slept} in {slept} of 20 waits"
+    text = with_line(golden(GOLDEN), "sleeps while waiting", counts)
+    for other in {"absent", "unknown", "offered"} - {verdict}:
+        with pytest.raises(
+            OutputError, match=f"calls a blocking wait {other}, but what it counted makes that {verdict}"
+        ):
+            notification.parse(with_line(text, "blocking wait", f"{other}: so"), SIZES)
+    output = notification.parse(with_line(text, "blocking wait", f"{verdict}: so"), SIZES)
+    assert (output.blocking_wait, output.reason) == (verdict, "so")
+
+
+@pytest.mark.parametrize(
+    "wait", ["3 in 4 of 20 waits", "30 in 21 of 20 waits", "3 in 0 of 20 waits", "0 in 1 of 20 waits"]
+)
+def test_counts_that_contradict_each_other(golden, wait):
+    text = with_line(golden(GOLDEN), "sleeps while waiting", f"test 0 in 0 of 20 waits, wait {wait}")
+    with pytest.raises(OutputError, match="counts of sleeps contradict each other: wait in"):
+        notification.parse(text, SIZES)
+
+
+def test_a_simulation_knows_neither_cpu_times_nor_sleeps(golden):
     text = with_line(golden(GOLDEN), "cpu while waiting", "unknown")
-    with pytest.raises(OutputError, match="the header calls a blocking wait absent but has no CPU times"):
+    with pytest.raises(OutputError, match="the header has only one of CPU times and sleeps"):
+        notification.parse(text, SIZES)
+    text = with_line(text, "sleeps while waiting", "unknown")
+    with pytest.raises(
+        OutputError, match="the header calls a blocking wait absent, but what it counted makes that unkn"
+    ):
         notification.parse(text, SIZES)
     output = notification.parse(with_line(text, "blocking wait", "unknown: simulated"), SIZES)
-    assert output.cpu_percent is None
+    assert output.cpu_percent is None and output.sleeps is None
     assert (output.blocking_wait, output.reason) == ("unknown", "simulated")
 
 
-@pytest.mark.parametrize("key", ["cpu while waiting", "blocking wait"])
+@pytest.mark.parametrize("key", ["cpu while waiting", "sleeps while waiting", "blocking wait"])
 @pytest.mark.parametrize("value", [None, "nothing", "test 1_0 % wait 3 %", "test nan % wait 3 %", "offered"])
 def test_damaged_headers_are_refused(golden, key, value):
     with pytest.raises(OutputError, match=f"the header's line '{key}' has no"):

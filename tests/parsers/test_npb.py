@@ -69,3 +69,46 @@ def test_a_rate_that_does_not_fit_is_refused(golden):
     text = re.sub(r"(?<=Mop/s total     =)( +)\d", r"\g<1>9", golden("npb/3.4/is.A.2.txt"))
     with pytest.raises(OutputError, match=r"do not fit .* on each of 2 processes"):
         npb.parse(text, "is", "A", 2)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "old", "new", "message"),
+    [
+        (
+            "is",
+            "Time in seconds =                     0.43",
+            "Time in seconds = 4.43",
+            "do not fit 10 iterations of size",
+        ),
+        ("ft", r"(?<=Time in seconds =)( +)\d", r"\g<1>9", "do not fit 6 iterations of size 256x 256x 128 in"),
+        (
+            "is",
+            "Iterations      =                       10",
+            "Iterations = 10.5",
+            "a number of Iterations was expected",
+        ),
+        ("is", "Size            =                  8388608", "Size = 8,388,608", "Size is '8,388,608', not a number"),
+    ],
+)
+def test_a_time_that_does_not_fit_the_rate_is_refused(golden, benchmark, old, new, message):
+    text = golden(f"npb/3.4/{benchmark}.A.2.txt")
+    broken = re.sub(old, new, text)
+    assert broken != text
+    with pytest.raises(OutputError, match=message):
+        npb.parse(broken, benchmark, "A", 2)
+
+
+def test_the_report_of_a_run_before_is_not_taken(golden):
+    text = golden("npb/3.4/is.A.2.txt")
+    report = text[text.index(" IS Benchmark Completed") :]
+    for both in (report + text, report + text[: text.index(" IS Benchmark Completed")]):
+        with pytest.raises(OutputError, match="no line 'IS Benchmark Completed', or several"):
+            npb.parse(both, "is", "A", 2)
+
+
+def test_the_report_may_have_blank_lines_and_no_others(golden):
+    text = golden("npb/3.4/is.A.2.txt")
+    place = text.index(" Iterations      =")
+    assert npb.parse(f"{text[:place]}\n{text[place:]}", "is", "A", 2) == npb.parse(text, "is", "A", 2)
+    with pytest.raises(OutputError, match="the report has no line"):
+        npb.parse(f"{text[:place]} slurmstepd: error\n{text[place:]}", "is", "A", 2)

@@ -99,6 +99,15 @@ def test_messages_name_the_place(golden):
         osu.parse(broken["zero in column 1"], "latency", PORTS["latency"])
 
 
+def test_a_last_row_without_its_end_of_line_is_named(golden):
+    text = golden("osu-py/4.1.2/osu_latency.txt").rstrip("\n")
+    last = len(text.splitlines())
+    with pytest.raises(
+        OutputError, match=f"^line {last}: the output ends within its last row: no end of line follows$"
+    ):
+        osu.parse(text, "latency", PORTS["latency"])
+
+
 def test_a_refusal_and_a_kill_are_no_results(golden):
     with pytest.raises(OutputError, match="did not start"):
         osu.parse(golden("osu/7.4/osu_latency.1rank.txt"), "latency", PORTS["latency"])
@@ -108,14 +117,15 @@ def test_a_refusal_and_a_kill_are_no_results(golden):
 
 def test_a_failed_validation_fails():
     head = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)        Validation\n"
-    text = f"{head}1  0.2  Pass\n2  0.2  Fail\n"
+    text = f"{head}1  0.20  Pass\n2  0.20  Fail\n"
     with pytest.raises(OutputError, match="line 6: the program's own validation failed at 2 B"):
         osu.parse(text, "latency", [1, 2])
 
 
 def test_lines_around_the_table_do_not_matter(golden):
-    text = "loading modules\n" + golden("osu-py/4.1.2/osu_bcast.txt") + "\nJob 17 done, bye\n"
-    assert osu.parse(text, "bcast", PORTS["bcast"]).rows[0].line == 4
+    before = "loading modules\n# OSU Micro-Benchmarks, broadcast: Test 7 of 9\n"
+    text = before + golden("osu-py/4.1.2/osu_bcast.txt") + "\nJob 17 done, bye\n"
+    assert osu.parse(text, "bcast", PORTS["bcast"]).rows[0].line == 5
 
 
 def test_a_table_of_varied_windows_is_refused(golden):
@@ -165,7 +175,7 @@ def test_the_memory_of_the_buffers():
     assert osu.parse(text, "latency", [1]).memory == "cuda"
     text = (
         "# OSU MPI_Put-ROCM Latency Test v7.4\n# Window creation: MPI_Win_create\n# Synchronization: MPI_Win_flush\n"
-        "# Rank 0 Memory on DEVICE (D) and Rank 1 Memory on DEVICE (D)\n# Size          Latency (us)\n1     1.4\n"
+        "# Rank 0 Memory on DEVICE (D) and Rank 1 Memory on DEVICE (D)\n# Size          Latency (us)\n1     1.40\n"
     )
     assert osu.parse(text, "put_latency", [1]).memory == "rocm"
 
@@ -209,3 +219,200 @@ def test_a_launch_without_its_time_is_refused(golden):
     ):
         with pytest.raises(OutputError):
             osu.parse_hello(broken, 2)
+
+
+PARSED = {
+    "latency": "# Size       Avg Latency(us)\n{}",
+    "mbw_mr": "# [ pairs: 1 ] [ window size: 64 ]\n# Size                  MB/s        Messages/s\n{}",
+    "ialltoall": "# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n{}",
+    "barrier": "# Avg Latency(us)\n{}",
+    "allreduce": "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n{}",
+}
+
+
+def parsed(benchmark, rows, sizes=(1, 2)):
+    """Parse a table as 7.4 prints it, with these rows."""
+    title = f"# OSU {osu.TITLES[benchmark]} v7.4\n"
+    return osu.parse(title + PARSED[benchmark].format(rows), benchmark, list(sizes))
+
+
+@pytest.mark.parametrize("place", ["before the columns", "within the table", "behind the table"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "# OSU MPI Bandwidth Test v7.4",
+        "# OSU MPI Latency Test v7.2",
+        "# OSU OpenSHMEM Put Test v7.4",
+        "# OSU MPI Latency Test vnan",
+        "# OSU MPI7 Latency Test v7.4",
+    ],
+)
+def test_another_title_is_refused(golden, place, title):
+    lines = golden("osu/7.4/osu_latency.txt").splitlines(keepends=True)
+    at = {"before the columns": 2, "within the table": 9, "behind the table": len(lines)}[place]
+    text = "".join([*lines[:at], title + "\n", *lines[at:]])
+    with pytest.raises(
+        OutputError, match=rf"line {at + 1}: (expected 'MPI Latency Test', found|a second table begins)"
+    ):
+        osu.parse(text, "latency", sizes_of("".join(lines)))
+
+
+def test_two_tables_are_called_that(golden):
+    text = golden("osu/7.4/osu_latency.txt")
+    lines = text.splitlines(keepends=True)
+    tables = {
+        f"2 tables of this benchmark begin, in lines 2, {len(lines) + 2}: it ran several times, or as": text + text,
+        "2 tables of this benchmark begin, in lines 3, 4": "".join(line * 2 for line in lines),
+    }
+    for message, both in tables.items():
+        with pytest.raises(OutputError, match=message):
+            osu.parse(both, "latency", sizes_of(text))
+
+
+@pytest.mark.parametrize("version", ["6.2", "7.2"])
+def test_a_title_that_a_release_prints_twice_is_one(golden, version):
+    text = golden(f"osu/{version}/osu_mbw_mr.txt")
+    assert text.count("Message Rate Test") == 2
+    assert len(osu.parse(text, "mbw_mr", sizes_of(text)).rows) == len(sizes_of(text))
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "old", "new"),
+    [
+        ("latency", "Avg Latency(us)", "Bandwidth (MB/s)"),
+        ("latency", "Avg Latency(us)", "Latency (ms)"),
+        ("latency", "Avg Latency(us)", "Foo"),
+        ("latency", "Avg Latency(us)", "Overall(us)"),
+        ("latency", "# Size       Avg", "# Avg"),
+        ("latency", "Avg Latency(us)", "Avg Latency(us)  Max Latency(us)"),
+        ("bw", "Bandwidth (MB/s)", "Latency (us)"),
+        ("bw", "Bandwidth (MB/s)", "Bandwidth (GB/s)"),
+        ("mbw_mr", "MB/s        Messages/s", "Messages/s        MB/s"),
+        ("mbw_mr", "MB/s        Messages/s", "MB/s        MB/s"),
+        ("ialltoall", "Compute(us)", "Overall(us)"),
+        ("ialltoall", "Compute(us)", "Compute(ms)"),
+        ("ialltoall", "Compute(us)    Pure Comm.(us)", "Pure Comm.(us)    Compute(us)"),
+        ("ialltoall", "Pure Comm.(us)", "Comm.(us)"),
+        ("barrier", "# Avg Latency(us)", "# Size       Avg Latency(us)"),
+    ],
+)
+def test_column_titles_that_are_not_the_benchmarks_are_refused(golden, benchmark, old, new):
+    text = golden(f"osu/7.4/osu_{benchmark}.txt")
+    assert old in text
+    sizes = [0] if benchmark == "barrier" else sizes_of(text)
+    with pytest.raises(OutputError, match="is no column title of OSU's|are not those of this benchmark"):
+        osu.parse(text.replace(old, new), benchmark, sizes)
+
+
+def test_columns_that_change_within_a_table_are_refused(golden):
+    text = golden("osu/7.4/osu_latency.type-all.txt")
+    changed = text[::-1].replace("Avg Latency(us)"[::-1], "Avg Latency(us)  Validation"[::-1], 1)[::-1]
+    place = next(number for number, line in enumerate(changed.splitlines(), 1) if "Validation" in line)
+    with pytest.raises(OutputError, match=f"^line {place}: the columns change within the table"):
+        osu.parse(changed, "latency", sizes_of(text))
+
+
+@pytest.mark.parametrize(
+    "cell", ["1", "1.5", "1.500", "15", ".50", "01.50", "1.50e0", "1,50", "+1.50", "1.5O", "9" * 5000]
+)
+def test_figures_without_two_decimals_are_refused(cell):
+    assert parsed("latency", "1 1.50\n2 1.50\n")
+    with pytest.raises(OutputError, match=r"^line 4: "):
+        parsed("latency", f"1 1.50\n2 {cell}\n")
+
+
+@pytest.mark.parametrize("cell", ["1000.00", "1e3", "-1000", "0", "01000"])
+def test_iterations_are_whole(cell):
+    assert parsed("allreduce", "1 1.50 1.40 1.60 1000\n", [1]).rows[0].values["iterations"] == 1000
+    with pytest.raises(OutputError, match="iterations"):
+        parsed("allreduce", f"1 1.50 1.40 1.60 {cell}\n", [1])
+
+
+def test_a_size_is_written_as_c_writes_it():
+    with pytest.raises(OutputError, match="a message size was expected, found '01'"):
+        parsed("latency", "01 1.50\n2 1.50\n")
+
+
+@pytest.mark.parametrize(
+    ("size", "bandwidth", "nearest", "too_far"),
+    [
+        (1, "8.35", "8355000.00", "8356000.00"),
+        (2**22, "9338.38", "2226.44", "2226.47"),
+        (8, "0.01", "1874.00", "1900.00"),
+    ],
+)
+def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(size, bandwidth, nearest, too_far):
+    assert parsed("mbw_mr", f"{size} {bandwidth} {nearest}\n", [size])
+    with pytest.raises(OutputError, match=rf"line 4: .* MB/s do not fit .* messages/s of {size} B"):
+        parsed("mbw_mr", f"{size} {bandwidth} {too_far}\n", [size])
+
+
+def test_a_message_rate_fits_what_was_transmitted():
+    """With derived data types, ``-D``, less is transmitted than the size says (``osu_mbw_mr.c`` of 7.4)."""
+    text = f"# OSU {osu.TITLES['mbw_mr']} v7.4\n# Size  MB/s  Messages/s  Transmit Size\n64 {{}} 1000000.00 32\n"
+    assert osu.parse(text.format("32.00"), "mbw_mr", [64])
+    with pytest.raises(OutputError, match="32 B"):
+        osu.parse(text.format("64.00"), "mbw_mr", [64])
+
+
+@pytest.mark.parametrize("times", ["1.50 1.51 1.60", "1.61 1.40 1.60", "1.50 1.60 1.40"])
+def test_an_average_outside_its_extremes_is_refused(times):
+    assert parsed("allreduce", "1 1.50 1.50 1.50 9\n", [1])
+    with pytest.raises(
+        OutputError, match="min_latency_us .*, latency_us .*, max_latency_us .* at 1 B are not in this order"
+    ):
+        parsed("allreduce", f"1 {times} 1000\n", [1])
+
+
+def test_the_extremes_of_communication_need_not_hold_its_average(golden):
+    """Real tables have a Min Comm. above Pure Comm."""
+    text = golden("osu/7.4/osu_ialltoall.full.txt")
+    line = next(line for line in text.splitlines() if line.startswith("1024 "))
+    assert osu.parse(text.replace(line, breakages.with_cell(line, 7, "999.99")), "ialltoall", sizes_of(text))
+    with pytest.raises(OutputError, match="mpi_test_us is -1 at 1024 B"):
+        osu.parse(text.replace(line, breakages.with_cell(line, 4, "-1.00")), "ialltoall", sizes_of(text))
+
+
+def test_percentiles_out_of_order_are_refused(golden):
+    text = golden("osu/7.4/osu_latency.tail.txt")
+    line = next(line for line in text.splitlines() if line.startswith("1024 "))
+    with pytest.raises(OutputError, match="p50_tail_lat_us 900, p90_tail_lat_us .* at 1024 B are not in this order"):
+        osu.parse(text.replace(line, breakages.with_cell(line, 2, "900.00")), "latency", sizes_of(text))
+
+
+@pytest.mark.parametrize(
+    ("times", "overlap", "fits"),
+    [
+        ("0.10 0.05 0.06", "16.67", True),  # as printed
+        ("0.10 0.05 0.06", "38.46", True),  # 0.095, 0.055 and 0.065
+        ("0.10 0.05 0.06", "0.00", True),
+        ("0.10 0.05 0.06", "39.00", False),
+        ("0.10 0.05 0.06", "66.00", False),
+        ("0.10 0.05 2.00", "97.50", True),
+        ("0.10 0.05 2.00", "96.90", False),
+        ("6.43 3.26 2.92", "0.00", True),
+        ("6.43 3.26 2.92", "0.02", False),
+    ],
+)
+def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(times, overlap, fits):
+    rows = f"1 {times} {overlap}\n"
+    if fits:
+        assert parsed("ialltoall", rows, [1])
+    else:
+        with pytest.raises(OutputError, match="does not fit the times at 1 B, which give .* to .* %"):
+            parsed("ialltoall", rows, [1])
+
+
+HARMLESS = ["-" * 40, "----- -----", "2026-01-01 12:00:03", "0: done", "3 processes", "-", "12:00:03", "+ exit"]
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_harmless_lines_behind_a_whole_table_are_passed_over(line):
+    for benchmark, rows, sizes in (("latency", "1 1.50\n2 1.50\n", (1, 2)), ("barrier", "1.50\n", (0,))):
+        assert parsed(benchmark, f"{rows}{line}\n", sizes) == parsed(benchmark, rows, sizes)
+
+
+@pytest.mark.parametrize("line", ["4 1.50", "nan nan", "2 1.5", "3 -inf", "-1 0", "2 1e5"])
+def test_a_further_row_behind_a_whole_table_is_refused(line):
+    with pytest.raises(OutputError, match="line 5: "):
+        parsed("latency", f"1 1.50\n2 1.50\n{line}\n")

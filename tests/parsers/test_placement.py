@@ -71,3 +71,8 @@ def test_a_launcher_of_another_mpi_is_named():
     """A launcher that does not know the program's MPI starts worlds of one rank each."""
     with pytest.raises(OutputError, match="2 separate MPI worlds instead of one: the launcher belongs to another MPI"):
         placement.parse(TEXT + TEXT)
+
+
+def test_another_number_of_ranks_than_the_header_says():
+    with pytest.raises(OutputError, match="the header says that '3' ranks ran, the table has 2"):
+        placement.parse(TEXT.replace("# ranks: 2", "# ranks: 3"))

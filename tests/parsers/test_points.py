@@ -4,7 +4,8 @@
 import pytest
 
 from fabric_checks.errors import OutputError
-from fabric_checks.parsers.points import Point, columns, point, require_keys, whole
+from fabric_checks.parsers.points import Point, columns, point, require_keys
+from fabric_checks.parsers.table import whole
 
 GOOD = {"send_us": "2", "send_ci_low_us": "1.5", "send_ci_high_us": "2", "send_samples": "30", "send_stop": "ci"}
 
@@ -39,7 +40,7 @@ def test_damage(column, cell, message):
 
 def test_whole_numbers():
     assert whole("0", 1, "a count") == 0
-    for text in ("", "1_0", "+1", "1e3", "12x", "9" * 30):
+    for text in ("", "1_0", "+1", "1e3", "12x", "012", "9" * 30):
         with pytest.raises(OutputError, match="a count was expected"):
             whole(text, 1, "a count")
 

@@ -94,6 +94,14 @@ def test_an_impossible_pair_is_refused(text):
         rotate.parse(broken)
 
 
+def test_a_node_is_no_pair_of_itself(golden):
+    text = golden("rotate/mpich-5.0.2.shift.txt")
+    _, sender, receiver, *_ = next(line for line in text.splitlines() if line.endswith(" together")).split()
+    broken = re.sub(rf"(?m)^(\d+ {sender}) {receiver} (\S+ together)$", rf"\1 {sender} \2", text)
+    with pytest.raises(OutputError, match="phase together has a pair that the pattern shift does not have"):
+        rotate.parse(broken)
+
+
 def test_other_patterns():
     head = "# fabric-checks rotate 1\n# ranks: 3\n" + "".join(f"# rank {r}: host n{r}\n" for r in range(3))
     tail = "# transfers: 1 s\n# elapsed: 1 s\n"
@@ -107,3 +115,49 @@ def test_other_patterns():
     assert np.array_equal(rotate.parse(text).scan.receiver, [0])
     with pytest.raises(OutputError, match="not those of the pattern bisection"):
         rotate.parse(text.replace("0 1 0 5", "0 1 1 5"))
+
+
+PROGRESS = "rotate: round 3 of 9, about 5 s left\n"
+
+
+def test_progress_that_a_launcher_puts_into_the_output_is_passed_over(golden):
+    """Standard error comes at any time, so also where a part of a line was written."""
+    text = golden("rotate/mpich-5.0.2.txt")
+    whole = repr(rotate.parse(text))
+    lines = text.splitlines(keepends=True)
+    for place in range(len(lines) + 1):
+        assert repr(rotate.parse("".join([*lines[:place], PROGRESS, *lines[place:]]))) == whole
+    start = text.index("# columns")
+    for at in range(start, start + 300):
+        assert repr(rotate.parse(text[:at] + PROGRESS + text[at:])) == whole
+    spread = "".join(line + PROGRESS.replace("round", "alone, pair") for line in lines)
+    assert repr(rotate.parse(spread)) == whole
+
+
+def test_what_is_no_progress_is_not_passed_over(golden):
+    lines = golden("rotate/mpich-5.0.2.txt").splitlines(keepends=True)
+    row = next(index for index, line in enumerate(lines) if breakages.is_row(line))
+    for line in ("rotate: not enough memory\n", PROGRESS.replace("rotate", "streaming")):
+        with pytest.raises(OutputError, match=rf"line {row + 2}: "):
+            rotate.parse("".join([*lines[: row + 1], line, *lines[row + 1 :]]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("confirm-repeats 4", "confirm-repeats 0", "no whole number from 1 on for 'confirm-repeats': '0'"),
+        ("# ranks: 8", "# ranks: 1", "the header names the hosts of 8 ranks, but says that 1 ran"),
+        ("# ranks: 8", "# ranks: 9", "does not name the host of rank 8 of 9"),
+        ("# ranks: 8\n", "# ranks: 8\n# ranks: 9\n", "the header says 'ranks' twice, and not the same"),
+        ("# ranks: 8\n", "# complete: 1 rows\n# ranks: 8\n", "a line of the header was expected"),
+        ("# columns: round", "# columns: sender", "the table has a column twice"),
+        ("# complete:", "# columns: a\n# complete:", "a line after the table was expected"),
+        ("# complete:", "# complete: rows 3\n# complete:", "a line after the table was expected"),
+        ("over transfers: ", "over transfers: 1", "but the seconds give"),
+    ],
+)
+def test_a_real_output_that_contradicts_itself_is_refused(golden, old, new, message):
+    text = golden("rotate/mpich-5.0.2.txt")
+    assert old in text
+    with pytest.raises(OutputError, match=message):
+        rotate.parse(text.replace(old, new))

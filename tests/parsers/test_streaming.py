@@ -111,3 +111,18 @@ def test_the_switch_of_a_real_library_is_found(golden, mode):
         curves.protocol_switches(output.times_us(mode), output.intervals_us(mode)), key=lambda found: found.jump
     )
     assert (strongest.below_B, strongest.above_B) == (6144, 8192)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [
+        (2, "-1.00", "ping_pong_us is -1; a time must be positive"),
+        (4, "0", "ping_pong_us has no samples"),
+        (5, "no", "ping_pong_stop must be ci or cap"),
+    ],
+)
+def test_a_figure_that_is_none_is_refused(golden, column, cell, message):
+    lines = golden(GOLDEN).splitlines(keepends=True)
+    index = next(i for i, line in enumerate(lines) if line.startswith("1024 "))
+    with pytest.raises(OutputError, match=message):
+        parse(breakages.replaced(lines, index, column, cell))

@@ -22,6 +22,10 @@ def test_the_command_knows_every_store_and_setting():
         assert done.exit_code == 2 and "with one of index, path for NAME" in done.output
 
 
+#: Of the case that failed: every record that a session leaves has a time.
+TIME = "2026-01-01T00:00:20+00:00"
+
+
 @pytest.fixture
 def results(tmp_path):
     """Return a folder with the records of two sessions."""
@@ -29,7 +33,7 @@ def results(tmp_path):
         perflog.append(
             tmp_path / "perflogs/s/p/A.jsonl", [record(session=session), record(session=session, metric="b")]
         )
-        perflog.append(tmp_path / "perflogs/s/p/B.jsonl", [failed_case(session=session, check="B", test="B")])
+        perflog.append(tmp_path / "perflogs/s/p/B.jsonl", [failed_case(session=session, check="B", time=TIME)])
         (tmp_path / "logs").mkdir(exist_ok=True)
         (tmp_path / "logs" / f"{session}.log").write_text("")
     return tmp_path

@@ -15,6 +15,7 @@ from fabric_checks.perflog import FIELDS
 from fabric_checks.perflogs.csv_file import cell
 from fabric_checks.perflogs.opensearch import document_id
 from fabric_checks.perflogs.samples import samples
+from tests.conftest import FABRIC_CHECKS
 from tests.perflogs_templates import stand_in
 from tests.perflogs_templates.session import NAME, Session
 
@@ -180,7 +181,7 @@ def test_stores_that_are_down_hang_or_refuse_change_nothing_but_the_warning(tmp_
     # And so it does, when the store is back.
     with stand_in.OpenSearchStandIn() as back:
         sent = subprocess.run(
-            [Path(sys.executable).with_name("fabric-checks"), "send", "opensearch", "--set", "index=ours",
+            [FABRIC_CHECKS, "send", "opensearch", "--set", "index=ours",
              "--session", NAME, "--json"],
             env=session.environment | {"FABRIC_OPENSEARCH_URL": back.url}, capture_output=True, text=True,
         )  # fmt: skip

@@ -2,45 +2,21 @@
 """Clean checkouts as a pipeline gets them, and a cluster of two nodes on whose head its runner is."""
 
 import os
-import runpy
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.cluster.conftest import Cluster, machine  # noqa: F401  (a fixture)
 from tests.conftest import TESTS
+from tests.guard import GUARD_S
+from tests.homes import checkout, linked
 
 ROOT = TESTS.parent
 #: The shortest case between two nodes.
 ONE_CASE = "-n ^ImbBarrier%layout=2x1$"
 NIGHT = {"summary.md", "junit.xml", "report.html", "run.log", "night.json"}
-
-
-def checkout(to):
-    """Clone what is committed here, and put what is changed or new over it."""
-    subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(to)], check=True)
-    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--modified", "--others", "--exclude-standard"]
-    for name in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0"):
-        if name and (ROOT / name).is_file():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, to / name)
-    return to
-
-
-def home_for(clone, home):
-    """Make a home for a checkout of what the tests' own has, which is this clone's: nothing is installed."""
-    own = Path(os.environ.get("FABRIC_HOME", ROOT / ".fabric"))
-    setup = runpy.run_path(str(clone / "ci" / "setup.py"))
-    (home / "stamps").mkdir(parents=True)
-    for name in ("venv", "stacks"):
-        (home / name).symlink_to(own / name)
-    for part in (setup["CORE"], *setup["PARTS"].values()):
-        if (own / "stamps" / part.name).exists():
-            (home / "stamps" / part.name).write_text(setup["fingerprint"](part))
-    return home
 
 
 class Runner:
@@ -52,12 +28,12 @@ class Runner:
             "PATH": os.environ["PATH"], "HOME": str(results), "CI": "true",
             "FABRIC_HOME": str(clone.parent / "home"), "FABRIC_RESULTS": str(results), "FABRIC_SYSTEM": "minicluster",
             "FABRIC_NIGHTLY_OPTIONS": ONE_CASE,
-            # The home's library is that of the clone that was set up, and its Python need not be the first on PATH.
-            "PYTHONPATH": str(clone), "FABRIC_PYTHON": sys.executable,
+            # The Python that the home is for need not be the first on PATH.
+            "FABRIC_PYTHON": sys.executable,
         } | {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}  # fmt: skip
         results.mkdir(exist_ok=True)
 
-    def __call__(self, command, timeout=400, **variables):
+    def __call__(self, command, timeout=GUARD_S, **variables):
         """Run a command in the checkout, on the head of the cluster if there is one."""
         if self.cluster:
             command = [*self.cluster.command, "exec", "--name", self.cluster.name, "head", "--", *command]
@@ -94,7 +70,7 @@ class Runner:
 def clean(tmp_path_factory):
     """A clean checkout, and a home beside it."""
     clone = checkout(tmp_path_factory.mktemp("checkout") / "clone")
-    home_for(clone, clone.parent / "home")
+    linked(clone.parent / "home")
     return clone
 
 

@@ -13,6 +13,7 @@ import yaml
 from cronsim import CronSim
 
 from tests.conftest import TESTS
+from tests.guard import GUARD_S
 from tests.pipelines import steps
 
 BIN = Path(sys.executable).parent
@@ -22,7 +23,7 @@ EXPOSURE = 2.5
 
 def check(*command, **options):
     """Run a checker and return what it says; it has to be content."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60, **options)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=GUARD_S, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -13,6 +13,7 @@ site_configuration = {
         {
             "name": "linked",
             "hostnames": ["linked"],
+            "prefix": os.environ.get("FABRIC_RESULTS", "."),
             "partitions": [
                 {
                     "name": "compute",

@@ -2,6 +2,7 @@
 """What is wrong with a reference file is found, each with its line and a remedy."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -129,6 +130,23 @@ def test_each_fault_is_named(write, change, line, message):
         assert f"yours.yaml:{line}: " in fault
 
 
+def test_a_rule_for_a_partition_that_does_not_say_its_link_is_named(write):
+    file = write(
+        "no_reference:", "derived: [{metric: bandwidth_1024B, share_of_line_rate: 0.9, lower: 0}]\nno_reference:"
+    )
+    cases = [*CASES[:2], replace(CASES[2], extras={})]
+    faults = audit.of_file(file, CHECKS, cases)
+    assert len(faults) == 1 and "OsuBandwidth on yours:compute with mpich-cray, 2x1: " in faults[0]
+    assert "link_MBps" in faults[0]
+
+
+@pytest.mark.parametrize(("layout", "unreachable"), [("2x1", True), ("2x2", False), ("1x2", False)])
+def test_only_between_single_processes_on_nodes_the_line_rate_is_a_ceiling(write, layout, unreachable):
+    file = write("2x.*: {bandwidth_1024B: [950,", "'.*': {bandwidth_1024B: [2500,")
+    faults = audit.of_file(file, CHECKS, [*CASES[:2], case("OsuBandwidth", BANDWIDTH, layout, benchmark="bw")])
+    assert ["unreachable" in fault for fault in faults] == [True] * unreachable
+
+
 def test_a_key_that_another_takes_is_an_orphan(write):
     file = write("    2x.*: {", "    2x1: {bandwidth_8B: [1, -0.5, null, MB/s]}\n    2x.*: {")
     (orphan,) = [fault for fault in audit.of_file(file, CHECKS, CASES) if "orphan" in fault]
@@ -154,6 +172,11 @@ def test_bounds_that_history_shows_to_judge_nothing(write, records, message):
     (fault,) = unreachable.of_history(write(), frame(records))
     assert message in fault and re.search(r"yours\.yaml:(7|12): ", fault)
     assert unreachable.of_history(write(), frame(records[:4])) == []
+
+
+def test_a_bound_in_another_unit_is_not_held_against_history(write):
+    records = [record(day, 1.5, metric="latency_0B", unit="s") for day in range(5)]
+    assert unreachable.of_history(write(), frame(records)) == []
 
 
 def test_bounds_that_were_met_and_missed_are_sound(write):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Proposals as a patch, and in the file."""
 
-import subprocess
-
 import pytest
 import yaml
 
@@ -42,16 +40,6 @@ def apply(path, value=1.3, write=False, allow_looser=False):
     return files.apply(
         path, proposals(path, value), write=write, allow_looser=allow_looser, name="references/yours.yaml"
     )
-
-
-def test_the_difference_is_a_patch(path, tmp_path):
-    outcome = apply(path)
-    assert not outcome.written and path.read_text() == BEFORE
-    (tmp_path / "references").mkdir()
-    (tmp_path / "references" / "yours.yaml").write_text(BEFORE)
-    subprocess.run(["patch", "-p1"], cwd=tmp_path, input=outcome.difference, text=True, check=True, capture_output=True)
-    assert apply(path, write=True).written
-    assert (tmp_path / "references" / "yours.yaml").read_text() == path.read_text() != BEFORE
 
 
 def test_the_comment_says_where_a_reference_is_from(path):

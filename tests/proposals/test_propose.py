@@ -69,6 +69,11 @@ def test_a_run_counts_once(file):
     assert found.history.values == (1.0,) * 5
 
 
+def test_a_run_missed_a_reference_if_one_of_its_passes_did(file):
+    found = proposal(file(), [*runs(5), record(4, 1.5, result="fail", case_result="fail")])
+    assert (len(found.history.values), found.history.failed) == (5, 1)
+
+
 def test_what_failed_before_it_had_figures_is_not_used_and_what_missed_a_reference_is(file):
     failed = record(5, None, metric=None, case_result="fail", unit=None)
     missed = record(6, 1.6, result="fail", case_result="fail")
@@ -103,6 +108,10 @@ def test_a_bound_of_the_other_side_stays(file):
     assert proposal(file("[1.3, -0.1, 0.5, us]"), runs(20)).reference == (1.3, -0.1, 0.02, "us")
     both = proposal(file("[1.3, -0.1, 0.02, us]"), runs(20), rule=Rule(both_sides=True))
     assert both.reference == (1.3, -0.02, 0.02, "us")
+    # One side that moves is enough, whatever the other does.
+    kept = proposal(file("[1.3, -0.02, 0.5, us]"), runs(19), rule=Rule(both_sides=True))
+    assert (kept.action, kept.why) == ("kept", "would be stricter after 19 runs, 20 are needed")
+    assert proposal(file("[1.3, -0.02, 0.01, us]"), runs(19), rule=Rule(both_sides=True)).action == "loosened"
     # A bound that is new is stricter than none.
     assert proposal(file("[1.3, null, 0.02, us]"), runs(19), rule=Rule(both_sides=True)).action == "kept"
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the stand-in for Spack plays: real transcripts, and a package that is "installed" as scripts."""
 
+import json
 import os
 import shutil
 import subprocess
 from dataclasses import dataclass
 
 from fabric_checks.spack.packages import PACKAGES
-from fabric_checks.spack.version import PINNED_PACKAGES
+from fabric_checks.spack.version import PINNED_PACKAGES, PINNED_PACKAGES_COMMIT
 from tests.conftest import GOLDEN, TESTS
 
 TRANSCRIPTS = GOLDEN / "spack"
@@ -18,6 +19,8 @@ SITE = """packages:
   osu-micro-benchmarks: {require: "@7.3"}
   lammps: {require: "@20220623.4 ~lib+mpi+molecule+kspace+manybody+rigid+granular fft=kiss"}
 """
+
+INIT = "libexec/osu-micro-benchmarks/mpi/startup/osu_init"
 
 
 class Tape:
@@ -38,9 +41,11 @@ class Tape:
         shutil.copy(TESTS / "spack/spack", self.root / "bin/spack")
         (self.root / "lib/spack/spack/__init__.py").write_text('__version__ = "1.1.0"\n')
         self.repository = folder / "spack-packages"
-        self.commit(PINNED_PACKAGES)
-        self.write("repository.txt", f"{self.repository}\n")
-        self.write("location.txt", f"{self.prefix}\n")
+        (self.repository / "packages/zlib").mkdir(parents=True)
+        (self.repository / "packages/zlib/package.py").write_text("class Zlib: ...\n")
+        self.git("init", "--quiet")
+        self.pin()
+        self.write("repositories", f"builtin {self.repository}\n")
 
     @property
     def variables(self):
@@ -60,7 +65,7 @@ class Tape:
     def calls(self):
         """What the stand-in was called for so far: the first word of each call that is no option."""
         lines = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
-        known = ("concretize", "install", "--version", "--repo", "location", "mirror", "buildcache")
+        known = ("decides", "installed", "concretize", "install", "--version", "mirror", "buildcache")
         return [next(word for word in known if word in line.split()) for line in lines]
 
     def forget_calls(self):
@@ -70,29 +75,61 @@ class Tape:
         (self.played / name).write_text(text)
 
     def commit(self, tag):
-        """Make the package repository a new one, at a release."""
+        """Make the package repository another one, at a release."""
+        for command in (["add", "."], ["commit", "--quiet", "--allow-empty", "-m", tag], ["tag", "--force", tag]):
+            self.git(*command)
+
+    def pin(self):
+        """Let the commit have the name of the pinned one; Git is told to read that as the one that is there."""
+        self.commit(PINNED_PACKAGES)
+        self.git("update-ref", f"refs/replace/{PINNED_PACKAGES_COMMIT}", self.git("rev-parse", "HEAD"))
+        (self.repository / ".git/HEAD").write_text(f"{PINNED_PACKAGES_COMMIT}\n")
+        self.git("tag", "--force", PINNED_PACKAGES, PINNED_PACKAGES_COMMIT)
+
+    def git(self, *arguments):
+        """Call Git in the package repository; return what it prints."""
         git = ["git", "-C", str(self.repository), "-c", "user.name=x", "-c", "user.email=x@example.invalid"]
-        if not self.repository.exists():
-            subprocess.run(["git", "init", "--quiet", str(self.repository)], check=True)
-        subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", tag], check=True)
-        subprocess.run([*git, "tag", tag], check=True)
+        return subprocess.run([*git, *arguments], check=True, capture_output=True, text=True).stdout.strip()
 
     def succeed(self, package="osu-micro-benchmarks", mpi="mpich"):
         """Play a build that succeeds: its real transcripts and lock, and programs that print golden outputs."""
         for word in ("concretize", "install"):
             self.write(f"{word}.txt", (TRANSCRIPTS / f"{word}.{package}.{mpi}.txt").read_text())
         self.write("concretize.lock", (TRANSCRIPTS / f"{package}.{mpi}.lock.json").read_text())
-        files = " ".join(PACKAGES[package].files("@3.4.3 names:=is"))
+        names = [*PACKAGES[package].files("@3.4.3 names:=is"), "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_multi_lat"]
+        program = TESTS / "spack/program"
+        entries = {f"{self.prefix}/{name}": {"size": program.stat().st_size} for name in names}
+        self.write("manifest.json", json.dumps(entries))
+        # As the real one does, it takes what was installed once for installed, whatever became of it.
         self.write(
             "install.sh",
             f"""set -e
-for file in {files} libexec/osu-micro-benchmarks/mpi/pt2pt/osu_multi_lat; do
-    mkdir -p "$(dirname {self.prefix}/$file)" "$(dirname "$1/.spack-env/._view/abc/$file")"
-    cp {TESTS / "spack/program"} {self.prefix}/$file
-    ln -sf {self.prefix}/$file "$1/.spack-env/._view/abc/$file"
+if [ ! -e {self.folder}/database ] || [ -n "$OVERWRITE" ]; then
+    for file in {" ".join(names)}; do
+        mkdir -p "$(dirname {self.prefix}/$file)"
+        cp {program} {self.prefix}/$file
+    done
+    mkdir -p {self.prefix}/.spack
+    cp {self.played}/manifest.json {self.prefix}/.spack/install_manifest.json
+    touch {self.folder}/database
+fi
+for file in {" ".join(names)}; do
+    mkdir -p "$(dirname "$1/.spack-env/._view/abc/$file")"
+    [ ! -e {self.prefix}/$file ] || ln -sf {self.prefix}/$file "$1/.spack-env/._view/abc/$file"
 done
-mkdir -p {self.prefix}/.spack
 ln -sfn "$1/.spack-env/._view/abc" "$1/.spack-env/view"
+""",
+        )
+        self.write(
+            "installed.sh",
+            f"""lost=
+hash=$(sed 's/.*"roots": *\\[{{"hash": *"\\([a-z0-9]*\\)".*/\\1/' "$1/spack.lock")
+for file in {" ".join(names)}; do
+    cmp -s {program} {self.prefix}/$file || lost="$lost, \\"{self.prefix}/$file\\""
+done
+cached=$([ -e {self.prefix}/.spack/binary_distribution ] && echo true || echo false)
+printf '[{{"name": "{package}", "hash": "%s", "prefix": "{self.prefix}", ' "$hash"
+printf '"lost": [%s], "cached": %s}}]\\n' "${{lost#, }}" "$cached"
 """,
         )
 
@@ -104,6 +141,12 @@ ln -sfn "$1/.spack-env/._view/abc" "$1/.spack-env/view"
             self.write(f"{word}.sh", f"kill {status} $PPID\n")
         else:
             self.write(f"{word}.status", f"{status}\n")
+
+
+def cache(tape):
+    """Let the package come from a build cache."""
+    good = (tape.played / "install.sh").read_text()
+    tape.write("install.sh", f"{good}touch {tape.prefix}/.spack/binary_distribution\n")
 
 
 def log_of_the_build(tape):
@@ -139,7 +182,16 @@ def _site(text):
 def _without_ft(tape):
     """Install everything but one program, and succeed, as the recipe of NPB does."""
     script = (tape.played / "install.sh").read_text()
-    tape.write("install.sh", f"{script}rm {tape.prefix}/libexec/osu-micro-benchmarks/mpi/startup/osu_init\n")
+    tape.write("install.sh", script.replace(INIT, ""))
+    tape.write("installed.sh", (tape.played / "installed.sh").read_text().replace(INIT, ""))
+
+
+def _edit(name):
+    def edited(tape):
+        (tape.repository / name).parent.mkdir(exist_ok=True)
+        (tape.repository / name).write_text("class Zlib: version = 2\n")
+
+    return edited
 
 
 def _lock(name):
@@ -154,9 +206,9 @@ FAILURES = [
     Failure("unknown package", ("another release", "To do"), "concretize", "concretize.unknown-package"),
     Failure("no compiler", ("a compiler is missing", "install it"), "concretize", "concretize.no-compiler"),
     Failure("no Fortran", ("a compiler is missing", "To do"), "concretize", "concretize.no-fortran"),
-    Failure("no repository", ("no package repository", "spack-packages"), "repository", "concretize.no-repository"),
-    Failure("broken scope", ("a scope is wrong", "correct the file"), "concretize", "concretize.bad-yaml"),
-    Failure("no scope", ("a scope is missing", "create that folder"), "concretize", "concretize.no-scope", 3),
+    Failure("no repository", ("no package repository", "spack-packages"), "decides", "concretize.no-repository"),
+    Failure("broken scope", ("a scope is wrong", "correct the file"), "decides", "concretize.bad-yaml"),
+    Failure("no scope", ("a scope is missing", "create that folder"), "decides", "concretize.no-scope", 3),
     Failure("no clingo", ("cannot load clingo", "SPACK_PYTHON"), "concretize", "concretize.no-clingo"),
     Failure("checksum mismatch", ("checksum mismatch", "delete it"), "install", "install.checksum"),
     Failure("no source", ("no source to be had", "mirror"), "install", "install.no-source"),
@@ -198,7 +250,42 @@ FAILURES = [
     Failure("no Spack", ("which is no version",), also=lambda tape: tape.write("--version.txt", "hello\n")),
     Failure(
         "another repository",
-        ("'v2026.07.0' where release v2026.06.0 of spack-packages is needed", "check that tag out"),
+        ("'v2026.07.0', commit ", "where release v2026.06.0 of spack-packages", "check that release out"),
         also=lambda tape: tape.commit("v2026.07.0"),
+    ),
+    Failure(
+        "moved tag",
+        ("'v2026.06.0', commit ", "commit d4f7c711a6a4, is needed", "that tag was moved there"),
+        also=lambda tape: tape.commit("v2026.06.0"),
+    ),
+    Failure(
+        "edited recipe",
+        ("'packages/zlib/package.py' is not that of release v2026.06.0", "a repository of your own"),
+        also=_edit("packages/zlib/package.py"),
+    ),
+    Failure(
+        "added recipe",
+        ("'packages/mine/' is not that of release v2026.06.0", "a repository of your own"),
+        also=_edit("packages/mine/package.py"),
+    ),
+    Failure(
+        "no clone",
+        ("no clone of Git where release v2026.06.0", "name a clone of it"),
+        also=lambda tape: shutil.rmtree(tape.repository / ".git"),
+    ),
+    Failure(
+        "read-only tree", ("it cannot write", "read-only file", "move install_tree"), "install", "install.read-only", 3
+    ),
+    Failure(
+        "damaged for good",
+        ("a prefix is damaged (osu-micro-benchmarks)", "osu_init is not as it was installed", "see who writes there"),
+        also=lambda tape: tape.write(
+            "install.sh", (tape.played / "install.sh").read_text() + f"echo x > {tape.prefix}/{INIT}\n"
+        ),
+    ),
+    Failure(
+        "no answer",
+        ("said 'hello', which is no answer",),
+        also=lambda tape: tape.write("decides.sh", "echo hello\n"),
     ),
 ]

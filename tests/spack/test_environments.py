@@ -9,9 +9,9 @@ import pytest
 from fabric_checks.spack import SpackError
 from fabric_checks.spack.environments import environments, scopes_called
 from tests.conftest import TESTS
-from tests.spack.tape import LOCAL
 
 ROOT = TESTS.parent
+LOCAL = ROOT / "config/systems/local/spack"
 CRAY = """packages:
   mpi: {require: [cray-mpich@8.1]}
   cray-mpich:
@@ -41,6 +41,12 @@ def test_adding_an_mpi_is_one_scope(site):
         "common": str(ROOT / "spack-envs/common"),
     }
     assert "blocking_wait" not in made["features"]  # not known of this MPI
+
+
+def test_an_external_that_names_no_release_is_not_taken_for_the_one_that_is_required(site):
+    (site / "cray/packages.yaml").write_text(CRAY.replace("cray-mpich@7.7.1,", "cray-mpich,"))
+    (made,) = environments(site, ["ours"], {})
+    assert made["modules"] == ["cray-mpich/8.1.28"]
 
 
 def test_a_prefix_goes_first_on_the_search_paths_and_variables_follow(site):

@@ -73,6 +73,11 @@ def played(name, exit_code=1, log=""):
             "free space",
         ),
         ("install.disk-full-tree", ["the disk is full (gcc-runtime-12.2.0)", "[Errno 28] No space left"], "free space"),
+        (
+            "install.read-only",
+            ["it cannot write (compiler-wrapper-1.1.0)", "write lock on read-only file: /home/user/fabric/spack/opt/"],
+            "move install_tree",
+        ),
         ("install.interrupted", ["it was interrupted (intel-mpi-benchmarks-2021.7)"], "run it again"),
     ],
 )
@@ -83,6 +88,49 @@ def test_failures(name, says, to_do):
     last = message.splitlines()[-1]
     assert last.startswith("To do: ") and to_do in last
     assert len(message.splitlines()) <= 7 and all(len(line) <= LINE_LENGTH + 2 for line in message.splitlines()[1:-1])
+
+
+def test_the_package_is_the_one_that_the_error_names():
+    """Spack's own lines may come behind its errors: they are buffered, errors are not."""
+    text = (TRANSCRIPTS / "install.checksum.txt").read_text()
+    late = next(line for line in text.splitlines(keepends=True) if line.startswith("==> Installing intel-mpi"))
+    message = explain(text.replace(late, "") + late, 1)
+    assert message.startswith("Spack: checksum mismatch (intel-mpi-benchmarks-2021.7), exit status 1\n")
+
+
+def test_a_source_that_a_mirror_lacks_is_named_with_its_reason():
+    """As `spack mirror create` prints it: as a warning."""
+    message = explain((TRANSCRIPTS / "mirror.no-source.txt").read_text(), 1)
+    lines = message.splitlines()
+    assert lines[0] == "Spack: no source to be had (osu-micro-benchmarks-7.5.2), exit status 1"
+    assert lines[4].startswith("  https://mirror.spack.io/") and lines[4].endswith("Name or service not known")
+
+
+def test_a_long_line_keeps_its_reason():
+    """The fetcher's line is an address of any length, and behind it why it could not be fetched."""
+    url = f"https://mirror.example.invalid/_source-cache/archive/dd/{'d' * 64}.tar.gz"
+    reason = "errored with: [Errno -2] Name or service not known"
+    text = f"==> Error: FetchError: All fetchers failed for x\n    {url}: DetailedURLError: GET {url} {reason}\n"
+    line = explain(text, 1).splitlines()[2]
+    assert len(line) == LINE_LENGTH + 2 and "https://mirror.example.invalid/" in line and line.endswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("==> Error: spack requires 'git'. Make sure it is in your path.", "there is no git"),
+        (
+            '==> Error: cannot bootstrap any of the patchelf executables from spec "patchelf@0.13.1"',
+            "there is no patchelf",
+        ),
+        ("[Errno 30] Read-only file system: '/opt/spack/.spack-db/lock'", "it cannot write"),
+        ("PermissionError: [Errno 13] Permission denied: '/opt/spack/.spack-db'", "it cannot write"),
+        ("LockROFileError: Can't take write lock on read-only file: /opt/.spack-db/prefix_lock", "it cannot write"),
+    ],
+)
+def test_more_causes(text, name):
+    message = explain(text + "\n", 1)
+    assert message.startswith(f"Spack: {name}, exit status 1\n") and "To do: " in message
 
 
 def test_a_build_failure_quotes_its_log():

@@ -48,9 +48,17 @@ def test_both_mpis_are_there():
 def test_a_spec_in_one_line(lock):
     found = lock.concrete("intel-mpi-benchmarks")
     assert str(found) == (
-        "intel-mpi-benchmarks@2021.7~check+ext+io+mpi1+mt+nbc+p2p+rma build_system=makefile"
-        f"/{found.package.hash[:7]} %gcc@12.2.0 ^mpich@5.0.2 target={found.package.target}"
+        "intel-mpi-benchmarks@2021.7~check+ext+io+mpi1+mt+nbc+p2p+rma build_system=makefile "
+        f"target={found.package.target} /{found.package.hash[:7]} %gcc@12.2.0 ^mpich@5.0.2"
     )
+
+
+def test_flags_of_the_compiler_are_one_word():
+    def flag(data):
+        data["concrete_specs"][data["roots"][0]["hash"]]["parameters"].update(cflags=["-O3", "-g"], names=["is", "ft"])
+
+    spec = str(parse_lock(changed(flag)).concrete("intel-mpi-benchmarks"))
+    assert " cflags='-O3 -g' " in spec and " names=is,ft " in spec
 
 
 @pytest.mark.parametrize(

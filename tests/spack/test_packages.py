@@ -7,9 +7,9 @@ from fabric_checks.spack import SpackError
 from fabric_checks.spack.packages import PACKAGES, asked, package_called, why_not
 from fabric_checks.spack.scopes import Scopes
 from tests.conftest import TESTS
-from tests.spack.tape import LOCAL
 
 COMMON = TESTS.parent / "spack-envs" / "common"
+LOCAL = TESTS.parent / "config/systems/local/spack"
 
 
 def scopes(tmp_path, text="packages: {}\n", mpi="mpich"):

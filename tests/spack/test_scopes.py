@@ -9,6 +9,7 @@ import yaml
 
 from fabric_checks.spack import SpackError
 from fabric_checks.spack.scopes import included, load, render, required_version, requirement
+from fabric_checks.spack.tool import scope_defaults
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
@@ -126,7 +127,7 @@ def test_there_is_an_environment_for_each_package():
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda path: path.name)
 def test_our_environments_get_their_scopes_and_pins(environment, mpi, tmp_path):
-    variables = {**os.environ, "FABRIC_HOME": "/home/user/fabric"}
+    variables = {**os.environ, **scope_defaults()}
     copy = write(tmp_path / "env/spack.yaml", (environment / "spack.yaml").read_text()).parent
     variables["FABRIC_SPACK_ENVIRON"] = str(render(mpi, tmp_path / "environ", variables))
     variables["FABRIC_SPACK_SITE"] = str(render(LOCAL / "site", tmp_path / "site", variables))

@@ -5,7 +5,6 @@ With FABRIC_TEST_SPACK=1 the same is done with the Spack that SPACK_ROOT, PATH o
 `test_for_real.py`.
 """
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from fabric_checks import records
-from tests.conftest import GOLDEN, TESTS
-from tests.spack.tape import FAILURES, Tape
+from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
+from tests.guard import GUARD_S, wait_for
+from tests.homes import linked
+from tests.spack.tape import FAILURES, Tape, cache
 
 ROOT = TESTS.parent
 REFRAME = Path(sys.executable).with_name("reframe")
@@ -24,16 +25,16 @@ SESSION = "20260101T000000Z-test"
 class Run:
     """One session of reframe on the stack that Spack builds, and what `fabric-checks show` says of it."""
 
-    def __init__(self, tape, *arguments, results="results", mpi="mpich"):
+    def __init__(self, tape, *arguments, results="results", mpi="mpich", mirror=""):
         folder = tape.folder / results
-        stacks = tape.folder / "home/stacks"
-        if not stacks.exists():
-            stacks.symlink_to(Path(os.environ.get("FABRIC_HOME", ROOT / ".fabric")) / "stacks")
+        if not (tape.folder / "home/parts").exists():
+            linked(tape.folder / "home", "spack")
         env = tape.variables | {
             "FABRIC_RESULTS": str(folder),
             "FABRIC_SESSION": SESSION,
             "FABRIC_MPI": mpi,
             "FABRIC_STACK": "spack",
+            "FABRIC_SPACK_MIRROR": mirror,
             "GOLDEN": str(GOLDEN / "osu/7.2"),
         }
         self.command = [REFRAME, "-C", ROOT / "config/settings.py", "-c", ROOT / "checks", *arguments, "-r"]
@@ -44,10 +45,10 @@ class Run:
         )
 
     def wait(self):
-        self.output, _ = self.process.communicate(timeout=180)
+        self.output, _ = self.process.communicate(timeout=GUARD_S)
         self.status = self.process.returncode
         self.session = records.load_session(self.folder, SESSION)
-        show = [Path(sys.executable).with_name("fabric-checks"), "show", "--session", SESSION, "--gate"]
+        show = [FABRIC_CHECKS, "show", "--session", SESSION, "--gate"]
         done = subprocess.run(show, env=self.env, capture_output=True, text=True)
         self.gate, self.shown = done.returncode, done.stdout + done.stderr
         return self
@@ -94,6 +95,33 @@ esac
     done = Run(tape, "-n", "^OsuLatency", mpi="mpich,openmpi").wait()
     specs = {record["environ"]: record["spec"] for record in done.session.records}
     assert "^mpich@5.0.2" in specs["mpich-spack"] and "^openmpi@5.0.11" in specs["openmpi-spack"], done.output
+
+
+def test_an_mpi_that_was_exchanged_in_place_fails_what_was_built_for_the_old_one(tape):
+    """The external says 5.0.2.1, which is a 5.0.2 as it was asked for; below its prefix the library says 5.0.2."""
+    lock = (tape.played / "concretize.lock").read_text()
+    tape.write("concretize.lock", lock.replace('"version":"5.0.2"', '"version":"5.0.2.1"'))
+    done = Run(tape, "-n", "^OsuLatency").wait()
+    case = next(case for case in done.session.cases if case.name.startswith("OsuLatency"))
+    assert case.result == "fail" and done.gate == 1
+    assert "built for mpich@5.0.2.1, but the library that runs says 'MPICH Version:      5.0.2'" in case.reason
+
+
+def test_what_is_from_a_build_cache_is_among_the_findings(tape):
+    cache(tape)
+    done = Run(tape, "-n", "^OsuLatency", mirror=str(tape.folder)).wait()
+    assert (done.status, done.gate) == (0, 0), done.output + done.shown
+    for record in done.session.records:
+        (finding,) = record["findings"]
+        assert finding["kind"] == "unverified" and "osu-micro-benchmarks is from a build cache" in finding["text"]
+    assert "osu-micro-benchmarks is from a build cache; nobody checked a signature of it" in done.shown
+
+
+def test_a_session_says_where_to_follow_a_build(tape):
+    done = Run(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
+    (line,) = [line for line in done.output.splitlines() if "by Spack; to follow: tail -f " in line]
+    said = Path(line.split("tail -f ")[1]).read_text()
+    assert "osu-micro-benchmarks for mpich-spack" in line and "concretizing osu-micro-benchmarks" in said
 
 
 IN_SESSIONS = [
@@ -160,13 +188,10 @@ def test_a_session_that_is_killed_while_it_builds_leaves_the_next_one_free(tape)
     good = (tape.played / "install.sh").read_text()
     tape.write("install.sh", f"touch {tape.folder}/started\nsleep 60\n")
     first = Run(tape, "-n", "^OsuLatency")
-    for _ in range(300):
-        if (tape.folder / "started").exists():
-            break
-        first.process.poll()
-        subprocess.run(["sleep", "0.1"], check=True)
+    wait_for(lambda: (tape.folder / "started").exists() or first.process.poll() is not None, "no build has begun")
+    assert first.process.poll() is None
     first.process.send_signal(2)
-    first.process.communicate(timeout=60)
+    first.process.communicate(timeout=GUARD_S)
     assert first.process.returncode != 0
     left = subprocess.run(["pgrep", "-f", f"{tape.folder}/home|{tape.root}"], capture_output=True, text=True).stdout
     assert left == "", left

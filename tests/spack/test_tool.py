@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which Spack it is, what it is run with, and what tells one from another."""
 
-import runpy
+import os
+import signal
+import subprocess
 
 import pytest
 
+from fabric_checks import installed
 from fabric_checks.spack import SpackError
 from fabric_checks.spack.tool import Spack, find, first_line, git
 from fabric_checks.spack.version import PACKAGES_URL, PINNED
-from tests.conftest import TESTS
 from tests.spack.tape import Tape
 
 
@@ -27,7 +29,7 @@ def program(path):
 
 
 def test_spack_root_goes_before_path_and_path_before_the_one_that_was_brought(tape, tmp_path):
-    brought = program(tmp_path / "home/spack/spack/bin/spack")
+    brought = program(installed.folder("spack") / "bin/spack")
     assert find({"PATH": "/usr/bin:/bin"}) == brought
     on_path = program(tmp_path / "bin/spack")
     assert find({"PATH": str(on_path.parent)}) == on_path
@@ -63,16 +65,34 @@ def test_a_mirror_goes_before_all_others(tape, mirror, url):
 
 def test_the_same_spack_is_the_same_and_another_is_not(tape):
     spack = Spack.found(tape.variables)
+    git = ["git", "-C", str(tape.root), "-c", "user.name=x", "-c", "user.email=x@example.invalid"]
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "1.1.0"]):
+        subprocess.run([*git, *command], check=True)
     before = spack.identity()
     assert before == spack.identity() and tape.calls == []
-    (tape.root / "lib/spack/spack/__init__.py").write_text('__version__ = "1.2.0"\n')
-    assert spack.identity() != before
+    (tape.root / "lib/spack/spack/__init__.py").write_text('__version__ = "1.1.0"\nedited = True\n')
+    edited = spack.identity()
+    subprocess.run([*git, "commit", "--quiet", "-a", "-m", "edited"], check=True)
+    assert len({tuple(each) for each in (before, edited, spack.identity())}) == 3
 
 
-def test_a_spack_without_its_sources_is_asked_for_its_version(tape):
-    (tape.root / "lib/spack/spack/__init__.py").unlink()
-    assert Spack.found(tape.variables).identity()[2].startswith("1.1.0")
-    assert tape.calls == ["--version"]
+def test_spack_is_told_to_print_at_once(tape):
+    """Else its own lines come behind the errors that they precede, and a log shows nothing while it builds."""
+    assert Spack.found(tape.variables).environment["PYTHONUNBUFFERED"] == "1"
+
+
+def test_whatever_ends_the_reader_ends_spack(tape):
+    tape.write("install.sh", f"echo $PPID $$ > {tape.folder}/pids\necho begun\nexec sleep 600\n")
+
+    def interrupted(line):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Spack.found(tape.variables).run("install", watch=interrupted)
+    stand_in, child = map(int, (tape.folder / "pids").read_text().split())
+    os.kill(child, signal.SIGKILL)  # as a compiler, it ends with the pipe or the process group
+    with pytest.raises(ProcessLookupError):
+        os.kill(stand_in, 0)
 
 
 def test_the_machine_is_its_compilers_and_processor(tape):
@@ -87,5 +107,4 @@ def test_no_git_is_no_word(tmp_path):
 
 
 def test_what_is_brought_is_what_the_library_is_tried_with():
-    setup = runpy.run_path(str(TESTS.parent / "ci/setup.py"))
-    assert setup["SPACK_TAG"] == f"v{PINNED}"
+    assert installed.SPACK.tag == f"v{PINNED}"

@@ -6,9 +6,11 @@ import pytest
 from fabric_checks.spack import SpackError
 from fabric_checks.spack.version import (
     PINNED_PACKAGES,
-    is_pinned,
+    PINNED_PACKAGES_COMMIT,
+    Checkout,
     parse_version,
     require_packages,
+    require_pinned,
     require_version,
 )
 
@@ -44,12 +46,31 @@ def test_an_old_one_is_refused():
 
 
 def test_the_pinned_one():
-    assert is_pinned(REAL)
-    assert not is_pinned("1.1.1")
+    require_pinned(REAL, "/spack")
+    for output in ("1.1.0\n", REAL.replace("2e9", "000")):
+        with pytest.raises(
+            SpackError, match=r"^/spack: commit '.*' where 2e907202bcc.* belongs.*FABRIC_SPACK_URL name a"
+        ):
+            require_pinned(output, "/spack")
 
 
 def test_the_package_repository():
-    require_packages(f"{PINNED_PACKAGES}\n")
-    for described, said in (("v2025.11.0", "'v2025.11.0'"), ("v2026.06.0-12-gabc", "-12-gabc'"), ("", "no Git tag")):
-        with pytest.raises(SpackError, match=f"{said} where release {PINNED_PACKAGES} of spack-packages is needed"):
-            require_packages(described)
+    require_packages(Checkout(PINNED_PACKAGES_COMMIT))
+    for found, said in (
+        (
+            Checkout("abc", "v2025.11.0"),
+            "'v2025.11.0', commit abc, where release v2026.06.0 .*; check that release out",
+        ),
+        (
+            Checkout("abc", PINNED_PACKAGES),
+            "'v2026.06.0', commit abc, where .*; that tag was moved there: delete the clone",
+        ),
+        (Checkout("abc"), "'no tag', commit abc"),
+        (Checkout(""), "no clone of Git where release v2026.06.0"),
+        (
+            Checkout(PINNED_PACKAGES_COMMIT, PINNED_PACKAGES, ("a.py", "b.py")),
+            "'a.py' and 1 more is not that of release",
+        ),
+    ):
+        with pytest.raises(SpackError, match=said):
+            require_packages(found)

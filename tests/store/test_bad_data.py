@@ -140,6 +140,11 @@ def test_a_clock_that_went_backwards(tmp_path):
     )
 
 
+def test_a_clock_that_went_backwards_once(tmp_path):
+    (fault,) = load(write(tmp_path / "a.jsonl", [record(1), record(0)])).faults
+    assert "comes after a later time; the records are used" in fault
+
+
 def test_sessions_at_once_may_write_out_of_order_by_a_minute(tmp_path):
     records = [record(time="2026-01-01T00:01:00+00:00"), record(time="2026-01-01T00:00:00+00:00")]
     assert load(write(tmp_path / "a.jsonl", records)).faults == ()

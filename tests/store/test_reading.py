@@ -32,7 +32,13 @@ def test_all_fields_come_out_as_they_went_in(tmp_path):
 def test_python_and_polars_read_the_same(tmp_path):
     """A bad line in a file makes the other parser read the good ones."""
     awkward = {"fail_reason": 'a\x1b[31m "b" \\ \u2028 \U0001f600', "value": 1e-320, "mpi": "", "jobid": 17}
-    records = [record(), record(1, **awkward), failed(2), record(3, compared={"values": {"1x1": 1.5}}, spec="x")]
+    awkward["findings"] = [{"kind": "a", "text": "é"}]
+    records = [
+        record(),
+        record(1, **awkward),
+        failed(2),
+        record(3, compared={"metric": "m", "unit": "us", "values": {"1x1": 1.5}}, spec="x"),
+    ]
     fast = load(write(tmp_path / "a.jsonl", records))
     slow = load(write(tmp_path / "b.jsonl", [*records, b"{\n"]))
     assert fast.faults == () and len(slow.faults) == 1
@@ -43,10 +49,25 @@ def test_python_and_polars_read_the_same(tmp_path):
 @pytest.mark.parametrize("where", ["value", "key"])
 def test_nested_text_is_always_json(text, where, tmp_path):
     """Polars does not escape all that has to be when it makes text of nested values."""
-    findings = [{"text": text} if where == "value" else {text: 1}]
+    findings = [{"text": text} if where == "value" else {"text": "", text: 1}]
     (found,) = load(write(tmp_path / "a.jsonl", [record(findings=findings)])).frame["findings"]
     expected = json.dumps(findings, ensure_ascii=False).encode(errors="replace").decode()
     assert json.loads(found) == json.loads(expected)
+
+
+def test_an_item_of_a_list_is_wanted_as_it_is_written(tmp_path):
+    records = [record(nodelist=["nö1"]), record(1, nodelist=["nö10"]), record(2, nodelist=["n", "nö1"])]
+    path = write(tmp_path / "a.jsonl", records)
+    loaded = reading.load([sources.Source("a", path, where={"nodelist": "nö1"})])
+    assert loaded.frame["jobid"].to_list() == ["100", "102"]
+
+
+def test_the_first_and_the_last_moment_and_the_longest_name_are_sound(tmp_path):
+    good = [record(time="1970-01-01T00:00:00+00:00"), record(time="2200-12-31T23:59:59+00:00", system="s" * 80)]
+    loaded = load(write(tmp_path / "a.jsonl", good))
+    assert loaded.frame.height == 2 and loaded.faults == ()
+    loaded = load(write(tmp_path / "a.jsonl", [*good, record(1, system="s" * 81)]))
+    assert loaded.frame.height == 2 and "'system' is longer than 80 bytes" in loaded.faults[0]
 
 
 def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):

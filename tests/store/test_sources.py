@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.errors import RecordError
-from fabric_checks.store import sources
+from fabric_checks.store import selection, sources
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +52,20 @@ def test_the_form(text, wanted):
     found = sources.parse(text)
     label, path, *rest = wanted
     assert (found.label, str(found.path), found.since, found.until, found.where) == (label or text, path, *rest)
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("", ""),
+        (",system=a,mpi=b", "system=a, mpi=b"),
+        ("@2026-01-02..,system=a,mpi=b", "from 2026-01-02T00:00:00Z, system=a, mpi=b"),
+        ("@..2026-01-02,system=a", "before 2026-01-03T00:00:00Z, system=a"),
+        ("@2026-01-02..2026-01-02", "from 2026-01-02T00:00:00Z, before 2026-01-03T00:00:00Z"),
+    ],
+)
+def test_the_limits_in_words(limits, said):
+    assert selection.text(sources.parse(f"results{limits}")) == said
 
 
 @pytest.mark.parametrize("text", ["@2026-01-01..", "a=@2026-01-01..", ",system=s"])

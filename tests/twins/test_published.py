@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fabric_checks.twins import published_table
-from tests.conftest import TABLES
 from tests.twins.simulation import TWINS, shipped, simgrid
 
 pytestmark = simgrid
@@ -32,13 +31,10 @@ def measured_twice(name):
 
 
 @pytest.fixture(scope="module")
-def measured(request):
+def measured():
     """Measure all twins, each twice, two at a time."""
     with ThreadPoolExecutor(2) as pool:
-        done = dict(zip(NAMES, pool.map(measured_twice, NAMES), strict=True))
-    lines = [f"{name:<14} {seconds:6.1f} s" for name, (_, _, _, seconds) in done.items()]
-    request.config.stash.setdefault(TABLES, []).append(("Twins: seconds for all published figures", lines))
-    return done
+        return dict(zip(NAMES, pool.map(measured_twice, NAMES), strict=True))
 
 
 @pytest.mark.parametrize(("name", "benchmark", "figure"), list(cases()))
@@ -54,7 +50,9 @@ def test_a_second_run_is_the_same_to_the_byte(measured, name):
     assert first == second and all(first)
 
 
-def test_the_readme_is_what_the_twins_give(measured):
+def test_the_readme_is_what_the_twins_give(measured, report_table):
+    lines = [f"{name:<14} {seconds:6.1f} s" for name, (_, _, _, seconds) in measured.items()]
+    report_table("Twins: seconds for all published figures", lines)
     found = {name: figures for name, (figures, _, _, _) in measured.items()}
     text = published_table.text([shipped(name) for name in NAMES], found)
     assert published_table.README.read_text() == text, "stale; write it anew with fabric-checks twins-table --write"

@@ -8,7 +8,7 @@ import pytest
 
 from fabric_checks.parsers import hot_spot, notification, overlap
 from fabric_checks.twins.sampling import FEWEST
-from tests.conftest import TABLES, TESTS
+from tests.conftest import TESTS
 from tests.twins.simulation import SOURCES, shipped, simgrid
 
 pytestmark = simgrid
@@ -22,7 +22,7 @@ def not_so(reason):
 
 
 @pytest.fixture(scope="module")
-def collective_us(simulator, request):
+def collective_us(simulator):
     """Return a function that times a collective on a twin, for each size, on 16 nodes."""
     done = {}
 
@@ -33,18 +33,17 @@ def collective_us(simulator, request):
             done[name, ppn] = {(what, int(size)): float(us) for what, size, us in rows}
         return {size: done[name, ppn][collective, size] for size in SIZES_B}
 
-    yield of
-    lines = [f"{name:<12} {ppn} ppn {what:<9} {size:>6} B {us:9.2f} us"
-             for (name, ppn), times in done.items() for (what, size), us in times.items()]  # fmt: skip
-    request.config.stash.setdefault(TABLES, []).append(("Twins: collectives on 16 nodes", lines))
+    return of
 
 
 @pytest.fixture
-def advantage(collective_us):
+def advantage(collective_us, report_table):
     """Return a function that tells how many times longer red-squall takes than cbc, for each size (SAND 4.2, 4.3.3)."""
 
     def of(collective, ppn=1):
         slow, fast = (collective_us(name, ppn, collective) for name in ("red-squall", "cbc"))
+        lines = [f"{size:>6} B: red-squall {slow[size]:9.2f} us, cbc {fast[size]:9.2f} us" for size in SIZES_B]
+        report_table(f"Twins: {collective} on 16 nodes, {ppn} ppn", lines)
         return {size: slow[size] / fast[size] for size in SIZES_B}
 
     return of

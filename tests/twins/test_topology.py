@@ -7,7 +7,7 @@ from math import prod
 import pytest
 
 from fabric_checks.twins.errors import TwinError
-from fabric_checks.twins.topology import Dragonfly, FatTree, Star, host_names, with_faults
+from fabric_checks.twins.topology import MOST_PARTS, Dragonfly, FatTree, Star, host_names, with_faults
 
 
 def ports(wiring):
@@ -127,3 +127,22 @@ def test_malformed_dragonflies(small):
 
 def test_a_star_has_one_switch():
     assert Star(3).wiring().at == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [Star(100), FatTree(128, 32, 2, 16, 16, 968), FatTree(512, 8, 4, 4, 4, 1), FatTree(96, 16, 2, 12, 4, 100)],
+)
+def test_the_parts_of_a_topology_are_counted_without_making_them(topology):
+    wiring = topology.wiring()
+    assert topology.parts == len(wiring.switches) + len(wiring.cables) or isinstance(topology, Star)
+
+
+def test_the_parts_of_a_dragonfly_are_not_more_than_counted():
+    dragonfly = Dragonfly(72, 9, 4, 2, 2, 100, 50)
+    wiring = dragonfly.wiring()
+    assert len(wiring.switches) + len(wiring.cables) <= dragonfly.parts <= 3 * len(wiring.cables)
+
+
+def test_parts_beyond_all_bounds_are_not_counted_to_their_end():
+    assert FatTree(1000, 64, 8, 32, 32, 1).parts > MOST_PARTS

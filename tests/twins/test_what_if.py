@@ -79,13 +79,13 @@ def test_alltoall_and_hot_spot_on_request(outcomes, planned):
         # The master has one link, which all 7 slaves share. The first slave alone is slow already if its host is.
         least = 3 if outcome.alternative.name == "slow host" else 5
         assert least < outcome.hot_spot_growth["send", 32768] <= 7.5
-    text = what_if.as_text(planned, outcomes)
+    text = "\n".join(what_if.as_lines(planned, outcomes))
     assert "Alltoall: time of an operation in us" in text and "send-receive 32K" in text
 
 
 @simgrid
 def test_the_text_is_marked_and_names_units_and_the_slowest_pair(outcomes, planned):
-    lines = what_if.as_text(planned, outcomes).splitlines()
+    lines = what_if.as_lines(planned, outcomes)
     assert lines[1].startswith("PREDICTED by simulation, not measured. Its values: ") and "assumed" in lines[1]
     head = "alternative median p10 slowest slowest pair aggregate perceived of ideal"
     assert " ".join(lines[4].split()) == head and lines[5].split() == ["MB/s", "MB/s", "MB/s", "GB/s", "GB/s", "%"]
@@ -131,7 +131,7 @@ def story(tmp_path_factory):
     folder = tmp_path_factory.mktemp("story")
     outcomes = simulated(STORY, confirm=True)
     what_if.draw(outcomes, folder)
-    return what_if.as_text(STORY, outcomes), folder, outcomes
+    return "\n".join(what_if.as_lines(STORY, outcomes)), folder, outcomes
 
 
 @simgrid

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * The cost of learning that a message has arrived: by MPI_Test in a loop, by
- * MPI_Wait, and by a wait that gives the CPU away where the MPI offers one.
+ * MPI_Wait, and by a wait that sleeps where the MPI offers one.
  * After the notification overhead of Liu et al., Micro-Benchmark Level
  * Performance Comparison of High-Speed Cluster Interconnects (2003), which
  * compared polling with interrupts.
@@ -27,15 +27,24 @@ static const char method[] =
     "in between, so that it takes no CPU from rank 0. The share is the CPU time that all threads\n"
     "of rank 0's process used during the waits (getrusage), divided by the length of the waits.\n"
     "\n"
-    "Blocking wait: whether MPI_Wait polls or gives the CPU away is decided before MPI starts, by\n"
-    "settings that differ between MPI libraries. The header lists those that are set and says\n"
-    "  offered  MPI_Wait used less than half of the CPU and gave it away by itself: about once a\n"
-    "           wait if it blocks until the message comes, many times if it sleeps between looks,\n"
-    "  absent   MPI_Wait used half of the CPU or more,\n"
-    "  unknown  MPI_Wait used less than half, but only because something else ran on that CPU; or\n"
-    "           MPI_Wtime is not the time of this machine, as in a simulation, which says nothing\n"
-    "           about CPU time.\n"
-    "The column wait then is the cost of a blocking wait, to be compared with another run.\n"
+    "Sleeps: how often rank 0's thread slept in those waits, and in how many of them at all. A\n"
+    "sleep is a voluntary context switch of the thread that waits (getrusage, RUSAGE_THREAD,\n"
+    "ru_nvcsw): it asked the kernel to be woken later. To be preempted is none, and sched_yield is\n"
+    "none: such a thread is ready to run all the time. The number says what the MPI library asked\n"
+    "for; other load of the machine changes the share of the CPU, but not that.\n"
+    "\n"
+    "Blocking wait: whether MPI_Wait polls or sleeps is decided before MPI starts, by settings that\n"
+    "differ between MPI libraries. The header lists those that are set and says\n"
+    "  offered  MPI_Wait slept in at least half of the waits: about once in each if it blocks until\n"
+    "           the message comes, more often if it sleeps between looks. It may poll before and in\n"
+    "           between: what that takes is the share of the CPU,\n"
+    "  absent   MPI_Wait slept in none of the waits. One that polls for longer than --delay before\n"
+    "           it sleeps looks like that too,\n"
+    "  unknown  MPI_Wait slept in fewer than half of the waits: measure more of them (--waits) that\n"
+    "           are longer (--delay). Or MPI_Wtime is not the time of this machine, as in a\n"
+    "           simulation, which says nothing about CPU time and sleep.\n"
+    "Where it is offered, the column wait is the cost of a wait that sleeps, to be compared with\n"
+    "another run.\n"
     "\n"
     "Sampling: a sample is the mean of a batch of round trips that lasts at least 0.2 ms and\n"
     "100 steps of the clock (MPI_Wtime). A row has the median of the samples and its 95 %\n"
@@ -115,7 +124,8 @@ struct usage {
     double elapsed; /* by MPI_Wtime */
     double machine; /* by the clock of the machine */
     double cpu;
-    double given_away; /* how often the CPU was given away by waiting for something */
+    long sleeps;  /* voluntary context switches of this thread */
+    size_t slept; /* in how many waits there were any */
 };
 
 static double seconds_of(struct timeval time)
@@ -129,16 +139,18 @@ static double seconds_of(struct timeval time)
  */
 static struct usage usage_now(void)
 {
-    struct timespec machine = {0, 0};
     struct rusage used;
+    struct rusage thread; /* others of the process may sleep as they like */
+    struct timespec machine = {0, 0};
     memset(&used, 0, sizeof used);
-    if (timespec_get(&machine, TIME_UTC) != TIME_UTC || getrusage(RUSAGE_SELF, &used) != 0) {
-        fc_abort("cannot read the clock or the CPU time of the process: %s", strerror(errno));
+    memset(&thread, 0, sizeof thread);
+    if (getrusage(RUSAGE_SELF, &used) != 0 || getrusage(RUSAGE_THREAD, &thread) != 0 ||
+        timespec_get(&machine, TIME_UTC) != TIME_UTC) {
+        fc_abort("cannot read the clock or what the process used: %s", strerror(errno));
     }
     return (struct usage){MPI_Wtime(),
                           (double)machine.tv_sec + 1e-9 * (double)machine.tv_nsec,
-                          seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
-                          (double)used.ru_nvcsw};
+                          seconds_of(used.ru_utime) + seconds_of(used.ru_stime), thread.ru_nvcsw, 0};
 }
 
 /* Sleeps, since the two ranks may have one CPU; what is left by then is spent in MPI_Wtime. */
@@ -170,13 +182,14 @@ static void wait_once(const struct side *side, double delay, struct usage *sum)
     sum->elapsed += after.elapsed - before.elapsed;
     sum->machine += after.machine - before.machine;
     sum->cpu += after.cpu - before.cpu;
-    sum->given_away += after.given_away - before.given_away;
+    sum->sleeps += after.sleeps - before.sleeps;
+    sum->slept += after.sleeps > before.sleeps ? 1 : 0;
 }
 
 /* Both ranks; the result is of use on rank 0. */
 static struct usage use_while_waiting(const struct side *side, const struct plan *plan, bool polls)
 {
-    struct usage sum = {0.0, 0.0, 0.0, 0.0};
+    struct usage sum = {0.0, 0.0, 0.0, 0, 0};
     struct side waiting = *side;
     waiting.polls = polls;
     for (size_t i = 0; i < plan->waits; i++) {
@@ -211,28 +224,32 @@ static void print_settings(void)
     fc_print_settings("wait settings", names, sizeof names / sizeof names[0], " none");
 }
 
-/* Rank 0 only: the lines about the CPU. */
+/* What the waits say of MPI_Wait: the method has the words. */
+static void print_blocking_wait(const struct usage *wait, size_t waits)
+{
+    const char *const verdict =
+        wait->slept == 0 ? "absent" : (2 * wait->slept >= waits ? "offered" : "unknown");
+    printf("# blocking wait: %s: MPI_Wait slept in %zu of %zu waits of %.3g ms, %.3g times a wait, "
+           "and used %.0f %% of a CPU\n",
+           verdict, wait->slept, waits, 1e3 * wait->machine / (double)waits,
+           (double)wait->sleeps / (double)waits, percent_used(wait));
+}
+
+/* Rank 0 only: the lines about the CPU and sleep. */
 static void print_usage(const struct usage *test, const struct usage *wait, size_t waits)
 {
     print_settings();
     if (!is_real(test) || !is_real(wait)) {
         printf("# cpu while waiting: unknown\n"
+               "# sleeps while waiting: unknown\n"
                "# blocking wait: unknown: MPI_Wtime does not tell the time of this machine\n");
         return;
     }
-    const double share = percent_used(wait);
-    printf("# cpu while waiting: test %.0f %% wait %.0f %%\n", percent_used(test), share);
-    if (share >= 50.0) {
-        printf("# blocking wait: absent: MPI_Wait used %.0f %% of the CPU\n", share);
-    } else if (wait->given_away >= (double)waits) {
-        printf("# blocking wait: offered: MPI_Wait used %.0f %% of the CPU and gave it away %.3g "
-               "times a wait\n",
-               share, wait->given_away / (double)waits);
-    } else {
-        printf("# blocking wait: unknown: MPI_Wait used %.0f %% of the CPU without giving it away; "
-               "run it on CPUs that nothing else uses\n",
-               share);
-    }
+    printf("# cpu while waiting: test %.0f %% wait %.0f %%\n"
+           "# sleeps while waiting: test %ld in %zu of %zu waits, wait %ld in %zu of %zu waits\n",
+           percent_used(test), percent_used(wait), test->sleeps, test->slept, waits, wait->sleeps,
+           wait->slept, waits);
+    print_blocking_wait(wait, waits);
 }
 
 /* ------------------------------------------------------------------ points */
@@ -322,7 +339,8 @@ int main(int argc, char **argv)
     const struct fc_option options[] = {
         {"min-size", FC_SIZE, &plan.min_size, 0, INT_MAX, "smallest message, bytes", NULL},
         {"max-size", FC_SIZE, &plan.max_size, 0, INT_MAX, "largest message, bytes", NULL},
-        {"waits", FC_COUNT, &plan.waits, 1, 1e6, "waits over which the CPU time is summed", NULL},
+        {"waits", FC_COUNT, &plan.waits, 1, 1e6, "waits over which CPU time and sleeps are summed",
+         NULL},
         {"delay", FC_REAL, &plan.delay, 1e-3, 60.0, "length of each of them, seconds", NULL},
         FC_RULE_OPTIONS(plan.rule),
         {"raw", FC_TEXT, &plan.raw_name, 0, 0,

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+#   sh build.sh KEPT CC     build all programs in this folder with CC, or take those that were built of the same before
+#
+# KEPT keeps what was built, in a folder for each state of sources, Makefile, compiler wrapper, compiler and flags. What
+# is kept is used only if its programs are as they were left, and load the very MPI library that they were built with: a
+# library that was changed in place builds anew, too.
+set -eu
+kept=$1 cc=$2
+wrapper=$(command -v "$cc") || { echo "error: there is no $cc; see cc and PATH of the environment" >&2; exit 127; }
+programs=$(sed -n 's/^PROGRAMS = //p' Makefile)
+
+state() {
+    sha256sum ./*.c ./*.h Makefile build.sh
+    sha256sum < "$wrapper"
+    printf '%s\n' "$cc" "${CPPFLAGS-}" "${CFLAGS-}" "${LDFLAGS-}" "${LDLIBS-}" "${CPATH-}" "${LIBRARY_PATH-}"
+    "$cc" --version
+    "$cc" -show 2>&1 || true # what it adds to the compiler's command line, if it tells
+}
+
+# What the programs of a folder are, and which MPI library (or which simulator's) they load here.
+manifest() {
+    (
+        cd "$1"
+        # The names of the programs are words.
+        # shellcheck disable=SC2086
+        sha256sum $programs
+        ldd placement | awk '/mpi|simgrid/ { print $3 }' | sort -u | xargs -r sha256sum
+    )
+}
+
+folder=$kept/$(state | sha256sum | cut -c1-64)
+if [ -e "$folder/MANIFEST" ] && [ "$(manifest "$folder" 2>&1)" = "$(cat "$folder/MANIFEST")" ]; then
+    echo "built before, and unchanged: $folder"
+    for program in $programs; do
+        cp "$folder/$program" .
+    done
+    exit
+fi
+
+make -j "$(nproc)" CC="$cc"
+# Beside it first: another session may be building the same.
+new=$kept/.new-$(hostname)-$$
+if mkdir -p "$new"; then
+    for program in $programs; do
+        cp "$program" "$new"
+    done
+    manifest "$new" > "$new/MANIFEST"
+    rm -rf "$folder"
+    mv -T "$new" "$folder" || rm -rf "$new"
+else
+    echo "warning: cannot keep what was built; it is built anew each time" >&2
+fi

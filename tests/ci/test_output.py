@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What reads the output of a run may stop, as `head` does; the run goes on, and its exit status is its own."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests.conftest import TESTS
+
+ROOT = TESTS.parent
+#: A stand-in of ReFrame that prints more than a pipe holds, and tells as it does that nobody reads it.
+REFRAME = """#!/bin/sh
+trap '' PIPE
+mkdir -p "$FABRIC_RESULTS/logs"; : > "$FABRIC_RESULTS/logs/$FABRIC_SESSION.log"
+i=0
+while [ $i -lt 3000 ]; do
+    echo "a line of about forty characters, number $i" || { echo "Traceback" >&2; exit 120; }
+    i=$((i + 1))
+done
+: > "$FABRIC_RESULTS/came-to-its-end"
+exit $STATUS
+"""
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """Return a clone that needs no set-up: its ReFrame and its `fabric-checks` are stand-ins."""
+    folder = tmp_path / "clone"
+    shutil.copytree(ROOT / "ci", folder / "ci")
+    bin_ = folder / "bin"
+    bin_.mkdir()
+    (bin_ / "reframe").write_text(REFRAME)
+    (bin_ / "fabric-checks").write_text("#!/bin/sh\necho s\n")
+    for tool in bin_.iterdir():
+        tool.chmod(0o755)
+    (folder / "ci" / "env.sh").write_text(f'export FABRIC_HOME="{folder}/home" PATH="{bin_}:$PATH"\n')
+    return folder
+
+
+def call(clone, line, status=0):
+    env = {"PATH": "/usr/bin:/bin", "FABRIC_RESULTS": str(clone / "results"), "STATUS": str(status)}
+    line = f"{line}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], env=os.environ | env, cwd=clone, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("status", [0, 1])
+@pytest.mark.parametrize("stderr", ["", "2>&1"])
+def test_head_neither_ends_a_run_nor_changes_its_status(clone, status, stderr):
+    assert call(clone, f"ci/run {stderr} | head -1", status) == (
+        *(status, "a line of about forty characters, number 0\n", ""),
+    )
+    assert (clone / "results" / "came-to-its-end").exists()
+
+
+def test_a_list_that_is_cut_is_no_fault(clone):
+    status, out, err = call(clone, "FABRIC_SESSION=x ci/run -l | head -1")
+    assert (status, out.count("\n"), err) == (0, 1, "")
+
+
+def test_a_reader_that_stays_gets_everything_before_the_run_is_over(clone):
+    status, out, err = call(clone, "ci/run")
+    assert (status, err) == (0, "") and len(out.splitlines()) == 3001 and out.endswith("\ns\n")
+
+
+@pytest.mark.parametrize("command", ["ci/run", "ci/nightly"])
+def test_a_closed_standard_output_is_one_line(clone, command):
+    status, _, err = call(clone, f"{command} >&-")
+    assert (status, err) == (2, "error: standard output is closed; let it lead somewhere, if only to /dev/null\n")
+    assert not (clone / "results").exists()

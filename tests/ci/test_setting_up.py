@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several clones, shells and set-ups in one home: none breaks another's, and a kill leaves nothing that looks whole.
+
+The clones' pins are of nothing, so a virtual environment is made with nothing in it; all else is real.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.homes import Toy
+
+WHERE = 'python -c "import fabric_checks, sys; print(fabric_checks.__file__, sys.prefix)"'
+
+#: ci/setup.py with one part whose installation says when it is half done, and waits there until it is told to go on.
+SLOW = """
+import runpy, sys
+from pathlib import Path
+setup = runpy.run_path(sys.argv[1])
+def install(home, part):
+    part.folder.mkdir(parents=True)
+    (part.folder / "half").touch()
+    print("half", flush=True)
+    sys.stdin.readline()
+    (part.folder / "whole").touch()
+    with (home.path / "made").open("a") as file:
+        file.write(part.folder.name + "\\n")
+core = setup["PARTS"]["core"]
+part = setup["Part"]("core", "a part", 0, install)
+home = setup["Home"](Path(sys.argv[2]))
+setup["set_up"](home, [part])
+print("done", part.folder, flush=True)
+"""
+
+
+class SetUp:
+    """A set-up of a clone that stops half-way."""
+
+    def __init__(self, clone, home):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SLOW, clone.root / "ci/setup.py", home], env=clone.environment(home),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+
+    def line(self):
+        return self.process.stdout.readline()
+
+    def until(self, text):
+        return until(self.process, text)
+
+    def end(self):
+        output, _ = self.process.communicate("\n", timeout=120)
+        assert self.process.returncode == 0, output
+        return output
+
+
+@pytest.fixture
+def clones(tmp_path):
+    return Toy(tmp_path / "one"), Toy(tmp_path / "two")
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+def until(process, text):
+    """Return what a process says up to a line with this text."""
+    said = ""
+    for line in process.stdout:
+        said += line
+        if text in line:
+            return said
+    raise AssertionError(said)
+
+
+def parts(home):
+    return sorted(path.name for path in (home / "parts").iterdir())
+
+
+def complete(home):
+    return sorted(path.parent.name for path in home.glob("parts/*/.complete"))
+
+
+def end(shell):
+    output, _ = shell.communicate("\n", timeout=120)
+    assert shell.returncode == 0, output
+    return output
+
+
+def test_each_clone_runs_its_own_library_on_parts_that_both_share(clones, home):
+    one, two = clones
+    status, first = one.run(home, WHERE)
+    assert status == 0 and "set-up 1/1" in first, first
+    status, second = two.run(home, WHERE)
+    assert status == 0, second
+    assert second.split() == [f"{two.root}/fabric_checks/__init__.py", first.split()[-1]]
+    assert first.split()[-2] == f"{one.root}/fabric_checks/__init__.py"
+    assert len(parts(home)) == 1
+
+
+def test_in_a_shell_of_one_clone_the_other_ones_env_is_its_own(clones, home):
+    one, two = clones
+    two.pin("2")
+    status, output = one.run(
+        home, f'. "{two.root}/ci/env.sh" || exit 1\n{WHERE}\necho $PATH $PYTHONPATH $RFM_CONFIG_FILES'
+    )
+    assert status == 0 and f"{two.root}/fabric_checks/__init__.py {home}/parts/core-" in output, output
+    assert str(one.root) not in output and len(complete(home)) == 2
+    assert output.splitlines()[-1].count("/parts/") == 1
+
+
+def test_other_pins_are_installed_beside_a_running_session(clones, home):
+    """The environment of the session is there until it ends, and goes when nobody needs it any more."""
+    one, two = clones
+    session = one.shell(home, f"echo runs; read _; {WHERE}")
+    until(session, "runs")
+    one.pin("2")
+    status, output = two.run(home)
+    assert (status, output) == (0, "")
+    status, output = one.run(home, "echo ready")
+    assert status == 0 and output.endswith("ready\n"), output
+    assert len(complete(home)) == 2  # the second clone has the session's pins still
+    two.pin("2")
+    status, output = two.run(home)
+    assert status == 0 and f"older parts are kept for process {session.pid} of " in output, output
+    assert "bash" in output and len(complete(home)) == 2
+    assert f"{one.root}/fabric_checks/__init__.py {home}/parts/core-" in end(session)
+    status, output = two.run(home)
+    assert status == 0 and "is deleted: no clone that uses this home needs it any more" in output, output
+    assert len(parts(home)) == 1
+    assert two.run(home) == (0, "")
+
+
+def test_what_a_killed_shell_has_started_still_holds_its_parts(clones, home):
+    one, _ = clones
+    shell = one.shell(home, "sleep 1000 > /dev/null & echo pid $!; wait")
+    running = int(until(shell, "pid").split()[-1])
+    shell.kill()
+    shell.wait()
+    one.pin("2")
+    status, output = one.run(home)
+    assert status == 0 and f"older parts are kept for process {running} of " in output, output
+    os.kill(running, signal.SIGKILL)
+    shell.stdin.close()
+    shell.stdout.read()
+    status, output = one.run(home)
+    assert status == 0 and "is deleted" in output and len(parts(home)) == 1, output
+
+
+def test_a_set_up_that_is_killed_is_taken_up_again(clones, home):
+    one, two = clones
+    killed = SetUp(one, home)
+    killed.until("half")
+    killed.process.kill()
+    killed.process.wait()
+    assert complete(home) == [] and len(parts(home)) == 1
+    again = SetUp(two, home)
+    again.until("half")
+    assert complete(home) == []
+    again.end()
+    (part,) = (home / "parts").iterdir()
+    assert (part / "whole").exists() and complete(home) == [part.name]
+    # What it has left of other pins is not needed.
+    two.pin("2")
+    killed = SetUp(two, home)
+    killed.until("half")
+    killed.process.kill()
+    killed.process.wait()
+    two.pin("3")
+    other = SetUp(two, home)
+    other.until("half")
+    other.end()
+    assert len(parts(home)) == len(complete(home)) == 2
+
+
+def test_two_set_ups_at_once_make_a_part_once(clones, home):
+    one, two = clones
+    first, second = SetUp(one, home), None
+    first.until("half")
+    second = SetUp(two, home)
+    said = second.line()
+    assert f"another set-up is under way in {home}, which is waited for: process {first.process.pid} of " in said
+    first.end()
+    assert second.end().startswith("done")
+    assert len((home / "made").read_text().splitlines()) == 1
+
+
+def test_two_set_ups_of_different_pins_at_once(clones, home):
+    one, two = clones
+    two.pin("2")
+    first = SetUp(one, home)
+    first.until("half")
+    second = SetUp(two, home)
+    assert "another set-up is under way" in second.line()
+    first.end()
+    second.until("half")
+    second.end()
+    assert len(set((home / "made").read_text().splitlines())) == len(complete(home)) == 2
+
+
+def test_the_wait_for_another_set_up_has_an_end(clones, home):
+    one, two = clones
+    first = SetUp(one, home)
+    first.until("half")
+    script = (
+        "import runpy, sys\n"
+        f"sys.argv = ['setup.py', '--mpi', 'none']\n"
+        f"setup = runpy.run_path({str(two.root / 'ci/setup.py')!r})\n"
+        "setup['main'].__globals__['WAIT_S'] = 0\n"
+        "sys.exit(setup['main']())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=two.environment(home), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {home}/.lock: locked by process {first.process.pid} of "), done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    first.end()
+
+
+def test_the_virtual_environment_is_made_by_the_python_beneath_the_one_that_is_sourced(clones, home):
+    """As for whoever has sourced ci/env.sh before the pins change, and runs something then."""
+    one, _ = clones
+    script = f'. "{one.root}/ci/env.sh" || exit 1\ncat {home}/parts/*/pyvenv.cfg'
+    shell = one.shell(home, f"echo ready; read _; unset FABRIC_PYTHON; {script}")
+    until(shell, "ready")
+    one.pin("2")
+    output = end(shell)
+    made_by = [line for line in output.splitlines() if line.startswith("home =")]
+    assert len(made_by) == 2 and not [line for line in made_by if str(home) in line], output
+
+
+def test_what_does_not_lock_is_told(clones, home, tmp_path):
+    """As on a file system without locks; flock(1) says no more than that it failed."""
+    one, _ = clones
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/flock").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "bin/flock").chmod(0o755)
+    status, output = one.run(home, "echo ready", PATH=f"{tmp_path}/bin:/usr/bin:/bin")
+    assert status == 1 and output.splitlines()[-1].startswith(f"error: {home}: cannot lock what was set up"), output
+
+
+def test_relative_folders_are_those_of_where_it_was_called(clones, tmp_path):
+    one, _ = clones
+    script = f'cd "{tmp_path}" && . "{one.root}/ci/env.sh" && echo "$FABRIC_HOME" "$FABRIC_RESULTS"'
+    env = one.environment("here") | {"FABRIC_RESULTS": "there"}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=300)
+    assert done.stdout.splitlines()[-1] == f"{tmp_path}/here {tmp_path}/there", done.stdout + done.stderr
+
+
+def test_the_notes_of_a_home_name_its_clones(clones, home):
+    one, two = clones
+    one.run(home)
+    two.run(home)
+    found = {json.loads(path.read_text())["clone"] for path in (home / "clones").iterdir()}
+    assert found == {str(one.root), str(two.root)}

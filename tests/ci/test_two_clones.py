@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whatever is run in one clone is of that clone, although the shell has sourced another's ci/env.sh."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from fabric_checks.paths import ROOT
+from tests.homes import checkout
+
+#: What a shell has that has sourced this clone's ci/env.sh, but for the home, which the tests may have set.
+SOURCED = {
+    "PYTHONPATH": str(ROOT), "RFM_CONFIG_FILES": f"{ROOT}/config/settings.py",
+    "FABRIC_PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin", "PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin:{os.environ['PATH']}",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    """Another clone, whose library is of another version."""
+    clone = checkout(tmp_path_factory.mktemp("other") / "clone")
+    text = (clone / "fabric_checks/__init__.py").read_text()
+    (clone / "fabric_checks/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "99.'))
+    file = clone / "config/systems/local.py"
+    file.write_text(
+        "from fabric_checks import __version__\n" + file.read_text().replace('"Any one machine"', "__version__", 1)
+    )
+    return clone
+
+
+def run(*command, **more):
+    return subprocess.run(
+        [str(word) for word in command], env=os.environ | SOURCED, capture_output=True, text=True, timeout=120, **more
+    )
+
+
+def test_its_command(other):
+    assert run("fabric-checks", "--version").stdout.startswith("fabric-checks, version 0.")
+    assert run(other / "ci/bin/fabric-checks", "--version").stdout.startswith("fabric-checks, version 99.0.")
+    # What it starts loads its own configuration.
+    done = run(other / "ci/bin/fabric-checks", "references", "check", "--system", "local")
+    assert "another clone's" not in done.stdout + done.stderr
+
+
+def test_its_configuration(other, tmp_path):
+    done = run(
+        "reframe", "-C", other / "config/settings.py", "--system", "local", "--show-config=systems/@local/descr",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert '"99.0.' in done.stdout, done.stdout + done.stderr
+
+
+def test_its_configuration_takes_nothing_away(other, tmp_path):
+    """ReFrame undoes by position what it has done to sys.path; the last place was lost, which has all packages."""
+    script = (
+        "import sys\n"
+        "from reframe.core.config import load_config\n"
+        "before = list(sys.path)\n"
+        f"load_config('<builtin>', '{other}/config/settings.py')\n"
+        "assert sys.path == before, sys.path\n"
+        "import fabric_checks; print(fabric_checks.__version__)\n"
+    )
+    done = run(sys.executable, "-c", script, cwd=tmp_path)
+    assert done.stdout.startswith("99."), done.stderr
+
+
+def test_two_configurations_are_not_mixed(other, tmp_path):
+    script = (
+        "from reframe.core.config import load_config\n"
+        f"import fabric_checks; load_config('<builtin>', '{other}/config/settings.py')\n"
+    )
+    done = run(sys.executable, "-c", script, cwd=tmp_path)
+    assert f"the library that is in use is another clone's, {ROOT}/fabric_checks" in done.stderr
+
+
+def test_its_checks_with_its_configuration(other, tmp_path):
+    done = run(
+        "reframe", "-C", other / "config/settings.py", "-c", other / "checks", "-n", "OsuBarrier", "-l", cwd=tmp_path
+    )
+    assert done.returncode == 0 and "OsuBarrier" in done.stdout, done.stdout + done.stderr
+
+
+def test_its_checks_with_the_configuration_of_the_one_that_was_sourced(other):
+    done = run("reframe", "-c", "checks", "-l", cwd=other)
+    assert done.returncode == 1
+    wrong = f"error: these checks are of {other}, and the configuration is of {ROOT}: source {other}/ci/env.sh"
+    assert wrong in done.stderr, done.stdout + done.stderr
+
+
+def test_its_jobs(other, tmp_path):
+    """The build by Spack is called by the clone's own path, and so is the launcher of simulations."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from types import SimpleNamespace\n"
+        "from fabric_checks.backends.smpirun import SmpirunLauncher\n"
+        "job = SimpleNamespace(num_tasks=2, num_tasks_per_node=1)\n"
+        "print(*SmpirunLauncher.command(None, job))\n"
+    )
+    words = run(sys.executable, "-c", script, other, cwd=tmp_path).stdout.split()
+    assert words[:4] == ["env", f"PYTHONPATH={other}", sys.executable, "-m"]
+
+
+def test_its_tests(other):
+    """Those that start programs too."""
+    (other / "tests/test_whose.py").write_text(
+        "import subprocess, sys\n"
+        "import fabric_checks\n"
+        "def test_whose(tmp_path):\n"
+        "    ask = [sys.executable, '-c', 'import fabric_checks; print(fabric_checks.__version__)']\n"
+        "    found = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True).stdout\n"
+        "    version = subprocess.run(['fabric-checks', '--version'], capture_output=True, text=True).stdout\n"
+        "    assert [text[:3] for text in (fabric_checks.__version__, found, version.split()[-1])] == ['99.'] * 3\n"
+    )
+    done = run("pytest", "-q", "tests/test_whose.py", cwd=other)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `build.sh` keeps is taken again, unless something that it was built from has changed, or it has itself."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests.fabric.test_programs import SOURCES
+
+#: One small program, and a library that stands for the MPI library.
+SMALL = {
+    "Makefile": "PROGRAMS = placement\nall: placement\nplacement: placement.c fabric.h\n"
+    "\t$(CC) $(CFLAGS) $< -o $@ $(LDFLAGS)\n",
+    "placement.c": '#include "fabric.h"\nint rank(void);\nint main(void) { return rank() + ZERO; }\n',
+    "fabric.h": "#define ZERO 0\n",
+}
+WRAPPER = '#!/bin/sh\n# {version}\nexec gcc "$@" -L{lib} -lmpi -Wl,-rpath,{lib}\n'
+
+
+class Folder:
+    """A folder with the small program, a compiler wrapper and a library of its own, and a folder for what is kept."""
+
+    def __init__(self, root):
+        self.kept, self.lib, self.bin = root / "kept", root / "lib", root / "bin"
+        self.root, self.builds = root, 0
+        for folder in (self.lib, self.bin):
+            folder.mkdir()
+        self.sources = dict(SMALL)
+        self.wrapper("1")
+        self.library(0)
+
+    def wrapper(self, version):
+        path = self.bin / "mpicc"
+        path.write_text(WRAPPER.format(version=version, lib=self.lib))
+        path.chmod(0o755)
+
+    def library(self, rank):
+        source = self.root / "library.c"
+        source.write_text(f"int rank(void) {{ return {rank}; }}\n")
+        subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", self.lib / "libmpi.so"], check=True)
+
+    def build(self, **variables):
+        """Build in a new folder, as each session does; tell whether what was kept was taken."""
+        self.builds += 1
+        place = self.root / f"stage-{self.builds}"
+        place.mkdir()
+        shutil.copy(SOURCES / "build.sh", place)
+        for name, text in self.sources.items():
+            (place / name).write_text(text)
+        env = os.environ | {"PATH": f"{self.bin}:{os.environ['PATH']}"} | variables
+        done = subprocess.run(
+            ["sh", "build.sh", self.kept, "mpicc"], cwd=place, env=env, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        assert subprocess.run([place / "placement"], env=env).returncode in (0, 1)
+        self.said = done.stdout + done.stderr
+        return "built before, and unchanged" in done.stdout
+
+    def programs(self):
+        return [path for path in self.kept.rglob("placement") if path.is_file()]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = Folder(tmp_path)
+    assert not folder.build()
+    return folder
+
+
+def test_the_same_is_taken_again(folder):
+    assert folder.build() and folder.build()
+    assert len(folder.programs()) == 1
+    assert [path.name for path in folder.kept.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("name", ["placement.c", "fabric.h", "Makefile"])
+def test_a_changed_source_is_built_anew(folder, name):
+    comment = "# changed\n" if name == "Makefile" else "/* changed */\n"
+    folder.sources[name] += comment
+    assert not folder.build() and folder.build()
+    folder.sources[name] = SMALL[name]
+    assert folder.build()
+
+
+def test_another_compiler_wrapper_or_flag_builds_anew(folder):
+    folder.wrapper("2")
+    assert not folder.build() and folder.build()
+    assert not folder.build(CFLAGS="-g") and folder.build(CFLAGS="-g")
+
+
+def test_an_mpi_library_that_was_changed_in_place_builds_anew(folder):
+    folder.library(1)
+    assert not folder.build() and folder.build()
+
+
+def test_another_mpi_library_on_the_search_path_builds_anew(folder, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(folder.lib / "libmpi.so", other)
+    # The run path goes first in this program, so it is taken away from both.
+    (folder.bin / "mpicc").write_text(f'#!/bin/sh\nexec gcc "$@" -L{folder.lib} -lmpi\n')
+    here, there = {"LD_LIBRARY_PATH": str(folder.lib)}, {"LD_LIBRARY_PATH": str(other)}
+    assert not folder.build(**here) and folder.build(**here)
+    assert not folder.build(**there)
+
+
+def test_a_program_that_is_not_as_it_was_left_is_built_anew(folder):
+    (program,) = folder.programs()
+    program.write_bytes(program.read_bytes()[:-100])
+    assert not folder.build() and folder.build()
+    program.unlink()
+    assert not folder.build() and folder.build()
+
+
+def test_a_folder_that_cannot_be_kept_is_told_and_fails_nothing(folder, tmp_path):
+    folder.kept = tmp_path / "file" / "kept"
+    (tmp_path / "file").write_text("")
+    assert not folder.build() and "warning: cannot keep what was built" in folder.said
+
+
+def test_no_compiler_is_one_line(tmp_path):
+    shutil.copy(SOURCES / "build.sh", tmp_path)
+    done = subprocess.run(
+        ["sh", "build.sh", tmp_path / "kept", "no-such-mpicc"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 127
+    assert done.stderr == "error: there is no no-such-mpicc; see cc and PATH of the environment\n"

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steps of a night and its run, with stand-ins for what takes long."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from fabric_checks.nightly import journal, night, running
+from fabric_checks.nightly.plan import Plan, Trouble
+from fabric_checks.nightly.trends import Trends
+from fabric_checks.session import ROOT
+from tests.nightly.samples import case, record, session
+
+SESSION = "20260101T000000Z-aaaa"
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return Plan("sys", "nightly", SESSION, tmp_path / "results", tmp_path / "archive", ("--flavour", "x"))
+
+
+@pytest.fixture
+def programs(monkeypatch, plan):
+    """Return what the stand-in of `ci/run` does, and what it was told."""
+    plan.files.mkdir(parents=True)
+    (plan.results / "logs").mkdir()
+    told = SimpleNamespace(status=0, said="a\n\nthe last words\n\n", logs=True, line=None, env=None)
+
+    def start(line, *, env, stdout, **_):
+        told.line, told.env = line, env
+        stdout.write(told.said)
+        if told.logs:
+            (plan.results / "logs" / f"{SESSION}.log").touch()
+        return SimpleNamespace(wait=lambda: told.status, pid=0)
+
+    monkeypatch.setattr(running.subprocess, "Popen", start)
+    monkeypatch.setattr(running, "nobody_in_service", lambda system: None)
+    return told
+
+
+def run(plan):
+    trouble = Trouble()
+    return running.run(plan, 0, trouble), trouble.failures
+
+
+def test_the_run_is_told_what_to_do_and_its_session(plan, programs):
+    elapsed_s, failures = run(plan)
+    assert elapsed_s >= 0 and failures == []
+    junit = str(plan.files / "cases.xml")
+    assert programs.line == [
+        *(str(ROOT / "ci/run"), "--system", "sys", "--mode", "nightly", "--report-junit", junit, "--flavour", "x")
+    ]
+    assert (programs.env["FABRIC_SESSION"], programs.env["FABRIC_RESULTS"]) == (SESSION, str(plan.results))
+    assert [entry.ended for entry in journal.read(plan.journal, [])] == [False]
+
+
+@pytest.mark.parametrize(
+    ("status", "logs", "said", "failures"),
+    [
+        (1, True, "x\n", []),
+        (2, True, "x\n the last words \n\n", ["ci/run ended with status 2: the last words"]),
+        (-9, True, "", ["ci/run ended with status -9: it said nothing"]),
+        (0, False, "x\ny\n", ["ci/run did not come to start ReFrame: y"]),
+    ],
+)
+def test_a_run_that_does_not_end_as_one_does_is_a_failure(plan, programs, status, logs, said, failures):
+    programs.status, programs.logs, programs.said = status, logs, said
+    assert run(plan)[1] == failures
+
+
+@pytest.mark.parametrize("why", ["room", "service"])
+def test_what_keeps_a_run_from_beginning_is_said_and_nothing_is_run(plan, programs, monkeypatch, why):
+    if why == "room":
+        monkeypatch.setattr(running.shutil, "disk_usage", lambda _: SimpleNamespace(free=255 * 2**20))
+        cause = f"{plan.results}: 255 MiB are free, and a night needs 256; make room"
+    else:
+        monkeypatch.setattr(running, "nobody_in_service", lambda system: f"no node of {system}")
+        cause = "no node of sys"
+    elapsed_s, (failure,) = run(plan)
+    assert elapsed_s is None and failure.startswith(f"nothing was run: {cause}") and programs.line is None
+
+
+@pytest.fixture
+def results(monkeypatch):
+    """Let a night find the results of two cases of which one passed, and keep nothing."""
+    found = session(
+        case("A"), case("B", "fail", "no output"), case("Build", fixture=True), records=[record("A"), record("B", None)]
+    )
+    monkeypatch.setattr(night.records, "load_session", lambda *_: found)
+    monkeypatch.setattr(night.keeping, "keep", lambda *_: [])
+    monkeypatch.setattr(night.keeping, "write_report", lambda *_: None)
+    monkeypatch.setattr(night, "trends", lambda *_: Trends())
+
+
+def spend(plan, monkeypatch, elapsed_s):
+    monkeypatch.setattr(night, "run", lambda *_: elapsed_s)
+    return night.spend(plan, 0).night
+
+
+def test_a_night_counts_its_cases_what_passed_and_its_figures(plan, results, monkeypatch):
+    found = spend(plan, monkeypatch, 12.5)
+    assert (found.cases, found.passed, found.records, found.elapsed_s) == (2, 1, 1, 12.5)
+    assert found.measured == {"A @sys:part+mpich"} and not found.simulated
+
+
+def test_a_night_that_did_not_run_found_nothing_although_there_are_results(plan, results, monkeypatch):
+    found = spend(plan, monkeypatch, None)
+    assert (found.cases, found.passed, found.records, found.nights, found.measured) == (0, 0, 0, 0, frozenset())
+
+
+def test_a_run_of_before_is_judged_without_another(plan, results, monkeypatch):
+    plan = Plan(plan.system, plan.level, plan.session, plan.results, plan.archive, runs=False)
+    assert spend(plan, monkeypatch, None).cases == 2

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether a system takes jobs: what cannot be told stops no night."""
+
+import json
+
+import pytest
+
+from fabric_checks.errors import FabricError
+from fabric_checks.nightly import service
+
+DOWN = "NodeName=n1 State=DOWN Partitions=p Reason=no power"
+UP = "NodeName=n2 State=IDLE Partitions=p"
+SLURM = json.dumps([{"scheduler": "slurm"}])
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    """Return what the programs say, by name: text, or the exception or exit status that comes in its place."""
+    says = {"reframe": SLURM, "scontrol": DOWN}
+
+    def run(command, *, check, **_):
+        said = says[command[0]]
+        if isinstance(said, Exception):
+            raise said
+        failed = isinstance(said, int)
+        if failed and check:
+            raise service.subprocess.CalledProcessError(said, command)
+        return service.subprocess.CompletedProcess(command, said if failed else 0, "" if failed else said)
+
+    monkeypatch.setattr(service.subprocess, "run", run)
+    monkeypatch.setattr(service.shutil, "which", lambda name: f"/bin/{name}")
+    return says
+
+
+def test_a_system_without_a_node_in_service_is_told_with_the_reasons(programs):
+    assert service.nobody_in_service("s") == "no node is in service: n1 is down (no power)"
+    programs["scontrol"] = f"{DOWN}\n{UP}"
+    assert service.nobody_in_service("s") is None
+
+
+@pytest.mark.parametrize("partitions", ["no JSON", "[{}]", "7", "[]", json.dumps([{"scheduler": "local"}]), 1])
+def test_a_system_that_has_no_slurm_or_does_not_say_so_is_run(programs, partitions):
+    programs["reframe"] = partitions
+    assert service.nobody_in_service("s") is None
+
+
+@pytest.mark.parametrize(
+    "said", ["no nodes", "", 1, OSError("no such program"), service.subprocess.TimeoutExpired("scontrol", 30)]
+)
+def test_a_slurm_that_does_not_answer_stops_no_run(programs, said):
+    programs["scontrol"] = said
+    assert service.nobody_in_service("s") is None
+
+
+def test_the_system_of_this_host(programs):
+    programs["reframe"] = '"local"'
+    assert service.system_here() == "local"
+    programs["reframe"] = 1
+    with pytest.raises(FabricError, match="does not say which system this host is"):
+        service.system_here()

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What launchers and terminals add to outputs, for every parser."""
+
+import pytest
+
+from fabric_checks.errors import OutputError
+from fabric_checks.parsers import plain
+from tests.parsers import corpus
+
+WHOLE = {parser: next(outputs()) for parser, outputs in corpus.OUTPUTS.items()}
+MARKS = {
+    "a byte-order mark": lambda text: "\ufeff" + text,
+    "lines of Windows": lambda text: text.replace("\n", "\r\n"),
+    "colours": lambda text: "".join(f"\x1b[01;32m\x1b[K{line}\x1b[0m\n" for line in text.splitlines()),
+    "Open MPI 4's tags": lambda text: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()),
+    "Open MPI 5's tags": lambda text: "".join(f"[prterun-n1-9@1,0]<stdout>: {line}\n" for line in text.splitlines()),
+}
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("parser", WHOLE)
+def test_every_parser_reads_through_marks(parser, mark):
+    whole = WHOLE[parser]
+    assert repr(whole.parse(MARKS[mark](whole.text))) == repr(whole.parse(whole.text))
+
+
+@pytest.mark.parametrize("parser", [name for name in WHOLE if name != "start-up"])
+def test_a_label_before_each_line_is_named(parser):
+    text = "".join(f"0: {line}\n" for line in WHOLE[parser].text.splitlines())
+    with pytest.raises(OutputError, match=r"behind '0: .*': the launcher is to print lines as they are"):
+        WHOLE[parser].parse(text)
+
+
+def test_what_stays():
+    assert plain.cleaned("\x1b[2Jn1\n") == "\x1b[2Jn1\n"
+    assert plain.cleaned("a\x85b\u2028c\x0bd\n") == "a?b?c?d\n"
+    assert plain.cleaned("[1,0]<stdout>:  two blanks\n[1,0]<stdout>:\n") == "  two blanks\n\n"
+    assert plain.label_of("LAMMPS (1 Jan)\n", "LAMMPS (") == ""
