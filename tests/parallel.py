@@ -16,6 +16,8 @@ from tests import quick
 ROOT = quick.TESTS.parent
 #: Folders whose tests mostly wait, for a cluster or for jobs in it.
 WAITING = {"cluster", "pipelines"}
+#: Modules whose tests share nothing, though others beside them do.
+ONE_BY_ONE = {ROOT / "tests" / "cluster" / "test_smoke.py"}
 
 
 class Scheduling(LoadScopeScheduling):
@@ -52,6 +54,8 @@ def group(nodeid):
 @cache
 def _stays_together(path):
     """Tell whether tests of a module share what they are made of, or are too short to be dealt out one by one."""
+    if path in ONE_BY_ONE:
+        return False
     places = [path, *([] if path.parent == quick.TESTS else [path.with_name("conftest.py")])]
     shares = any('scope="' in place.read_text() or "@cache" in place.read_text() for place in places if place.exists())
     return shares or quick.is_quick(path)

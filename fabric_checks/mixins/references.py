@@ -15,6 +15,7 @@ from reframe.core.runtime import runtime
 
 from fabric_checks import line_rate, ppn_ratio, references
 from fabric_checks.errors import ReferenceError
+from fabric_checks.metrics import Metric
 from fabric_checks.mixins.layout import layouts
 from fabric_checks.session import ROOT
 from fabric_checks.stacks import WHEEL_MPIS
@@ -91,15 +92,16 @@ class ReferencesMixin(RegressionTestPlugin):
         path = Path(prefix) / (self.reference_file or f"{name}.yaml")
         self._reference_error = ""
         self._derived: dict[str, str] = {}
+        metrics = self.metrics()
         try:
-            complete, reasons = self._find_references(path)
+            complete, reasons = self._find_references(path, metrics)
         except ReferenceError as error:
             # The figures are measured and logged all the same: they are what the file has to be mended with.
             self._reference_error = str(error)
-            complete = {metric.name: (0, None, None, metric.unit) for metric in self.metrics()}
+            complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
             reasons = dict.fromkeys(complete, f"the reference file is wrong: {error}")
         self.facts["no_reference"] = reasons
-        self.facts["evidence"] = self._find_evidence(path)
+        self.facts["evidence"] = self._find_evidence(path, metrics)
         self.reference = {self.current_partition.fullname: complete}
 
     def _reference_case(self) -> dict[str, str]:
@@ -110,7 +112,7 @@ class ReferencesMixin(RegressionTestPlugin):
             "layout": str(self.place),
         }
 
-    def _find_references(self, path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    def _find_references(self, path: Path, metrics: list[Metric]) -> tuple[dict[str, Any], dict[str, str]]:
         file = _load_checked(path)
         name = type(self).__name__
         parameters = {key: list(map(str, value.values)) for key, value in type(self).raw_params.items()}
@@ -122,10 +124,10 @@ class ReferencesMixin(RegressionTestPlugin):
         found = self._look_up(path) if name in file.entries else {}
         case = self._reference_case()
         derived = line_rate.references(
-            file.derived, self.metrics(), self.current_partition.extras, f"{path}: {name}: derived", **case
+            file.derived, metrics, self.current_partition.extras, f"{path}: {name}: derived", **case
         )
         self._derived = {metric: each.source for metric, each in derived.items() if metric not in found}
-        return references.complete(file, found, self.metrics(), derived, **case)
+        return references.complete(file, found, metrics, derived, **case)
 
     def _look_up(self, path: Path) -> dict[str, Any]:
         """Return what ReFrame finds for this case; it reads the whole file for each, which takes its time."""
@@ -135,14 +137,14 @@ class ReferencesMixin(RegressionTestPlugin):
         except KeyError:
             return {}
 
-    def _find_evidence(self, path: Path) -> dict[str, tuple[str | None, str]]:
+    def _find_evidence(self, path: Path, metrics: list[Metric]) -> dict[str, tuple[str | None, str]]:
         """Return for each metric of a simulation how it comes to be as it is; and the source of the reference."""
         if self._reference_error:
             return {}
         case = self._reference_case()
         file = _load_checked(path)
         found: dict[str, tuple[str | None, str]] = {name: (None, source) for name, source in self._derived.items()}
-        for metric in self.metrics():
+        for metric in metrics:
             evidence = file.evidence_of(metric=metric.name, held=metric.name not in self.facts["no_reference"], **case)
             if evidence is not None:
                 found[metric.name] = (evidence.kind, self._derived.get(metric.name, evidence.why))

@@ -32,6 +32,7 @@ class ResultsMixin(RegressionTestPlugin):
     @run_after("setup")
     def note_layout(self):
         """Note what is known before the job runs."""
+        metrics = self.metrics()
         self.facts |= {
             "session": session.session_id(),
             "collection": session.collection_version(),
@@ -41,10 +42,10 @@ class ResultsMixin(RegressionTestPlugin):
             "ppn": self.place.ppn,
             "tasks": self.place.tasks,
             "not_offered": self.current_environ.extras.get("without", {}),
-            "sizes_B": list(dict.fromkeys(metric.size_B for metric in self.metrics() if metric.size_B is not None)),
+            "sizes_B": list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
             "metrics": {
                 metric.name: {"quantity": metric.quantity, "size_B": metric.size_B, "better": metric.better}
-                for metric in self.metrics()
+                for metric in metrics
             },
         }
 

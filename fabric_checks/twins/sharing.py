@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -34,13 +35,19 @@ def metrics(file: str, pattern: str, layout: Layout) -> list[Metric]:
 
     :param file: the description of a twin; empty where there is none.
     """
-    if not file or pattern != "rotate":
+    if not file or pattern != "rotate" or layout.ppn != 1:
         return []
-    twin = description.load(Path(file))
-    if layout != Layout(twin.nodes, 1):
+    nodes, published = _published(file)
+    if layout.nodes != nodes:
         return []
-    published = twin.figures.get("rotate", {})
     return [Metric(name_of(each), "MB/s", "larger") for each in WORDS if f"{name_of(each)}_MBps" in published]
+
+
+@cache
+def _published(file: str) -> tuple[int, frozenset[str]]:
+    """Return a twin's number of nodes and the names of its figures of ``rotate``, for which every layout asks."""
+    twin = description.load(Path(file))
+    return twin.nodes, frozenset(twin.figures.get("rotate", {}))
 
 
 def values(file: str, scan: Transfers, wanted: list[Metric]) -> dict[str, float]:

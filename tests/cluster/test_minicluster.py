@@ -86,26 +86,6 @@ def test_a_cluster_that_cannot_be(monkeypatch, name, text, says):
         configured(monkeypatch, **{name: text})
 
 
-def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(machine, tmp_path):
-    env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "10gbit"}
-    line = [CI / "run", "--system", "minicluster", "--mode", "smoke"]
-    run = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        output, _ = run.communicate(timeout=GUARD_S)
-    finally:
-        run.terminate()  # which ends its cluster, too, if it is still there
-        run.wait(60)
-    assert run.returncode == 0, output
-    found = records.load_session(tmp_path)
-    cases = [case for case in found.cases if not case.fixture]
-    assert len(cases) > 20 and {case.result for case in cases} == {"pass"}
-    assert {record["layout"] for record in found.records} == {"1x1", "1x2", "2x1", "2x2"}
-    assert {place.split(":")[0] for record in found.records for place in record["placement"]} == {"n1", "n2"}
-    # ci/run became ci/cluster, which calls its cluster by its process.
-    up = subprocess.run([CI / "cluster", "status"], capture_output=True, text=True, check=True)
-    assert f"run-{run.pid}" not in up.stdout
-
-
 @pytest.mark.alone
 def test_bandwidth_between_two_nodes_is_that_of_their_links(two, tmp_path):
     """And the hosts are those that the ranks ran on."""

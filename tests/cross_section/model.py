@@ -94,7 +94,9 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
         left = left[np.argsort(median[left], kind="stable")][:half]
         if len(left):
             phases["alone"] = fabric.again(sender[left], receiver[left], repeats, together=False)
-        others = np.setdiff1d(np.arange(len(scan)), chosen)
+        free = np.ones(len(scan), dtype=bool)
+        free[chosen] = False
+        others = np.flatnonzero(free)
         others = others[~np.isin(scan.sender[others], list(found.senders))]
         others = others[~np.isin(scan.receiver[others], list(found.receivers))]
         if len(others):

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The level smoke on a cluster that `ci/run` starts and ends, a suite at a time, so that they can run side by side."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric_checks import records
+from fabric_checks.levels import LEVELS
+from tests.cluster.conftest import CI
+from tests.guard import GUARD_S
+
+#: What the names of a suite's checks begin with.
+SUITES = {"osu": "Osu", "imb": "Imb", "lammps": "Lammps", "own": "(Rotate|Streaming|HotSpot)"}
+TWO_NODES = {"FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "100gbit"}
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(machine, tmp_path, suite):
+    env = os.environ | TWO_NODES | {"FABRIC_RESULTS": str(tmp_path)}
+    line = [CI / "run", "--system", "minicluster", "--mode", "smoke", "-n", f"^{SUITES[suite]}"]
+    run = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        output, _ = run.communicate(timeout=GUARD_S)
+    finally:
+        run.terminate()  # which ends its cluster, too, if it is still there
+        run.wait(60)
+    assert run.returncode == 0, output
+    found = records.load_session(tmp_path)
+    cases = [case for case in found.cases if not case.fixture]
+    assert len(cases) > 4 and {case.result for case in cases} == {"pass"}
+    assert {record["layout"] for record in found.records} >= {"1x2", "2x1"}
+    assert {place.split(":")[0] for record in found.records for place in record["placement"]} == {"n1", "n2"}
+    # ci/run became ci/cluster, which calls its cluster by its process.
+    up = subprocess.run([CI / "cluster", "status"], capture_output=True, text=True, check=True)
+    assert f"run-{run.pid}" not in up.stdout
+
+
+def test_the_suites_are_all_of_the_level(tmp_path):
+    env = os.environ | TWO_NODES | {
+        "FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich",
+        "RFM_CONFIG_FILES": str(CI.parent / "config" / "settings.py"),
+    }  # fmt: skip
+    reframe = Path(sys.executable).parent / "reframe"
+    listed = subprocess.run(
+        [reframe, "-c", CI.parent / "checks", "--system", "minicluster", "--mode", LEVELS["smoke"].name, "-lC"],
+        env=env, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    names = re.findall(r"^- (\S+) .*%layout=", listed, re.MULTILINE)
+    assert len(names) > 20
+    for name in names:
+        assert len([suite for suite, start in SUITES.items() if re.match(start, name)]) == 1, name
