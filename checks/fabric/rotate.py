@@ -5,7 +5,6 @@ from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.cross_section.metrics import METRICS
 from fabric_checks.mixins import layouts
-from fabric_checks.twins import sharing
 
 from ..registration import check
 from .base import OwnProgram
@@ -36,24 +35,14 @@ class Rotate(OwnProgram):
         return ["--pattern", self.pattern, "--confirm"]
 
     def metrics(self):
-        return [*METRICS, *self.sharing_metrics()]
+        return list(METRICS)
 
     def measure(self, text):
         from fabric_checks.cross_section import report  # noqa: PLC0415  (numpy and polars would slow every listing)
 
         self.report = report.of_text(text, self.pattern, self.link_MBps)
         self.facts["findings"] = self.report.notes()
-        by_sharing = sharing.values(self.twin, self.report.output.scan, self.sharing_metrics())
-        return self.report.metrics() | by_sharing
-
-    @property
-    def twin(self):
-        """The description of a fabric whose cables and routing are known, or nothing."""
-        return self.current_partition.extras.get("twin", "")
-
-    def sharing_metrics(self):
-        """Return the rates of pairs by how many share a cable, where a document has them."""
-        return sharing.metrics(self.twin, self.pattern, self.place)
+        return self.report.metrics()
 
     @property
     def link_MBps(self):

@@ -62,7 +62,6 @@ def layouts(twin):
 def partition(twin, name, max_jobs):
     """Return the partition that stands for a twin."""
     extras = {
-        "twin": str(twin.file),
         "references": twin.name,
         "nodes": twin.nodes,
         "cores": twin.cpus_per_node,

@@ -13,6 +13,7 @@ import yaml
 from fabric_checks import ppn_ratio
 from fabric_checks.layouts import Layout
 from fabric_checks.session import ROOT
+from fabric_checks.twins import sharing
 from fabric_checks.twins.description import Figure, Saying, Twin
 from fabric_checks.twins.places import Place, place_of
 
@@ -45,6 +46,8 @@ def text(twin: Twin) -> str:
     for benchmark, figures in twin.figures.items():
         for name, figure in figures.items():
             place = place_of(twin, benchmark, name)
+            if place.metric in sharing.NAMES:
+                continue  # no check knows which pairs share a cable: `twins-table` has these figures
             where = {**place.parameters, "layout": str(place.layout)}
             _add(checks, place.check, where, place.metric, _reference(figure, place.unit))
             key = (place.check, where["layout"], figure.twin, figure.source.text)

@@ -3,10 +3,6 @@
 
 from types import SimpleNamespace
 
-import pytest
-
-from fabric_checks.errors import OutputError
-from fabric_checks.layouts import Layout
 from fabric_checks.twins import sharing
 from tests.twins.simulation import shipped
 
@@ -15,23 +11,6 @@ def scan(*rows):
     return SimpleNamespace(
         **{name: [row[at] for row in rows] for at, name in enumerate(("round", "sender", "receiver", "MBps"))}
     )
-
-
-def test_only_the_case_of_the_document_has_the_metrics():
-    file = str(shipped("feynman").file)
-    names = [metric.name for metric in sharing.metrics(file, "rotate", Layout(128, 1))]
-    assert names == [f"{word}_pairs_on_a_link" for word in ("two", "three", "four", "five")]
-    assert sharing.metrics(file, "shift", Layout(128, 1)) == []
-    assert sharing.metrics(file, "rotate", Layout(64, 1)) == []
-    assert sharing.metrics("", "rotate", Layout(128, 1)) == []
-    assert sharing.values("", None, []) == {}
-
-
-def test_figures_that_no_pair_has_are_an_error():
-    file = str(shipped("feynman").file)
-    wanted = sharing.metrics(file, "rotate", Layout(128, 1))
-    with pytest.raises(OutputError, match=r"two_pairs_on_a_link: by the routing of .* no cable has so many pairs"):
-        sharing.values(file, scan((0, 0, 1, 100.0)), wanted)
 
 
 def test_pairs_of_one_leaf_share_nothing_and_rounds_are_counted_apart():
