@@ -6,7 +6,7 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before
 
-from fabric_checks.mixins import (
+from fabric_checks.reframe_ext.mixins import (
     CostMixin,
     HostLockMixin,
     JobMixin,

@@ -13,9 +13,9 @@ from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
-from fabric_checks.mixins import without_deprecated_alias
-from fabric_checks.session import ROOT, home
-from fabric_checks.spack import mpi
+from fabric_checks.paths import ROOT, home
+from fabric_checks.reframe_ext.mixins import without_deprecated_alias
+from fabric_checks.software.spack import mpi
 
 
 @without_deprecated_alias
@@ -119,7 +119,7 @@ class SpackPackage(Build):
 
     @property
     def built(self):
-        """What the build says of itself; :class:`fabric_checks.spack.build.Built` has the keys."""
+        """What the build says of itself; :class:`fabric_checks.software.spack.build.Built` has the keys."""
         return json.loads((self.folder / "built.json").read_text())
 
     def facts(self):

@@ -5,9 +5,9 @@ import reframe as rfm
 from reframe.core.builtins import parameter
 from reframe.core.meta import make_test
 
-from fabric_checks import ppn_ratio
+from fabric_checks.analysis import ppn_ratio
 from fabric_checks.layouts import Layout
-from fabric_checks.mixins import PpnRatioMixin, layouts
+from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts
 
 from .offers import offered
 

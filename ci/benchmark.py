@@ -41,14 +41,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fabric_checks import installed
 from fabric_checks.metrics import half_octaves, powers_of_two
 from fabric_checks.parsers import imb, streaming
-from fabric_checks.perflog import FIELDS
-from fabric_checks.store import archiving
-from fabric_checks.store.schema import COLUMNS
-from fabric_checks.twins import description, simgrid, simulate, what_if
-from fabric_checks.twins.launch import prepare
+from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.store import archiving
+from fabric_checks.results.store.schema import COLUMNS
+from fabric_checks.software import installed
+from fabric_twins import description, simgrid, simulate, what_if
+from fabric_twins.launch import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 LARGEST_B = 2**20

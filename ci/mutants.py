@@ -38,7 +38,10 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.operators.operator import Operator
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ["parsers", "cross_section", "comparison", "changes", "statistics", "proposals", "store", "nightly", "spack"]
+PACKAGES = [
+    *("parsers", "analysis/cross_section", "analysis/statistics", "comparison", "comparison/changes", "references"),
+    *("results/store", "nightly", "software/spack"),
+]
 KILLED, SURVIVED = "killed", "SURVIVED"
 #: What the tests of no module need: a mutant that computes or takes more than this, or waits so long, is killed. CPU
 #: time is judged and not the clock, so that a loaded machine kills nothing.
@@ -156,7 +159,7 @@ def tests_of(module: Path, folder: Path) -> list[str]:
     from tests import quick
 
     name = ".".join(module.relative_to(folder).with_suffix("").parts)
-    mirror = folder / "tests" / module.parent.name
+    mirror = folder / "tests" / module.parent.relative_to(folder / "fabric_checks")
 
     def concerns(path: Path) -> bool:
         imported = set(quick._imports(path))

@@ -24,8 +24,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from fabric_checks import installed, locks, paths, session, sharing  # noqa: E402  (they are of this clone)
+from fabric_checks import locks, paths  # noqa: E402  (they are of this clone)
 from fabric_checks.errors import FabricError  # noqa: E402
+from fabric_checks.results import sessions  # noqa: E402  (they are of this clone)
+from fabric_checks.software import installed, sharing  # noqa: E402  (they are of this clone)
 
 MPIS = ("mpich", "openmpi", "impi")
 STACKS = ("wheels", "spack", "modules", "simgrid")
@@ -333,8 +335,8 @@ def check_paths(home: Path) -> None:
     """Refuse what cannot be in a job script, before anything is made."""
     paths.sound_path("the clone", ROOT)
     paths.sound_path("FABRIC_HOME", home)
-    session.results()
-    session.session_id()
+    paths.results()
+    sessions.session_id()
 
 
 def check_machine(home: Home, missing: list[Part]) -> None:

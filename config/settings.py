@@ -15,34 +15,36 @@ from reframe.core.logging import register_log_handler
 HERE = Path(__file__).resolve().parent
 
 
-def take_library():
-    """Load the library of the clone that this file is in: it is installed nowhere, and a shell may have another's.
+def take_library(name):
+    """Load a package of the clone that this file is in: it is installed nowhere, and a shell may have another's.
 
     A copy of this folder elsewhere takes the one that Python finds. (sys.path must not grow while ReFrame loads this:
     it then takes away by its position what it has appended, and would take something else.)
     """
-    package = HERE.parent / "fabric_checks" / "__init__.py"
-    if "fabric_checks" not in sys.modules and package.is_file():
-        spec = spec_from_file_location("fabric_checks", package)
-        sys.modules["fabric_checks"] = module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["fabric_checks"])
-    elif find_spec("fabric_checks") is None:
-        raise ConfigError(f"{HERE}: there is no library fabric_checks beside it, nor where Python looks")
-    loaded = Path(sys.modules["fabric_checks"].__file__) if "fabric_checks" in sys.modules else package
+    package = HERE.parent / name / "__init__.py"
+    if name not in sys.modules and package.is_file():
+        spec = spec_from_file_location(name, package)
+        sys.modules[name] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    elif find_spec(name) is None:
+        raise ConfigError(f"{HERE}: there is no library {name} beside it, nor where Python looks")
+    loaded = Path(sys.modules[name].__file__) if name in sys.modules else package
     if package.is_file() and loaded.resolve() != package:
         raise ConfigError(f"{HERE}: the library that is in use is another clone's, {loaded.parent}")
 
 
-take_library()
+take_library("fabric_checks")
+take_library("fabric_twins")
 
-from fabric_checks.backends import flux, launchers, lsf, slurm  # noqa: F401  (they register)
 from fabric_checks.errors import FabricError
 from fabric_checks.levels import modes
-from fabric_checks.mixins import perflogs  # noqa: F401  (it registers)
-from fabric_checks.mixins.perflog import PerflogHandler
-from fabric_checks.perflogs.fragments import include
-from fabric_checks.session import home, results, session_id
-from fabric_checks.stacks import environments_for
+from fabric_checks.paths import home, results
+from fabric_checks.reframe_ext import handlers, launchers  # noqa: F401  (they register)
+from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
+from fabric_checks.reframe_ext.schedulers import flux, lsf, slurm  # noqa: F401  (they register)
+from fabric_checks.results.perflogs.fragments import include
+from fabric_checks.results.sessions import session_id
+from fabric_checks.software.stacks import environments_for
 
 
 @register_log_handler("jsonlines")

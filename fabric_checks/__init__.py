@@ -1,8 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library behind the checks: parsers, metrics, layouts, references, results.
+"""The library behind the checks, in rooms. Each imports only those above it; pyproject.toml holds them to it.
 
-Only ``fabric_checks.mixins`` imports ReFrame. Parsers and statistics take text or numbers and return data;
-they know no files, no systems and no ReFrame.
+==============  =======================================================================================
+leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door
+``parsers``     a program's text to rows, and Slurm's
+``analysis``    numbers to values and findings: curves, ppn, placement, statistics, cross-section
+``software``    what environments offer and where it comes from: wheels, modules, Spack
+``results``     the record and its writer, sessions, reading, archives, what runs cost
+``references``  the file, line rates, look-up, proposals, audit
+``reframe_ext`` everything that imports ReFrame
+``comparison``  sets of results, changes, series over time
+``report``      terminal, HTML, pictures
+``nightly``     a night, its memory, pipelines
+``cli``         the command, a module a verb
+==============  =======================================================================================
+
+Simulated platforms are a package of their own, ``fabric_twins``, which nothing here imports.
 """
 
 __version__ = "0.1.0"

@@ -56,6 +56,21 @@ def sound_path(what: str, path: str | Path) -> Path:
     return Path(text)
 
 
+def home() -> Path:
+    """Return the folder for everything that is installed or written: FABRIC_HOME, or ``.fabric`` in the clone.
+
+    :raises FabricError: if its path cannot be in a job script, like the next one's.
+    """
+    given = os.environ.get("FABRIC_HOME")
+    return sound_path("FABRIC_HOME", given) if given else sound_path("the clone", ROOT) / ".fabric"
+
+
+def results() -> Path:
+    """Return the folder of all results (perflogs, reports, outputs): FABRIC_RESULTS, or ``results`` in the home."""
+    given = os.environ.get("FABRIC_RESULTS")
+    return sound_path("FABRIC_RESULTS", given) if given else home() / "results"
+
+
 def _called(sign: str) -> str:
     names = {" ": "a space", "\n": "a line end", "\t": "a tab"}
     return names.get(sign) or quoted(sign)

@@ -96,3 +96,19 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     writer.writerow(header)
     writer.writerows([cell(value) for value in row] for row in rows)
     return out.getvalue()
+
+
+def test_text(test: str) -> str:
+    """Return the name of a test without its layout, which has a column of its own."""
+    name, *parameters = test.split(" %")
+    return " ".join([name, *(each.split("=", 1)[-1] for each in parameters if not each.startswith("layout="))])
+
+
+def signed(value: float) -> str:
+    """Return a change with its sign and three significant digits.
+
+    >>> [signed(value) for value in (9.123, -0.04, 0.0)]
+    ['+9.12', '-0.04', '0']
+    """
+    text = f"{value:+.3g}" if abs(value) < 1000 else f"{value:+.0f}"
+    return "0" if float(text) == 0 else text

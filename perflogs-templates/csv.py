@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """CSV files, one a check, beside the JSON lines: SYSTEM/PARTITION/CHECK.csv."""
 
-from fabric_checks.session import results
+from fabric_checks.paths import results
 
 
 def fragment(basedir=None):

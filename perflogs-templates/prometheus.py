@@ -4,7 +4,7 @@
 The address is FABRIC_PROMETHEUS_URL or else `url`; for credentials see README.md.
 """
 
-from fabric_checks.perflogs.http_fragment import http_fragment
+from fabric_checks.results.perflogs.http_fragment import http_fragment
 
 
 def fragment(url=None, credentials=None, timeout_s=30, path="/api/v1/otlp/v1/metrics"):

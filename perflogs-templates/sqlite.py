@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ReFrame's own database: what `reframe --performance-compare` and `reframe --list-stored-testcases` read."""
 
-from fabric_checks.session import results
+from fabric_checks.paths import results
 
 
 def fragment(path=None, timeout_s=60, mode="644"):

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fabric_checks import installed
 from fabric_checks.paths import ROOT
+from fabric_checks.software import installed
 
 
 def linked(home, *left_out):

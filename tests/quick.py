@@ -14,9 +14,9 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent
 #: Modules and folders that are not quick although they import nothing that starts programs, and why.
 LEFT_OUT = {
-    "backends": "stand-ins of schedulers are programs",
+    "reframe_ext": "stand-ins of schedulers are programs",
     "checks": "all cases of all systems are set up, which takes minutes",
-    "report": "pages are drawn, and opened in a browser",
+    "report/html": "pages are drawn, and opened in a browser",
 }
 #: What programs are started with.
 STARTERS = {"subprocess", "multiprocessing", "playwright"}

@@ -12,18 +12,17 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fabric_checks.changes import search
-from fabric_checks.cli import cli
-from fabric_checks.comparison import pairing
+from fabric_checks.cli.main import cli
+from fabric_checks.comparison import history, pairing
+from fabric_checks.comparison.changes import search
 from fabric_checks.errors import FabricError
-from fabric_checks.history import series
 from fabric_checks.nightly import keeping
-from fabric_checks.perflog import FIELDS
-from fabric_checks.proposals import propose
-from fabric_checks.report import collecting
-from fabric_checks.store import archiving, validation
-from fabric_checks.store.faults import Faults
-from tests.store.samples import load, record, write
+from fabric_checks.references import propose
+from fabric_checks.report.html import collecting
+from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.store import archiving, validation
+from fabric_checks.results.store.faults import Faults
+from tests.results.store.samples import load, record, write
 
 NAME = record()["session"]
 #: More than the statistics need, so that they have something to say.
@@ -109,7 +108,7 @@ VERBS = {
     "show": (lambda folder: ["show", "--results", folder, "--session", NAME], 1, FIELDS),
     "show as JSON": (lambda folder: ["show", "--results", folder, "--session", NAME, "--json"], 1, FIELDS),
     "show of records": (lambda folder: ["show", "--results", folder / "perflogs", "--session", NAME], 1, FIELDS),
-    "history": (lambda folder: ["history", "latency_8B", folder, "--json"], 1, series.COLUMNS),
+    "history": (lambda folder: ["history", "latency_8B", folder, "--json"], 1, history.COLUMNS),
     "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, pairing.FIELDS),
     "changes": (lambda folder: ["changes", folder], 1, search.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collecting.COLUMNS),

@@ -3,9 +3,10 @@
 
 import pytest
 
-from fabric_checks import session
+from fabric_checks import paths
 from fabric_checks.errors import FabricError
 from fabric_checks.paths import sound_name, sound_path
+from fabric_checks.results import sessions
 
 
 @pytest.mark.parametrize("name", ["20260101T000000Z-8c1d", "a", "night.2", "x_y-z", "1" * 100])
@@ -48,12 +49,12 @@ def test_a_path_is_made_absolute(tmp_path, monkeypatch):
 def test_the_library_asks_too(monkeypatch):
     """For whoever calls ReFrame with our configuration and never sets up."""
     for name, value, ask in (
-        ("FABRIC_HOME", "/a;b", session.home),
-        ("FABRIC_RESULTS", "/$(x)", session.results),
-        ("FABRIC_SESSION", "../../x", session.session_id),
+        ("FABRIC_HOME", "/a;b", paths.home),
+        ("FABRIC_RESULTS", "/$(x)", paths.results),
+        ("FABRIC_SESSION", "../../x", sessions.session_id),
     ):
-        session.session_id.cache_clear()
+        sessions.session_id.cache_clear()
         monkeypatch.setenv(name, value)
         with pytest.raises(FabricError, match=f"^{name} is "):
             ask()
-    session.session_id.cache_clear()
+    sessions.session_id.cache_clear()

@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from fabric_checks import references, yaml_file
+from fabric_checks import yaml_file
 from fabric_checks.errors import FabricError
-from fabric_checks.twins import reading
+from fabric_checks.references import reference_file
+from fabric_twins import reading
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
@@ -48,7 +49,7 @@ def bad(request, tmp_path):
     return path, cause
 
 
-@pytest.mark.parametrize("read", [references.load, reading.content])
+@pytest.mark.parametrize("read", [reference_file.load, reading.content])
 def test_what_is_wrong_is_one_line(read, bad):
     path, cause = bad
     with pytest.raises(FabricError) as caught:
@@ -88,5 +89,5 @@ def test_reference_files_whose_values_are_none(text, tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text(text)
     with pytest.raises(FabricError) as caught:
-        references.load(path)
+        reference_file.load(path)
     assert str(caught.value).startswith(f"{path}: ") and len(str(caught.value)) < 500

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reframe.core.builtins import run_after, variable
 
-from fabric_checks.mixins import PicturesMixin
+from fabric_checks.reframe_ext.mixins import PicturesMixin
 
 from ..base import FabricCheck
 
@@ -47,6 +47,6 @@ class OwnProgram(PicturesMixin, FabricCheck):
     @property
     def pictures(self):
         """The module that draws; imported only by a run, because it would slow every listing."""
-        from fabric_checks import pictures  # noqa: PLC0415  (matplotlib is slow to import)
+        from fabric_checks.report import pictures  # noqa: PLC0415  (matplotlib is slow to import)
 
         return pictures

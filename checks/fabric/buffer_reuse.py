@@ -3,10 +3,10 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.curves import bandwidth_MBps
+from fabric_checks.analysis.curves import bandwidth_MBps
 from fabric_checks.metrics import Metric, curve
-from fabric_checks.mixins import layouts
 from fabric_checks.parsers import buffer_reuse
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import OwnProgram

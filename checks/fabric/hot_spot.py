@@ -3,10 +3,10 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.cost.counters import STAR
 from fabric_checks.metrics import Metric, curve
-from fabric_checks.mixins import layouts
 from fabric_checks.parsers import hot_spot
+from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.results.cost.counters import STAR
 
 from ..registration import check
 from .base import OwnProgram

@@ -4,8 +4,8 @@
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.metrics import Metric, curve, powers_of_two
-from fabric_checks.mixins import layouts
 from fabric_checks.parsers import notification
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import OwnProgram

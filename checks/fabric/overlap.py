@@ -5,8 +5,8 @@ from reframe.core.builtins import parameter, run_after
 from reframe.core.runtime import runtime
 
 from fabric_checks.metrics import curve, powers_of_two
-from fabric_checks.mixins import layouts
 from fabric_checks.parsers import collective_overlap, overlap
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import OwnProgram

@@ -3,8 +3,8 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks.cross_section.metrics import METRICS
-from fabric_checks.mixins import layouts
+from fabric_checks.analysis.cross_section.metrics import METRICS
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import OwnProgram
@@ -38,9 +38,11 @@ class Rotate(OwnProgram):
         return list(METRICS)
 
     def measure(self, text):
-        from fabric_checks.cross_section import report  # noqa: PLC0415  (numpy and polars would slow every listing)
+        from fabric_checks.analysis.cross_section import (  # noqa: PLC0415  (numpy and polars would slow every listing)
+            evaluation,
+        )
 
-        self.report = report.of_text(text, self.pattern, self.link_MBps)
+        self.report = evaluation.of_text(text, self.pattern, self.link_MBps)
         self.facts["findings"] = self.report.notes()
         return self.report.metrics()
 
@@ -50,4 +52,6 @@ class Rotate(OwnProgram):
         return self.current_partition.extras.get("link_MBps")
 
     def draw(self, folder):
-        return self.report.draw(folder, f"{self.pattern}, {self.where}")
+        from fabric_checks.report import pictures  # noqa: PLC0415  (matplotlib is slow to import)
+
+        return pictures.cross_section(folder, f"{self.pattern}, {self.where}", self.report)

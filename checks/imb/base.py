@@ -4,8 +4,8 @@
 from reframe.core.builtins import run_after
 
 from fabric_checks.metrics import curve, powers_of_two
-from fabric_checks.mixins import ProgramMixin
 from fabric_checks.parsers import imb
+from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
 from ..builds import IntelMpiBenchmarks, built_by_spack

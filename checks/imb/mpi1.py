@@ -3,10 +3,10 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.cost.declared import collective_messages, collective_pattern
 from fabric_checks.metrics import Metric, curve, powers_of_two
-from fabric_checks.mixins import layouts
 from fabric_checks.parsers import imb
+from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.results.cost.declared import collective_messages, collective_pattern
 
 from ..registration import check
 from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, ImbProgram, curves, values

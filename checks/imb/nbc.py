@@ -3,9 +3,9 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.cost.declared import collective_messages, collective_pattern
 from fabric_checks.metrics import Metric
-from fabric_checks.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.results.cost.declared import collective_messages, collective_pattern
 
 from ..registration import check
 from .base import QUICK_B, ImbProgram, curves, values

@@ -4,7 +4,7 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.layouts import Layout
-from fabric_checks.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, TIME, ImbProgram, curves, values

@@ -3,10 +3,10 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.cost.counters import EVEN, STAR
 from fabric_checks.metrics import Metric
-from fabric_checks.mixins import layouts
 from fabric_checks.parsers import imb
+from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.results.cost.counters import EVEN, STAR
 
 from ..registration import check
 from .base import BANDWIDTH, QUICK_B, TIME, ImbProgram, curves, values

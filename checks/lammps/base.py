@@ -5,8 +5,8 @@ from reframe.core.builtins import run_after
 
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import Metric
-from fabric_checks.mixins import ProgramMixin
 from fabric_checks.parsers import lammps
+from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
 from ..builds import Lammps, built_by_spack

@@ -6,7 +6,7 @@ from reframe.utility import udeps
 
 from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
-from fabric_checks.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import PROBLEMS, LammpsCheck

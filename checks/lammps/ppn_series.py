@@ -3,9 +3,9 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks import ppn_series
+from fabric_checks.analysis import ppn_series
 from fabric_checks.layouts import Layout
-from fabric_checks.mixins import LaunchesMixin, whole_partitions
+from fabric_checks.reframe_ext.mixins import LaunchesMixin, whole_partitions
 
 from ..registration import check
 from .base import PROBLEMS, LammpsCheck

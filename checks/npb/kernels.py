@@ -5,8 +5,8 @@ from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
-from fabric_checks.mixins import ProgramMixin, layouts
 from fabric_checks.parsers import npb
+from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
 
 from ..base import FabricCheck
 from ..builds import NasParallelBenchmarks, built_by_spack

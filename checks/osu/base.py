@@ -8,8 +8,8 @@ from reframe.core.runtime import runtime
 
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import curve, powers_of_two
-from fabric_checks.mixins import ProgramMixin
 from fabric_checks.parsers import osu
+from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
 from ..builds import OsuMicroBenchmarks, built_by_spack

@@ -3,9 +3,9 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks.cost.declared import collective_messages, collective_pattern
 from fabric_checks.metrics import Metric
-from fabric_checks.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.results.cost.declared import collective_messages, collective_pattern
 
 from ..offers import devices, offered
 from ..registration import check

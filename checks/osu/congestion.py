@@ -3,9 +3,9 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.cost.counters import UNEVEN
 from fabric_checks.layouts import Layout
-from fabric_checks.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.results.cost.counters import UNEVEN
 
 from ..registration import check
 from .base import BANDWIDTH, WINDOWS, MiB, OsuCheck

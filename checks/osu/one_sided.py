@@ -4,8 +4,8 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.errors import OutputError
-from fabric_checks.mixins import layouts
 from fabric_checks.parsers import osu
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import BANDWIDTH, HALF_WINDOWS, HOST, LATENCY, WINDOWS, MiB, OsuCheck

@@ -4,7 +4,7 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.errors import OutputError
-from fabric_checks.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..offers import devices
 from ..registration import check

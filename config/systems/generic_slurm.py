@@ -6,7 +6,7 @@ the folder of results (FABRIC_RESULTS) is on a file system that the nodes share.
 config/references/yours.yaml beside that of this system.
 """
 
-from fabric_checks.stacks import selected_mpis, selected_stack
+from fabric_checks.software.stacks import selected_mpis, selected_stack
 
 # ---------------------------------------------------------------------------------------------- what the fabric is
 # ReFrame hands `extras` on as they are; these are the ones that the collection knows. A check asks for none by name of

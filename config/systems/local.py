@@ -6,7 +6,7 @@ import os
 from reframe.utility.cpuinfo import cpuinfo
 
 from fabric_checks.locks import host_lock, lock_in_job
-from fabric_checks.stacks import selected_mpis, selected_stack
+from fabric_checks.software.stacks import selected_mpis, selected_stack
 
 # ReFrame detects the topology by itself only where the launcher is local too; this is the same detection, done anew
 # each time, because a container may have other cores than it had yesterday.

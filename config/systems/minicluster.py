@@ -14,7 +14,7 @@ import os
 import re
 
 from fabric_checks.errors import FabricError
-from fabric_checks.stacks import selected_mpis, selected_stack
+from fabric_checks.software.stacks import selected_mpis, selected_stack
 
 
 def count(name, default):

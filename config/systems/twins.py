@@ -21,13 +21,16 @@ The large messages of their collectives take a simulation long, so say which ben
 import os
 from pathlib import Path
 
-from fabric_checks.backends import smpirun  # noqa: F401  (registers the launcher that the partitions name)
 from fabric_checks.errors import FabricError
 from fabric_checks.paths import sound_name, sound_path
-from fabric_checks.programs import environment, imb, osu
-from fabric_checks.spack.environments import environments as built_by_spack
-from fabric_checks.twins import description, sampling
-from fabric_checks.twins.topology import FatTree
+from fabric_checks.software.programs import environment, imb, osu
+from fabric_checks.software.spack.environments import environments as built_by_spack
+from fabric_twins import (
+    description,
+    launcher,  # noqa: F401  (registers the launcher that the partitions name)
+    sampling,
+)
+from fabric_twins.topology import FatTree
 
 ENVIRONMENT = "smpi"
 ALL = "twins"

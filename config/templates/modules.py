@@ -6,7 +6,7 @@ not run, and the summary says so.
 """
 
 from fabric_checks.locks import host_lock, lock_in_job
-from fabric_checks.programs import environment, imb, lammps, npb, osu
+from fabric_checks.software.programs import environment, imb, lammps, npb, osu
 
 systems = [
     {

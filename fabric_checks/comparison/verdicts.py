@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fabric_checks.statistics import bootstrap
+from fabric_checks.analysis.statistics import bootstrap
 
 Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.bool_]

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fabric_checks import files, perflog
+from fabric_checks import files
 from fabric_checks.errors import RecordError
 from fabric_checks.nightly.model import Finding, Night
-from fabric_checks.store import jsonlines
+from fabric_checks.results import perflog
+from fabric_checks.results.store import jsonlines
 
 
 @dataclass(frozen=True)

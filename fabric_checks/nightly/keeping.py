@@ -12,8 +12,8 @@ from pathlib import Path
 from fabric_checks import files
 from fabric_checks.errors import RecordError
 from fabric_checks.nightly.summary import Told, headline
-from fabric_checks.store import archiving
-from fabric_checks.store.sources import Source
+from fabric_checks.results.store import archiving
+from fabric_checks.results.store.sources import Source
 
 #: So long another may write the archive, as the night of another system does.
 PATIENCE_S = 120
@@ -50,7 +50,7 @@ def write_report(results: Path, system: str, path: Path) -> None:
     :raises RecordError: if there is nothing to report. Lines that cannot be used are told by :func:`keep`.
     """
     # Matplotlib is slow to import, and a failed night needs none.
-    from fabric_checks.report.build import report  # noqa: PLC0415
+    from fabric_checks.report.html.build import report  # noqa: PLC0415
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
     text, _ = report([Source(system, results, since, None, {"system": system})])

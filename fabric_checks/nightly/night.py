@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fabric_checks import files, records
+from fabric_checks import files
 from fabric_checks.nightly import journal, keeping, summary
 from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.observed import Observed, observed
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.running import run
 from fabric_checks.nightly.trends import Trends, trends
+from fabric_checks.results import records
 
 
 def spend(plan: Plan, lock: int) -> summary.Told:

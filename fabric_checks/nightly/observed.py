@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fabric_checks import slurm
 from fabric_checks.nightly.model import Finding
-from fabric_checks.records import SUCCESS, Case, Record, Session, case_name, verdict
+from fabric_checks.parsers import slurm
+from fabric_checks.results.records import SUCCESS, Case, Record, Session, case_name, verdict
 from fabric_checks.text import value_text
 
-#: Kinds of findings in records that blame somebody; see :mod:`fabric_checks.cross_section.findings`.
+#: Kinds of findings in records that blame somebody; see :mod:`fabric_checks.analysis.cross_section.findings`.
 NODE, PATH = ("sender", "receiver"), "pair"
 #: What a case fails with that has no room for its files; it says nothing about the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")

@@ -14,7 +14,7 @@ from typing import Any
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.service import nobody_in_service
-from fabric_checks.session import ROOT
+from fabric_checks.paths import ROOT
 
 #: A night does not begin with less room than this for its results.
 LEAST_ROOM_B = 256 * 2**20

@@ -7,8 +7,8 @@ import json
 import shutil
 import subprocess
 
-from fabric_checks import slurm
 from fabric_checks.errors import FabricError, OutputError
+from fabric_checks.parsers import slurm
 
 #: So long a scheduler may take to answer; then the run finds out itself.
 PATIENCE_S = 30

@@ -13,10 +13,10 @@ from junitparser import Error as SuiteError
 from junitparser import Failure, JUnitXml, JUnitXmlError, TestCase, TestSuite
 
 from fabric_checks import files
+from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Night, Status
-from fabric_checks.session import ROOT
-from fabric_checks.statistics.change_points import MIN_RUNS
+from fabric_checks.paths import ROOT
 from fabric_checks.text import markdown as plain
 from fabric_checks.text import printable
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fabric_checks.statistics import bootstrap
-from fabric_checks.statistics.change_points import noise_of
-from fabric_checks.store.schema import SERIES
+from fabric_checks.analysis.statistics import bootstrap
+from fabric_checks.analysis.statistics.change_points import noise_of
+from fabric_checks.results.store.schema import SERIES
 from fabric_checks.text import value_text
 
 #: Fewer nights before tell no range.

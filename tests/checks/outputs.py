@@ -3,7 +3,7 @@
 
 import re
 
-from fabric_checks import ppn_ratio
+from fabric_checks.analysis import ppn_ratio
 from fabric_checks.parsers import osu
 from tests import breakages
 from tests.conftest import GOLDEN

@@ -6,10 +6,10 @@ import runpy
 
 import pytest
 
-from fabric_checks import references
 from fabric_checks.errors import OutputError
-from fabric_checks.mixins.references import check_names
 from fabric_checks.parsers import osu
+from fabric_checks.references import reference_file
+from fabric_checks.reframe_ext.mixins.references import check_names
 from tests import loading
 from tests.checks import everything
 from tests.conftest import GOLDEN, TESTS
@@ -257,7 +257,7 @@ def test_no_reference_is_an_orphan(of_system):
 
 
 def require_no_orphan(path, cases):
-    file = references.load(path)
+    file = reference_file.load(path)
     for name, entry in file.entries.items():
         index = entry.get("$index", ())
         used = [

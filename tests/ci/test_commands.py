@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks import installed, stacks
-from fabric_checks.twins import smpirun
+from fabric_checks.software import installed, stacks
+from fabric_twins import smpirun
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
 from tests.homes import Toy, linked

@@ -94,7 +94,7 @@ def test_its_jobs(other, tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from types import SimpleNamespace\n"
-        "from fabric_checks.backends.smpirun import SmpirunLauncher\n"
+        "from fabric_twins.launcher import SmpirunLauncher\n"
         "job = SimpleNamespace(num_tasks=2, num_tasks_per_node=1)\n"
         "print(*SmpirunLauncher.command(None, job))\n"
     )

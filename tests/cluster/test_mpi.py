@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from fabric_checks import installed
+from fabric_checks.software import installed
 from tests.guard import GUARD_S
 
 SOURCE = """

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from fabric_checks import installed
-from fabric_checks.cross_section import report
-from fabric_checks.curves import bandwidth_MBps
+from fabric_checks.analysis.cross_section import evaluation
+from fabric_checks.analysis.curves import bandwidth_MBps
 from fabric_checks.metrics import powers_of_two
 from fabric_checks.parsers import imb, osu, streaming
+from fabric_checks.software import installed
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_minicluster import PAYLOAD, LINK_MBps
 from tests.cluster.test_mpi import MPIS
@@ -69,7 +69,7 @@ def of_streaming(job):
 def of_rotate(job):
     text = job(8, job.built.folder / "rotate", "--pattern", "rotate")
     return next(
-        value for name, value in report.of_text(text, "rotate", LINK_MBps).metrics().items() if "median" in name
+        value for name, value in evaluation.of_text(text, "rotate", LINK_MBps).metrics().items() if "median" in name
     )
 
 

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.perflog import FIELDS
-from fabric_checks.store.schema import COLUMNS, NESTED
+from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.store.schema import COLUMNS, NESTED
 
 START = datetime(2026, 10, 1, tzinfo=timezone.utc)
 

@@ -3,7 +3,7 @@
 
 import subprocess
 
-from fabric_checks import installed
+from fabric_checks.software import installed
 from tests.fabric.test_programs import SOURCES, environment
 from tests.guard import GUARD_S
 

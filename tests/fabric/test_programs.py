@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks import installed
 from fabric_checks.parsers import placement
+from fabric_checks.software import installed
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks import installed
+from fabric_checks.software import installed
 from tests.fabric.quick import QUICK
 from tests.fabric.test_programs import MPIS, SOURCES, environment
 from tests.guard import GUARD_S

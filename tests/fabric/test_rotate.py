@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks import installed
 from fabric_checks.parsers import rotate
+from fabric_checks.software import installed
 from tests.conftest import TESTS
 from tests.fabric.test_programs import MPIS, SOURCES, environment
 from tests.guard import GUARD_S

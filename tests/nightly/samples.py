@@ -4,8 +4,8 @@
 from pathlib import Path
 
 from fabric_checks.nightly.model import Finding, Night
-from fabric_checks.records import Case, Session
-from tests.store import samples
+from fabric_checks.results.records import Case, Session
+from tests.results.store import samples
 
 MACHINE = "sys:part+mpich"
 

@@ -8,7 +8,7 @@ import pytest
 from fabric_checks.nightly import journal, night, running
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.trends import Trends
-from fabric_checks.session import ROOT
+from fabric_checks.paths import ROOT
 from tests.nightly.samples import case, record, session
 
 SESSION = "20260101T000000Z-aaaa"

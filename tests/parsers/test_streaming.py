@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks import curves
+from fabric_checks.analysis import curves
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import half_octaves
 from fabric_checks.parsers import fabric, streaming

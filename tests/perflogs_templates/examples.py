@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records to send."""
 
-from fabric_checks.perflog import FIELDS
+from fabric_checks.results.perflog import FIELDS
 
 
 def record(**changes):

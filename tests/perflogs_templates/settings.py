@@ -6,7 +6,7 @@ import os
 import runpy
 from pathlib import Path
 
-from fabric_checks.perflogs.fragments import fragment, include
+from fabric_checks.results.perflogs.fragments import fragment, include
 
 playback = Path(__file__).resolve().parent.parent / "playback" / "settings.py"
 site_configuration = runpy.run_path(str(playback))["site_configuration"]

@@ -7,9 +7,9 @@ import os
 import pytest
 
 from fabric_checks.errors import RecordError
-from fabric_checks.perflogs import address
-from fabric_checks.perflogs.fragments import fragment
-from fabric_checks.perflogs.stores import store_of
+from fabric_checks.results.perflogs import address
+from fabric_checks.results.perflogs.fragments import fragment
+from fabric_checks.results.perflogs.stores import store_of
 from tests.perflogs_templates.examples import record
 from tests.perflogs_templates.stand_in import always
 

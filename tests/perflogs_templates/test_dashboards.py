@@ -9,9 +9,9 @@ import sys
 import pytest
 import yaml
 
-from fabric_checks.perflogs.fragments import TEMPLATES
-from fabric_checks.perflogs.opensearch import TEMPLATE
-from fabric_checks.perflogs.samples import CASE_LABELS, FIGURE_LABELS, HELP
+from fabric_checks.results.perflogs.fragments import TEMPLATES
+from fabric_checks.results.perflogs.opensearch import TEMPLATE
+from fabric_checks.results.perflogs.samples import CASE_LABELS, FIGURE_LABELS, HELP
 
 NAMES = ("metrics", "opensearch", "elasticsearch")
 VARIABLES = ["datasource", "system", "partition", "environ", "test", "metric"]

@@ -8,8 +8,8 @@ from reframe.core.config import load_config
 from reframe.core.exceptions import ConfigError
 
 from fabric_checks.errors import RecordError
-from fabric_checks.mixins.perflogs import create_http_handler
-from fabric_checks.perflogs.fragments import TEMPLATES, fragment, include
+from fabric_checks.reframe_ext.handlers import create_http_handler
+from fabric_checks.results.perflogs.fragments import TEMPLATES, fragment, include
 from tests.conftest import TESTS
 
 NAMES = ("csv", "opensearch", "prometheus", "pushgateway", "sqlite", "victoriametrics")
@@ -24,7 +24,7 @@ def site(tmp_path):
         file.write_text(
             "import runpy\n"
             f"site_configuration = runpy.run_path({str(TESTS / 'settings.py')!r})['site_configuration']\n"
-            "from fabric_checks.perflogs.fragments import fragment, include\n" + lines
+            "from fabric_checks.results.perflogs.fragments import fragment, include\n" + lines
         )
         config = load_config("<builtin>", str(file))
         config.validate()
@@ -82,7 +82,7 @@ def test_a_file_of_a_system_may_have_fragments(tmp_path):
             (config / folder / file.name).symlink_to(file)
     (config / "settings.py").write_text((TESTS.parent / "config/settings.py").read_text())
     (config / "systems/yours.py").write_text(
-        "from fabric_checks.perflogs.fragments import fragment\n"
+        "from fabric_checks.results.perflogs.fragments import fragment\n"
         "perflogs = [fragment('csv')]\n"
         "systems = [{'name': 'yours', 'hostnames': ['yours'], 'partitions': [{'name': 'p', 'scheduler': 'local',\n"
         "            'launcher': 'local', 'environs': [], 'extras': {'nodes': 1, 'cores': 1}}]}]\n"

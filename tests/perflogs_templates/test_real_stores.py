@@ -17,11 +17,11 @@ from datetime import datetime, timezone
 
 import pytest
 
-from fabric_checks.perflogs.connection import Refused
-from fabric_checks.perflogs.metrics_stores import exposition
-from fabric_checks.perflogs.opensearch import OpenSearch, document, document_id
-from fabric_checks.perflogs.samples import samples
-from fabric_checks.perflogs.stores import store_of
+from fabric_checks.results.perflogs.connection import Refused
+from fabric_checks.results.perflogs.metrics_stores import exposition
+from fabric_checks.results.perflogs.opensearch import OpenSearch, document, document_id
+from fabric_checks.results.perflogs.samples import samples
+from fabric_checks.results.perflogs.stores import store_of
 from tests.perflogs_templates import stand_in
 from tests.perflogs_templates.examples import failed_case, record
 

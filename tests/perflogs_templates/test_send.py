@@ -6,11 +6,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from fabric_checks import perflog
-from fabric_checks.commands.send import SETTINGS, STORES, command
+from fabric_checks.cli.send import SETTINGS, STORES, command
 from fabric_checks.errors import RecordError
-from fabric_checks.perflogs import replay, stores
-from fabric_checks.perflogs.opensearch import document_id
+from fabric_checks.results import perflog
+from fabric_checks.results.perflogs import replay, stores
+from fabric_checks.results.perflogs.opensearch import document_id
 from tests.perflogs_templates.examples import failed_case, record
 from tests.perflogs_templates.stand_in import OpenSearchStandIn, PushgatewayStandIn, always
 

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from fabric_checks.perflogs import sender as module
-from fabric_checks.perflogs.connection import Connection, Refused, TryLater
-from fabric_checks.perflogs.metrics_stores import VictoriaMetrics
-from fabric_checks.perflogs.sender import Sender
+from fabric_checks.results.perflogs import sender as module
+from fabric_checks.results.perflogs.connection import Connection, Refused, TryLater
+from fabric_checks.results.perflogs.metrics_stores import VictoriaMetrics
+from fabric_checks.results.perflogs.sender import Sender
 from tests.perflogs_templates.examples import record
 from tests.perflogs_templates.stand_in import Server, VictoriaMetricsStandIn, always, hanging
 

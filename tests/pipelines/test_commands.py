@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from fabric_checks.commands import Commands
+from fabric_checks.cli.commands import Commands
 from tests.conftest import TESTS
 from tests.pipelines import steps
 

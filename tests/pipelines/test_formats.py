@@ -36,7 +36,7 @@ def test_published_schemas(path):
 
 
 def test_a_child_pipeline_is_one_of_gitlabs(tmp_path):
-    from fabric_checks import child_pipeline
+    from fabric_checks.nightly import child_pipeline
 
     line = "reframe -C /a/settings.py -c checks -R --report-file=A_0-report.json -n /1a2b3c4d -r --mode=nightly"
     setting = child_pipeline.Setting("20260101T000000Z-1a2b", Path("/r"), {"RFM_SYSTEM": "x"})

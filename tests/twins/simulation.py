@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from fabric_checks.twins import description, platform_file, smpirun
+from fabric_twins import description, platform_file, smpirun
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent

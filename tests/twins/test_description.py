@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.twins.description import FITTED, PREDICTED, HostBus, load
-from fabric_checks.twins.errors import TwinError
+from fabric_twins.description import FITTED, PREDICTED, HostBus, load
+from fabric_twins.errors import TwinError
 from tests.twins.simulation import TWINS
 
 SHIPPED = sorted(TWINS.glob("*.yaml"))

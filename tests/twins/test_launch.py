@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from fabric_checks.parsers import placement
-from fabric_checks.twins import launch, simulate
+from fabric_twins import launch, simulate
 from tests.twins.simulation import TWINS, build, simgrid
 from tests.twins.test_smpirun import PROGRAM
 
@@ -16,7 +16,7 @@ pytestmark = simgrid
 
 
 def run(folder, *program, twin=TWINS / "cbc.yaml", nodes=2, ppn=1, **variables):
-    command = [sys.executable, "-m", "fabric_checks.twins.launch", "--nodes", str(nodes), "--ppn", str(ppn), *program]
+    command = [sys.executable, "-m", "fabric_twins.launch", "--nodes", str(nodes), "--ppn", str(ppn), *program]
     env = os.environ | {"FABRIC_TWIN": str(twin)} | variables
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
 
@@ -54,7 +54,7 @@ def test_what_simgrid_ends_with_status_0(tmp_path, broken, how, cause):
 
 
 def test_out_of_memory(tmp_path, broken):
-    script = f"ulimit -v 3000000; exec {sys.executable} -m fabric_checks.twins.launch --nodes 2 --ppn 1 {broken} memory"
+    script = f"ulimit -v 3000000; exec {sys.executable} -m fabric_twins.launch --nodes 2 --ppn 1 {broken} memory"
     env = os.environ | {"FABRIC_TWIN": str(TWINS / "cbc.yaml")}
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 1 and "ran out of memory, as all ranks live in one process" in done.stderr

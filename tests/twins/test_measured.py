@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is taken from the outputs, from golden ones; the figures of real simulations are in test_published."""
 
-from fabric_checks.twins import measured
+from fabric_twins import measured
 from tests.twins.simulation import shipped
 
 

@@ -4,9 +4,9 @@
 import pytest
 
 from fabric_checks.layouts import Layout
-from fabric_checks.twins import published_table
-from fabric_checks.twins.errors import TwinError
-from fabric_checks.twins.places import Place, place_of
+from fabric_twins import published_table
+from fabric_twins.errors import TwinError
+from fabric_twins.places import Place, place_of
 from tests.twins.simulation import shipped
 
 

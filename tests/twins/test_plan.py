@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.twins import plan
-from fabric_checks.twins.errors import TwinError
+from fabric_twins import plan
+from fabric_twins.errors import TwinError
 from tests.twins.conftest import SMALL
 from tests.twins.simulation import TWINS
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The platform file, line by line."""
 
-from fabric_checks.twins.platform_file import platform
+from fabric_twins.platform_file import platform
 
 PAIR = ("kind: fat_tree\n  ports: 4\n  levels: 3\n  link_MBps: 100\n  routing: {kind: d-mod-k}", "kind: star")
 

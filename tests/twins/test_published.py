@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fabric_checks.twins import published_table
+from fabric_twins import published_table
 from tests.twins.simulation import TWINS, shipped, simgrid
 
 pytestmark = simgrid

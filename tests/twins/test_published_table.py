@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of published against simulated, from figures that are given; the real ones are in test_published."""
 
-from fabric_checks.twins import published_table
+from fabric_twins import published_table
 from tests.twins.simulation import shipped
 
 

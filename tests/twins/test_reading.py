@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.twins.errors import TwinError
-from fabric_checks.twins.reading import Source, read, sources_by_kind
+from fabric_twins.errors import TwinError
+from fabric_twins.reading import Source, read, sources_by_kind
 
 
 @pytest.fixture

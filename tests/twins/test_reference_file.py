@@ -4,8 +4,8 @@
 import pytest
 import yaml
 
-from fabric_checks import references
-from fabric_checks.twins import published_table, reference_file
+from fabric_checks.references import reference_file as held
+from fabric_twins import published_table, reference_file
 from tests.twins.simulation import shipped
 
 
@@ -13,7 +13,7 @@ from tests.twins.simulation import shipped
 def test_the_file_is_that_of_the_description(twin):
     path = reference_file.path(twin)
     assert path.read_text() == reference_file.text(twin), "stale; write it anew with fabric-checks twins-references"
-    references.load(path)
+    held.load(path)
 
 
 def test_a_figure_a_saying_and_what_is_not_reproduced(tmp_path):
@@ -27,7 +27,7 @@ def test_a_figure_a_saying_and_what_is_not_reproduced(tmp_path):
 
 
 def test_evidence_of_a_case():
-    file = references.load(reference_file.path(shipped("red-squall")))
+    file = held.load(reference_file.path(shipped("red-squall")))
 
     def evidence(metric, layout="2x1", held=True, check="Streaming"):
         case = {"check": check, "partition": "red-squall:twin", "environ": "smpi", "layout": layout}

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from fabric_checks.twins.errors import TwinError
-from fabric_checks.twins.routing import routes
-from fabric_checks.twins.topology import Dragonfly, FatTree, Routing, with_faults
+from fabric_twins.errors import TwinError
+from fabric_twins.routing import routes
+from fabric_twins.topology import Dragonfly, FatTree, Routing, with_faults
 
 D_MOD_K = Routing("d-mod-k", 0, (), {}, "x.yaml: topology.routing")
 SEEDED = Routing("destination-table", 1, (), {}, "x.yaml: topology.routing")

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from fabric_checks.twins import sampling, simulate
+from fabric_twins import sampling, simulate
 from tests.twins.simulation import SOURCES, simgrid
 
 

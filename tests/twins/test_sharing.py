@@ -3,7 +3,7 @@
 
 from types import SimpleNamespace
 
-from fabric_checks.twins import sharing
+from fabric_twins import sharing
 from tests.twins.simulation import shipped
 
 

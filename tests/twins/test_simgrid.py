@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from fabric_checks.twins import simgrid as sim
-from fabric_checks.twins.errors import TwinError
+from fabric_twins import simgrid as sim
+from fabric_twins.errors import TwinError
 from tests.twins.simulation import simgrid
 
 

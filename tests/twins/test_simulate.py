@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from fabric_checks.twins import simgrid as simgrid_tools
-from fabric_checks.twins import simulate
-from fabric_checks.twins.errors import TwinError
+from fabric_twins import simgrid as simgrid_tools
+from fabric_twins import simulate
+from fabric_twins.errors import TwinError
 from tests.twins.simulation import simgrid
 
 ROTATE = ("--size", "1M", "--messages", "1", "--tests", "1")

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from fabric_checks.twins import slots
+from fabric_twins import slots
 
 HOLDER = """\
 import sys, time

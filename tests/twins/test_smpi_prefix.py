@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from fabric_checks.session import ROOT
-from fabric_checks.spack.environments import environments, scopes_called
-from fabric_checks.spack.packages import PACKAGES, asked
+from fabric_checks.paths import ROOT
+from fabric_checks.software.spack.environments import environments, scopes_called
+from fabric_checks.software.spack.packages import PACKAGES, asked
 from tests.twins.simulation import simgrid
 
 BIN = ROOT / "config/twins/smpi/bin"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.twins import platform_file, smpirun
-from fabric_checks.twins.errors import TwinError
+from fabric_twins import platform_file, smpirun
+from fabric_twins.errors import TwinError
 from tests.twins.simulation import SOURCES, shipped, simgrid
 
 LAST = r"# complete: \d+ \w+"

@@ -6,8 +6,8 @@ from math import prod
 
 import pytest
 
-from fabric_checks.twins.errors import TwinError
-from fabric_checks.twins.topology import MOST_PARTS, Dragonfly, FatTree, Star, host_names, with_faults
+from fabric_twins.errors import TwinError
+from fabric_twins.topology import MOST_PARTS, Dragonfly, FatTree, Star, host_names, with_faults
 
 
 def ports(wiring):

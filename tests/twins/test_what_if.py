@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fabric_checks.cli import cli
-from fabric_checks.twins import plan, what_if
-from fabric_checks.twins.simulate import Bounds
+from fabric_checks.cli.main import cli
+from fabric_twins import plan, what_if
+from fabric_twins.simulate import Bounds
 from tests.twins.conftest import SMALL
 from tests.twins.simulation import ROOT, TWINS, simgrid
 

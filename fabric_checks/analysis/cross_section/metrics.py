@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a cross-section run measures; :mod:`fabric_checks.analysis.cross_section.figures` says what each is."""
+
+from __future__ import annotations
+
+from fabric_checks.metrics import Metric
+
+#: The declared figures of a run, in the order in which they are shown.
+METRICS = (
+    Metric("median_bandwidth", "MB/s", "larger"),
+    Metric("p5_bandwidth", "MB/s", "larger"),
+    Metric("slowest_pair_bandwidth", "MB/s", "larger"),
+    Metric("slowest_to_median", "%", "larger"),
+    Metric("aggregate_bandwidth", "MB/s", "larger"),
+    Metric("perceived_aggregate_bandwidth", "MB/s", "larger"),
+    Metric("full_rate_share", "%", "larger"),
+    Metric("faults", "1", "smaller", can_be_zero=True),
+    Metric("elapsed_over_transfers", "1", "smaller"),
+)

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""Schedulers and launchers for ReFrame, where it has none or its own would not do; each registers itself."""

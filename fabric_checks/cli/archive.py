@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks archive``: results in a tenth of the space, read many times as fast."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from fabric_checks import door
+from fabric_checks.errors import RecordError
+from fabric_checks.paths import results as results_folder
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks archive ~/fabric-archive                     the results of this clone
+  fabric-checks archive /scratch/perflogs ~/fabric-archive   perflogs from elsewhere
+  fabric-checks archive ~/.reframe/results.db ~/fabric-archive
+  fabric-checks archive --export ~/fabric-archive > all.jsonl
+"""
+
+
+@click.command("archive", epilog=_EPILOG)
+@click.argument("paths", nargs=-1, required=True, metavar="[RESULTS] FOLDER", type=click.Path(path_type=Path))
+@click.option("--export", is_flag=True, help="Print the records of the archive as JSON lines instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
+    """Add results to an archive.
+
+    RESULTS is a folder of results or perflogs, a file of JSON lines, a database of ReFrame, or another archive; without
+    it, the results of this clone. FOLDER holds the archive: a Parquet file for each month of each system. Nothing of a
+    record is lost. What the archive has already is not added again, so the command can be run as often as you like, and
+    again if it was interrupted. The results themselves stay as they are. Every command that reads results reads
+    archives too.
+    """
+    if len(paths) > (1 if export else 2):
+        raise click.UsageError("too many paths; --export takes one, the archive" if export else "too many paths")
+    if export:
+        _export(paths[0])
+        return
+    from fabric_checks.results.store import archiving  # noqa: PLC0415  (slow to import)
+
+    results = paths[0] if len(paths) == 2 else results_folder()
+    if not results.exists():
+        raise RecordError(f"{results}: there is no such file or folder")
+    with _progress() as progress:
+        outcome = archiving.add(results, paths[-1], progress)
+    door.warn(outcome.faults)
+    if as_json:
+        files = [str(path) for path in outcome.files]
+        whole = {"added": outcome.added, "known": outcome.known, "files": files, "faults": list(outcome.faults)}
+        door.json_text(json.dumps(whole, indent=1))
+    else:
+        many = f"{len(outcome.files)} file{'' if len(outcome.files) == 1 else 's'}"
+        door.say(f"{paths[-1]}: {outcome.added} records added, {outcome.known} were there already; {many} written")
+    if outcome.faults:
+        raise SystemExit(1)
+
+
+def _export(folder: Path) -> None:
+
+    from fabric_checks.results.store import archiving  # noqa: PLC0415  (slow to import)
+    from fabric_checks.results.store.faults import Faults  # noqa: PLC0415  (slow to import)
+
+    faults = Faults()
+    for line in archiving.export(folder, faults):
+        door.json_text(line)
+        if not door.out().has_reader:  # such as `head`, which has seen enough of what may be millions
+            return
+    left_out = list(faults.lines())
+    door.warn(left_out)
+    if left_out:
+        raise SystemExit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], object]]:
+    """Show on a terminal how many records were read."""
+    if not door.err().isatty():
+        yield lambda done: None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415  (slow to import)
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} records read"), TimeElapsedColumn())
+    with Progress(*columns, console=door.console(door.err()), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done: progress.update(task, completed=done)

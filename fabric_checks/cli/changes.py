@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks changes``: where figures changed over time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+import click
+
+from fabric_checks import door
+from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option
+
+if TYPE_CHECKING:
+    from fabric_checks.comparison.gate import Gate
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks changes                                     in all results of this clone
+  fabric-checks changes .fabric/results,system=cbc --all    each series by itself
+  fabric-checks changes --since 2026-11-20 --fail-on worse:5%    every night
+  fabric-checks changes /archive/2026 --only open --json
+
+\b
+A set of results is PATH[@FROM..TO][,FIELD=VALUE...]; several are taken together.
+Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-on finds something.
+"""
+
+
+@click.command("changes", epilog=_EPILOG)
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.option("--since", type=click.DateTime(), help="Only changes whose first run is not before (UTC).")
+@confidence_option
+@click.option("--only", metavar="STATES", help="States to show, with commas between: open, better, closed.")
+@fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")
+@click.option("--all", "each", is_flag=True, help="A line for each series.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(
+    sources: tuple[str, ...],
+    *,
+    since: datetime | None,
+    confidence: float,
+    only: str | None,
+    gates: tuple[Gate, ...],
+    each: bool,
+    as_json: bool,
+) -> None:
+    """Find where the level of a figure changed, by how much, and what else changed then.
+
+    A change is open if the figure is worse since; closed if it is back where it was; or better. One bad run is no
+    change, three are. Series of fewer than 8 runs are too short.
+    """
+    from rich.progress import Progress  # noqa: PLC0415  (slow to import)
+
+    from fabric_checks.comparison.changes import grouping, search  # noqa: PLC0415  (slow to import)
+    from fabric_checks.comparison.changes.model import OPEN, STATES  # noqa: PLC0415  (slow to import)
+    from fabric_checks.report.terminal import changes  # noqa: PLC0415  (slow to import)
+    from fabric_checks.results.store import reading  # noqa: PLC0415  (slow to import)
+    from fabric_checks.results.store import sources as places  # noqa: PLC0415  (slow to import)
+
+    wanted = chosen_words(only, STATES)
+    if other := [gate.kind for gate in gates if gate.kind != "worse"]:
+        raise click.BadParameter(f"{other[0]!r}: only worse can be asked for here", param_hint="--fail-on")
+    sets = [places.parse(source) for source in sources] or [places.default()]
+    loaded = reading.load(sets, search.FIELDS, compact=True)
+    console = door.console(door.err())
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("series", total=None)
+        found = search.find(
+            loaded.frame,
+            since=since.replace(tzinfo=timezone.utc) if since else None,
+            confidence=confidence / 100,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    objections = []
+    for gate in gates:
+        count = sum(change.state == OPEN and change.at_least >= gate.margin_percent for change in found.changes)
+        if count:
+            margin = f" by at least {gate.margin_percent:g} % for certain" if gate.margin_percent else ""
+            objections.append(f"{count} series are worse{margin}")
+    events = grouping.events(change for change in found.changes if not wanted or change.state in wanted)
+    if as_json:
+        door.json_text(changes.as_json(found, events, objections, loaded.faults))
+    else:
+        door.show(changes.render(found, events, each=each))
+    end_by(objections, loaded.faults)

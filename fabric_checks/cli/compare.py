@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks compare``: sets of results side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from fabric_checks import door
+from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
+
+if TYPE_CHECKING:
+    from fabric_checks.comparison.gate import Gate
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks compare old=/archive/2025 new=.fabric/results
+  fabric-checks compare before=.fabric/results@..2026-11-10 after=.fabric/results@2026-11-10..
+  fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman --only worse,missing
+  fabric-checks compare base.jsonl new.jsonl --fail-on worse:5% --fail-on missing
+  fabric-checks compare base.jsonl new.jsonl --repeatable 5% --format html > comparison.html
+
+\b
+A set of results is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...].
+Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-on finds something.
+"""
+
+_FORMS = ("terminal", "csv", "json", "markdown", "html")
+
+
+@click.command("compare", epilog=_EPILOG)
+@click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
+@confidence_option
+@click.option(
+    "--repeatable",
+    callback=read_share,
+    metavar="SHARE",
+    help="Figures are known to repeat to this: judge few runs by it.",
+)
+@click.option("--across-versions", is_flag=True, help="Compare figures of different programs or releases, too.")
+@fail_on_option("worse, worse:5%, missing, too-few, not-comparable: exit with status 3 then; may be repeated.")
+@click.option("--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Of output.")
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option(
+    "--only",
+    "only",
+    metavar="VERDICTS",
+    help="Verdicts to show: worse, missing, not-comparable, too-few, better, no-difference.",
+)
+@click.option("--sort", "order", type=click.Choice(("verdict", "change", "test")), default="verdict", help="Of rows.")
+@click.option("--all", "every_point", is_flag=True, help="A row for each figure: do not fold curves.")
+def command(
+    sources: tuple[str, ...],
+    *,
+    confidence: float,
+    repeatable: float | None,
+    across_versions: bool,
+    gates: tuple[Gate, ...],
+    form: str,
+    only: str | None,
+    order: str,
+    every_point: bool,
+) -> None:
+    """Compare sets of results with the first of them.
+
+    Medians and their ratio have intervals from the bootstrap. A figure is worse or better if the whole interval is; if
+    not, the smallest difference that could have been told stands beside it. What one side does not have is shown as
+    missing, and what cannot be compared with the reason.
+    """
+    from fabric_checks.comparison import folding, gate, pairing  # noqa: PLC0415  (slow)
+    from fabric_checks.comparison.analysis import compare  # noqa: PLC0415  (slow to import)
+    from fabric_checks.comparison.verdicts import VERDICTS  # noqa: PLC0415  (slow to import)
+    from fabric_checks.report.comparison import documents, table, terminal  # noqa: PLC0415  (slow)
+    from fabric_checks.results.store import reading  # noqa: PLC0415  (slow to import)
+    from fabric_checks.results.store import sources as places  # noqa: PLC0415  (slow to import)
+
+    verdicts = chosen_words(only, VERDICTS)
+    if len(sources) < 2:
+        raise click.UsageError("two sets of results are needed, the baseline first")
+    sets = [places.parse(source) for source in sources]
+    labels = [each.label for each in sets]
+    doubled = next((label for label in labels if labels.count(label) > 1), None)
+    if doubled is not None:
+        raise click.UsageError(f"two sets are called {doubled!r}; give them labels, as in LABEL=PATH")
+    loaded = reading.load(sets, pairing.FIELDS, compact=True)
+    found = compare(
+        loaded.frame, labels, confidence=confidence / 100, repeatable=repeatable, across_versions=across_versions
+    )
+    objections = gate.objections(found, gates)
+    rows = folding.chosen(found.frame, verdicts, order)
+    if form == "json":
+        door.json_text(documents.as_json(found, rows, objections, loaded.faults))
+    elif form == "csv":
+        door.document(documents.as_csv(rows))
+    else:
+        page = table.page(found, verdicts, order, every_point=every_point)
+        if form == "terminal":
+            door.show(terminal.render(page))
+        elif form == "markdown":
+            door.document(documents.as_markdown(page))
+        else:
+            door.document(documents.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"))
+    end_by(objections, loaded.faults)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks cost``: what runs cost, computed before and measured after."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from fabric_checks import door, paths
+from fabric_checks.errors import RecordError
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks cost                         the runs of this clone: measured, and what was computed before
+  fabric-checks cost --results /archive/a    those of another folder of results
+  fabric-checks cost --json                  the same as JSON, with what each figure rests on
+  ci/run --cost --mode nightly               compute what a run would cost; nothing is run
+  ci/run --cost --mode acceptance --past /archive/2026,system=oak
+                                             the same, also from records of another place
+
+\b
+Times are those of the jobs on their nodes, without the queue. 1 GB is 10^9 bytes.
+Exit status: 0; 1 if something could not be read; 2 for wrong usage.
+"""
+
+
+@click.command("cost", epilog=_EPILOG)
+@click.option("--results", type=click.Path(path_type=Path), help="Folder of results.  [default: .fabric/results]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    hidden=True,
+    help="For ci/run --cost: compute the cost of the run in this file.",
+)
+@click.option("--past", "sources", multiple=True, hidden=True, help="For ci/run --cost: records of another place.")
+def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sources: tuple[str, ...]) -> None:
+    """List what runs cost: jobs, nodes, node-minutes, wall time, bytes moved, disk; and what was computed before."""
+    from fabric_checks.report.terminal import cost_table  # noqa: PLC0415  (slow to import)
+    from fabric_checks.results.cost import recorded  # noqa: PLC0415  (slow to import)
+
+    folder = results or paths.results()
+    if plan_file:
+        _compute(folder, plan_file, sources, as_json=as_json)
+        return
+    lines, faults = recorded.read(folder)
+    door.warn(faults)
+    if as_json:
+        door.json_text(json.dumps(lines, indent=1))
+    elif any(line["kind"] == recorded.MEASURED for line in lines):
+        door.show([cost_table.listed(lines)])
+    else:
+        door.say(f"{folder}: no cost of a run is recorded here; ci/run records it")
+    if faults:
+        raise SystemExit(1)
+
+
+def _compute(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
+    from fabric_checks.report.terminal import cost_table  # noqa: PLC0415  (slow to import)
+    from fabric_checks.results.cost import estimate, past, plan, recorded  # noqa: PLC0415  (slow to import)
+    from fabric_checks.results.store import reading  # noqa: PLC0415  (slow to import)
+    from fabric_checks.results.store import sources as places  # noqa: PLC0415  (slow to import)
+
+    wanted = plan.read(plan_file)
+    sets = [places.parse(text) for text in sources]
+    if (folder / "perflogs").is_dir() and any((folder / "perflogs").rglob("*.jsonl")):
+        sets.insert(0, places.Source(str(folder), folder))
+    known = past.Past()
+    if sets:
+        loaded = reading.load(sets, past.FIELDS, compact=True)
+        door.warn(loaded.faults)
+        known = past.Past.of(loaded.frame)
+    lines = []
+    for place in dict.fromkeys([folder, *(each.path for each in sets)]):
+        found, faults = recorded.read(place)
+        door.warn(faults)
+        lines += found
+    cost = estimate.estimate(wanted, known, estimate.beside_jobs(lines, wanted.system, wanted.jobs))
+    if as_json:
+        door.json_text(json.dumps(cost.as_line(), indent=1))
+    else:
+        door.show(cost_table.computed(cost))
+    if cost.jobs:
+        try:
+            recorded.append(folder, cost.as_line(), recorded.COMPUTED)
+        except RecordError as error:
+            door.warn([str(error)])  # what was computed is on the screen

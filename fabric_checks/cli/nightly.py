@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks nightly``: what ``ci/nightly`` calls when everything is set up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabric_checks import door, paths
+from fabric_checks.errors import RecordError
+from fabric_checks.levels import LEVELS
+from fabric_checks.paths import name_is_sound
+from fabric_checks.results import sessions
+
+_EPILOG = """
+\b
+ci/nightly sets up what is missing and then is this command; --mpi, --stack and --mirror are as for ci/run.
+
+\b
+Examples:
+  fabric-checks nightly                                  the level nightly on this machine
+  fabric-checks nightly --system yours --quiet           for cron: silent unless there is something to say
+  fabric-checks nightly --level smoke --system yours     after maintenance
+  fabric-checks nightly --system yours -- -n Rotate      less of it: what follows -- goes to ci/run
+  fabric-checks nightly --session 20261121T210000Z-8c1d  judge a run again, or one of others; run nothing
+
+\b
+Exit status:
+  0  quiet: nothing is wrong
+  1  the night itself failed, so that it says little of the machine
+  2  wrong usage
+  3  something is wrong: each finding is told, and whether it is new
+"""
+
+
+@click.command("nightly", epilog=_EPILOG)
+@click.option("--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="What to run.")
+@click.option(
+    "--system", envvar="RFM_SYSTEM", help="Of config/systems.  [default: the one whose host names match, else local]"
+)
+@click.option("--archive", type=click.Path(path_type=Path), help="Its folder.  [default: archive in the results]")
+@click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
+@click.option("--quiet", is_flag=True, help="Print nothing if there is nothing to say.")
+@click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, as night.json has it.")
+@click.argument("options", nargs=-1)
+def command(
+    level: str,
+    system: str | None,
+    archive: Path | None,
+    judged: str | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+    options: tuple[str, ...],
+) -> None:
+    """Run a level, judge it against references, its own analysis and history, keep it, and say what is new.
+
+    OPTIONS go to ci/run. Below nightly/SYSTEM/SESSION in the results are summary.md, which is printed too, report.html,
+    junit.xml, night.json and the run's output, run.log; `latest` is the newest. One night of a system runs at a time.
+    """
+    from fabric_checks.nightly import keeping, lock  # noqa: PLC0415  (slow to import)
+    from fabric_checks.nightly.night import spend  # noqa: PLC0415  (likewise)
+    from fabric_checks.nightly.plan import Plan, require_results  # noqa: PLC0415  (likewise)
+    from fabric_checks.nightly.service import system_here  # noqa: PLC0415  (likewise)
+    from fabric_checks.nightly.summary import markdown  # noqa: PLC0415  (likewise)
+
+    name = judged or sessions.new_session_id()
+    system = system or system_here()
+    for given, what in ((name, "--session"), (system, "--system")):
+        if not name_is_sound(given):
+            raise click.BadParameter(f"{given!r} is no name: letters, digits, . _ and - make one", param_hint=what)
+    if judged and options:
+        raise click.UsageError("--session runs nothing, so there is nobody to give options to")
+    results = paths.results().absolute()
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"{results}: {error.strerror}; FABRIC_RESULTS says where results go") from None
+    plan = Plan(system, level, name, results, (archive or results / "archive").absolute(), options, runs=not judged)
+    if judged:
+        require_results(plan)
+    with lock.only_one(plan.folder / "lock") as descriptor:
+        told = spend(plan, descriptor)
+    if not (quiet and told.all_quiet):
+        if as_json:
+            door.json_text(keeping.as_json(told))
+        else:
+            door.document(markdown(told))
+    raise SystemExit(int(told.night.status))

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands ``fabric-checks references ...``: what figures are held to."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fabric_checks import door
+from fabric_checks.paths import ROOT
+
+if TYPE_CHECKING:
+    from fabric_checks.references.propose import Limits
+
+_PROPOSE = """
+\b
+Examples:
+  fabric-checks references propose --system yours            the difference, for review
+  fabric-checks references propose --system yours --write    put it into config/references/yours.yaml
+  fabric-checks references propose .fabric/results@2026-11-01.. --system yours --check OsuLatency
+  fabric-checks references propose --system yours --min-runs 10 --write --allow-looser
+"""
+
+_CHECK = """
+\b
+Examples:
+  fabric-checks references check                     all files
+  fabric-checks references check --system yours      one, with what its runs have left in .fabric/results
+  fabric-checks references check archive --system yours --json
+"""
+
+
+@click.group("references")
+def command() -> None:
+    """Propose what figures are held to from the history of runs, and check the files that say so."""
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("RFM_REFERENCE_PREFIX") or ROOT / "config" / "references")
+
+
+def _shown(path: Path) -> Path:
+    """Return a path as a patch has it: from the root of the collection, where it is within."""
+    return path.resolve().relative_to(ROOT) if path.resolve().is_relative_to(ROOT) else path
+
+
+@command.command("propose", epilog=_PROPOSE)
+@click.argument("sources", nargs=-1)
+@click.option("--system", required=True, help="The system whose file it is.")
+@click.option("--check", "checks", help="Checks, as a regular expression.  [default: all]")
+@click.option("--metric", "metrics", help="Metrics, as a regular expression.  [default: all]")
+@click.option("--min-runs", type=click.IntRange(min=1), default=5, show_default=True, help="Refuse fewer runs.")
+@click.option(
+    "--min-runs-to-tighten",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Make no bound stricter on fewer runs.",
+)
+@click.option(
+    "--least-bound",
+    type=click.FloatRange(0, 100),
+    default=2,
+    show_default=True,
+    help="How far a bound is from the reference at least, in per cent.",
+)
+@click.option(
+    "--sigmas",
+    type=click.FloatRange(0),
+    default=3,
+    show_default=True,
+    help="And in robust standard deviations (1.4826 x the median absolute deviation).",
+)
+@click.option("--both-sides", is_flag=True, help="Bound figures that are too good, too.")
+@click.option("--write", is_flag=True, help="Change the file.")
+@click.option("--allow-looser", is_flag=True, help="With --write: also where less would be asked for than before.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def propose_command(
+    sources: tuple[str, ...],
+    *,
+    system: str,
+    checks: str | None,
+    metrics: str | None,
+    min_runs: int,
+    min_runs_to_tighten: int,
+    least_bound: float,
+    sigmas: float,
+    both_sides: bool,
+    write: bool,
+    allow_looser: bool,
+    as_json: bool,
+) -> None:
+    """Propose references from the results in SOURCES, as a difference to config/references/SYSTEM.yaml.
+
+    A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A reference is the
+    median of the runs. The bound on the worse side is as far from it as the worst run, three robust standard
+    deviations, or 2 %, whichever is furthest. Beside each stands what it is from. What a case measured that failed
+    before its figures were whole is not used; of runs that missed a reference the figures are, and the report says so.
+
+    The report goes to standard error. Exit status 1 if nothing could be proposed, if something was held back by
+    --write, or if records could not be read.
+    """
+    from fabric_checks.references.derive import Rule  # noqa: PLC0415  (slow to import)
+    from fabric_checks.references.propose import Limits  # noqa: PLC0415  (slow to import)
+
+    limits = Limits(min_runs, min_runs_to_tighten, Rule(least_bound / 100, sigmas, both_sides))
+    outcome = _propose(
+        sources, system, {"check": checks, "metric": metrics}, limits, write=write, allow_looser=allow_looser
+    )
+    door.complain(*outcome["report"])
+    if as_json:
+        door.json_text(json.dumps({key: value for key, value in outcome.items() if key != "failed"}, indent=1))
+    else:
+        door.document(outcome["difference"])
+    if outcome["failed"]:
+        raise SystemExit(1)
+
+
+def _propose(
+    sources: tuple[str, ...],
+    system: str,
+    wanted: dict[str, str | None],
+    limits: Limits,
+    *,
+    write: bool,
+    allow_looser: bool,
+) -> dict[str, Any]:
+    from fabric_checks.cli import choosing  # noqa: PLC0415  (slow to import)
+    from fabric_checks.references import files, propose, wording  # noqa: PLC0415  (slow to import)
+
+    path = _folder() / f"{system}.yaml"
+    loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
+    frame = choosing.matching(loaded.frame, wanted)
+    proposals = propose.propose(frame, files.load_or_new(path), limits)
+    outcome = files.apply(path, proposals, write=write, allow_looser=allow_looser, name=str(_shown(path)))
+    made = [each for each in proposals if each.action not in ("refused", "kept")]
+    return {
+        "file": str(_shown(path)),
+        "written": outcome.written,
+        "difference": outcome.difference,
+        "proposals": [wording.as_json(each) for each in proposals],
+        "report": [
+            *(f"warning: {fault}" for fault in loaded.faults),
+            *wording.report(proposals, held_back=outcome.held_back),
+            *([f"written: {_shown(path)}"] if outcome.written else []),
+        ],
+        "failed": bool(loaded.faults) or not made or outcome.held_back,
+    }
+
+
+@command.command("check", epilog=_CHECK)
+@click.argument("sources", nargs=-1)
+@click.option("--system", "systems", multiple=True, help="A system; may be repeated.  [default: all that have a file]")
+@click.option("--json", "as_json", is_flag=True, help="Print the faults as JSON.")
+def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: bool) -> None:
+    """Say what is wrong with the files of references, and exit with status 1 if anything is.
+
+    Orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with neither reference nor
+    reason, wrong units, reasons and rules that cover nothing, bounds beyond the line rate; and from the results in
+    SOURCES (the clone's, if there are any) bounds that no run met, or all by more than five times.
+    """
+    from fabric_checks.cli import reference_files  # noqa: PLC0415  (slow to import)
+
+    found = reference_files.check(_folder(), systems, sources, tell=not as_json)
+    if as_json:
+        door.json_text(json.dumps({"files": found.files, "faults": found.faults}, indent=1))
+    else:
+        door.say(*found.faults, f"{found.files} file{'s' if found.files != 1 else ''}, {len(found.faults)} faults")
+    if found.faults:
+        raise SystemExit(1)

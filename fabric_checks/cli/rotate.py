@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks rotate``: saved outputs of the program rotate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabric_checks import door
+
+_EPILOG = """
+\b
+Examples:
+  mpirun -np 16 rotate --confirm > a.txt
+  fabric-checks rotate a.txt                    figures and findings
+  fabric-checks rotate a.txt --pictures folder  the heat map and the histogram too
+  fabric-checks rotate a.txt b.txt              and how alike the patterns of two runs are
+"""
+
+
+@click.command("rotate", epilog=_EPILOG)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
+@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(files: tuple[Path, ...], link_MBps: float | None, pictures: Path | None, as_json: bool) -> None:
+    """Analyse outputs of the program rotate: which node or path is slow.
+
+    Exit status 1 if a node or a path is slow for certain.
+    """
+    from fabric_checks.report import cross_section as rotate_files  # noqa: PLC0415  (slow to import)
+
+    reports = rotate_files.load(files, link_MBps)
+    if pictures:
+        rotate_files.draw(reports, pictures)
+    if as_json:
+        door.json_text(rotate_files.as_json(reports))
+    else:
+        door.say(*rotate_files.as_lines(reports))
+    if any(report.has_faults for report in reports.values()):
+        raise SystemExit(1)

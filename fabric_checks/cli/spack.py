@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands ``fabric-checks spack ...``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from fabric_checks import door
+from fabric_checks.paths import ROOT, home
+
+FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
+SYSTEMS = ROOT / "config" / "systems"
+
+
+@click.group("spack")
+def command() -> None:
+    """Build the packages of spack-envs, or bring together what a machine without a network needs for that."""
+
+
+@command.command(
+    epilog="""
+\b
+Examples:
+  fabric-checks spack build osu-micro-benchmarks --environ config/systems/local/spack/mpich \\
+      --site config/systems/local/spack/site /tmp/osu
+"""
+)
+@click.argument("package")
+@click.argument("folder", type=FOLDER)
+@click.option("--environ", required=True, type=FOLDER, help="The scope of the MPI.")
+@click.option("--site", required=True, type=FOLDER, help="The scope of the site.")
+@click.option("--common", default=ROOT / "spack-envs" / "common", type=FOLDER, help="The scope with what is pinned.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print at the end what was built as JSON; Spack's words go to stderr."
+)
+def build(package: str, folder: Path, environ: Path, site: Path, common: Path, *, as_json: bool) -> None:
+    """Build PACKAGE in a copy of its environment, FOLDER; the programs are in FOLDER/.spack-env/view."""
+    # Modules that only this command needs are imported by it: `show` and `rotate` start without them.
+    from fabric_checks.software.spack.build import build as build_package  # noqa: PLC0415  (only this needs it)
+    from fabric_checks.software.spack.packages import package_called  # noqa: PLC0415  (only this needs it)
+    from fabric_checks.software.spack.scopes import Scopes  # noqa: PLC0415  (only this needs it)
+
+    build_package(package_called(package), Scopes(environ, site, common), folder, os.environ, _say(as_json))
+    if as_json:
+        view = folder / ".spack-env" / "view"
+        door.json_text(json.dumps({"package": package, "folder": str(folder), "view": str(view)}))
+
+
+def _say(as_json: bool) -> Callable[[str], None]:
+    """Return what prints a line of progress, where it does not mix with JSON."""
+    return door.complain if as_json else door.say
+
+
+@command.command(
+    epilog="""
+\b
+Examples:
+  fabric-checks spack mirror /media/disk/sources --mpi mpich,openmpi
+  fabric-checks spack mirror /media/disk/sources --system yours --build-cache
+"""
+)
+@click.argument("folder", type=FOLDER)
+@click.option("--system", default="local", show_default=True, help="The system whose scopes are meant.")
+@click.option("--mpi", "mpis", help="Names of its MPIs, with commas between.  [default: all it has scopes of]")
+@click.option("--package", "names", multiple=True, help="A package of spack-envs; may be repeated.  [default: all]")
+@click.option("--build-cache", is_flag=True, help="Build everything, and add the built packages.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print at the end what is in it as JSON; progress goes to stderr."
+)
+def mirror(
+    folder: Path, system: str, mpis: str | None, names: tuple[str, ...], *, build_cache: bool, as_json: bool
+) -> None:
+    """Write a mirror with the sources of all that the environments need; Spack verifies their checksums.
+
+    What cannot be had is named at the end, and does not stop the rest. FABRIC_SPACK_MIRROR=FOLDER makes a run use it.
+    """
+    from fabric_checks.software.spack.environments import scopes_called  # noqa: PLC0415  (only this needs it)
+    from fabric_checks.software.spack.mirror import write  # noqa: PLC0415  (only this needs it)
+    from fabric_checks.software.spack.packages import PACKAGES, package_called  # noqa: PLC0415  (only this needs it)
+
+    scopes = scopes_called(SYSTEMS / system / "spack", mpis.split(",") if mpis else None, os.environ)
+    packages = [package_called(name) for name in names] or list(PACKAGES.values())
+    write(
+        folder,
+        packages=packages,
+        scopes=scopes,
+        work=home() / "spack" / "work",
+        variables=os.environ,
+        build_cache=build_cache,
+        say=_say(as_json),
+    )
+    if as_json:
+        door.json_text(json.dumps({"folder": str(folder), "packages": [package.name for package in packages]}))

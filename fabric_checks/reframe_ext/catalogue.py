@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the checks declare on a system: loaded and set up as a run does, and not run.
+
+ReFrame has one system a process, and loads a module once, so each system is looked at by a process of its own:
+
+    python -m fabric_checks.reframe_ext.catalogue SYSTEM FILE [ATTRIBUTE ...]
+
+writes JSON to FILE: the cases with the values of the attributes, as :class:`fabric_checks.references.cases.Case` has
+them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import reframe.core.runtime as rt
+from reframe.core.config import load_config
+from reframe.core.exceptions import ReframeError
+from reframe.frontend import dependencies
+from reframe.frontend.executors import generate_testcases
+from reframe.frontend.loader import RegressionCheckLoader
+
+from fabric_checks.paths import ROOT
+from fabric_checks.reframe_ext.mixins.references import check_names
+
+
+def describe(system: str, attributes: list[str]) -> dict[str, Any]:
+    """Return all check names and the cases of a system."""
+    files = os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config" / "settings.py")
+    site = load_config("<builtin>", *files.split(os.pathsep))
+    site.validate()
+    site.select_subconfig(system)
+    rt.init_runtime(site)
+    checks = RegressionCheckLoader([str(ROOT / "checks")], recurse=True).load_all(force=True)
+    graph, _ = dependencies.build_deps(generate_testcases(checks))
+    cases = []
+    for case in dependencies.toposort(graph):
+        case.prepare()
+        case.check.setup(case.partition, case.environ)
+        if not case.check.is_fixture():
+            cases.append(_case(case, attributes))
+    return {"checks": sorted(check_names()), "cases": cases}
+
+
+def _case(case: Any, attributes: list[str]) -> dict[str, Any]:
+    check, extras = case.check, case.partition.extras
+    values = {
+        "$system": check.current_system.name,
+        "$partition": case.partition.fullname,
+        "$environ": case.environ.name,
+        **{name: str(getattr(check, name)) for name in attributes if hasattr(check, name)},
+    }
+    return {
+        "check": type(check).__name__,
+        "partition": case.partition.fullname,
+        "environ": case.environ.name,
+        "layout": str(check.place),
+        "file": extras.get("references", check.current_system.name),
+        "extras": {name: extras[name] for name in ("link_MBps", "nics") if name in extras},
+        "attributes": values,
+        "metrics": [[metric.name, metric.unit, metric.better] for metric in check.metrics()],
+    }
+
+
+def main() -> None:
+    """Write the cases of the system that the command line names."""
+    system, path, *attributes = sys.argv[1:]
+    try:
+        content = describe(system, attributes)
+    except ReframeError as error:
+        sys.exit(f"{system}: {error}".splitlines()[0])
+    Path(path).write_text(json.dumps(content))
+
+
+if __name__ == "__main__":
+    main()

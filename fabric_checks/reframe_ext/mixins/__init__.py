@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the checks share, as ReFrame mixins; the only part of the library, beside `backends`, that imports ReFrame."""
+
+from fabric_checks.reframe_ext.mixins.cost import CostMixin
+from fabric_checks.reframe_ext.mixins.host_lock import HostLockMixin
+from fabric_checks.reframe_ext.mixins.job import JobMixin
+from fabric_checks.reframe_ext.mixins.launches import LaunchesMixin
+from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, whole_partitions
+from fabric_checks.reframe_ext.mixins.perflog import PerflogMixin
+from fabric_checks.reframe_ext.mixins.pictures import PicturesMixin
+from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
+from fabric_checks.reframe_ext.mixins.ppn_ratio import PpnRatioMixin
+from fabric_checks.reframe_ext.mixins.program import ProgramMixin
+from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
+from fabric_checks.reframe_ext.mixins.results import ResultsMixin
+from fabric_checks.reframe_ext.mixins.startup import without_deprecated_alias
+
+__all__ = [
+    "CostMixin",
+    "HostLockMixin",
+    "JobMixin",
+    "LaunchesMixin",
+    "LayoutMixin",
+    "PerflogMixin",
+    "PicturesMixin",
+    "PlacementMixin",
+    "PpnRatioMixin",
+    "ProgramMixin",
+    "ReferencesMixin",
+    "ResultsMixin",
+    "layouts",
+    "whole_partitions",
+    "without_deprecated_alias",
+]

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Layouts as a parameter of a check: every one that fits a partition of the current system."""
+
+from __future__ import annotations
+
+from reframe.core.builtins import run_after, variable
+from reframe.core.exceptions import ConfigError
+from reframe.core.logging import getlogger
+from reframe.core.pipeline import RegressionTestPlugin
+from reframe.core.runtime import runtime
+from reframe.core.systems import SystemPartition
+
+from fabric_checks.errors import FabricError
+from fabric_checks.layouts import Layout, corners, fitting, of_shape
+from fabric_checks.levels import SMOKE_NODES
+from fabric_checks.software.stacks import selected_stack
+
+
+def _layouts_of(partition: SystemPartition) -> list[Layout]:
+    """Return every layout that fits a partition: its extras ``nodes``, ``cores`` and ``ppn``, or those in ``layouts``.
+
+    Without ``nodes`` it has one, without ``cores`` its detected topology counts.
+    """
+    if "layouts" in partition.extras:
+        try:
+            return sorted(Layout.of(text) for text in partition.extras["layouts"])
+        except ValueError as error:
+            raise ConfigError(f"{partition.fullname}: extras: layouts: {error}") from None
+    cores = partition.extras.get("cores") or partition.processor.num_cores
+    if not cores:
+        raise ConfigError(
+            f"{partition.fullname}: the number of cores is not known; give the partition 'processor' or extras['cores']"
+        )
+    try:
+        return fitting(int(partition.extras.get("nodes", 1)), int(cores), partition.extras.get("ppn"))
+    except FabricError as error:
+        raise ConfigError(f"{partition.fullname}: extras: {error}") from None
+
+
+def layouts(shape: str, scan: bool = True) -> list[str]:
+    """Return the layouts of a shape (see :data:`fabric_checks.layouts.SHAPES`) that fit the current system.
+
+    To be used as the values of a check's parameter ``layout``. A partition that is too small for any says so.
+
+    :param scan: all of them; otherwise their :func:`~fabric_checks.layouts.corners`, for checks of which there are
+        many, so that their number does not grow with the system.
+    """
+    found: set[Layout] = set()
+    _require_environments()
+    for partition in runtime().system.partitions:
+        fit = of_shape(shape, _layouts_of(partition))
+        if not fit:
+            getlogger().warning(
+                f"{partition.fullname} is too small for any check that needs {shape!r} processes", cache=True
+            )
+        found.update(fit if scan else corners(fit))
+    return [str(layout) for layout in sorted(found)]
+
+
+def whole_partitions() -> list[str]:
+    """Return the layouts on all nodes of a partition: values of ``layout`` for a check that goes through the nodes."""
+    found: set[Layout] = set()
+    for partition in runtime().system.partitions:
+        fit = _layouts_of(partition)
+        found.update(layout for layout in fit if layout.nodes == fit[-1].nodes)
+    return [str(layout) for layout in sorted(found)]
+
+
+def _require_environments() -> None:
+    """End the session if no check can run: no partition of the current system has an environment."""
+    system = runtime().system
+    if not any(partition.environs for partition in system.partitions):
+        stack = selected_stack()
+        what = f"no environment of the stack {stack!r}" if stack else "no environment (FABRIC_MPI is 'none')"
+        # ReFrame goes on after errors of a test file, or prints where in Python it was; this is the user's to mend.
+        raise SystemExit(
+            f"error: the system {system.name} has {what}; list one in the `environs` of its partitions "
+            "(config/templates shows how), or take another --stack, --mpi or --system"
+        )
+
+
+class LayoutMixin(RegressionTestPlugin):
+    """Turn the parameter ``layout`` into numbers of tasks, on the partitions that it fits, and into levels.
+
+    Needs: the parameter ``layout`` from the start.
+    """
+
+    #: Features that a partition has to have for this check.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``[]``
+    partition_features = variable(list, value=[])
+
+    #: Whether the check is one of those that a night has time for; and whether offers are compared by it.
+    short = False
+    compares_offers = False
+
+    #: The launch that the check speaks of at the moment, if it has several: see :class:`LaunchesMixin`.
+    launched: Layout | None = None
+
+    @property
+    def place(self) -> Layout:
+        """The layout as numbers."""
+        return self.launched or Layout.of(self.layout)
+
+    @property
+    def launches(self) -> list[Layout]:
+        """The layouts that the program is launched in, one after the other."""
+        return [self.place]
+
+    @run_after("init")
+    def apply_layout(self):
+        """Ask for room for each of the launches, and only on partitions that have it."""
+        self.num_tasks_per_node = max(layout.ppn for layout in self.launches)
+        self.num_tasks = max(layout.nodes for layout in self.launches) * self.num_tasks_per_node
+        self.valid_systems = [
+            partition.fullname
+            for partition in runtime().system.partitions
+            if set(self.launches) <= set(_layouts_of(partition))
+            and set(self.partition_features) <= set(partition.features)
+        ]
+
+    @run_after("init", always_last=True)
+    def tag_levels(self):
+        """Give the case the tags of its levels (:mod:`fabric_checks.levels`).
+
+        Of a check that is ``short``, the corners of the layouts are in ``nightly``, and the corners of those on few
+        nodes in ``smoke`` as well.
+        """
+        levels = {"acceptance"} | ({"procurement"} if self.compares_offers else set())
+        if self.short:
+            own = {Layout.of(layout) for layout in type(self).raw_params["layout"].values}
+            fitting = [own & set(_layouts_of(partition)) for partition in runtime().system.partitions]
+            on_few = [{layout for layout in fit if layout.nodes <= SMOKE_NODES} for fit in fitting]
+            if any(self.place in corners(fit) for fit in on_few):
+                levels |= {"smoke", "nightly"}
+            if any(self.place in corners(fit) for fit in fitting):
+                levels |= {"nightly"}
+        self.tags = {*self.tags} | levels

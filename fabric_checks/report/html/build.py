@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From sets of results to the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from fabric_checks.report.html import figures, judged, over_time, page, rotate, scaling, summary, tables, traffic
+from fabric_checks.report.html.blocks import Section
+from fabric_checks.report.html.change_points import Changed, change_points
+from fabric_checks.report.html.collecting import COLUMNS, collect
+from fabric_checks.report.html.matrices import roots
+from fabric_checks.report.html.provenance import Provenance
+from fabric_checks.report.html.values import Results
+from fabric_checks.results.store import reading
+from fabric_checks.results.store.sources import Source
+
+
+def report(
+    sources: Sequence[Source],
+    title: str = "",
+    *,
+    with_time: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[str, Results]:
+    """Return the page about sets of results, and what it is about.
+
+    :param title: its title, empty for one made of the machines' names.
+    :param with_time: whether to show figures over time even for several machines.
+    :param progress: is told what is being done.
+    :raises RecordError: if a source does not exist or has no record.
+    """
+    progress("reading the records")
+    loaded = reading.load(sources, COLUMNS)
+    results = collect(loaded.frame, loaded.faults)
+    changes = None
+    over = with_time or len(results.machines) == 1
+    if over:
+        progress("looking for changes")
+        changes = change_points(loaded.frame)
+    progress("drawing")
+    provenance = Provenance()
+    shown = sections(results, provenance, [source.path for source in sources], over=over, changes=changes)
+    progress("writing")
+    return page.render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
+
+
+def sections(
+    results: Results,
+    provenance: Provenance,
+    paths: Sequence[Path] = (),
+    *,
+    over: bool = False,
+    changes: Sequence[Changed] | None = None,
+) -> list[Section]:
+    """Return all sections of the page.
+
+    :param paths: where the results are: outputs beside them have the pair matrices.
+    :param over: whether to show figures over time. :param changes: :func:`fabric_checks.report.html.over_time.section`.
+    """
+    number_of = provenance.number_of
+    found = [
+        summary.section(results, changes or ()),
+        tables.section(results),
+        figures.section(results, number_of),
+        rotate.section(results, roots(paths)),
+        traffic.overlap(results, number_of),
+        traffic.hot_spot(results, number_of),
+        traffic.compared(results),
+        scaling.section(results),
+        *([over_time.section(results, number_of, changes)] if over else []),
+        judged.references(results),
+        judged.findings(results),
+        judged.failures(results),
+        judged.faults(results),
+    ]
+    return found
+
+
+def _title(results: Results) -> str:
+    names = results.machines
+    if len(names) > 3:
+        return f"Interconnects of {len(names)} machines"
+    return f"Interconnect{'s' if len(names) > 1 else ''} of {' and '.join(names)}"

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cross-section: figures of every machine, and heat map, histogram and findings of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fabric_checks.analysis.cross_section import figures
+from fabric_checks.analysis.cross_section.evaluation import Report
+from fabric_checks.report.html import plots
+from fabric_checks.report.html.blocks import Cell, Column, Lines, Picture, Section, Table, column_of
+from fabric_checks.report.html.curves import label
+from fabric_checks.report.html.matrices import matrix_of
+from fabric_checks.report.html.scaling import layout_of
+from fabric_checks.report.html.values import Results, Value, clean
+from fabric_checks.text import value_text
+
+_METRICS = {
+    "median_bandwidth": "median pair",
+    "p5_bandwidth": "5th percentile",
+    "slowest_pair_bandwidth": "slowest pair",
+    "slowest_to_median": "slowest to median",
+    "aggregate_bandwidth": "aggregate",
+    "perceived_aggregate_bandwidth": "perceived aggregate",
+    "full_rate_share": "pairs at full rate",
+    "faults": "faults",
+}
+NOT_KEPT = "matrix not kept: the output of that run is not beside the records, or only as a link out of their folder"
+#: A matrix with more rows is too large to be read as a table.
+_MOST_ROWS = 16
+
+
+def largest(results: Results, machine: str, pattern: str) -> str:
+    """Return the layout of the most nodes with one process each on which a pattern was run, or of the most at all."""
+    values = results.of(machine, "Rotate", "median_bandwidth", pattern=pattern)
+    layouts = [layout for layout in (layout_of(value.layout) for value in values) if layout]
+    single = [layout for layout in layouts if layout.ppn == 1] or layouts
+    return str(max(single)) if single else ""
+
+
+def section(results: Results, folders: Sequence[Path]) -> Section:
+    """Return the cross-section of each machine.
+
+    :param folders: where outputs are kept, see :func:`fabric_checks.report.html.matrices.roots`.
+    """
+    blocks: list[Table | Picture | Lines] = []
+    for pattern in ("rotate", "shift", "bisection"):
+        layouts = {machine: largest(results, machine, pattern) for machine in results.machines}
+        shown = [machine for machine in results.machines if layouts[machine]]
+        if shown:
+            blocks.append(_table(results, pattern, {machine: layouts[machine] for machine in shown}))
+        if pattern == "rotate":
+            for index, machine in enumerate(shown):
+                median = results.of(machine, "Rotate", "median_bandwidth", layouts[machine], pattern=pattern)[0]
+                blocks += _machine(f"rotate-{index}", label(results, machine, layouts[machine]), median, folders)
+    intro = (
+        "Every pair of nodes while all others talk too. A data move over all pairs takes as long as its slowest pair: "
+        "the perceived aggregate is pairs x slowest (Naegle, cross-sectional bandwidth testing, e-mails of June 2004).",
+    )
+    return Section(
+        "cross-section", "Cross-section: rotate", tuple(blocks), intro if blocks else ("Cross-section: not measured.",)
+    )
+
+
+def _table(results: Results, pattern: str, layouts: dict[str, str]) -> Table:
+    columns: list[list[Value | None]] = [
+        [
+            next(iter(results.of(machine, "Rotate", metric, layout, pattern=pattern)), None)
+            for machine, layout in layouts.items()
+        ]
+        for metric in _METRICS
+    ]
+    # The machines differ in their numbers of nodes, so none is the best.
+    cells = [column_of(column, compared=False) for column in columns]
+    heads = tuple(
+        Column(title, next((value.unit for value in column if value and value.unit != "1"), ""))
+        for title, column in zip(_METRICS.values(), columns, strict=True)
+    )
+    rows = tuple(
+        (f"{machine}, {layout}", tuple(column[row] for column in cells))
+        for row, (machine, layout) in enumerate(layouts.items())
+    )
+    return Table(f"rotate-{pattern}", f"Pattern {pattern}", "machine, layout", heads, rows)
+
+
+def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> list[Table | Picture | Lines]:
+    found = matrix_of(median, folders)
+    if found is None:
+        return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", None, absent=NOT_KEPT)]
+    if found.matrix.measured.size < 2:
+        return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", None, absent="only one pair")]
+    counts, edges = figures.histogram(found.matrix)
+    senders, receivers = (found.matrix.host_labels(ranks) for ranks in (found.matrix.senders, found.matrix.receivers))
+    levels = [(f"link/{k}", found.link_MBps / k) for k in range(1, 7)]
+    low = found.matrix.measured.min() * 0.9
+    levels = [(text, level) for text, level in levels if low <= level <= edges[-1]]
+    run = median.runs[-1]
+    marked = "Simulated. " if median.evidence else ""
+    origin = f"Of the run {run[1]}{f', {run[0]:%Y-%m-%d}' if run[0] else ''}: {found.output.pairs} pairs a round."
+    return [
+        Picture(
+            f"{key}-map",
+            f"Heat map of {name}",
+            f"Bandwidth of every pair, senders down and receivers across. {_spread(found)}",
+            plots.heat_map(f"{key}-map", found.matrix.MBps, senders, receivers),
+            (_matrix_table(f"{key}-map-data", name, found, senders, receivers),),
+            (f"{marked}{origin}",),
+        ),
+        Picture(
+            f"{key}-histogram",
+            f"Histogram of {name}",
+            f"How many pairs have which bandwidth; dashed: a link shared by 1, 2, ... pairs. {_spread(found)}",
+            plots.histogram(f"{key}-histogram", counts.tolist(), edges.tolist(), levels),
+            (_histogram_table(f"{key}-histogram-data", name, counts.tolist(), edges.tolist()),),
+            tuple(clean(note["text"]) for note in found.notes()),
+        ),
+    ]
+
+
+def _spread(found: Report) -> str:
+    values = found.matrix.measured
+    texts = [value_text(float(value)) for value in (values.min(), np.median(values), values.max())]
+    return f"Slowest {texts[0]}, median {texts[1]}, fastest {texts[2]} MB/s."
+
+
+def _matrix_table(key: str, name: str, found: Report, senders: Sequence[str], receivers: Sequence[str]) -> Table:
+    """Return the matrix, or of a large one the slowest and the median pair of each node."""
+    MBps = found.matrix.MBps
+    if max(MBps.shape) <= _MOST_ROWS:
+        rows = tuple(
+            (
+                clean(sender),
+                tuple(Cell("" if np.isnan(v) else value_text(float(v)), missing=bool(np.isnan(v))) for v in row),
+            )
+            for sender, row in zip(senders, MBps, strict=True)
+        )
+        columns = tuple(Column(clean(receiver)) for receiver in receivers)
+        return Table(key, f"Pairs of {name}, MB/s", "sender", columns, rows, wide=True)
+    lines = []
+    for names, values, role in ((senders, MBps, "sends"), (receivers, MBps.T, "receives")):
+        for host, row in zip(names, values, strict=True):
+            cells = (Cell(value_text(float(np.nanmin(row)))), Cell(value_text(float(np.nanmedian(row)))))
+            lines.append((f"{clean(host)} {role}", cells))
+    columns = (Column("slowest pair", "MB/s"), Column("median pair", "MB/s"))
+    return Table(key, f"Nodes of {name}", "node", columns, tuple(lines))
+
+
+def _histogram_table(key: str, name: str, counts: Sequence[int], edges: Sequence[float]) -> Table:
+    rows = tuple(
+        (f"{value_text(low)} to {value_text(high)}", (Cell(str(count)),))
+        for low, high, count in zip(edges, edges[1:], counts, strict=False)
+        if count
+    )
+    return Table(key, f"Pairs of {name} by bandwidth", "MB/s", (Column("pairs"),), rows)

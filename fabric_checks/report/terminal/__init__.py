@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is printed on a terminal."""

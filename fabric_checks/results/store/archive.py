@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Archives: records in Parquet files, ``system=SYSTEM/month=YYYY-MM/records.parquet``, one a month of a system, in UTC.
+
+A file has the columns :data:`fabric_checks.results.store.schema.COLUMNS`, which any program that reads Parquet can use,
+and ``extra``: what of a record these cannot say, as JSON text (see :mod:`fabric_checks.results.store.rows`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import polars as pl
+
+from fabric_checks.errors import RecordError
+from fabric_checks.results.perflog import LATER_FIELDS
+from fabric_checks.results.store import validation
+from fabric_checks.results.store.schema import COLUMNS, REPEATED
+from fabric_checks.results.store.sources import Source
+
+#: The name of each file; others begin with a dot while they are written.
+NAME = "records.parquet"
+#: The most rows of a file: a system that notes ten thousand figures a night has a third of a million in a month.
+MOST_ROWS = 20_000_000
+_KINDS: dict[str, pl.DataType] = {**COLUMNS, "extra": pl.String()}
+
+
+def file_of(folder: Path, system: str, month: str) -> Path:
+    """Return where the records of a month of a system are; no name of a system leads out of the folder."""
+    return folder / f"system={quote(system, safe='')}" / f"month={month}" / NAME
+
+
+def chosen(files: Sequence[Path], sources: Sequence[Source]) -> list[list[Path]]:
+    """Return the files that may have records of the sources, as far as folders tell; those of a month together."""
+    months: dict[str, list[Path]] = {}
+    for path in files:
+        if any(_may_have(path, source) for source in sources):
+            months.setdefault(path.parent.name, []).append(path)
+    return [months[month] for month in sorted(months)]
+
+
+def _may_have(path: Path, source: Source) -> bool:
+    named = dict(part.split("=", 1) for part in path.parts[-3:-1] if "=" in part)
+    system, month = named.get("system"), named.get("month", "")
+    if system is not None and unquote(system) != source.where.get("system", unquote(system)):
+        return False
+    if not re.fullmatch(r"[12]\d{3}-(0[1-9]|1[0-2])", month):
+        return True
+    first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=timezone.utc)
+    if source.until and first >= source.until:
+        return False
+    # 32 days on is in the next month for sure, or on its first of them.
+    return not (source.since and first + timedelta(days=32) <= source.since)
+
+
+def read(
+    path: Path, columns: Sequence[str], report: Callable[[int, str], None], condition: pl.Expr | None = None
+) -> pl.DataFrame:
+    """Read the columns of one file, repeated text as categories.
+
+    :param report: is called with number and cause of each row that is no sound record; it is left out.
+    :param condition: what a row has to fulfil.
+    :raises RecordError: if it is broken, or no file of an archive.
+    """
+    frame = read_unchecked(path, columns, condition)
+    if validation.is_sound(frame):
+        return frame
+    # Numbers of rows are only read where one is to be named.
+    good, causes = validation.sound(read_unchecked(path, columns, condition, numbered=True))
+    for number, cause in causes:
+        report(number, cause)
+    return good.drop("line")
+
+
+def read_unchecked(
+    path: Path, columns: Sequence[str], condition: pl.Expr | None = None, *, numbered: bool = False
+) -> pl.DataFrame:
+    """Do as :func:`read`, but for what single rows have in them.
+
+    :param numbered: whether there is a column ``line``, the numbers of the rows from 1.
+    """
+    try:
+        # The path is one file, whatever characters it has.
+        rows = pl.scan_parquet(
+            path,
+            glob=False,
+            hive_partitioning=False,
+            row_index_name="line" if numbered else None,
+            row_index_offset=1,
+        )
+        there = rows.collect_schema()
+        # Records of an earlier release lack the columns that came later.
+        missing = [name for name in COLUMNS if name not in there and name not in LATER_FIELDS]
+        wrong = [name for name, kind in _KINDS.items() if name in there and there[name] != kind]
+        if missing or wrong:
+            raise RecordError(f"{path}: its column {(missing + wrong)[0]!r} is not that of an archive; it is left out")
+        _require_sane(path, rows.select(pl.len()).collect().item())
+        if condition is not None:
+            rows = rows.filter(condition)
+        names = [*columns, *(["line"] if numbered else [])]
+        return rows.select(_column(name, name in there) for name in names).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise RecordError(f"{path}: cannot be read ({why}); archive its records again, or restore it") from None
+
+
+def _require_sane(path: Path, rows: int) -> None:
+    """Refuse a file with more rows than anybody archives: rows that are alike take next to no room on disk.
+
+    An archive has no row twice, and two that differ take more than a byte.
+    """
+    if rows > min(MOST_ROWS, path.stat().st_size):
+        raise RecordError(
+            f"{path}: {rows} rows in {path.stat().st_size} bytes are none of an archive, whose rows all differ and are "
+            f"at most {MOST_ROWS} a file; it is left out"
+        )
+
+
+def _column(name: str, is_there: bool) -> pl.Expr:
+    column = pl.col(name) if is_there else pl.lit(None, COLUMNS.get(name, pl.String())).alias(name)
+    return column.cast(pl.Categorical()) if name in REPEATED else column

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks twin``: what a planned cluster would give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabric_checks import door
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks twin config/twins/examples/planned-cluster.yaml
+  fabric-checks twin my-planned-cluster.yaml --pictures folder
+  fabric-checks twin my-planned-cluster.yaml --confirm          name what is to blame, too
+  fabric-checks twin config/twins/feynman.yaml --hot-spot       any description will do
+"""
+
+
+@click.command("twin", epilog=_EPILOG)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--alltoall", is_flag=True, help="Simulate MPI_Ialltoall as well.")
+@click.option("--hot-spot", is_flag=True, help="Simulate one master with more and more slaves as well.")
+@click.option("--confirm", is_flag=True, help="Let rotate measure what looks slow again, and say what is to blame.")
+@click.option("--shifts", type=click.IntRange(min=0), default=0, help="Rounds of rotate, evenly spread; 0: all.")
+@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--time-limit", type=click.FloatRange(min=1), default=600, show_default=True, help="s a simulation.")
+@click.option("--memory-limit", type=click.IntRange(min=64), default=4096, show_default=True, help="MiB a simulation.")
+def command(
+    file: Path,
+    *,
+    alltoall: bool,
+    hot_spot: bool,
+    confirm: bool,
+    shifts: int,
+    pictures: Path | None,
+    as_json: bool,
+    time_limit: float,
+    memory_limit: int,
+) -> None:
+    """Predict what a planned cluster gives, and its alternatives side by side.
+
+    FILE describes the cluster, as those in config/twins do, and under `alternatives` in what others differ: topology,
+    routing, oversubscription, faults. The cross-section test rotate is simulated on each, with SimGrid. The figures
+    are predictions that rest on the description; nothing is measured.
+    """
+    from fabric_twins import plan, what_if  # noqa: PLC0415  (slow to import)
+    from fabric_twins.simulate import Bounds  # noqa: PLC0415  (only this needs it)
+
+    questions = what_if.Questions(alltoall, hot_spot, shifts, confirm)
+    bounds = Bounds(time_limit, memory_limit)
+    outcomes = what_if.simulate(plan.load(file), questions, bounds, door.complain)
+    if as_json:
+        door.json_text(what_if.as_json(file, outcomes))
+    else:
+        door.say(*what_if.as_lines(file, outcomes))
+    if pictures:
+        what_if.draw(outcomes, pictures)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks twins-table``: published against simulated."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from fabric_checks import door, files
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks twins-table            print it; this simulates for minutes
+  fabric-checks twins-table --write    into config/twins/README.md, as after a change of a description
+  fabric-checks twins-table --json
+"""
+
+
+@click.command("twins-table", epilog=_EPILOG)
+@click.option("--write", is_flag=True, help="Write config/twins/README.md instead of printing it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def command(write: bool, as_json: bool) -> None:
+    """Simulate every figure that the documents report of the twins, and print published against simulated."""
+    from fabric_twins import published_table  # noqa: PLC0415  (slow to import)
+
+    twins = published_table.shipped()
+    found = published_table.simulate_all(twins)
+    if write:
+        files.write_text(published_table.README, published_table.text(twins, found))
+    if as_json:
+        rows = [published_table.as_json(row) for row in published_table.rows(twins, found)]
+        door.json_text(json.dumps(rows, indent=1))
+    elif write:
+        door.say(str(published_table.README))
+    else:
+        door.document(published_table.text(twins, found))

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of what the documents report against what the twins give, as `config/twins/README.md` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from os import sched_getaffinity
+
+from fabric_checks.paths import ROOT
+from fabric_checks.text import value_text
+from fabric_twins import description, measured
+from fabric_twins.description import FITTED, Figure, Twin
+from fabric_twins.places import UNITS, place_of
+from fabric_twins.simulate import Bounds, end_all, output, wait_for
+
+#: Where the descriptions are.
+DESCRIPTIONS = ROOT / "config" / "twins"
+
+#: The file that has the table.
+README = DESCRIPTIONS / "README.md"
+
+_HEAD = """\
+# Twins: simulated clusters that stand for published ones
+
+Each file here describes one: nodes, costs of messages, buses, topology, routing, and the figures that the documents
+report of it, with the source of every value. `ci/run --system NAME` runs the checks on it; `ci/run --system twins`
+on all of them. `fabric_twins/description.py` tells what a description may have.
+
+Sources: SAND, SAND2005-5199, *An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath* (Sandia, 2005). ROTATE:
+Naegle, e-mails on cross-sectional bandwidth testing on Feynman and Rogue (June 2004). OSU03: Liu et al.,
+*Micro-Benchmark Level Performance Comparison of High-Speed Interconnects* (2003). DYNA: Jonsson and Magro, InfiniBand
+and Gigabit Ethernet on Itanium 2 clusters (MPP-DYNA). IBM12X: Vishnu, Benton and Panda, *High Performance MPI on IBM
+12x InfiniBand*.
+
+All below this line is written by `fabric-checks twins-table --write` from simulations; a test fails when it is
+stale."""
+
+_FITTED = """
+## Fitted: {count} figures
+
+A parameter was chosen so that the figure comes out. That it does is no evidence for anything.
+"""
+
+_PREDICTED = """
+## Predicted: {count} figures
+
+What follows from parameters that were chosen for other figures. This is what a twin can be judged by.
+"""
+
+_NOT_REPRODUCED = """
+## Not reproduced: {count} figures
+
+Predictions that fail, and why. The checks expect them to fail, and it is an error if one comes right unnoticed.
+"""
+
+_SAID = """
+## Said without a figure: {count}
+
+Bounds on what a check measures; the direction is the document's, the rough factor ours.
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure.
+
+    :param benchmark: as the description has it; :param name: with its unit at the end.
+    :param value: what the twin gives, in the unit of the figure.
+    """
+
+    twin: Twin
+    benchmark: str
+    name: str
+    figure: Figure
+    value: float
+
+    @property
+    def change_percent(self) -> float:
+        """How far the twin is from the document."""
+        return 100 * (self.value / self.figure.value - 1)
+
+
+def shipped() -> list[Twin]:
+    """Return the twins of the collection.
+
+    :raises TwinError: if something is wrong with a description.
+    """
+    return [description.load(file) for file in sorted(DESCRIPTIONS.glob("*.yaml"))]
+
+
+def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Figures, list[str]]:
+    """Return what is measured on a twin, and the outputs.
+
+    :raises TwinError: if a simulation does not end well.
+    """
+
+    def run(nodes: int, ppn: int, program: str, arguments: Sequence[str]) -> str:
+        return output(twin, nodes, program, arguments, bounds or Bounds(), ppn=ppn)
+
+    return measured.figures(run, twin)
+
+
+def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Figures]:
+    """Return what is measured on each twin, by name; as many are simulated at a time as there are CPUs.
+
+    If one fails, or this is interrupted, the others are ended.
+    """
+    with ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool:
+        asked = {twin.name: pool.submit(simulated, twin) for twin in twins}
+        try:
+            wait_for(asked.values())
+            return {name: future.result()[0] for name, future in asked.items()}
+        finally:
+            end_all(asked.values())
+
+
+def rows(twins: Iterable[Twin], found: Mapping[str, measured.Figures]) -> list[Row]:
+    """Return a row for every figure of the documents."""
+    return [
+        Row(twin, benchmark, name, figure, found[twin.name][benchmark, name.rpartition("_")[0]])
+        for twin in twins
+        for benchmark, figures in twin.figures.items()
+        for name, figure in figures.items()
+    ]
+
+
+def as_json(row: Row) -> dict[str, object]:
+    """Return a figure for a program; values are in the unit that ends its name."""
+    place = place_of(row.twin, row.benchmark, row.name)
+    return {
+        "twin": row.twin.name,
+        "figure": row.name,
+        "check": place.check,
+        "parameters": dict(place.parameters),
+        "layout": str(place.layout),
+        "metric": place.metric,
+        "published": row.figure.value,
+        "simulated": row.value,
+        "change_percent": row.change_percent,
+        "evidence": row.figure.twin,
+        "source": row.figure.source.text,
+        "why_not": row.figure.why_not or None,
+    }
+
+
+def text(twins: Sequence[Twin], found: Mapping[str, measured.Figures]) -> str:
+    """Return the whole file."""
+    all_rows = rows(twins, found)
+    fitted = [row for row in all_rows if row.figure.twin == FITTED]
+    predicted = [row for row in all_rows if row.figure.twin != FITTED and not row.figure.why_not]
+    failed = [row for row in all_rows if row.figure.why_not]
+    said = [(twin, saying) for twin in twins for saying in twin.said]
+    parts = [
+        _HEAD,
+        _FITTED.format(count=len(fitted)),
+        *_table(("twin", "figure", "published", "twin gives", "", "source"), map(_cells, fitted)),
+        _PREDICTED.format(count=len(predicted)),
+        *_table(("twin", "figure", "published", "twin gives", "", "source"), map(_cells, predicted)),
+        _NOT_REPRODUCED.format(count=len(failed)),
+        *_table(
+            ("twin", "figure", "published", "twin gives", "", "source", "why"),
+            ((*_cells(row), row.figure.why_not) for row in failed),
+        ),
+        _SAID.format(count=len(said)),
+        *_table(
+            ("twin", "what is said", "bound", "source", "the twin"),
+            (
+                (
+                    twin.name,
+                    saying.text,
+                    f"`{saying.check}` {saying.layout} `{saying.metric}` {saying.bound.replace('_', ' ')} "
+                    f"{saying.value:g}{'' if saying.unit == '1' else f' {saying.unit}'}",
+                    saying.source.text,
+                    f"does not: {saying.why_not}" if saying.why_not else "does so",
+                )
+                for twin, saying in said
+            ),
+        ),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    place = place_of(row.twin, row.benchmark, row.name)
+    unit = UNITS[row.name.rpartition("_")[2]]
+    parameters = "".join(f" {value}" for value in place.parameters.values())
+    change = f"{row.change_percent:+.2f} %"
+    return (
+        row.twin.name,
+        f"`{place.check}`{parameters} {place.layout} `{place.metric}`",
+        f"{row.figure.value:g} {unit}",
+        value_text(row.value),
+        "0.00 %" if change in ("+0.00 %", "-0.00 %") else change,
+        row.figure.source.text,
+    )
+
+
+def _table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield _line(titles)
+    yield _line(["---"] * len(titles))
+    yield from map(_line, lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The SimGrid of this machine, and the plugin that is built with it once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from fabric_checks.errors import quoted
+from fabric_checks.locks import BUILD_WAIT_S, exclusive
+from fabric_checks.paths import ROOT, home
+from fabric_twins.errors import TwinError
+from fabric_twins.smpirun import RELEASE, require_release
+
+#: Where the plugin's source is.
+SOURCE = ROOT / "config" / "twins" / "plugin"
+
+#: What to do where there is no SimGrid, or another one.
+REMEDY = (
+    f"install SimGrid {RELEASE} (Debian 12: apt-get install libsimgrid-dev; elsewhere: "
+    f"spack install simgrid@{RELEASE}, with SIMGRID_ROOT naming its prefix)"
+)
+
+
+def tool(name: str) -> str:
+    """Return the path of a tool of SimGrid: from the prefix that SIMGRID_ROOT names, or else from PATH.
+
+    :raises TwinError: if there is none.
+    """
+    prefix = os.environ.get("SIMGRID_ROOT")
+    found = shutil.which(name, path=f"{prefix}/bin" if prefix else None)
+    if found is None:
+        where = f"in {prefix}/bin (SIMGRID_ROOT)" if prefix else "on PATH"
+        raise TwinError(f"there is no {name} {where}; {REMEDY}")
+    return found
+
+
+def smpirun() -> str:
+    """Return the path of ``smpirun`` of the release that the plugin is written for.
+
+    :raises TwinError: if it is missing or of another release.
+    """
+    path = tool("smpirun")
+    done = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
+    try:
+        require_release(done.stdout + done.stderr)
+    except TwinError as error:
+        raise TwinError(f"{path}: {error}; {REMEDY}") from None
+    return path
+
+
+def plugin(folder: Path | None = None) -> Path:
+    """Return the plugin, which is built if it is not there yet: once for each SimGrid and each state of its source.
+
+    :param folder: where built ones are kept; ``twins`` in the home of the installation if it is not given.
+    :raises TwinError: if it cannot be built.
+    """
+    folder = folder or home() / "twins"
+    parts = [(SOURCE / name).read_bytes() for name in ("twin.cpp", "Makefile")]
+    parts.append(f"{RELEASE} {tool('smpirun')}".encode())
+    place = folder / hashlib.sha256(b"\0".join(parts)).hexdigest()[:12] / "twin.so"
+    if place.exists():
+        return place
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with exclusive(place.parent / "lock", BUILD_WAIT_S):
+            if not place.exists():
+                _build(place)
+    except OSError as error:
+        raise TwinError(
+            f"{error.filename or place}: {error.strerror}; let FABRIC_HOME name a writable folder"
+        ) from None
+    return place
+
+
+def _build(place: Path) -> None:
+    """Build into a folder of its own: what an interrupt leaves there is not the plugin."""
+    prefix = os.environ.get("SIMGRID_ROOT")
+    with tempfile.TemporaryDirectory(dir=place.parent) as folder:
+        command = ["make", "-f", str(SOURCE / "Makefile"), *([f"SIMGRID={prefix}"] if prefix else [])]
+        # A make that this runs under would hand its own options on.
+        environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
+        try:
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            raise TwinError("there is no make, which builds the plugin of the twins; install it") from None
+        if done.returncode != 0:
+            lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
+            telling = [line for line in lines if "error" in line] or [line for line in lines if line] or ["nothing"]
+            raise TwinError(
+                f"the plugin of the twins cannot be built: make says {quoted(telling[0], 160)}; it needs g++ and the "
+                "headers of SimGrid"
+            )
+        (Path(folder) / "twin.so").rename(place)

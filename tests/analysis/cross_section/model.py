@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fabric whose faults are known, and what `rotate --confirm` would print of it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fabric_checks.analysis.cross_section import suspects
+from fabric_checks.parsers.rotate import RotateOutput, Transfers
+
+NONE = Transfers(*(np.empty(0, dtype=np.int32) for _ in range(3)), np.empty(0))
+CONTROLS = 8
+PAIRS_OF_NODE = 8
+
+
+@dataclass
+class Fabric:
+    """The oracle: the bandwidth of every pair, alone and while others run.
+
+    :param nodes: the number of nodes, even.
+    :param noise: standard deviation of the logarithm of a measured value.
+    :param senders: slow senders, the share they run at; likewise `receivers` and `pairs`.
+    :param spread: standard deviation of the logarithm of what a healthy pair has from another's.
+    :param sharing: probabilities that 1, 2, 3, ... pairs share a link while all pairs of a round run.
+    """
+
+    nodes: int
+    noise: float
+    seed: int
+    senders: dict[int, float] = field(default_factory=dict)
+    receivers: dict[int, float] = field(default_factory=dict)
+    pairs: dict[tuple[int, int], float] = field(default_factory=dict)
+    sharing: tuple[float, ...] = (1.0,)
+    link_MBps: float = 1000.0
+    single_MBps: float = 1000.0
+    spread: float = 0.0
+
+    def __post_init__(self):
+        self.random = np.random.default_rng(self.seed)
+        half = self.nodes // 2
+        own = np.random.default_rng([self.seed, 1]).standard_normal((half, half))
+        self.own = np.exp(self.spread * own)
+        # Static routing: who shares a link with whom is the same whenever the same round runs.
+        self.shared_by = self.random.choice(np.arange(1, len(self.sharing) + 1), p=self.sharing, size=(half, half))
+
+    def rate(self, sender, receiver, shared_by):
+        """Return measured bandwidths in MB/s of pairs given as arrays."""
+        health = np.ones(len(sender))
+        for rank, share in self.senders.items():
+            health[sender == rank] *= share
+        for rank, share in self.receivers.items():
+            health[receiver == rank] *= share
+        for (one, other), share in self.pairs.items():
+            health[(sender == one) & (receiver == other)] *= share
+        own = self.own[sender, receiver - self.nodes // 2]
+        true = np.minimum(self.single_MBps * health, self.link_MBps / shared_by) * own
+        return true * np.exp(self.noise * self.random.standard_normal(len(sender)))
+
+    def scan(self):
+        """Return what the scan of the pattern `rotate` measures."""
+        half = self.nodes // 2
+        round_, sender = np.divmod(np.arange(half * half, dtype=np.int32), half)
+        receiver = half + (sender + round_) % half
+        return Transfers(round_, sender, receiver, self.rate(sender, receiver, self.shared_by[round_, sender]))
+
+    def again(self, sender, receiver, repeats, together):
+        """Return pairs measured again, `repeats` times, alone or with others."""
+        sender, receiver = np.repeat(sender, repeats), np.repeat(receiver, repeats)
+        shared_by = np.ones(len(sender))
+        if together:
+            shared_by = self.random.choice(np.arange(1, len(self.sharing) + 1), p=self.sharing, size=len(sender))
+        return Transfers(
+            np.arange(len(sender), dtype=np.int32), sender, receiver, self.rate(sender, receiver, shared_by)
+        )
+
+
+def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
+    """Return the output of a run on the fabric, its suspects measured again by the program's rule."""
+    half = fabric.nodes // 2
+    scan = fabric.scan()
+    phases = {"scan": scan, "together": NONE, "control": NONE, "alone": NONE}
+    found = suspects.find(scan, fabric.nodes, suspect_share)
+    positions = dict.fromkeys(found.pairs.tolist())
+    for ranks, side in ((found.senders, scan.sender), (found.receivers, scan.receiver)):
+        for rank in ranks:
+            of_node = np.flatnonzero(side == rank)
+            positions |= dict.fromkeys(of_node[np.arange(PAIRS_OF_NODE) * len(of_node) // PAIRS_OF_NODE].tolist())
+    if confirm and positions:
+        chosen = np.fromiter(positions, dtype=np.int64)
+        sender, receiver = scan.sender[chosen], scan.receiver[chosen]
+        phases["together"] = fabric.again(sender, receiver, repeats, together=True)
+        median = np.median(phases["together"].MBps.reshape(-1, repeats), axis=1)
+        left = np.flatnonzero(median < (1 - suspect_share) * found.overall_MBps)
+        left = left[np.argsort(median[left], kind="stable")][:half]
+        if len(left):
+            phases["alone"] = fabric.again(sender[left], receiver[left], repeats, together=False)
+        free = np.ones(len(scan), dtype=bool)
+        free[chosen] = False
+        others = np.flatnonzero(free)
+        others = others[~np.isin(scan.sender[others], list(found.senders))]
+        others = others[~np.isin(scan.receiver[others], list(found.receivers))]
+        if len(others):
+            control = others[np.arange(CONTROLS) * len(others) // CONTROLS]
+            phases["control"] = fabric.again(scan.sender[control], scan.receiver[control], repeats, together=False)
+    hosts = tuple(f"n{rank}" for rank in range(fabric.nodes))
+    return RotateOutput({}, "rotate", hosts, half, suspect_share, confirm, 1.0, 1.1, phases)
+
+
+def text_of(output, repeats=4):
+    """Return what the program would print of a run."""
+    ranks = len(output.hosts)
+    confirm = "yes" if output.confirmed else "no"
+    lines = ["# fabric-checks rotate 1", "# mpi: a model", "# compiler: none", f"# ranks: {ranks}"]
+    lines += [f"# rank {rank}: host {host}" for rank, host in enumerate(output.hosts)]
+    lines.append(
+        f"# options: size 8388608 pattern rotate confirm {confirm} suspect-share {output.suspect_share} "
+        f"confirm-repeats {repeats}"
+    )
+    lines += [f"# shifts: {output.pairs} of {output.pairs}", "# columns: round sender receiver MBps phase"]
+    rows = [
+        f"{round_} {sender} {receiver} {rate:.6g} {phase}"
+        for phase, part in output.phases.items()
+        for round_, sender, receiver, rate in zip(part.round, part.sender, part.receiver, part.MBps, strict=True)
+    ]
+    tail = [f"# transfers: {output.transfers_s} s", f"# elapsed: {output.elapsed_s} s", f"# complete: {len(rows)} rows"]
+    return "\n".join([*lines, *rows, *tail]) + "\n"

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Intervals of medians, held to SciPy and to R."""
+
+import csv
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabric_checks.analysis.statistics import bootstrap
+from tests.conftest import TESTS
+
+MANY = 50_000
+
+
+def fixtures():
+    with (TESTS / "analysis/statistics" / "fixtures" / "intervals.csv").open() as lines:
+        for row in csv.DictReader(lines):
+            yield pytest.param(row, id=f"{row['kind']}-{len(row['a'].split())}-{row['confidence']}")
+
+
+def numbers(text):
+    return np.array([float(word) for word in text.split()])
+
+
+def held_to(interval, confidence, low, high):
+    """Assert that R's interval lies between ours at one per cent less and at one per cent more confidence.
+
+    The ends jump between neighbouring figures, so a distance in the unit of the figures would say little.
+    """
+    narrow, wide = (interval(confidence + step) for step in (-0.01, 0.01))
+    rounding = 1e-5 * (high - low)
+    assert wide.low[0] - rounding <= low <= narrow.low[0] + rounding
+    assert narrow.high[0] - rounding <= high <= wide.high[0] + rounding
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8, 9, 100])
+def test_the_places_have_the_distribution_of_order_statistics(n):
+    """The k-th smallest of n drawn places is below j if at least k of n draws are: the binomial distribution."""
+    low, high = bootstrap.middle_places(n, MANY)
+    for places, k in ((low, (n + 1) // 2), (high, n // 2 + 1)):
+        for j in range(n):
+            expected = scipy.stats.binom.sf(k - 1, n, (j + 1) / n)
+            assert np.mean(places <= j) == pytest.approx(expected, abs=0.01)
+    assert (low <= high).all() and ((low == high).all() or n % 2 == 0)
+
+
+@pytest.mark.parametrize("n", [2, 6])
+def test_the_two_places_in_the_middle_belong_together(n):
+    """Held to places that are drawn and sorted."""
+    drawn = np.sort(np.random.default_rng(5).integers(0, n, (MANY, n)), axis=1)[:, n // 2 - 1 : n // 2 + 1]
+    low, high = bootstrap.middle_places(n, MANY)
+    for i in range(n):
+        for j in range(i, n):
+            expected = np.mean((drawn[:, 0] == i) & (drawn[:, 1] == j))
+            assert np.mean((low == i) & (high == j)) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("row", list(fixtures()))
+def test_intervals_are_those_of_r(row):
+    a, b, confidence = numbers(row["a"]), numbers(row["b"]), float(row["confidence"])
+    assert bootstrap.median([a]).estimate[0] == pytest.approx(float(row["median"]))
+    for name, interval in (
+        ("median", lambda share: bootstrap.median([a], share, MANY)),
+        ("ratio", lambda share: bootstrap.ratio([a], [b], share, MANY)),
+        ("difference", lambda share: bootstrap.difference([a], [b], share, MANY)),
+    ):
+        held_to(interval, confidence, float(row[f"{name}_low"]), float(row[f"{name}_high"]))
+
+
+@pytest.mark.parametrize("n", [11, 40])
+def test_intervals_are_those_of_scipy(n):
+    draw = np.random.default_rng(n)
+    a, b = draw.normal(100, 5, n), draw.normal(110, 5, n + 3)
+
+    def ratio(x, y, axis=-1):
+        return np.median(y, axis=axis) / np.median(x, axis=axis)
+
+    options = {"method": "percentile", "n_resamples": 5000, "rng": 1, "vectorized": True}
+    theirs = scipy.stats.bootstrap((a, b), ratio, **options).confidence_interval
+    ours = bootstrap.ratio([a], [b], resamples=MANY)
+    width = theirs.high - theirs.low
+    assert ours.low[0] == pytest.approx(theirs.low, abs=0.1 * width)
+    assert ours.high[0] == pytest.approx(theirs.high, abs=0.1 * width)
+    alone = scipy.stats.bootstrap((a,), np.median, **options).confidence_interval
+    mine = bootstrap.median([a], resamples=MANY)
+    assert mine.low[0] == pytest.approx(alone.low, abs=0.1 * (alone.high - alone.low))
+    assert mine.high[0] == pytest.approx(alone.high, abs=0.1 * (alone.high - alone.low))
+
+
+def test_a_series_among_others_has_the_interval_that_it_has_alone(monkeypatch):
+    draw = np.random.default_rng(3)
+    first, second = draw.normal(10, 1, (50, 12)), draw.normal(10, 1, (50, 9))
+    together = bootstrap.ratio(first, second)
+    monkeypatch.setattr(bootstrap, "_CHUNK", 7 * bootstrap.RESAMPLES)
+    in_parts = bootstrap.ratio(first, second)
+    for number in (0, 6, 7, 49):
+        alone = bootstrap.ratio(first[number : number + 1], second[number : number + 1])
+        assert (alone.low[0], alone.high[0]) == (together.low[number], together.high[number])
+    assert (in_parts.low == together.low).all() and (in_parts.high == together.high).all()
+
+
+def test_the_two_sides_are_drawn_independently():
+    """The interval of the ratio of a series to itself is no point."""
+    values = [np.random.default_rng(1).normal(100, 3, 20)]
+    found = bootstrap.ratio(values, values)
+    assert found.low[0] < 0.99 < 1.01 < found.high[0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=30), st.floats(0.001, 1000))
+def test_other_units_give_the_same_interval(values, factor):
+    one, two = bootstrap.median([values]), bootstrap.median([np.array(values) * factor])
+    assert two.low[0] == pytest.approx(one.low[0] * factor) and two.high[0] == pytest.approx(one.high[0] * factor)
+    assert min(values) <= one.low[0] <= one.high[0] <= max(values)
+    ratio = bootstrap.ratio([values], [np.array(values) * factor])
+    assert ratio.low[0] <= factor * (1 + 1e-9) and ratio.high[0] >= factor * (1 - 1e-9)
+
+
+def test_equal_figures_have_an_interval_without_width():
+    found = bootstrap.ratio([[2.0] * 6], [[3.0] * 5])
+    assert (found.low[0], found.estimate[0], found.high[0]) == (1.5, 1.5, 1.5)
+
+
+@pytest.mark.parametrize("values", [[], [[]], [1.0, 2.0]])
+def test_what_is_no_table_of_series_is_refused(values):
+    with pytest.raises(ValueError):
+        bootstrap.median(values)
+    with pytest.raises(ValueError, match="do not make pairs"):
+        bootstrap.ratio([[1.0]], [[1.0], [2.0]])
+
+
+def test_how_often_an_interval_holds_the_median(report_table):
+    """A property of the method, not of its implementation; here so that the documentation can say it."""
+    lines = []
+    for n, least in ((5, 0.88), (10, 0.90), (30, 0.92), (100, 0.93)):
+        found = bootstrap.median(np.random.default_rng(n).normal(100, 3, (3000, n)))
+        share = float(np.mean((found.low <= 100) & (found.high >= 100)))
+        pairs = np.random.default_rng(n).normal(100, 3, (2, 3000, n))
+        ratio = bootstrap.ratio(pairs[0], pairs[1])
+        of_ratio = float(np.mean((ratio.low <= 1) & (ratio.high >= 1)))
+        lines.append(f"n {n:3}: the median {100 * share:.1f} %, the ratio of two {100 * of_ratio:.1f} %")
+        assert share > least and of_ratio > 0.93, lines
+    report_table("how often an interval at 95 % holds the true value (normal noise of 3 %)", lines)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether ranks ran where they were asked to."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric_checks.analysis.placement import binding, describe, verify
+from fabric_checks.errors import PlacementError
+from fabric_checks.layouts import Layout
+from fabric_checks.parsers.placement import RankPlace
+
+
+def ranks(*places):
+    """Make places from (node, cores); where no cores are told, every CPU of four is allowed."""
+    return [RankPlace(i, node, node, "0-3", frozenset(cores.split())) for i, (node, cores) in enumerate(places)]
+
+
+@pytest.mark.parametrize(
+    ("layout", "places"),
+    [
+        ("1x2", [("a", "0 1"), ("a", "0 1")]),  # not bound: each can have a core of its own
+        ("1x2", [("a", "0"), ("a", "1")]),
+        ("1x2", [("a", "0 1"), ("a", "0")]),
+        ("2x1", [("a", "0"), ("b", "0")]),
+        ("1x2", [("a", ""), ("a", "")]),  # the machine does not tell
+    ],
+)
+def test_right_placements(layout, places):
+    verify(ranks(*places), Layout.of(layout))
+
+
+@pytest.mark.parametrize(
+    ("layout", "places", "message"),
+    [
+        ("1x2", [("a", "0 1")], "2 ranks were asked for, 1 ran: rank 0 on a"),
+        ("2x1", [("a", "0"), ("a", "1")], "2 nodes were asked for, 1 were used"),
+        ("1x2", [("a", "0"), ("b", "1")], "1 nodes were asked for, 2 were used"),
+        ("2x2", [("a", "0"), ("a", "1"), ("a", "2"), ("b", "0")], "2 ranks a node were asked for, a has 3"),
+        ("1x2", [("a", "0"), ("a", "0")], "on a 2 ranks share fewer than 2 cores; check the launcher's binding"),
+        ("1x3", [("a", "0 1"), ("a", "0 1"), ("a", "0 1")], "share fewer than 3 cores"),
+    ],
+)
+def test_wrong_placements_print_the_map(layout, places, message):
+    with pytest.raises(PlacementError, match=message):
+        verify(ranks(*places), Layout.of(layout))
+
+
+def test_without_cores_the_cpus_decide():
+    def places(*cpus):
+        return [RankPlace(rank, "a", "a", text, frozenset()) for rank, text in enumerate(cpus)]
+
+    verify(places("0-1", "0"), Layout(1, 2))
+    verify(places("0,2-3", "2", "3"), Layout(1, 3))
+    with pytest.raises(PlacementError, match="share fewer than 2 cores"):
+        verify(places("1", "1"), Layout(1, 2))
+    verify(places("-", "-"), Layout(1, 2))  # the kernel does not tell
+    half_known = [RankPlace(0, "a", "a", "1", frozenset({"0:1"})), RankPlace(1, "a", "a", "1", frozenset())]
+    with pytest.raises(PlacementError, match="share fewer than 2 cores"):
+        verify(half_known, Layout(1, 2))
+
+
+def test_where_cores_are_known_to_be_too_few_they_may_be_shared():
+    crowded = ranks(("a", "0"), ("a", "0"))
+    verify(crowded, Layout(1, 2), oversubscribed=True)
+    with pytest.raises(PlacementError, match="1 nodes were asked for, 2 were used"):
+        verify(ranks(("a", "0"), ("b", "0")), Layout(1, 2), oversubscribed=True)
+
+
+def test_those_that_share_are_named():
+    """However many others have a core each."""
+    places = [("a", str(core)) for core in range(30)] + [("a", "7")]
+    with pytest.raises(PlacementError) as error:
+        verify(ranks(*places), Layout(1, 31))
+    assert str(error.value) == (
+        "on a 2 ranks share fewer than 2 cores; check the launcher's binding: "
+        "rank 7 on a (cpus 0-3), rank 30 on a (cpus 0-3)"
+    )
+
+
+def bound(*cpus, cores=None, online="0-7"):
+    """Make places on nodes a, b, ... from texts such as "0-3|4-7", which are the CPUs of a node's ranks."""
+    lists = [(node, text) for node, of_node in zip("abcdef", cpus, strict=False) for text in of_node.split("|")]
+    return [
+        RankPlace(rank, node, node, text, frozenset((cores or (lambda text: text))(text).split()), online)
+        for rank, (node, text) in enumerate(lists)
+    ]
+
+
+def test_binding_to_a_core_is_one_word():
+    assert binding(bound("0|1", "0|1")) == "core"
+    # Two hardware threads of one core are that core.
+    assert binding(bound("0,4|1,5", cores=lambda cpus: cpus[0])) == "core"
+
+
+def test_no_binding_is_one_word():
+    assert binding(bound("0-7|0-7", "0-7|0-7")) == "none"
+    assert binding(bound("0", online="0")) == "none"
+
+
+def test_other_bindings_are_cpu_lists_by_local_rank():
+    wide = {"cores": lambda cpus: f"{cpus} more"}
+    assert binding(bound("0-3|4-7", "0-3|4-7", **wide)) == "0-3|4-7"
+    assert binding(bound("0-3|4-7", "4-7|0-3", **wide)) == "0-3|4-7 4-7|0-3"
+    # One rank that is bound differently shows.
+    assert binding(bound("0-7|0-3", **wide)) == "0-7|0-3"
+    assert binding(bound("0", "1", "0-1", "3", "4", "5", **wide)) == "0 1 0-1 3 and 2 more"
+
+
+def test_binding_where_the_system_tells_little():
+    assert binding(bound("-|-")) == "unknown"
+    assert binding(bound("0|-")) == "unknown"
+    assert binding([]) == "unknown"
+    # Cores unknown, or the CPUs of the node: what is known is said.
+    assert binding(bound("0|1", cores=lambda _: "")) == "0|1"
+    assert binding(bound("0-3|4-7", online="-", cores=lambda cpus: f"{cpus} more")) == "0-3|4-7"
+    assert binding(bound("0|1", online="-")) == "core"
+
+
+@given(st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=5))
+def test_distinct_cores_against_exhaustive_search(masks):
+    """The oracle tries every assignment."""
+    possible = any(len(set(choice)) == len(choice) for choice in itertools.product(*masks))
+    places = ranks(*(("a", " ".join(map(str, mask))) for mask in masks))
+    if possible:
+        verify(places, Layout(1, len(masks)))
+    else:
+        with pytest.raises(PlacementError, match="share fewer than"):
+            verify(places, Layout(1, len(masks)))
+
+
+def test_a_long_map_is_cut():
+    text = describe(ranks(*[("a", "0")] * 20))
+    assert "rank 15 on a" in text and "rank 16" not in text and text.endswith("and 4 more")

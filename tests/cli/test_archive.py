@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks archive`` as a user runs it."""
+
+import json
+import os
+import pty
+import subprocess
+
+import pytest
+
+from tests.conftest import FABRIC_CHECKS
+from tests.results.store.samples import record, write
+
+
+def run(*arguments, **options):
+    command = [FABRIC_CHECKS, "archive", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+
+
+@pytest.fixture
+def results(tmp_path):
+    write(tmp_path / "results/perflogs/s/p/A.jsonl", [record(n) for n in range(3)])
+    return tmp_path / "results"
+
+
+def test_there_and_back(results, tmp_path):
+    done = run(results, tmp_path / "archive")
+    text = f"{tmp_path}/archive: 3 records added, 0 were there already; 2 files written\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
+    done = run(results, tmp_path / "archive")
+    assert done.stdout.endswith(": 0 records added, 3 were there already; 0 files written\n")
+    done = run("--export", tmp_path / "archive")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [record(n) for n in range(3)]
+
+
+def test_the_results_of_this_clone_are_the_default(results, tmp_path):
+    done = run(tmp_path / "archive", env=os.environ | {"FABRIC_RESULTS": str(results)})
+    assert (done.returncode, ": 3 records added" in done.stdout) == (0, True)
+
+
+def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
+    bad = write(results / "perflogs/s/p/B.jsonl", [record(0, check="B"), b"{\x1b[2J\n"])
+    done = run("--json", results, tmp_path / "archive")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert (found["added"], found["known"], len(found["files"])) == (4, 0, 2)
+    (fault,) = found["faults"]
+    assert fault.startswith(f"{bad}:2: not a JSON object") and done.stderr == f"warning: {fault}\n"
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([], 2, "Missing argument"),
+        (["a", "b", "c"], 2, "too many paths"),
+        (["--export", "a", "b"], 2, "--export takes one"),
+        (["nowhere", "archive"], 1, "error: nowhere: there is no such file or folder"),
+        (["--export", "."], 1, "error: .: no results here"),
+        (["--export", "results"], 1, "error: results: there is no archive here"),
+        (["results", "results/perflogs/s/p/A.jsonl/x"], 1, "error: results/perflogs/s/p/A.jsonl/x: Not a directory"),
+    ],
+)
+def test_what_a_user_can_mend_is_one_line(arguments, status, message, results, tmp_path):
+    cwd = tmp_path / "empty" if arguments == ["--export", "."] else tmp_path
+    cwd.mkdir(exist_ok=True)
+    done = run(*arguments, cwd=cwd)
+    assert done.returncode == status and message in done.stderr
+    assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 4
+
+
+def test_a_terminal_sees_progress_and_a_pipe_does_not(results, tmp_path):
+    leader, follower = pty.openpty()
+    command = [FABRIC_CHECKS, "archive", results, tmp_path / "archive"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=follower, text=True, timeout=60)
+    os.close(follower)
+    seen = os.read(leader, 10_000).decode()
+    os.close(leader)
+    assert done.returncode == 0 and "records read" in seen and "records read" not in done.stdout
+
+
+def test_the_help_has_examples():
+    done = run("--help")
+    assert "Examples:" in done.stdout and "--export" in done.stdout

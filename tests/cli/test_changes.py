@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks changes`` as a user starts it."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli import main
+from tests.comparison.making import json_lines, runs
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A perflog in which a curve is 20 % worse from the 21st of October on, with another MPI."""
+    draw = np.random.default_rng(1)
+    records = []
+    for size in (1, 2, 4, 8, 16):
+        values = [(1.2 if run >= 20 else 1) * 10 * (1 + 0.02 * draw.normal()) for run in range(40)]
+        point = {"metric": f"latency_{size}B", "size_B": size}
+        records += runs("", values, mpi=lambda run: "MPICH 4.2" if run < 20 else "MPICH\x1b[31m 4.3", **point)
+    return json_lines(tmp_path / "log.jsonl", records, runs("", [1.0] * 3, metric="short", size_B=None))
+
+
+def changes(*arguments):
+    return CliRunner().invoke(main.cli, ["changes", *map(str, arguments)])
+
+
+def test_a_paragraph_for_an_event(log):
+    result = changes(log)
+    assert result.exit_code == 0, result.output
+    first, second, third, *_ = result.stdout.splitlines()
+    assert first.startswith(
+        "open    5 series of OsuLatency 2x1 on cluster:compute+mpich from 2026-10-21 00:00: worse by "
+    )
+    assert first.endswith("latency 5 sizes 1 .. 16 B")
+    assert second == "    mpi: MPICH 4.2 -> MPICH?[31m 4.3"
+    assert third == "5 series searched: 5 changes in 1 events: 5 open, 0 better, 0 closed"
+    assert "1 series are too short: fewer than 8 runs" in result.stdout
+    assert len(changes(log, "--all").stdout.splitlines()) == len(result.stdout.splitlines()) + 5
+
+
+def test_nightly(log):
+    assert changes(log, "--fail-on", "worse").exit_code == 3
+    result = changes(log, "--fail-on", "worse:5%")
+    assert result.exit_code == 3 and "5 series are worse by at least 5 % for certain" in result.stderr
+    assert changes(log, "--fail-on", "worse:50%").exit_code == 0
+    assert changes(log, "--fail-on", "worse", "--since", "2026-10-24").exit_code == 0
+    assert changes(log, "--fail-on", "missing").exit_code == 2
+    assert changes(log, "--only", "worst").exit_code == 2
+
+
+def test_json_has_everything(log):
+    content = json.loads(changes(log, "--json").stdout)
+    (event,) = content["events"]
+    assert (content["series"], content["too_short"]) == (5, 1)
+    assert event["state"] == "open" and event["at"] == "2026-10-21T00:00:00+00:00"
+    assert event["circumstances"][0] == {
+        "field": "mpi",
+        "before": ["MPICH 4.2"],
+        "after": ["MPICH\x1b[31m 4.3"],
+        "runs_later": 0,
+    }
+    assert len(event["changes"]) == 5 and event["changes"][0]["change"] == pytest.approx(20, abs=4)
+    assert json.loads(changes(log, "--json", "--only", "better").stdout)["events"] == []
+
+
+def test_bad_records_are_told(log):
+    log.write_text(log.read_text() + "{\n")
+    result = changes(log)
+    assert result.exit_code == 1 and "5 changes" in result.stdout and result.stderr.startswith("warning: ")
+    assert "Traceback" not in result.output

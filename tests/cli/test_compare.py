@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks compare`` as a user starts it."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli import main
+from tests.comparison.making import json_lines, runs
+
+TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """Two perflogs, the second 20 % worse and without one figure."""
+    other = {"metric": "latency_16B", "size_B": 16}
+    json_lines(tmp_path / "old.jsonl", runs("", TIGHT), runs("", TIGHT, **other))
+    json_lines(tmp_path / "new.jsonl", runs("", [1.2 * value for value in TIGHT], session="20261201T000000Z-0002"))
+    return tmp_path
+
+
+def compare(*arguments):
+    return CliRunner().invoke(main.cli, ["compare", *map(str, arguments)])
+
+
+def labelled(logs):
+    return f"before={logs / 'old.jsonl'}", f"after={logs / 'new.jsonl'}"
+
+
+def test_a_table_and_its_counts(logs):
+    result = compare(*labelled(logs))
+    assert result.exit_code == 0, result.output
+    (line,) = (line for line in result.stdout.splitlines() if line.startswith(" worse"))
+    assert "latency_8B" in line and "+20 %" in line
+    assert "after against before: 2 figures: 1 worse, 1 missing" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("gates", "status"),
+    [([], 0), (["worse:5%"], 3), (["worse:30%"], 0), (["worse:30%", "missing"], 3), (["too-few"], 0)],
+)
+def test_the_exit_status_is_a_gate(logs, gates, status):
+    result = compare(*labelled(logs), *(word for each in gates for word in ("--fail-on", each)))
+    assert result.exit_code == status
+    assert ("--fail-on: 1 worse by at least 5 % for certain" in result.stderr) == ("worse:5%" in gates)
+
+
+def test_bad_records_are_told_and_the_good_ones_used(logs):
+    path = logs / "new.jsonl"
+    path.write_text(path.read_text() + '{"half')
+    result = compare(*labelled(logs))
+    assert result.exit_code == 1 and "1 worse" in result.stdout
+    assert f"{path}:7" in result.stderr and result.stderr.startswith("warning: ")
+    assert compare(*labelled(logs), "--fail-on", "worse").exit_code == 3
+    content = json.loads(compare(*labelled(logs), "--json").stdout)
+    assert f"{path}:7" in content["faults"][0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["one"], ["{old}", "{old}"], ["{old}", "{new}", "--fail-on", "worst"], ["{old}", "{new}", "--only", "bad"]],
+)
+def test_wrong_usage(logs, arguments):
+    names = {"old": logs / "old.jsonl", "new": logs / "new.jsonl"}
+    assert compare(*(each.format(**names) for each in arguments)).exit_code == 2
+
+
+def test_the_forms(logs):
+    assert json.loads(compare(*labelled(logs), "--format", "json").stdout)["sides"] == ["after"]
+    assert compare(*labelled(logs), "--format", "csv").stdout.startswith("baseline,side,check,")
+    assert compare(*labelled(logs), "--format", "markdown").stdout.startswith("### after against before")
+    assert "<h1>after against before</h1>" in compare(*labelled(logs), "--format", "html").stdout
+
+
+def test_only_and_all_and_sort(logs):
+    content = json.loads(compare(*labelled(logs), "--json", "--only", "missing").stdout)
+    assert [row["verdict"] for row in content["rows"]] == ["missing"] and content["counts"]["worse"] == 1
+    assert compare(*labelled(logs), "--only", "too-few", "--all", "--sort", "change").exit_code == 0
+
+
+def test_one_set_before_and_after_a_date(tmp_path):
+    path = json_lines(tmp_path / "log.jsonl", runs("", [1.0] * 10 + [1.3] * 10))
+    result = compare(f"before={path}@..2026-10-11T00:00Z", f"after={path}@2026-10-11..", "--json")
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (row["n_baseline"], row["n_side"], row["verdict"]) == (10, 10, "worse")
+    assert row["change"] == pytest.approx(30)
+
+
+def test_a_mistake_of_the_user_is_one_line(logs, monkeypatch, capsys):
+    json_lines(logs / "old.jsonl", runs("", TIGHT), runs("", TIGHT, partition="gpu"))
+    json_lines(logs / "new.jsonl", runs("", TIGHT, partition="other"))
+    monkeypatch.setattr("sys.argv", ["fabric-checks", "compare", *labelled(logs)])
+    with pytest.raises(SystemExit) as stop:
+        main.main()
+    said = capsys.readouterr().err.splitlines()
+    assert stop.value.code == 1 and len(said) == 1
+    assert said[0].startswith("error: 'before' and 'after' share no partition")

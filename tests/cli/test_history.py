@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`fabric-checks history`: the series, the plot of characters, and the picture."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from statistics import median
+
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli.main import cli
+from fabric_checks.comparison import history
+from fabric_checks.errors import FabricError
+from fabric_checks.report.terminal import history_plot
+from tests.references.records import frame, record, write
+
+VALUES = [1.3, 1.31, 1.29, 1.3, 1.6, 1.32]
+#: The fifth run missed its reference; the third is the first with another MPI.
+RUNS = [
+    record(day, value, reference=1.3, upper=0.1, no_reference=None, result="fail" if value > 1.43 else "pass",
+           mpi="MPICH 4.2.3" if day < 2 else "MPICH 5.0.0")
+    for day, value in enumerate(VALUES)
+]  # fmt: skip
+
+
+def invoke(*arguments):
+    done = CliRunner().invoke(cli, ["history", *map(str, arguments)])
+    if done.exception and not isinstance(done.exception, SystemExit | FabricError):
+        raise done.exception
+    return done
+
+
+@pytest.fixture
+def results(tmp_path):
+    other = [record(day, 5.0, layout="1x2", test="OsuLatency %layout=1x2") for day in range(3)]
+    small = [record(day, 1.2, metric="latency_0B", size_B=0) for day in range(3)]
+    failed = record(6, None, metric=None, unit=None, result=None, case_result="fail")
+    return write(tmp_path / "results", [*RUNS, *other, *small, failed])
+
+
+def test_a_series_knows_its_runs_what_missed_and_what_changed():
+    (line,) = history.lines(frame(reversed(RUNS)))
+    assert line.values == tuple(VALUES)
+    assert line.median == median(VALUES)
+    assert line.missed == (4,)
+    assert line.high == (pytest.approx(1.43),) * 6 and line.low == (None,) * 6
+    assert [(change.at, change.what, change.before, change.after) for change in line.changes] == [
+        (2, "MPI", "MPICH 4.2.3", "MPICH 5.0.0")
+    ]
+
+
+def _marks(plot):
+    """Return the columns of all runs in a plot, with what marks them."""
+    area = [found[1] for row in plot.splitlines() if (found := re.match(r"[ 0-9.]*[│┤├┼](.*)[│┤├┼]$", row))]
+    return [(char, column) for row in area for column, char in enumerate(row) if char in "oX"]
+
+
+def test_the_plot_has_every_run_and_its_levels():
+    (line,) = history.lines(frame(RUNS))
+    plot = history_plot.plot(line, 100)
+    marks = _marks(plot)
+    assert sorted(char for char, _ in marks) == ["X", "o", "o", "o", "o", "o"]
+    assert "━" in plot and "┈" in plot and "║" in plot
+    assert "2026-11-01" in plot and "2026-11-06" in plot
+    assert max(len(row) for row in plot.splitlines()) <= 100
+    # The worst run is the highest.
+    assert "X" in next(row for row in plot.splitlines() if "X" in row or "o" in row)
+
+
+def test_times_that_are_equal_are_counted_by_run():
+    same = [record(0, value, session=str(at)) for at, value in enumerate(VALUES)]
+    (line,) = history.lines(frame(same))
+    assert line.by_run
+    plot = history_plot.plot(line, 90)
+    assert "run" in plot and "2026" not in plot
+    assert len(_marks(plot)) == 6
+
+
+@pytest.mark.parametrize("values", [[0.0], [5.0, 5.0], [-1.0, 1e7]])
+def test_series_that_are_hard_to_scale(values):
+    (line,) = history.lines(frame([record(day, value) for day, value in enumerate(values)]))
+    assert len(_marks(history_plot.plot(line, 80))) == len(values)
+
+
+def test_the_caption_says_what_the_plot_shows(results):
+    done = invoke("latency_8B", results, "--layout", "2x1")
+    assert done.exit_code == 0
+    assert "latency_8B of OsuLatency %layout=2x1 @yours:compute+mpich-cray" in done.stdout
+    assert (
+        "6 runs 2026-11-01..2026-11-06, unit us, smaller is better: median 1.305, reference 1.3, high 1.43"
+        in done.stdout
+    )
+    assert "X: 1 missed the reference" in done.stdout
+    assert "1 cases of this test failed before they had figures" in done.stdout
+    assert "| run 3 (2026-11-03 03:00): MPI: MPICH 4.2.3 -> MPICH 5.0.0" in done.stdout
+    assert "5.0" not in done.stdout.replace("MPICH 5.0.0", "")
+
+
+def test_a_pattern_takes_several_and_too_many_are_listed(results):
+    done = invoke("latency_.*", results)
+    assert done.stdout.count("┌") == 3
+    done = invoke("latency_.*", results, "--most", "2")
+    assert done.exit_code == 1 and "┌" not in done.stdout
+    assert "latency_8B of OsuLatency %layout=1x2 @yours:compute+mpich-cray: 3 runs, median 5, last 5" in done.stdout
+    assert "3 series are too many to plot; choose by --system" in done.stderr
+
+
+def test_json_has_every_run(results):
+    content = json.loads(invoke("latency_8B", results, "--test", ".*layout=2x1", "--json").stdout)
+    (line,) = content["series"]
+    assert [run["value"] for run in line["runs"]] == VALUES
+    assert [run["missed"] for run in line["runs"]] == [False] * 4 + [True, False]
+    assert line["runs"][2]["changes"] == [{"what": "MPI", "before": "MPICH 4.2.3", "after": "MPICH 5.0.0"}]
+    assert line["runs"][0]["time"] == "2026-11-01T03:00:00+00:00"
+    assert content["faults"] == []
+
+
+def test_the_picture_has_the_figures_in_words(results, tmp_path):
+    path = tmp_path / "a.svg"
+    assert invoke("latency_.*", results, "--svg", path).exit_code == 0
+    text = " ".join(element.text or "" for element in ET.parse(path).iter())
+    for words in ("latency_0B of OsuLatency", "missed its reference", "median 1.305", "bound 1.43", "MPI", "us"):
+        assert words in text
+    first = path.read_bytes()
+    invoke("latency_.*", results, "--svg", path)
+    assert path.read_bytes() == first
+
+
+def test_an_unknown_metric_says_what_there_is(results):
+    assert "no record of a metric 'latency_9B'; there is latency_8B" in str(invoke("latency_9B", results).exception)
+    assert "is no regular expression" in str(invoke("latency_(", results).exception)
+
+
+def test_a_simulated_figure_says_so(tmp_path):
+    results = write(tmp_path, [record(day, evidence="predicted") for day in range(2)])
+    assert "@yours:compute+mpich-cray (predicted)" in invoke("latency_8B", results).stdout
+
+
+def test_what_a_record_says_cannot_steer_the_terminal(tmp_path):
+    odd = "x\x1b]0;owned\x07\ny"
+    results = write(tmp_path, [record(day, environ=odd, mpi=f"{odd}{day}") for day in range(2)])
+    done = invoke("latency_8B", results)
+    assert done.exit_code == 0 and "\x1b" not in done.output and "\x07" not in done.output
+
+
+def test_bad_records_are_named_and_the_status_tells(results):
+    with next(results.rglob("*.jsonl")).open("a") as out:
+        out.write("{half")
+    done = invoke("latency_0B", results)
+    assert done.exit_code == 1 and "warning: " in done.stderr and "┌" in done.stdout

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every verb in every form, with names, messages, paths and options that would steer a terminal or a spreadsheet."""
+
+import csv
+import io
+import json
+import re
+import sys
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+from fabric_checks.cli import main
+from fabric_checks.cli.commands import MODULES
+from fabric_twins import published_table, what_if
+from tests.analysis.cross_section.model import Fabric, run, text_of
+from tests.nightly.test_child_pipeline import GENERATED
+from tests.references.records import record, write
+from tests.twins.conftest import SMALL
+
+#: A line of its own, if a line end in a name is one; no column of a table is as wide.
+FORGED = "error: FORGED as if it were a line that the command itself has printed"
+#: Escape sequences in 7 and 8 bits, a title, line ends of all kinds, directions, what is no character, markup.
+ODD = (
+    f" \t=cmd|x\x1b[2J\x1b]0;t\x07\x9b31m\x7f\x00\u202etxt\u2066\ufeff\r\n{FORGED}\n{FORGED}\r{FORGED}\x85{FORGED}"
+    f"\u2028{FORGED}\v{FORGED} [red]x[/] <b>y</b> www.a.b http://a.b/c @everyone a@b.c"
+)
+#: What a file cannot have in a name, and a word without blanks.
+LABEL = f"\t+x\x1b[31m\u202e\n{FORGED}\udcff"
+WORD = "=x\x1b[31m\u202e\x07\x9b@everyone"
+#: Fields of a record that are text of others: with them all odd there is still something to judge.
+FIELDS = (
+    *(
+        "collection",
+        "reframe",
+        "environ",
+        "mpi",
+        "compiler",
+        "program",
+        "program_version",
+        "source",
+        "spec",
+        "spec_hash",
+    ),
+    *("spack", "binding", "jobid", "no_reference", "reference_source", "fail_reason", "nodelist", "placement"),
+)
+SESSION = record(0)["session"]
+
+
+def odd(day, value=1.3, **changes):
+    """Return a record that is odd wherever it has text."""
+    fields = {name: [ODD] if name in ("nodelist", "placement") else ODD for name in FIELDS}
+    more = {"test": f"OsuLatency %layout=2x1 %p={ODD}", "findings": [{"kind": ODD, "text": ODD}]}
+    return record(day, value, **(fields | more | {"not_offered": {ODD: ODD}} | changes))
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Return a folder with results of runs and whatever else a verb reads, all odd."""
+    folder = tmp_path / f"a{WORD}b"
+    records = [odd(day, 1.3 if day < 12 else 2.6, mpi=f"{day // 12}{ODD}") for day in range(24)]
+    records += [odd(0, None, metric=None, unit=None, result=None, case_result="fail", test=f"Other %p={ODD}")]
+    results = write(folder / "results", [*records, odd(0, 7.0, metric=f"m{ODD}", quantity=ODD, size_B=None)])
+    compared = {"metric": ODD, "unit": ODD, "values": {ODD: 1.0, "2x1": 2.0}}
+    write(results, [odd(0, 2.0, metric="latency_ratio", quantity="latency_ratio", compared=compared)])
+    (results / "logs").mkdir()
+    (results / "reports").mkdir()
+    (results / "logs" / f"{SESSION}.log").write_text(f"WARNING: skipping {ODD}\n")
+    case = {
+        "display_name": f"OsuLatency %layout=2x1 %p={ODD}", "system": "yours", "partition": "compute", "environ": ODD,
+        "result": "fail", "fail_phase": ODD, "fail_reason": ODD, "fixture": False, "perfvalues": {},
+    }  # fmt: skip
+    content = {"session_info": {"log_files": [f"/x/{SESSION}.log"]}, "runs": [{"testcases": [case]}]}
+    (results / "reports" / "run-report-0.json").write_text(json.dumps(content))
+    with next((results / "perflogs").rglob("*.jsonl")).open("a") as out:
+        out.write(f"{{{ODD}\n".replace("\n", "") + "\n")
+    write(folder / "sound", [odd(day) for day in range(9)])
+    lines = text_of(run(Fabric(8, 0.01, 1, receivers={6: 0.4})))
+    (folder / "rotate.txt").write_text(re.sub(r"host (n\d+)", rf"host \1{WORD}", lines))
+    (folder / "references").mkdir()
+    (folder / "references" / "yours.yaml").write_text(yaml.safe_dump({ODD: {ODD: ODD}}))
+    (folder / "generated.yml").write_text(yaml.safe_dump(GENERATED | {f"{WORD}_0": GENERATED["A_0"]}))
+    (folder / "child.yml").write_text(
+        yaml.safe_dump({"variables": {"FABRIC_SESSION": "s"}, f"x{ODD}": {"script": ["x"]}, "A_0": {"script": ["x"]}})
+    )
+    parts = results / "reports" / "parts" / "s"
+    parts.mkdir(parents=True)
+    info = {"time_start_unix": 1, "time_end_unix": 2, "time_end": "x", "time_elapsed": 1}
+    (parts / "A_0.json").write_text(json.dumps({"session_info": info, "runs": [{"testcases": []}]}))
+    (folder / "plan.yaml").write_text(
+        SMALL + yaml.safe_dump({"plan": f"p{ODD}", "alternatives": [{"name": f"n{ODD}", "nodes": 6}]})
+    )
+    monkeypatch.chdir(folder)
+    # The results of a clone cannot have such a path, because job scripts name it: a link of a sound one leads there.
+    link = tmp_path / "link"
+    link.symlink_to(results.resolve())
+    monkeypatch.setenv("FABRIC_RESULTS", str(link))
+    monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(folder / "none"))
+
+    def output(twin, nodes, name, *_, **__):
+        return text_of(run(Fabric(nodes, 0.01, 1, receivers={6: 0.4} if nodes > 6 else {})))
+
+    monkeypatch.setattr(what_if, "output", output)
+    monkeypatch.setattr(published_table, "shipped", list)
+    return folder
+
+
+def call(monkeypatch, *words):
+    """Run the command as its user does; return its status and the bytes of both streams."""
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "argv", ["fabric-checks", *words])
+        patch.setattr(sys, "stdout", streams[0])
+        patch.setattr(sys, "stderr", streams[1])
+        with pytest.raises(SystemExit) as end:
+            main.main()
+    for stream in streams:
+        stream.flush()
+    return end.value.code or 0, *(stream.buffer.getvalue().decode() for stream in streams)
+
+
+#: The words of each call, its exit status, and what it prints on standard output.
+CALLS = (
+    ("show --session " + SESSION, 1, "text"),
+    (f"show --session {SESSION} --json", 1, "records"),
+    (f"show --session {SESSION} --csv", 1, "csv"),
+    ("show --results results/perflogs", 1, "text"),
+    ("show --list", 0, "text"),
+    ("show --list --json", 0, "json"),
+    ("show --list --csv", 0, "csv"),
+    ("show --session ODD", 1, "text"),
+    ("show --results ODD", 1, "text"),
+    ("history latency_8B sound", 0, "text"),
+    ("history latency_8B", 1, "text"),
+    ("history .* --most 1", 1, "text"),
+    ("history .* --json", 1, "json"),
+    ("history latency_8B sound --svg a.svg", 0, "text"),
+    ("history ODD", 1, "text"),
+    ("history x --system (ODD", 1, "text"),
+    ("references propose sound --system yours", 0, "text"),
+    ("references propose sound --system yours --json", 0, "json"),
+    ("references propose --system ODD", 1, "text"),
+    ("references check --system yours", 1, "text"),
+    ("references check --system yours --json", 1, "json"),
+    ("cost", 0, "text"),
+    ("cost --json", 0, "json"),
+    ("report -o a.html", 1, "text"),
+    ("report sound -o a.html --json --title ODD", 0, "json"),
+    ("report ODD", 1, "text"),
+    ("archive archive", 1, "text"),
+    ("archive --json archive", 1, "json"),
+    ("archive --export archive", 0, "lines"),
+    ("archive ODD archive", 1, "text"),
+    ("compare LABEL=sound b=sound", 0, "text"),
+    ("compare LABEL=sound b=sound,system=yours --all", 0, "text"),
+    ("compare LABEL=sound b=sound --format csv", 0, "csv"),
+    ("compare LABEL=sound b=sound --format json", 0, "json"),
+    ("compare LABEL=sound b=sound --format markdown", 0, "markdown"),
+    ("compare LABEL=sound b=sound --format html", 0, "text"),
+    ("compare LABEL=results b=sound --fail-on missing", 3, "text"),
+    ("compare LABEL=sound LABEL=sound", 2, "text"),
+    ("changes", 1, "text"),
+    ("changes --all", 1, "text"),
+    ("changes --json", 1, "json"),
+    ("changes --fail-on worse", 3, "text"),
+    ("rotate rotate.txt --pictures pictures", 1, "text"),
+    ("rotate rotate.txt --json", 1, "json"),
+    ("rotate ODD", 1, "text"),
+    ("twin plan.yaml --pictures pictures", 0, "text"),
+    ("twin plan.yaml --confirm --json", 0, "json"),
+    ("twin ODD", 1, "text"),
+    ("twins-table", 0, "text"),
+    ("twins-table --json", 0, "json"),
+    ("twins-references", 0, "text"),
+    ("send --store ODD", 2, "text"),
+    ("spack build ODD x --environ x --site x", 1, "text"),
+    ("child-pipeline generated.yml --system ODD --session ODD", 1, "text"),
+    ("child-pipeline generated.yml --system ODD --tag ODD", 0, "text"),
+    ("child-pipeline generated.yml --json", 0, "json"),
+    ("child-pipeline child.yml --merge", 1, "text"),
+    ("child-pipeline child.yml --merge --json", 1, "json"),
+    ("child-pipeline ODD", 1, "text"),
+    ("completion bash", 0, "text"),
+    ("completion ODD", 2, "text"),
+    (f"nightly --system yours --session {SESSION}", 1, "markdown"),
+    (f"nightly --system yours --session {SESSION} --json", 1, "json"),
+    ("nightly --system ODD", 2, "text"),
+    ("new-session", 0, "text"),
+    ("ODD", 2, "text"),
+    ("show --ODD", 2, "text"),
+)
+
+
+def test_every_verb_is_called():
+    assert {words.split()[0] for words, *_ in CALLS} - {"ODD"} == set(MODULES)
+
+
+def require_harmless(text, of):
+    """Require that nothing in a text steers a terminal or passes for a line of its own."""
+    for line in text.split("\n"):
+        assert line.replace("\t", "").isprintable(), (of, line)
+        # The reason of a failure may have several lines, which stand four blanks in.
+        assert not re.match(f" {{0,3}}{FORGED}", line), (of, text)
+
+
+@pytest.mark.parametrize(("words", "status", "kind"), CALLS, ids=[words for words, *_ in CALLS])
+def test_nothing_steers_a_terminal_or_a_spreadsheet(words, status, kind, place, monkeypatch):
+    if words.startswith("references check"):
+        monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(place / "references"))
+    if words.startswith("archive --export"):
+        call(monkeypatch, "archive", "sound", "archive")
+    odd_word = ODD.replace("\x00", "") + "\udcff"
+    given = [word.replace("ODD", odd_word).replace("LABEL", LABEL) for word in words.split(" ")]
+    ended, out, err = call(monkeypatch, *given)
+    assert ended == status, (out, err)
+    for of, text in (("out", out), ("err", err)):
+        require_harmless(text, of)
+        assert "Traceback" not in text
+    if kind == "csv":
+        require_no_formulas(out)
+    if kind in ("json", "records"):
+        found = json.loads(out)
+        assert kind == "json" or {each["mpi"] for each in found} >= {f"0{ODD}"}
+    if kind == "lines":
+        assert {json.loads(line)["mpi"] for line in out.splitlines()} == {ODD}
+    if kind == "markdown":
+        require_no_markup(out)
+    for path in place.rglob("*"):
+        if path.is_file() and path.suffix in (".html", ".svg", ".md", ".xml"):
+            require_harmless(path.read_text(), path)
+
+
+def require_no_formulas(text):
+    rows = list(csv.reader(io.StringIO(text)))
+    assert len(rows) > 1 and len({len(row) for row in rows}) == 1
+    for cell in (cell for row in rows for cell in row):
+        if cell.strip()[:1] in set("=+-@"):
+            float(cell or 0)
+
+
+def require_no_markup(text):
+    assert "www." not in text and "://" not in text and not re.search(r"@\S", text)
+    ours = {"strong_open", "strong_close", "softbreak"}  # the template's
+    tokens = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(text)
+    assert {child.type for token in tokens for child in token.children or ()} <= {"text", "text_special"} | ours
+
+
+def test_numbers_stay_numbers(monkeypatch, tmp_path):
+    path = write(tmp_path, [record(0, -1.5, mpi="- x", compiler="\t +1+1", program="@x", source="\uff1d1")])
+    _, out, _ = call(monkeypatch, "show", "--csv", "--results", str(path / "perflogs"))
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert [row[name] for name in ("value", "mpi", "compiler", "program", "source")] == [
+        *("-1.5", "'- x", "'  +1+1", "'@x", "'\uff1d1")
+    ]

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A folder that cannot be searched is said, and is no run without figures."""
+
+import json
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli.main import cli
+from fabric_checks.errors import FabricError
+from tests.references.records import record, write
+
+SESSION = record(0)["session"]
+NOBODY = 65534
+
+
+@contextmanager
+def an_ordinary_user():
+    """Be nobody for a while: nothing is closed to root."""
+    was = os.geteuid()
+    if was == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(was)
+
+
+@pytest.fixture
+def results():
+    """Return a folder of results that an ordinary user can reach: those of pytest are closed to others."""
+    place = Path(tempfile.mkdtemp())
+    place.chmod(0o755)
+    folder = write(place / "results", [record(day) for day in range(3)])
+    (folder / "logs").mkdir()
+    (folder / "reports").mkdir()
+    (folder / "logs" / f"{SESSION}.log").touch()
+    content = {"session_info": {"log_files": [f"/x/{SESSION}.log"]}, "runs": [{"testcases": []}]}
+    (folder / "reports" / "run-report-0.json").write_text(json.dumps(content))
+    yield folder
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    shutil.rmtree(place)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["show", "--session", SESSION, "--results"],
+        ["show", "--results"],
+        ["history", "latency_8B"],
+        ["report", "-o", "/dev/null"],
+        ["changes"],
+        ["cost", "--results"],
+    ],
+    ids=lambda words: " ".join(words).replace(SESSION, "x"),
+)
+@pytest.mark.parametrize("mode", [0o644, 0o000])
+@pytest.mark.parametrize("closed", ["perflogs", "perflogs/yours", "perflogs/yours/compute"])
+def test_a_folder_that_cannot_be_searched_is_named(results, verb, mode, closed):
+    if verb[0] == "cost":
+        closed = "."
+    CliRunner().invoke(cli, [*verb, str(results)])  # what it imports, nobody may not be able to read
+    (results / closed).chmod(mode)
+    with an_ordinary_user():
+        done = CliRunner().invoke(cli, [*verb, str(results)])
+    assert done.exit_code != 0
+    assert done.exception is None or isinstance(done.exception, SystemExit | FabricError | OSError), done.exception
+    said = f"{done.output}{done.exception}"
+    assert "Permission denied" in said and str(results if verb[0] == "cost" else results / closed) in said

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`fabric-checks references`, up to a run of ReFrame that judges by what was proposed."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli.main import cli
+from fabric_checks.errors import FabricError
+from fabric_checks.references import cases, reference_file
+from fabric_checks.results import records
+from tests.conftest import GOLDEN, TESTS
+from tests.references.records import record, write
+
+ROOT = TESTS.parent
+REFRAME = Path(sys.executable).with_name("reframe")
+LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a folder of reference files, which the commands use."""
+    folder = tmp_path / "references"
+    folder.mkdir()
+    (folder / "yours.yaml").write_text("no_reference:\n- {why: no figures yet}\n")
+    monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(folder))
+    reference_file.load.cache_clear()
+    return folder
+
+
+def invoke(*arguments):
+    done = CliRunner().invoke(cli, ["references", *map(str, arguments)])
+    if done.exception and not isinstance(done.exception, SystemExit | FabricError):
+        raise done.exception
+    return done
+
+
+def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(folder, tmp_path):
+    results = write(tmp_path / "results", [record(day) for day in range(6)])
+    done = invoke("propose", results, "--system", "yours")
+    assert done.exit_code == 0, done.output
+    assert (
+        done.stdout.startswith("--- a/") and "+        latency_8B: [1.3, null, 0.02, us]  # from 6 runs" in done.stdout
+    )
+    assert done.stderr == "1 series: 1 new\n"
+    assert "OsuLatency" not in (folder / "yours.yaml").read_text()
+    written = invoke("propose", results, "--system", "yours", "--write")
+    assert written.exit_code == 0 and "OsuLatency" in (folder / "yours.yaml").read_text()
+
+
+def test_json_has_all_of_it(folder, tmp_path):
+    results = write(tmp_path / "results", [record(day) for day in range(6)] + [record(0, metric="latency_16B")])
+    content = json.loads(invoke("propose", results, "--system", "yours", "--json").stdout)
+    assert content["written"] is False and content["difference"].startswith("--- a/")
+    new, refused = content["proposals"]
+    assert (new["action"], new["after"], new["runs"], new["bound_by"]) == ("new", [1.3, None, 0.02, "us"], 6, "minimum")
+    assert (refused["action"], refused["why"], refused["after"]) == ("refused", "1 runs, 5 are needed", None)
+
+
+def test_too_few_runs_propose_nothing_and_say_so(folder, tmp_path):
+    results = write(tmp_path / "results", [record(day) for day in range(3)])
+    done = invoke("propose", results, "--system", "yours")
+    assert done.exit_code == 1 and done.stdout == ""
+    line = "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 3 runs, 5 are needed"
+    assert done.stderr.splitlines() == [line, "1 series: 1 refused"]
+
+
+def test_looser_references_are_listed_and_held_back(folder, tmp_path):
+    write(tmp_path / "results", [record(day) for day in range(6)])
+    assert invoke("propose", tmp_path / "results", "--system", "yours", "--write").exit_code == 0
+    slow = write(tmp_path / "slow", [record(day, 1.6) for day in range(6)])
+    held = invoke("propose", slow, "--system", "yours", "--write")
+    assert held.exit_code == 1
+    assert held.stderr.startswith("LOOSENED, and not written without --allow-looser:\n  latency_8B of OsuLatency")
+    assert "[1.3, null, 0.02, us] becomes [1.6, null, 0.02, us]" in held.stderr
+    assert "[1.3, null, 0.02, us]" in (folder / "yours.yaml").read_text()
+    assert invoke("propose", slow, "--system", "yours", "--write", "--allow-looser").exit_code == 0
+    assert "[1.6, null, 0.02, us]" in (folder / "yours.yaml").read_text()
+
+
+def test_bad_records_are_named_and_the_status_tells(folder, tmp_path):
+    results = write(tmp_path / "results", [record(day) for day in range(6)])
+    with next(results.rglob("*.jsonl")).open("a") as out:
+        out.write("{half a line")
+    done = invoke("propose", results, "--system", "yours")
+    assert done.exit_code == 1 and "warning: " in done.stderr and "OsuLatency.jsonl:7" in done.stderr
+    assert "latency_8B: [1.3" in done.stdout
+
+
+def test_what_a_record_says_cannot_steer_a_terminal_or_a_file(folder, tmp_path):
+    odd = "x\x1b]0;owned\x07: [\n  no_reference: []"
+    results = write(tmp_path / "results", [record(day, environ=odd, program=odd) for day in range(6)])
+    done = invoke("propose", results, "--system", "yours", "--write")
+    assert "\x1b" not in done.output and "\x07" not in done.output
+    file = reference_file.load(folder / "yours.yaml")
+    assert [reason.why for reason in file.reasons] == ["no figures yet"]
+
+
+def test_simulations_are_refused(folder, tmp_path):
+    results = write(tmp_path / "results", [record(day, evidence="predicted") for day in range(6)])
+    done = invoke("propose", results, "--system", "yours")
+    assert "yours is simulated: its references come from the documents" in str(done.exception)
+
+
+def _played(results, playback, folder):
+    """Run OsuLatency with the output of a file, and return ReFrame's status and the session."""
+    name = (
+        f"2026010{len(list((results / 'logs').glob('*.log'))) + 1}T000000Z-test"
+        if results.exists()
+        else "20260101T000000Z-test"
+    )
+    env = os.environ | {
+        "FABRIC_RESULTS": str(results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich", "PLAYBACK": str(playback),
+        "RFM_REFERENCE_PREFIX": str(folder),
+    }  # fmt: skip
+    command = [
+        REFRAME,
+        "-C",
+        TESTS / "playback/settings.py",
+        "-c",
+        ROOT / "checks/osu/pt2pt.py",
+        "-n",
+        "OsuLatency",
+        "-r",
+    ]
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    return done.returncode, records.load_session(results, name)
+
+
+def test_the_whole_way(folder, tmp_path):
+    """Runs, a proposal from them, and runs that are judged by it (three of ReFrame: some seconds)."""
+    (folder / "local.yaml").write_text((ROOT / "config/references/local.yaml").read_text())
+    results = tmp_path / "results"
+    status, first = _played(results, LATENCY, folder)
+    assert status == 0 and {each["reference"] for each in first.records} == {None}
+    path = results / "perflogs/local/node/OsuLatency.jsonl"
+    with path.open("a") as out:
+        for run in range(4):
+            for each in first.records:
+                out.write(
+                    json.dumps(dict(each) | {"session": f"again-{run}", "value": each["value"] * (1 + run / 1000)})
+                    + "\n"
+                )
+
+    done = invoke("propose", results, "--system", "local", "--write")
+    assert done.exit_code == 0, done.output
+    file = reference_file.load(folder / "local.yaml")
+    entry = file.entries["OsuLatency"]["local:node"]["mpich"]["1x2"]
+    assert set(entry) == {each["metric"] for each in first.records} and len(file.reasons) == 1
+
+    status, met = _played(results, LATENCY, folder)
+    assert status == 0
+    assert {each["metric"]: each["reference"] for each in met.records} == {
+        name: value[0] for name, value in entry.items()
+    }
+
+    slower = tmp_path / "slower.txt"
+    slower.write_text(
+        re.sub(r"(?m)^(\s*1048576\s+)(\S+)", lambda m: f"{m[1]}{float(m[2]) * 1.5:.2f}", LATENCY.read_text())
+    )
+    status, missed = _played(results, slower, folder)
+    assert status == 1
+    assert [each["metric"] for each in missed.records if each["result"] == "fail"] == ["latency_1048576B"]
+
+
+def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
+    """The cases are those of the real checks of `local`."""
+    (folder / "local.yaml").write_text(
+        "OsuLatency:\n  $index: [$partition, layout]\n  local:nod:\n    1x2: {latency_0B: [1.3, null, 0.1, us]}\n"
+        "no_reference: [{why: x, check: 'Osu.*'}]\n"
+    )
+    done = invoke("check", "--system", "local")
+    assert done.exit_code == 1
+    lines = done.stdout.splitlines()
+    assert any(
+        "local.yaml:4: orphan: OsuLatency: local:nod: 1x2: there is no such partition here" in line for line in lines
+    )
+    assert any("missing: " in line and "Streaming on local:node with mpich" in line for line in lines)
+    assert not any("missing: " in line and "Osu" in line for line in lines)
+    assert lines[-1] == f"1 file, {len(lines) - 1} faults"
+
+
+def test_check_looks_at_history_too(folder, tmp_path):
+    (folder / "local.yaml").write_text(
+        "OsuLatency:\n  $index: [layout]\n  1x2: {latency_8B: [1.3, null, 0.1, us]}\nno_reference: [{why: x}]\n"
+    )
+    own = {"system": "local", "partition": "node", "layout": "1x2", "test": "OsuLatency %layout=1x2"}
+    results = write(tmp_path / "results", [record(day, 2.0, **own) for day in range(5)])
+    done = invoke("check", results, "--system", "local")
+    assert done.exit_code == 1
+    assert "local.yaml:3: OsuLatency: 1x2: latency_8B: unreachable: at most 1.43 us, and the best of 5" in done.stdout
+    assert done.stdout.endswith("1 file, 1 faults\n")
+
+
+def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
+    (folder / "local.yaml").write_text((ROOT / "config/references/local.yaml").read_text())
+    done = invoke("check", "--system", "local", "--json")
+    assert (done.exit_code, json.loads(done.stdout)) == (0, {"files": 1, "faults": []})
+    missing = invoke("check", "--system", "nowhere")
+    assert missing.exit_code == 1 and "every system needs a reference file" in missing.stdout
+    monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(folder / "none"))
+    assert "there is no reference file" in str(invoke("check").exception)
+
+
+def test_an_unknown_system_is_one_line():
+    with pytest.raises(
+        FabricError, match="the checks of nonsense cannot be loaded: nonsense: could not find"
+    ) as caught:
+        cases.of_system("nonsense", [])
+    assert "\n" not in str(caught.value)

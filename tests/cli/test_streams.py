@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command where its streams are closed, full, read in part or ASCII, and where it is interrupted."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.references.records import record, write
+
+COMMAND = [sys.executable, "-m", "fabric_checks"]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def records(tmp_path):
+    """Return the folder of so many records that no pipe holds what is printed of them."""
+    many = [record(day, 1.3, mpi=f"MPICH µ {'x' * 500}") for day in range(400)]
+    write(tmp_path / "few", [record(0, environ="µ", metric="latency_0B", size_B=0)])
+    return write(tmp_path / "records", many)
+
+
+def shell(line, **options):
+    """Run a line of bash in which $fc is the command; return the status of the first of a pipe, and both streams."""
+    line = f"fc='{' '.join(COMMAND)}'; {line}; exit ${{PIPESTATUS[0]}}"
+    env = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
+    done = subprocess.run(["bash", "-c", line], capture_output=True, env=env, timeout=300, **options)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "new-session",
+        "--help",
+        *("show --results few", "show --results few --csv", "show --results few --list --json"),
+        *("history latency_0B few", "compare a=few b=few", "compare a=few b=few --format csv"),
+        *("archive records archive", "report few"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")],
+    ids=["closed", "full"],
+)
+def test_a_standard_output_that_cannot_be_written_is_an_error(records, tmp_path, arguments, where, why):
+    status, _, err = shell(f"$fc {arguments} {where}", cwd=tmp_path)
+    assert (status, err) == (1, f"error: standard output: {why}\n")
+    if arguments == "report few":
+        assert (tmp_path / "report.html").read_text().rstrip().endswith("</html>")
+
+
+def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(records, tmp_path):
+    status, out, _ = shell("$fc report few -o a.html 2>&- <&-", cwd=tmp_path)
+    assert status == 0 and out.startswith("a.html: 1 machines")
+    assert (tmp_path / "a.html").read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        *(("show --results records --json --session 2026", 1), ("archive --export archive", 0), ("--help", 0)),
+        *(("compare a=records b=few --all --format json --fail-on missing", 3), ("history .* records --json", 0)),
+    ],
+)
+def test_a_reader_that_has_seen_enough_changes_nothing(records, tmp_path, arguments, status):
+    if "archive" in arguments:
+        assert shell("$fc archive records archive", cwd=tmp_path)[0] == 0
+    ended, _, err = shell(f"$fc {arguments} | head -c 1", cwd=tmp_path)
+    assert ended == status
+    assert all(line.startswith(("error: ", "--fail-on: ")) for line in err.splitlines()) and len(err.splitlines()) < 2
+
+
+@pytest.mark.parametrize("env", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}], ids=["io", "C"])
+@pytest.mark.parametrize("arguments", ["show --results few", "history latency_0B few", "compare a=few b=few"])
+def test_ascii_will_do(records, tmp_path, arguments, env):
+    env = env | {"PYTHONCOERCECLOCALE": "0"}
+    status, out, err = shell(f"$fc {arguments}", cwd=tmp_path, env=env)
+    assert (status, err) == (0, "") and out.isascii() and "latency_0B" in out
+
+
+def test_arguments_that_are_no_text_are_named(records, tmp_path):
+    for words in (r"show --results $'\xff'", r"history $'\xff' few", r"compare $'\xff=few' $'\xff=few'", r"$'\xff'"):
+        status, _, err = shell(f"$fc {words}", cwd=tmp_path)
+        assert status in (1, 2) and "Traceback" not in err and err.splitlines()[-1].lower().startswith("error: ")
+
+
+def test_a_full_disk_keeps_the_old_report(records, tmp_path):
+    path = tmp_path / "a.html"
+    path.write_text("old")
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    command = [*COMMAND, "report", str(tmp_path / "few"), "-o", str(path)]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, preexec_fn=limit, timeout=300)
+    assert (done.returncode, done.stderr) == (1, f"error: {path}: File too large; it is as it was\n")
+    assert path.read_text() == "old"
+    assert {each.name for each in tmp_path.iterdir()} == {"a.html", "few", "records"}
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("x", None), ("folder/x.svg", None), ("x.foo", "no picture can be written as '.foo'"), ("records", "directory")],
+)
+def test_a_picture_is_written_where_it_is_said_or_not_at_all(records, tmp_path, name, says):
+    status, out, err = shell(f"$fc history latency_0B few --svg {name}", cwd=tmp_path)
+    if says is None:
+        assert (status, err) == (0, "") and f"drawn: {name}\n" in out
+        assert "<svg" in (tmp_path / name).read_text()
+    else:
+        assert status in (1, 2) and says in err.splitlines()[-1] and "Traceback" not in err
+
+
+def test_an_interrupt_is_one_line_and_ends_what_threads_wait_for(tmp_path):
+    """Simulations that do not end, as for `twins-table`; each tells its process."""
+    script = f"""
+from pathlib import Path
+from types import SimpleNamespace
+from fabric_checks import cli
+from fabric_checks.twins import published_table, simulate
+
+def simulated(twin, bounds=None):
+    line = ["sh", "-c", 'echo $$ > "$0" && exec sleep 600', f"{tmp_path}/{{twin.name}}"]
+    simulate._run(line, {{"PATH": "/usr/bin:/bin"}}, "/", 600, twin.name)
+    raise SystemExit("a simulation that was killed came to its end")
+
+published_table.simulated = simulated
+published_table.shipped = lambda: [SimpleNamespace(name=str(number)) for number in range(64)]
+cli.main()
+"""
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script, "twins-table"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    while not (begun := [path for path in tmp_path.iterdir() if path.read_text().endswith("\n")]):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out, err) == (130, "", "error: interrupted\n")
+    for path in {*begun, *tmp_path.iterdir()}:
+        assert not Path(f"/proc/{path.read_text().strip()}").exists()

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records to propose references from, as a run leaves them."""
+
+import json
+from datetime import datetime, timedelta, timezone
+
+import polars as pl
+
+from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.store.schema import COLUMNS, NESTED
+
+FIRST = datetime(2026, 11, 1, 3, tzinfo=timezone.utc)
+
+
+def record(day=0, value=1.3, **changes):
+    """Return the record of one metric of the run of a day, counted from 0."""
+    time = FIRST + timedelta(days=day)
+    values = {
+        "format": 1, "session": f"{time:%Y%m%dT%H%M%SZ}-{day % 65536:04x}", "time": time.isoformat(),
+        "collection": "0.1.0+gabc", "reframe": "4.10.4",
+        "system": "yours", "partition": "compute", "environ": "mpich-cray",
+        "check": "OsuLatency", "test": "OsuLatency %layout=2x1", "layout": "2x1", "nodes": 2, "ppn": 1, "tasks": 2,
+        "metric": "latency_8B", "quantity": "latency", "size_B": 8, "value": value, "unit": "us", "better": "smaller",
+        "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.2", "source": "spack",
+        "spec_hash": "abcdef1234567", "mpi": "MPICH Version:      4.2.3\nMPICH Device: ch4", "compiler": "gcc 12.2.0",
+        "nodelist": ["n1", "n2"], "no_reference": "no figures yet",
+    } | changes  # fmt: skip
+    return dict.fromkeys(FIELDS) | values
+
+
+def bandwidth(day=0, value=900.0, **changes):
+    """Return a record of a metric of which more is better."""
+    return record(day, value, **{
+        "check": "OsuBandwidth", "test": "OsuBandwidth %benchmark=bw %layout=2x1", "metric": "bandwidth_8B",
+        "quantity": "bandwidth", "unit": "MB/s", "better": "larger",
+    } | changes)  # fmt: skip
+
+
+def frame(records):
+    """Return records as a table, as the store reads them."""
+    rows = [
+        record | {name: None if record[name] is None else json.dumps(record[name]) for name in NESTED}
+        for record in records
+    ]
+    schema = dict(COLUMNS) | {"time": pl.String()}
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    return table.with_columns(pl.col("time").str.to_datetime(time_unit="us", time_zone="UTC"))
+
+
+def write(folder, records):
+    """Write records as a folder of perflogs."""
+    for each in sorted(records, key=lambda record: record["time"]):
+        path = folder / "perflogs" / each["system"] / each["partition"] / f"{each['check']}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as out:
+            out.write(json.dumps(each) + "\n")
+    return folder

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is wrong with a reference file is found, each with its line and a remedy."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from fabric_checks.metrics import Metric
+from fabric_checks.references import audit, reference_file, unreachable
+from fabric_checks.references.cases import Case
+from tests.references.records import bandwidth, frame, record
+
+LATENCY = tuple(Metric(f"latency_{size}B", "us", "smaller") for size in (0, 8))
+BANDWIDTH = tuple(Metric(f"bandwidth_{size}B", "MB/s", "larger") for size in (8, 1024))
+
+
+def case(check, metrics, layout="2x1", **attributes):
+    own = {"$partition": "yours:compute", "$environ": "mpich-cray", "$system": "yours", "layout": layout, **attributes}
+    extras = {"link_MBps": 1000.0, "nics": 1}
+    return Case(check, "yours:compute", "mpich-cray", layout, "yours", extras, own, metrics)
+
+
+CASES = [
+    case("OsuLatency", LATENCY),
+    case("OsuLatency", LATENCY, "1x2"),
+    case("OsuBandwidth", BANDWIDTH, benchmark="bw"),
+]
+GOOD = """\
+# Head
+OsuLatency:
+  $index: [$partition, $environ, layout]
+  yours:compute:
+    mpich-cray:
+      2x1:
+        latency_0B: [1.3, null, 0.1, us]
+        latency_8B: [$xfail, known, [1.3, null, 0.1, us]]
+OsuBandwidth:
+  $index: [benchmark, layout]
+  bw:
+    2x.*: {bandwidth_1024B: [950, -0.05, null, MB/s]}
+no_reference:
+- {check: OsuLatency, layout: 1x2, why: within a node}
+- {metric: bandwidth_8B, why: small}
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_and_load(*change):
+        path = tmp_path / "yours.yaml"
+        text = GOOD.replace(*change) if change else GOOD
+        assert not change or text != GOOD
+        path.write_text(text)
+        reference_file.load.cache_clear()
+        return reference_file.load(path)
+
+    return write_and_load
+
+
+CHECKS = ("OsuLatency", "OsuBandwidth", "Rotate")
+
+
+def test_a_good_file_has_no_fault(write):
+    assert audit.of_file(write(), CHECKS, CASES) == []
+
+
+def test_what_a_document_says_may_be_that_something_is_bad(write, tmp_path):
+    write("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  ")
+    path = tmp_path / "yours.yaml"
+    said = "evidence:\n- {metric: latency_0B, evidence: said, source: Paper}\n- {evidence: simulated}\n"
+    path.write_text(path.read_text() + said)
+    reference_file.load.cache_clear()
+    assert audit.of_file(reference_file.load(path), CHECKS, CASES) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "message"),
+    [
+        (("OsuLatency:", "OsuLatensy:"), 2, "orphan entry 'OsuLatensy': no check class has that name; delete it"),
+        (("OsuBandwidth:", "Rotate:"), 12, "orphan: Rotate: bw: 2x.*: no case of this check runs here; delete it"),
+        (("yours:compute:", "yours:comput:"), 6, "there is no such partition here (there is yours:compute); mend"),
+        (("mpich-cray", "mpich"), 6, "there is no such environ here (there is mpich-cray)"),
+        (("      2x1:", "      4x1:"), 6, "there is no such layout here (there is 2x1, 1x2)"),
+        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; mend the name"),
+        (
+            ("null, 0.1, us]\n  ", "null, 0.1, s]\n  "),
+            7,
+            "latency_0B: in s, and the metric is in us; convert the value",
+        ),
+        (
+            ("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  "),
+            7,
+            "bounds only what is too good (smaller is better)",
+        ),
+        (("[950,", "[2500,"), 12, "unreachable: 2375 MB/s is beyond the line rate of 2x1, 2000 MB/s by link_MBps and"),
+        (("[benchmark,", "[bemchmark,"), 9, "OsuBandwidth: $index names 'bemchmark', which the check does not have"),
+        (("layout: 1x2", "layout: 1x4"), 14, "no_reference: 'check OsuLatency layout 1x4' covers no figure; mend the"),
+        (
+            ("layout: 1x2", "metric: latency_8B"),
+            None,
+            "OsuLatency on yours:compute with mpich-cray, 1x2: missing: latency_0B",
+        ),
+        (
+            ("metric: bandwidth_8B", "metric: latency_8B"),
+            None,
+            "2x1 (bw): missing: bandwidth_8B: neither a reference nor",
+        ),
+        (
+            ("no_reference:", "derived:\n- {metric: bandwidth_9B, share_of_line_rate: 0.5, lower: 0}\nno_reference:"),
+            14,
+            "derived: 'metric bandwidth_9B' covers no figure",
+        ),
+        (
+            (
+                "no_reference:",
+                "derived: [{metric: bandwidth_1024B, share_of_line_rate: 0.95, lower: 0}]\nno_reference:",
+            ),
+            None,
+            "asks for 902.5 MB/s, the file's own rule for 950 (derived: 0.95 x 1 NIC x 1000 MB/s); raise the entry",
+        ),
+    ],
+)
+def test_each_fault_is_named(write, change, line, message):
+    faults = audit.of_file(write(*change), CHECKS, CASES)
+    (fault,) = [fault for fault in faults if message in fault] or [faults]
+    assert message in fault and "\n" not in fault
+    if line:
+        assert f"yours.yaml:{line}: " in fault
+
+
+def test_a_rule_for_a_partition_that_does_not_say_its_link_is_named(write):
+    file = write(
+        "no_reference:", "derived: [{metric: bandwidth_1024B, share_of_line_rate: 0.9, lower: 0}]\nno_reference:"
+    )
+    cases = [*CASES[:2], replace(CASES[2], extras={})]
+    faults = audit.of_file(file, CHECKS, cases)
+    assert len(faults) == 1 and "OsuBandwidth on yours:compute with mpich-cray, 2x1: " in faults[0]
+    assert "link_MBps" in faults[0]
+
+
+@pytest.mark.parametrize(("layout", "unreachable"), [("2x1", True), ("2x2", False), ("1x2", False)])
+def test_only_between_single_processes_on_nodes_the_line_rate_is_a_ceiling(write, layout, unreachable):
+    file = write("2x.*: {bandwidth_1024B: [950,", "'.*': {bandwidth_1024B: [2500,")
+    faults = audit.of_file(file, CHECKS, [*CASES[:2], case("OsuBandwidth", BANDWIDTH, layout, benchmark="bw")])
+    assert ["unreachable" in fault for fault in faults] == [True] * unreachable
+
+
+def test_a_key_that_another_takes_is_an_orphan(write):
+    file = write("    2x.*: {", "    2x1: {bandwidth_8B: [1, -0.5, null, MB/s]}\n    2x.*: {")
+    (orphan,) = [fault for fault in audit.of_file(file, CHECKS, CASES) if "orphan" in fault]
+    assert "2x.*: no case has all of these, or an earlier key takes them; delete it" in orphan
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (
+            [record(day, 1.5, metric="latency_0B") for day in range(5)],
+            "unreachable: at most 1.43 us, and the best of 5",
+        ),
+        (
+            [record(day, 0.28, metric="latency_0B") for day in range(5)],
+            "judges nothing: at most 1.43 us, and the worst of",
+        ),
+        ([bandwidth(day, 800.0, metric="bandwidth_1024B") for day in range(5)], "unreachable: at least 902.5 MB/s"),
+        ([bandwidth(day, 5000.0, metric="bandwidth_1024B") for day in range(5)], "judges nothing: at least 902.5 MB/s"),
+    ],
+)
+def test_bounds_that_history_shows_to_judge_nothing(write, records, message):
+    (fault,) = unreachable.of_history(write(), frame(records))
+    assert message in fault and re.search(r"yours\.yaml:(7|12): ", fault)
+    assert unreachable.of_history(write(), frame(records[:4])) == []
+
+
+def test_a_bound_in_another_unit_is_not_held_against_history(write):
+    records = [record(day, 1.5, metric="latency_0B", unit="s") for day in range(5)]
+    assert unreachable.of_history(write(), frame(records)) == []
+
+
+def test_bounds_that_were_met_and_missed_are_sound(write):
+    records = [record(day, 1.3 + 0.05 * day, metric="latency_0B") for day in range(6)]
+    records += [record(day, 9.0, metric="latency_8B") for day in range(6)]  # expected to fail
+    assert unreachable.of_history(write(), frame(records)) == []

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""References from figures: against SciPy's MAD, and against ReFrame's own judgement."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reframe.utility import sanity as sn
+from scipy import stats
+
+from fabric_checks.errors import ReferenceError
+from fabric_checks.references.derive import Rule, derive, limit
+
+STEADY = [10.0, 10.1, 9.9, 10.05, 9.95, 10.2, 9.8]
+
+
+def test_the_median_and_three_robust_sigmas():
+    found = derive(STEADY, "smaller")
+    assert found.value == 10.0
+    sigma = stats.median_abs_deviation(STEADY, scale="normal") / 10.0
+    assert found.sigma_share == pytest.approx(sigma, rel=1e-4)
+    assert found.decided_by == "spread"
+    assert 3 * sigma <= found.upper < 3 * sigma + 0.001
+    assert found.lower is None
+
+
+def test_a_bound_is_at_least_two_percent_away():
+    assert derive([100.0] * 5, "larger").lower == -0.02
+    assert derive([100.0] * 5, "larger").decided_by == "minimum"
+    assert derive([100.0] * 5, "larger", Rule(least_share=0.05)).lower == -0.05
+
+
+def test_what_was_seen_once_is_within():
+    found = derive([10.0] * 9 + [13.0], "smaller")
+    assert (found.value, found.upper, found.decided_by) == (10.0, 0.3, "extreme")
+    # What is too good widens nothing.
+    assert derive([10.0] * 9 + [7.0], "smaller").upper == 0.02
+
+
+def test_both_sides():
+    found = derive([10.0] * 9 + [13.0], "larger", Rule(both_sides=True))
+    assert (found.lower, found.upper, found.decided_by) == (-0.02, 0.3, "minimum")
+
+
+def test_of_negative_figures_the_bound_is_on_the_same_side():
+    found = derive([-10.0] * 9 + [-8.0], "smaller")
+    assert found.upper == 0.2 and limit(found.value, found.upper) == -8.0
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.0, 1.0], [1.0, 1.0, 9.0, 1e-3, 5e-4, 2.0], [], [1.0, float("nan")]])
+def test_what_gives_no_reference(values):
+    with pytest.raises(ReferenceError):
+        derive(values, "larger")
+
+
+def test_the_last_bit_counts():
+    """102.5 is 2.5 % above 100, and 100 * (1 + 0.025), as ReFrame reckons, is less than 102.5 in binary."""
+    assert 100 * (1 + 0.025) < 102.5
+    found = derive([100.0] * 9 + [102.5], "smaller")
+    assert sn.evaluate(sn.assert_reference(102.5, found.value, found.lower, found.upper))
+    assert found.upper == 0.026
+
+
+finite = st.floats(1e-3, 1e7)
+
+
+@given(st.lists(finite, min_size=1, max_size=30), st.sampled_from(["smaller", "larger"]), st.booleans(), st.booleans())
+def test_every_figure_that_it_came_from_meets_it(values, better, both, negative):
+    values = [-value for value in values] if negative else values
+    try:
+        found = derive(values, better, Rule(both_sides=both))
+    except ReferenceError:
+        return
+    for value in values:
+        assert sn.evaluate(sn.assert_reference(value, found.value, found.lower, found.upper))
+    assert (found.upper if better == "smaller" else found.lower) is not None

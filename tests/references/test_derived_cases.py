@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases of real checks that are held to a share of the line rate."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.results.perflog import records_of
+from tests import loading
+
+REFERENCES = """
+OsuBandwidth:
+  $index: [benchmark, layout]
+  bw:
+    2x1: {bandwidth_1048576B: [1500, -0.1, null, MB/s]}
+derived:
+- {check: OsuBandwidth, metric: 'bandwidth_(1048576|4194304)B', share_of_line_rate: 0.9, lower: -0.05}
+no_reference: [{why: not of interest}]
+"""
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("references")
+    (folder / "linked.yaml").write_text(REFERENCES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
+        patch.setenv("LINKED_REFERENCES", str(folder / "linked"))
+        patch.setattr(loading, "SETTINGS", Path(__file__).with_name("linked.py"))
+        found = [case.check for case in loading.cases("linked") if type(case.check).__name__ == "OsuBandwidth"]
+    return {(check.benchmark, check.layout): check for check in found}
+
+
+SOURCE = "derived: 0.9 x 2 NICs x 1000 MB/s"
+
+
+def test_between_nodes_the_rule_counts_where_there_is_no_entry(cases):
+    check = cases["bw", "2x1"]
+    assert check._reference_error == ""
+    assert tuple(check.reference["linked:compute:bandwidth_4194304B"]) == (1800.0, -0.05, None, "MB/s")
+    assert tuple(check.reference["linked:compute:bandwidth_1048576B"]) == (1500, -0.1, None, "MB/s")
+    assert check.facts["evidence"] == {"bandwidth_4194304B": (None, SOURCE)}
+    assert "bandwidth_4194304B" not in check.facts["no_reference"]
+    assert check.facts["no_reference"]["bandwidth_8B"] == "not of interest"
+
+
+def test_within_a_node_it_does_not(cases):
+    check = cases["bw", "1x2"]
+    assert check.facts["evidence"] == {}
+    assert check.facts["no_reference"]["bandwidth_4194304B"] == "not of interest"
+
+
+def test_the_record_says_that_it_is_derived(cases):
+    check = cases["bw", "2x1"]
+    values = {"x:bandwidth_4194304B": (1700.0, 1800.0, -0.05, None, "MB/s", "fail")}
+    names = ("check_system", "check_partition", "check_environ", "check_display_name", "check_result", "check_jobid")
+    attributes = dict.fromkeys((*names, "version", "check_fail_reason", "check_job_nodelist"))
+    (record,) = records_of(attributes | {"check_facts": check.facts, "check_perfvalues": values})
+    assert (record["reference"], record["reference_source"], record["evidence"]) == (1800.0, SOURCE, None)

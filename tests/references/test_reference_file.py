@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reference files."""
+
+import pytest
+
+from fabric_checks.errors import ReferenceError
+from fabric_checks.metrics import Metric
+from fabric_checks.references import reference_file
+
+CASE = {"check": "A", "partition": "s:p", "environ": "e", "layout": "1x2"}
+METRICS = [Metric("t", "us", "smaller"), Metric("b", "MB/s", "larger")]
+
+
+@pytest.fixture
+def load(tmp_path):
+    def write_and_load(text):
+        path = tmp_path / f"{abs(hash(text))}.yaml"
+        path.write_text(text)
+        return reference_file.load(path)
+
+    return write_and_load
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", ":1: no valid YAML"),
+        ("- a", "the top level must be a mapping"),
+        ("A: 3", "A: must be a mapping with an \\$index"),
+        ("A: {t: [1, null, 1, us]}", "A: must be a mapping with an \\$index"),
+        ("A: {$index: [layout], 1x2: 3}", "A: 1x2: '3' where \\$index asks for another level"),
+        ("A: {$index: [layout], 1x2: {t: {a: 1}}}", "A: 1x2: t: .* is not of the form \\[value, lower share"),
+        ("A: {$index: [layout], 1x2: {t: [1, 0.1, 0.5, us]}}", "the lower share '0.1' does not fit"),
+        ("A: {$index: [layout], 1x2: {t: [1, null, -0.5, us]}}", "the upper share '-0.5' does not fit"),
+        ("A: {$index: [layout], 1x2: {t: [.nan, null, 0.5, us]}}", "the value 'nan' is not a finite number"),
+        ("A: {$index: [layout], 1x2: {t: ['1', null, 0.5, us]}}", "the value '1' is not a finite number"),
+        ("A: {$index: [layout], 1x2: {t: [0, null, 0.5, us]}}", "is not a finite number other than 0"),
+        ("A: {$index: [layout], 1x2: {t: [1, null, .nan, us]}}", "the upper share 'nan' does not fit"),
+        ("A: {$index: [layout], 1x2: {t: [1, null, null, us]}}", "t: has no bound; give it one, or a reason"),
+        ("A: {$index: [layout], 1x2: {t: [1, null, 0.5]}}", "is not of the form"),
+        ("no_reference: [{check: A}]", "needs a reason under 'why'"),
+        ("no_reference: [{why: x, chek: A}]", "unknown key 'chek'; use check, partition, environ, layout, metric"),
+        ("no_reference: [{why: x, check: 'A('}]", "'A\\(' is not a pattern"),
+    ],
+)
+def test_malformed_files(load, text, message):
+    with pytest.raises(ReferenceError, match=message) as caught:
+        load(text)
+    assert "\n" not in str(caught.value)
+    assert ".yaml" in str(caught.value)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(ReferenceError, match="No such file or directory; every system needs a reference file"):
+        reference_file.load(tmp_path / "nowhere.yaml")
+
+
+def test_every_metric_gets_a_reference_or_a_reason(load):
+    file = load("no_reference: [{metric: b, why: nobody measured it}]")
+    found, reasons = reference_file.complete(file, {"t": (1.0, None, 0.1, "us")}, METRICS, **CASE)
+    assert found == {"t": (1.0, None, 0.1, "us"), "b": (0, None, None, "MB/s")}
+    assert reasons == {"b": "nobody measured it"}
+
+
+def test_reasons_match_in_full(load):
+    file = load("no_reference: [{check: A, layout: 1x., metric: t, why: x}]")
+    assert file.why_none(metric="t", **CASE) == "x"
+    assert file.why_none(metric="tt", **CASE) is None
+    assert file.why_none(metric="t", **CASE | {"check": "AB"}) is None
+    assert file.why_none(metric="t", **CASE | {"layout": "2x1"}) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ({}, "t has no reference; add one, or say why under no_reference"),
+        ({"t": (1, None, 1, "us"), "c": (1, None, 1, "us")}, "orphan reference 'c'"),
+        ({"t": (1, None, 1, "s")}, "t is in us, its reference in s"),
+        ({"t": (1, None, 1)}, "t is in us, its reference in no unit"),
+    ],
+)
+def test_gaps_and_orphans(load, found, message):
+    file = load("no_reference: [{metric: b, why: x}]")
+    with pytest.raises(ReferenceError, match=message) as caught:
+        reference_file.complete(file, found, METRICS, **CASE)
+    assert "A on s:p with e, 1x2" in str(caught.value)
+
+
+KNOWN = {"$partition": ["s:p"], "$environ": ["e"], "layout": ["1x2", "2x1"]}
+LEAF = "{t: [1, null, 1, us]}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"B: {{$index: [layout], 1x2: {LEAF}}}", "orphan entry 'B'"),
+        (f"A: {{$index: [$partition], 's:q': {LEAF}}}", "orphan key 's:q': there is no such partition here"),
+        (f"A: {{$index: [layout, $environ], 1x2: {{f: {LEAF}}}}}", "orphan key 'f': there is no such environ here"),
+        (
+            f"A: {{$index: [layout], 1x3: {LEAF}}}",
+            "orphan key '1x3': there is no such layout here .there is 1x2, 2x1.; mend or delete it",
+        ),
+    ],
+)
+def test_orphan_keys(load, text, message):
+    with pytest.raises(ReferenceError, match=message):
+        reference_file.require_known(load(text), ["A"], KNOWN)
+
+
+def test_patterns_may_stand_for_keys(load):
+    reference_file.require_known(load(f"A: {{$index: [$partition], 's:.*': {LEAF}}}"), ["A"], KNOWN)
+
+
+def test_an_expected_failure_has_a_reference_too(load):
+    load("A: {$index: [layout], 1x2: {t: [$xfail, known, [1, null, 1, us]]}}")
+    with pytest.raises(ReferenceError, match="has no bound"):
+        load("A: {$index: [layout], 1x2: {t: [$xfail, known, [1, null, null, us]]}}")
+
+
+EVIDENCE = "evidence: [{check: A, metric: t, evidence: fitted, source: Table 2}, {evidence: simulated}]"
+
+
+def test_evidence_says_how_a_figure_comes_to_be(load):
+    file = load(EVIDENCE)
+    fitted = file.evidence_of(held=True, metric="t", **CASE)
+    assert (fitted.kind, fitted.why) == ("fitted", "Table 2")
+    # What is held to nothing is not fitted because of its name.
+    assert file.evidence_of(held=False, metric="t", **CASE).kind == "simulated"
+    assert file.evidence_of(held=True, metric="b", **CASE).kind == "simulated"
+    assert load("no_reference: [{why: x}]").evidence_of(held=True, metric="t", **CASE) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("evidence: [{check: A}]", "needs one of fitted, predicted, said, simulated under 'evidence'"),
+        ("evidence: [{evidence: measured, source: x}]", "needs one of fitted, predicted, said, simulated"),
+        ("evidence: [{evidence: fitted}]", "needs its source under 'source'"),
+        ("evidence: [{evidence: simulated, chekc: A}]", "evidence: unknown key 'chekc'; use check, partition"),
+        ("evidence: [{evidence: simulated, metric: '('}]", r"evidence: metric: '\(' is not a pattern"),
+    ],
+)
+def test_malformed_evidence(load, text, message):
+    with pytest.raises(ReferenceError, match=message):
+        load(text)

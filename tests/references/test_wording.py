@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What proposals say, word by word."""
+
+import pytest
+
+from fabric_checks.references import reference_file, wording
+from fabric_checks.references.propose import Limits, propose
+from tests.references.records import bandwidth, frame, record
+
+STANDING = """
+OsuLatency:
+  $index: [$partition, $environ, layout]
+  yours:compute:
+    mpich-cray:
+      2x1:
+        latency_8B: [1.0, null, 0.02, us]
+no_reference: [{why: no figures yet}]
+"""
+
+
+def proposed(tmp_path, records, text="no_reference: [{why: none}]\n", **limits):
+    path = tmp_path / "yours.yaml"
+    path.write_text(text)
+    reference_file.load.cache_clear()
+    return propose(frame(records), reference_file.load(path), Limits(**limits))
+
+
+def comment(tmp_path, records, text="no_reference: [{why: none}]\n"):
+    (found,) = proposed(tmp_path, records, text)
+    return wording.comment(found)
+
+
+def test_what_is_not_proposed_changes_nothing(tmp_path):
+    (refused,) = proposed(tmp_path, [record()])
+    assert refused.place is not None and refused.reference is None
+    with pytest.raises(ValueError, match="^latency_8B of OsuLatency .*: nothing is proposed$"):
+        wording.change(refused)
+
+
+def test_runs_of_one_day_name_it_once(tmp_path):
+    records = [record(0, session=f"20261101T00000{number}Z-aaaa") for number in range(5)]
+    assert comment(tmp_path, records).startswith("from 5 runs 2026-11-01, bound by ")
+
+
+def test_the_versions_are_the_latest_and_how_many_others_there_were(tmp_path):
+    mpi = "Open MPI v5.0.11, package: Open MPI root@x Distribution, ident: 5.0.11"
+    records = [record(day, spec_hash=f"{min(day, 2)}bcdefgh", mpi=mpi, compiler=None) for day in range(5)]
+    assert comment(tmp_path, records).endswith("2 nodes n1 n2, osu 7.5.2, Open MPI 5.0.11, hash 2bcdefg (and 2 other)")
+
+
+def test_of_many_nodes_the_first_and_the_last_are_named(tmp_path):
+    def nodes(*names):
+        return comment(tmp_path, [record(day, nodelist=list(names)) for day in range(5)]).split(", ")[2]
+
+    assert nodes("n1") == "1 node n1"
+    assert nodes("n1", "n2", "n3", "n4") == "4 nodes n1 n2 n3 n4"
+    assert nodes("n1", "n2", "n3", "n4", "n5") == "5 nodes n1 .. n5"
+
+
+def test_only_what_is_looser_says_what_it_was(tmp_path):
+    assert "LOOSENED: was [1.0, null, 0.02, us]" in comment(tmp_path, [record(day) for day in range(5)], STANDING)
+    better = comment(tmp_path, [record(day, 0.9) for day in range(20)], STANDING)
+    assert "LOOSENED" not in better and "missed" not in better
+
+
+def test_runs_that_missed_a_reference_are_counted(tmp_path):
+    missed = [record(day, 1.4, result="fail", case_result="fail") for day in (5, 6)]
+    found = proposed(tmp_path, [*(record(day) for day in range(5)), *missed])
+    assert "2 of them missed a reference" in wording.comment(found[0])
+    assert "warning: 1 of the proposals use figures of runs that missed a reference" in wording.report(
+        found, held_back=False
+    )
+
+
+def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp_path):
+    records = [
+        *(record(day) for day in range(5)),
+        *(bandwidth(day, metric=f"bandwidth_{size}B") for size in (8, 16, 32) for day in range(2)),
+        *(bandwidth(day, metric="bandwidth_64B", spec_hash=f"{day}bcdefgh") for day in range(5)),
+    ]
+    found = proposed(tmp_path, records, STANDING)
+    looser, *rest = wording.report(found, held_back=True)
+    assert looser == "LOOSENED, and not written without --allow-looser:"
+    assert wording.report(found, held_back=False)[0] == "LOOSENED: these ask for less than before"
+    assert rest[0] == (
+        "  latency_8B of OsuLatency %layout=2x1 @yours:compute+mpich-cray: "
+        "[1.0, null, 0.02, us] becomes [1.3, null, 0.02, us]"
+    )
+    assert rest[1:] == [
+        "refused: OsuBandwidth %benchmark=bw %layout=2x1 @yours:compute+mpich-cray: bandwidth_8B and 2 more: 2 runs, "
+        "5 are needed",
+        "warning: one reference from several versions: OsuBandwidth of hash 0bcdefg, hash 1bcdefg, hash 2bcdefg, "
+        "hash 3bcdefg, hash 4bcdefg; give a range of dates",
+        "5 series: 1 new, 1 loosened, 3 refused",
+    ]
+
+
+def test_one_metric_that_is_refused_is_named_alone(tmp_path):
+    (line, counts) = wording.report(proposed(tmp_path, [record()]), held_back=False)
+    assert line == "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 1 runs, 5 are needed"
+    assert counts == "1 series: 1 refused"

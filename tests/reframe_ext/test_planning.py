@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The plan of a run: exactly the cases that ReFrame would run, by all its options, and what is known of each."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.paths import home
+from fabric_checks.reframe_ext import planning
+from fabric_checks.results.cost import plan
+from tests.conftest import TESTS
+
+ROOT = TESTS.parent
+BIN = Path(sys.executable).parent
+
+
+def call(folder, program, *options, **environment):
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
+    env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder / "results"), "FABRIC_MPI": "mpich"} | environment
+    command = [*program, "-C", ROOT / "config/settings.py", "-c", ROOT / "checks", *options]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+
+
+def planned(folder, *options, **environment):
+    file = folder / "plan.json"
+    file.unlink(missing_ok=True)
+    done = call(
+        folder, [sys.executable, "-m", "fabric_checks.reframe_ext.planning", file], *options, "-r", **environment
+    )
+    assert file.exists(), done.stdout + done.stderr
+    return plan.read(file)
+
+
+def listed(folder, *options):
+    """Return the cases as ReFrame itself lists them."""
+    done = call(folder, [BIN / "reframe"], *options, "-lC")
+    rows = re.findall(r"^ *[-^] ?(\S.*) /\w{8} @(\w+):(\w+)\+([\w-]+)$", done.stdout, flags=re.MULTILINE)
+    return {row for row in rows if not row[0].startswith("FabricPrograms")}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--system", "minicluster", "--mode", "nightly"),
+        ("--system", "generic_slurm", "-n", "^LammpsScaled%problem=lj", "-p", "mpich"),
+    ],
+    ids=" ".join,
+)
+def test_the_cases_are_those_of_reframe(tmp_path, options):
+    """With those that a case depends on, and without what is only built for it."""
+    found = planned(tmp_path, *options)
+    assert found.cases and found.passes == 1
+    ours = {(case.test, case.system, case.partition, case.environ) for case in found.cases}
+    assert len(ours) == len(found.cases)
+    assert ours == listed(tmp_path, *options)
+
+
+def test_a_mode_says_how_often_cases_run_and_nothing_is_left(tmp_path):
+    found = planned(tmp_path, "--system", "minicluster", "--mode", "procurement", "-n", "^HotSpot%")
+    assert (found.passes, found.jobs) == (5, 5 * len(found.cases))
+    assert not [path for path in (tmp_path / "results").rglob("rfm_job.sh")]
+
+
+def test_what_is_known_of_a_case(tmp_path):
+    found = planned(tmp_path, "--system", "minicluster", "-n", "^(OsuBarrier|OsuLatency)", FABRIC_CLUSTER_NODES="8")
+    cases = {case.test: case for case in found.cases}
+    whole = cases["OsuBarrier %layout=8x2"]
+    assert (whole.nodes, whole.tasks, whole.limit_s, whole.metrics, whole.traffic_B) == (8, 16, 600, 1, 0)
+    # Both launches are in one job, so it has room for the wider, and the time of two.
+    both = cases["OsuLatencyPpnRatio %layout=1x2"]
+    assert (both.nodes, both.limit_s) == (2, 1200)
+    assert both.traffic_B == cases["OsuLatency %layout=2x1"].traffic_B > 10**9
+    assert cases["OsuLatency %layout=1x2"].traffic_B == 0
+    assert found.partitions == (plan.Partition("pmi2", 8, 1),)
+
+
+def test_no_more_is_declared_than_the_links_carry_until_the_time_limit():
+    carried = planning.carried_B
+    assert carried(10**12, 2, 600.0, {"link_MBps": 0.001, "nics": 3}) == 2 * 3 * 1000 * 600
+    assert carried(5, 2, 600.0, {"link_MBps": 0.001}) == 5 and carried(None, 2, 600.0, {"link_MBps": 1}) is None
+    assert carried(10**12, 2, None, {"link_MBps": 1}) == carried(10**12, 2, 600.0, {}) == 10**12
+
+
+def test_a_run_without_end_has_no_cost(tmp_path):
+    file = tmp_path / "plan.json"
+    program = [sys.executable, "-m", "fabric_checks.reframe_ext.planning", file]
+    done = call(tmp_path, program, "--system", "minicluster", "-n", "^OsuBarrier%", "--duration", "1h", "-r")
+    assert not file.exists() and "--duration says itself how long the run takes" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"cases": [{}], "partitions": []}'])
+def test_what_is_no_plan(tmp_path, text):
+    file = tmp_path / "plan.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(plan.RecordError, match="ci/run --cost writes"):
+        plan.read(file)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole sessions of ReFrame on programs that the stand-in for Spack "builds": the launcher, MPI and probe are real.
+
+With FABRIC_TEST_SPACK=1 the same is done with the Spack that SPACK_ROOT, PATH or `ci/run --stack spack` provide, see
+`test_for_real.py`.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.results import records
+from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
+from tests.guard import GUARD_S, wait_for
+from tests.homes import linked
+from tests.software.spack.tape import FAILURES, Tape, cache
+
+ROOT = TESTS.parent
+REFRAME = Path(sys.executable).with_name("reframe")
+SESSION = "20260101T000000Z-test"
+
+
+class Run:
+    """One session of reframe on the stack that Spack builds, and what `fabric-checks show` says of it."""
+
+    def __init__(self, tape, *arguments, results="results", mpi="mpich", mirror=""):
+        folder = tape.folder / results
+        if not (tape.folder / "home/parts").exists():
+            linked(tape.folder / "home", "spack")
+        env = tape.variables | {
+            "FABRIC_RESULTS": str(folder),
+            "FABRIC_SESSION": SESSION,
+            "FABRIC_MPI": mpi,
+            "FABRIC_STACK": "spack",
+            "FABRIC_SPACK_MIRROR": mirror,
+            "GOLDEN": str(GOLDEN / "osu/7.2"),
+        }
+        self.command = [REFRAME, "-C", ROOT / "config/settings.py", "-c", ROOT / "checks", *arguments, "-r"]
+        self.env = env
+        self.folder = folder
+        self.process = subprocess.Popen(
+            self.command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def wait(self):
+        self.output, _ = self.process.communicate(timeout=GUARD_S)
+        self.status = self.process.returncode
+        self.session = records.load_session(self.folder, SESSION)
+        show = [FABRIC_CHECKS, "show", "--session", SESSION, "--gate"]
+        done = subprocess.run(show, env=self.env, capture_output=True, text=True)
+        self.gate, self.shown = done.returncode, done.stdout + done.stderr
+        return self
+
+
+@pytest.fixture
+def tape(tmp_path):
+    found = Tape(tmp_path)
+    found.succeed()
+    return found
+
+
+def test_the_spec_is_in_every_record_and_one_build_serves_all(tape):
+    done = Run(tape, "-n", "^OsuLatency|^OsuMultiLatency").wait()
+    assert (done.status, done.gate) == (0, 0), done.output + done.shown
+    assert {record["check"] for record in done.session.records} == {"OsuLatency", "OsuMultiLatency"}
+    for record in done.session.records:
+        assert record["environ"] == "mpich-spack" and record["source"] == "spack"
+        assert record["spec"].startswith("osu-micro-benchmarks@7.3") and "^mpich@5.0.2" in record["spec"]
+        assert len(record["spec_hash"]) == 32 and record["spack"].startswith("1.1.0")
+    assert tape.calls.count("install") == tape.calls.count("concretize") == 1
+    assert "osu_7_4 in mpich-spack: OSU 7.3 is older than 7.4" in done.shown
+
+
+def test_the_dependents_run_from_the_view_by_its_absolute_path(tape):
+    done = Run(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
+    assert done.status == 0, done.output
+    (script,) = (done.folder / "stage").rglob("OsuLatency*/rfm_job.sh")
+    (line,) = [line for line in script.read_text().splitlines() if "osu_latency" in line]
+    program = next(word for word in line.split() if word.endswith("osu_latency"))
+    assert program.startswith("/") and "/.spack-env/view/libexec/" in program
+    assert "spack load" not in script.read_text() and "setup-env" not in script.read_text()
+
+
+def test_each_mpi_has_a_build_of_its_own(tape):
+    tape.write(
+        "concretize.sh",
+        f"""case $1 in
+*openmpi*) cp {GOLDEN}/spack/osu-micro-benchmarks.openmpi.lock.json "$1/spack.lock" ;;
+*mpich*) cp {GOLDEN}/spack/osu-micro-benchmarks.mpich.lock.json "$1/spack.lock" ;;
+esac
+""",
+    )
+    done = Run(tape, "-n", "^OsuLatency", mpi="mpich,openmpi").wait()
+    specs = {record["environ"]: record["spec"] for record in done.session.records}
+    assert "^mpich@5.0.2" in specs["mpich-spack"] and "^openmpi@5.0.11" in specs["openmpi-spack"], done.output
+
+
+def test_an_mpi_that_was_exchanged_in_place_fails_what_was_built_for_the_old_one(tape):
+    """The external says 5.0.2.1, which is a 5.0.2 as it was asked for; below its prefix the library says 5.0.2."""
+    lock = (tape.played / "concretize.lock").read_text()
+    tape.write("concretize.lock", lock.replace('"version":"5.0.2"', '"version":"5.0.2.1"'))
+    done = Run(tape, "-n", "^OsuLatency").wait()
+    case = next(case for case in done.session.cases if case.name.startswith("OsuLatency"))
+    assert case.result == "fail" and done.gate == 1
+    assert "built for mpich@5.0.2.1, but the library that runs says 'MPICH Version:      5.0.2'" in case.reason
+
+
+def test_what_is_from_a_build_cache_is_among_the_findings(tape):
+    cache(tape)
+    done = Run(tape, "-n", "^OsuLatency", mirror=str(tape.folder)).wait()
+    assert (done.status, done.gate) == (0, 0), done.output + done.shown
+    for record in done.session.records:
+        (finding,) = record["findings"]
+        assert finding["kind"] == "unverified" and "osu-micro-benchmarks is from a build cache" in finding["text"]
+    assert "osu-micro-benchmarks is from a build cache; nobody checked a signature of it" in done.shown
+
+
+def test_a_session_says_where_to_follow_a_build(tape):
+    done = Run(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
+    (line,) = [line for line in done.output.splitlines() if "by Spack; to follow: tail -f " in line]
+    said = Path(line.split("tail -f ")[1]).read_text()
+    assert "osu-micro-benchmarks for mpich-spack" in line and "concretizing osu-micro-benchmarks" in said
+
+
+IN_SESSIONS = [
+    "concretizer error",
+    "no compiler",
+    "checksum mismatch",
+    "build failure",
+    "full install tree",
+    "kill",
+    "wrong MPI",
+    "missing program",
+    "too old",
+    "another repository",
+]
+
+
+@pytest.mark.parametrize("failure", [each for each in FAILURES if each.name in IN_SESSIONS], ids=lambda each: each.name)
+def test_a_failure_is_the_message_of_the_build_and_nothing_is_measured(tape, failure):
+    if failure.word:
+        tape.fail(failure.word, failure.transcript, failure.status)
+    if failure.also:
+        failure.also(tape)
+    done = Run(tape, "-n", "^OsuLatency").wait()
+    assert done.status != 0 and done.gate == 1
+    (build,) = [case for case in done.session.cases if case.name.startswith("OsuMicroBenchmarks")]
+    assert build.result == "fail" and build.fixture
+    for words in failure.says:
+        assert words in build.reason, build.reason
+        assert words in " ".join(done.shown.split()) or words in done.shown, done.shown
+    assert not done.session.records
+    assert "Traceback" not in done.output + done.shown
+
+
+def test_the_names_of_failures_are_those_of_the_table():
+    assert set(IN_SESSIONS) <= {failure.name for failure in FAILURES}
+
+
+def test_nothing_is_measured_beside_a_build(tape):
+    """While the package "builds", no program of the collection runs on this host, though its checks are ready."""
+    script = (tape.played / "install.sh").read_text()
+    watch = f"""for second in 1 2 3 4 5 6; do
+    pgrep -f '{tape.folder}/results/.*/(hot_spot|placement)' >> {tape.folder}/disturbed || true
+    sleep 0.5
+done
+touch {tape.folder}/watched
+"""
+    tape.write("install.sh", script + watch)
+    done = Run(tape, "-n", "^OsuLatency|^HotSpot").wait()
+    assert done.status == 0, done.output
+    assert (tape.folder / "watched").exists() and (tape.folder / "disturbed").read_text() == ""
+    assert {record["check"] for record in done.session.records} == {"OsuLatency", "HotSpot"}
+
+
+def test_two_sessions_at_once_on_one_install_tree(tape):
+    both = [Run(tape, "-n", "^OsuLatency", results=f"results{number}") for number in (1, 2)]
+    for run in both:
+        done = run.wait()
+        assert (done.status, done.gate) == (0, 0), done.output
+        assert done.session.records
+    assert tape.calls.count("install") == 1  # the node's lock lets one build, and the other finds it built
+
+
+def test_a_session_that_is_killed_while_it_builds_leaves_the_next_one_free(tape):
+    good = (tape.played / "install.sh").read_text()
+    tape.write("install.sh", f"touch {tape.folder}/started\nsleep 60\n")
+    first = Run(tape, "-n", "^OsuLatency")
+    wait_for(lambda: (tape.folder / "started").exists() or first.process.poll() is not None, "no build has begun")
+    assert first.process.poll() is None
+    first.process.send_signal(2)
+    first.process.communicate(timeout=GUARD_S)
+    assert first.process.returncode != 0
+    left = subprocess.run(["pgrep", "-f", f"{tape.folder}/home|{tape.root}"], capture_output=True, text=True).stdout
+    assert left == "", left
+    tape.write("install.sh", good)
+    done = Run(tape, "-n", "^OsuLatency", results="again").wait()
+    assert (done.status, done.gate) == (0, 0), done.output

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is deleted in a home, and what stays because a clone or a running session needs it."""
+
+import fcntl
+import json
+import os
+import sys
+
+import pytest
+
+from fabric_checks.software import installed, sharing
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("FABRIC_HOME", str(tmp_path / "home"))
+    (tmp_path / "home" / "parts").mkdir(parents=True)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def a_clone(tmp_path, monkeypatch):
+    """Return a function that makes this the library of another clone."""
+
+    def be(name):
+        (tmp_path / name / "ci").mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "ci" / "setup.py").touch()
+        monkeypatch.setattr(sharing, "ROOT", tmp_path / name)
+
+    return be
+
+
+def install(home, *names):
+    for name in names:
+        (home / "parts" / name).mkdir()
+        (home / "parts" / name / installed.STAMP).touch()
+        (home / "parts" / name / "file").touch()
+    return list(names)
+
+
+def left(home):
+    return sorted(path.name for path in (home / "parts").iterdir())
+
+
+def collect():
+    said = []
+    sharing.collect(said.append)
+    return said
+
+
+def test_what_a_clone_needs_stays_whatever_others_need(home, a_clone):
+    a_clone("one")
+    sharing.register(install(home, "core-1", "mpich-1"))
+    a_clone("two")
+    sharing.register([*install(home, "core-2"), "mpich-1"])
+    assert not sharing.has_leftovers() and collect() == []
+    sharing.register([*install(home, "core-3"), "mpich-1"])
+    assert sharing.has_leftovers()
+    assert collect() == ["core-2 is deleted: no clone that uses this home needs it any more"]
+    assert left(home) == ["core-1", "core-3", "mpich-1"] and not sharing.has_leftovers()
+
+
+def test_a_clone_that_is_gone_needs_nothing(home, a_clone, tmp_path):
+    a_clone("one")
+    sharing.register(install(home, "core-1"))
+    a_clone("two")
+    sharing.register(install(home, "core-2"))
+    (tmp_path / "one/ci/setup.py").unlink()
+    collect()
+    assert left(home) == ["core-2"]
+
+
+def test_so_does_a_python_that_is_gone(home, a_clone):
+    a_clone("one")
+    sharing.register(install(home, "core-1"))
+    (note,) = (home / "clones").iterdir()
+    note.write_text(json.dumps(json.loads(note.read_text()) | {"python": str(home / "no-such-python")}))
+    collect()
+    assert left(home) == []
+
+
+def test_each_python_of_a_clone_has_its_set(home, a_clone, monkeypatch):
+    a_clone("one")
+    sharing.register(install(home, "core-1"))
+    monkeypatch.setattr(sys, "version_info", (3, 99, 0))
+    sharing.register(install(home, "core-2"))
+    assert collect() == [] and left(home) == ["core-1", "core-2"]
+
+
+def test_what_runs_keeps_its_parts_and_is_named(home, a_clone):
+    a_clone("one")
+    held = sharing.register(install(home, "core-1", "mpich-1"))
+    with held.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        sharing.register(install(home, "core-2"))
+        (said,) = collect()
+        assert said.startswith(f"older parts are kept for process {os.getpid()} of ")
+        assert left(home) == ["core-1", "core-2", "mpich-1"]
+    collect()
+    assert left(home) == ["core-2"] and not held.exists()
+
+
+def test_nobody_else_can_lock_a_set(home, a_clone):
+    a_clone("one")
+    assert sharing.register(["core-1"]).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_set_that_stays_the_same_keeps_its_locks(home, a_clone):
+    a_clone("one")
+    before = sharing.register(["core-1"]).stat()
+    assert os.path.samestat(before, sharing.register(["core-1"]).stat())
+
+
+def test_a_link_to_a_part_of_another_home_is_not_followed(home, a_clone, tmp_path):
+    part = tmp_path / "elsewhere"
+    part.mkdir()
+    (part / installed.STAMP).touch()
+    (home / "parts" / "core-9").symlink_to(part)
+    a_clone("one")
+    sharing.register([])
+    assert not sharing.has_leftovers() and collect() == []
+    assert (part / installed.STAMP).exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"x"', '{"set": 1}', "\x00"])
+def test_a_broken_note_is_of_no_clone(home, a_clone, text):
+    a_clone("one")
+    sharing.register(install(home, "core-1"))
+    (home / "clones" / "broken").write_text(text)
+    assert collect() == [] and left(home) == ["core-1"]
+
+
+def test_what_a_kill_leaves_half_deleted_is_not_complete(home, a_clone, monkeypatch):
+    a_clone("one")
+    sharing.register(install(home, "core-1"))
+    sharing.register([])
+
+    def killed(path, **_):
+        assert path.exists() and not (path / installed.STAMP).exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sharing.shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        collect()
