@@ -29,18 +29,26 @@ class YamlError(ValueError):
         super().__init__(f"{path}{'' if line is None else f':{line}'}: {cause}")
 
 
-class Loader(yaml.SafeLoader):
-    """A loader that says where a value is that cannot be, such as the date 2026-02-30."""
+#: The parser in C, where there is one, is ten times as fast.
+_FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _SaysWhere:
+    """Makes a loader say where a value is that cannot be, such as the date 2026-02-30."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """Return the value of a node; whatever is wrong with it is an error of YAML with its place."""
         try:
-            return super().construct_object(node, deep)
+            return super().construct_object(node, deep)  # type: ignore[misc]
         except (ValueError, TypeError, OverflowError, AttributeError) as error:
             raise yaml.MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from None
 
 
-def load(path: Path, loader: type[yaml.SafeLoader] = Loader) -> Any:
+class Loader(_SaysWhere, _FAST):  # type: ignore[misc]  # mypy cannot know which
+    """The loader of what others wrote; constructors can be added to a class that is made from it."""
+
+
+def load(path: Path, loader: type[Loader] = Loader) -> Any:
     """Return what a YAML file has, as plain data.
 
     :raises YamlError: if it cannot be read, is no YAML, or asks for more than anybody needs.
@@ -54,7 +62,10 @@ def load(path: Path, loader: type[yaml.SafeLoader] = Loader) -> Any:
     try:
         with contextlib.suppress(yaml.YAMLError):  # the loader meets it at the same place, and names that better
             _require_bounded(text, path)
-        return yaml.load(text, Loader=loader)
+        try:
+            return yaml.load(text, Loader=loader)
+        except yaml.YAMLError:
+            return yaml.load(text, Loader=_in_python(loader))  # which names the place of a mistake better
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         cause = " ".join(str(error.problem).split())[:200]
@@ -63,13 +74,17 @@ def load(path: Path, loader: type[yaml.SafeLoader] = Loader) -> Any:
         raise YamlError(path, f"no valid YAML: {' '.join(str(error).split())[:200]}") from None
 
 
+def _in_python(loader: type[Loader]) -> type[yaml.SafeLoader]:
+    """Return the same loader on the parser in Python."""
+    return type("InPython", (_SaysWhere, yaml.SafeLoader), {"yaml_constructors": loader.yaml_constructors})
+
+
 def _require_bounded(text: str, path: Path) -> None:
     """Raise :class:`YamlError` for more than :data:`DEEPEST` levels or :data:`MOST_VALUES` values."""
     sizes: dict[str, int] = {}
     #: The anchors and sizes of what is open, the innermost last.
     opened: list[tuple[str | None, int]] = [(None, 0)]
-    # The parser in C, where there is one, is ten times as fast.
-    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    for event in yaml.parse(text, Loader=_FAST):
         line = event.start_mark.line + 1 if event.start_mark else None
         anchor = getattr(event, "anchor", None)
         size = 0

@@ -50,7 +50,7 @@ class _Loader(yaml_file.Loader):
     """Refuses a key that is there twice, of which YAML would keep the last."""
 
 
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
     seen = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
@@ -58,7 +58,8 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
         if key.value in seen:
             raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} is there twice", problem_mark=key.start_mark)
         seen.add(key.value)
-    return loader.construct_mapping(node, deep=True)
+    found: dict[Any, Any] = loader.construct_mapping(node, deep=True)
+    return found
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
