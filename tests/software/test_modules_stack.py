@@ -13,6 +13,7 @@ import pytest
 from fabric_checks.results import records
 from fabric_checks.software import installed
 from tests.conftest import TESTS
+from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
 REFRAME = Path(sys.executable).with_name("reframe")
@@ -58,7 +59,7 @@ def run(site, *arguments, stack="modules", **environment):
         }
     )
     command = [REFRAME, "-C", site / "config/settings.py", "-c", ROOT / "checks", "--system", "yours", *arguments]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=180)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
 
 
 def test_programs_by_prefix_run_the_same_checks(site):
@@ -122,11 +123,36 @@ def test_the_template_loads_as_it_stands(tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path / "results"), "FABRIC_STACK": "modules"}
     settings = ["-C", tmp_path / "config/settings.py", "--system", "yours"]
     done = subprocess.run(
-        [REFRAME, *settings, "--show-config=systems/0/name"], env=env, capture_output=True, text=True, timeout=60
+        [REFRAME, *settings, "--show-config=systems/0/name"], env=env, capture_output=True, text=True, timeout=GUARD_S
     )
     assert done.returncode == 0 and "yours" in done.stdout, done.stdout + done.stderr
     listed = subprocess.run(
-        [REFRAME, *settings, "-c", ROOT / "checks", "-l"], env=env, capture_output=True, text=True, timeout=60
+        [REFRAME, *settings, "-c", ROOT / "checks", "-l"], env=env, capture_output=True, text=True, timeout=GUARD_S
     )
     for name in ("OsuPersistentLatency", "ImbOneSided", "LammpsBench", "NpbKernel %kernel=is"):
         assert name in listed.stdout, listed.stdout + listed.stderr
+
+
+def test_a_cluster_with_slurm_and_modules_is_one_file_that_is_copied(tmp_path):
+    """Its dry run, with Environment Modules if this machine has them, and with no `module` command otherwise."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    text = (ROOT / "config/templates/slurm_modules.py").read_text()
+    command = "envmod" if shutil.which("modulecmd") else "nomod"
+    (tmp_path / "config/systems/yours.py").write_text(text.replace('"lmod"', f'"{command}"'))
+    (tmp_path / "modules").mkdir()
+    for name in ("openmpi", "osu-micro-benchmarks", "imb", "lammps"):
+        (tmp_path / "modules" / name).write_text("#%Module1.0\n")
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path / "results"), "FABRIC_STACK": "modules"}
+    env |= {"MODULEPATH": str(tmp_path / "modules")}
+    cases = ["OsuLatency%layout=2x1", "ImbBarrier%layout=4x64", "LammpsBench%problem=lj%layout=2x2"]
+    names = "|".join(f"^{case}" for case in [*cases, "Rotate%pattern=rotate%layout=4x1"])
+    line = [REFRAME, "-C", tmp_path / "config/settings.py", "-c", ROOT / "checks", "--system", "yours", "-n", names]
+    done = subprocess.run([*line, "--dry-run"], env=env, capture_output=True, text=True, timeout=GUARD_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    scripts = {path.parent.name.split("_")[0]: path.read_text() for path in tmp_path.rglob("stage/**/rfm_job.sh")}
+    assert set(scripts) >= {"OsuLatency", "ImbBarrier", "LammpsBench", "Rotate"}
+    for option in ("--nodes=4", "--ntasks=256", "--ntasks-per-node=64", "--exclusive", "--partition=compute"):
+        assert f"#SBATCH {option}\n" in scripts["ImbBarrier"]
+    assert "SLURM_MPI_TYPE=pmix" in scripts["Rotate"]
+    assert "$EBROOTOSUMINMICROMINBENCHMARKS/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency" in scripts["OsuLatency"]
+    assert command == "nomod" or "module load openmpi" in scripts["LammpsBench"]
