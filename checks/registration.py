@@ -7,7 +7,7 @@ from reframe.core.meta import make_test
 
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.layouts import Layout
-from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts
+from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of
 
 from .offers import offered
 
@@ -35,13 +35,13 @@ def check(*features, compare=True):
 
 def add_ppn_ratio(cls):
     """Make the comparison of a check, if its layouts on the current system have any to compare."""
-    own, fitting = ([Layout.of(layout) for layout in of] for of in (cls.raw_params["layout"].values, layouts("any")))
-    found = {str(layout): str(one) for layout, one in ppn_ratio.counterparts(own, fitting).items()}
+    own = [Layout.of(layout) for layout in cls.raw_params["layout"].values]
+    found = {str(layout): str(one) for layout, one in ppn_ratio.counterparts(own, layouts_of("any")).items()}
     if found:
         body = {
             "__doc__": f"{cls.__name__} with one process a node against more, in one allocation.",
             "descr": f"{cls.descr}, by processes a node",
-            "layout": parameter(list(found), type=str, loggable=True),
+            "layout": parameter(list(found), type=str),
             "counterparts": found,
         }
         name = cls.__name__ + ppn_ratio.SUFFIX

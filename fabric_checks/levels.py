@@ -19,14 +19,12 @@ class Level:
     """One level.
 
     :param name: also the name of its tag and of its mode.
-    :param purpose: what it is for, in a few words.
     :param passes: how often every case runs, one pass through all of them after the other. Launches differ more from
         each other than what one launch repeats, and those hours apart more than those seconds apart; five are what
         `compare` and `references propose` ask for.
     """
 
     name: str
-    purpose: str
     passes: int = 1
 
     def options(self) -> list[str]:
@@ -39,10 +37,10 @@ class Level:
 LEVELS = {
     level.name: level
     for level in (
-        Level("smoke", f"after maintenance: the short checks, on one and on {SMOKE_NODES} nodes"),
-        Level("nightly", "every night: the short checks, at the ends of the layouts, on all nodes"),
-        Level("acceptance", "all there is, in all layouts, five times", passes=5),
-        Level("procurement", "what offers are compared by, in all layouts, five times", passes=5),
+        Level("smoke"),  # after maintenance: the short checks, on few nodes
+        Level("nightly"),  # every night: the short checks, at the ends of the layouts, on all nodes
+        Level("acceptance", passes=5),  # all there is, in all layouts
+        Level("procurement", passes=5),  # what offers are compared by, in all layouts
     )
 }
 

@@ -22,8 +22,8 @@ class Notification(OwnProgram):
     """
 
     descr = "Notification: polling, waiting, and the CPU it takes"
-    wait = parameter(["default", "blocking"], loggable=True)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    wait = parameter(["default", "blocking"])
+    layout = layouts("pair")
     own_program = "notification"
     tags = {"fabric", "pt2pt"}
     sizes_B = powers_of_two(0, 65536)

@@ -73,8 +73,8 @@ class Overlap(OverlapCheck):
     """
 
     descr = "Overlap of computation and point-to-point messages"
-    poll = parameter(["none", "test"], loggable=True)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    poll = parameter(["none", "test"])
+    layout = layouts("pair")
     own_program = "overlap"
     tags = {"fabric", "pt2pt", "overlap"}
     transfers = overlap.TRANSFERS
@@ -105,7 +105,7 @@ class CollectiveOverlap(OverlapCheck):
     """
 
     descr = "Overlap of computation and non-blocking collectives"
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    layout = layouts("several")
     own_program = "collective_overlap"
     tags = {"fabric", "collective", "overlap"}
     transfers = collective_overlap.OPERATIONS

@@ -21,8 +21,8 @@ class Rotate(OwnProgram):
     """
 
     descr = "Cross-section bandwidth of all pairs"
-    pattern = parameter(["rotate", "shift", "bisection"], loggable=True)
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    pattern = parameter(["rotate", "shift", "bisection"])
+    layout = layouts("several")
     own_program = "rotate"
     tags = {"fabric", "cross-section"}
 

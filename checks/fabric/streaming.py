@@ -86,7 +86,7 @@ class Streaming(StreamingCheck):
     """
 
     descr = "Streaming against ping-pong"
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    layout = layouts("pair")
     tags = {"fabric", "pt2pt"}
     short = True
     queue_depth = 0
@@ -117,8 +117,8 @@ class StreamingQueue(StreamingCheck):
     """
 
     descr = "Streaming with a bounded queue"
-    layout = parameter(layouts("pair"), type=str, loggable=True)
-    queue_depth = parameter([8, 16, 32], type=int, loggable=True)
+    layout = layouts("pair")
+    queue_depth = parameter([8, 16, 32], type=int)
     tags = {"fabric", "pt2pt"}
     seconds_per_point = 0.05
     modes = ("streaming", "bidirectional_streaming")

@@ -10,7 +10,6 @@ from fabric_checks.reframe_ext.mixins import ProgramMixin
 from ..base import FabricCheck
 from ..builds import IntelMpiBenchmarks, built_by_spack
 
-MiB = 1024**2
 #: The range of sizes of the quick settings, as powers of two: 8 B to 1 MiB.
 QUICK_LOG2 = (3, 20)
 QUICK_B = powers_of_two(2 ** QUICK_LOG2[0], 2 ** QUICK_LOG2[1])
@@ -35,19 +34,6 @@ class ImbProgram(ProgramMixin, FabricCheck):
         if self.needs:
             self.valid_prog_environs = [" +".join(["+mpi", *self.needs])]
 
-    #: Messages that a process sends in a repetition.
-    messages_sent = 1
-
-    @property
-    def repetitions_at_most(self):
-        """What ``repetitions`` says."""
-        return self.repetitions
-
-    def messages(self, size_B):
-        """Return as many as IMB repeats it, unless that takes more than the 10 s that it allows for a size."""
-        most, volume_MiB = self.repetitions_at_most
-        return min(most, volume_MiB * MiB // max(size_B, 1)) * self.messages_sent
-
     def command(self):
         """Ask for the sizes, and for all processes only: IMB would go through 2, 4, 8, ... of them."""
         program = self.program["command"].format(benchmark=self.imb_program)
@@ -56,7 +42,7 @@ class ImbProgram(ProgramMixin, FabricCheck):
     def sizes_and_repetitions(self):
         """Return the options for message sizes and repetitions."""
         first, last = QUICK_LOG2
-        most, volume_MiB = self.repetitions_at_most
+        most, volume_MiB = self.repetitions
         return ["-msglog", f"{first}:{last}", "-iter", f"{most},{volume_MiB}"]
 
     def read_rows(self, text, mode=None):

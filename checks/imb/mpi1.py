@@ -6,7 +6,6 @@ from reframe.core.builtins import parameter
 from fabric_checks.metrics import Metric, curve, powers_of_two
 from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import layouts
-from fabric_checks.results.cost.declared import collective_messages, collective_pattern
 
 from ..registration import check
 from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, ImbProgram, curves, values
@@ -47,14 +46,9 @@ class ImbCheck(ImbProgram):
         as many here, and fewer where they would outlast its time limit.
         """
         if self.thorough:
-            most, volume_MiB = self.repetitions_at_most
+            most, volume_MiB = THOROUGHLY
             return ["-msglog", f"0:{LARGEST_LOG2}", "-iter", f"{most},{volume_MiB}"]
         return super().sizes_and_repetitions()
-
-    @property
-    def repetitions_at_most(self):
-        """More, where it is measured well."""
-        return THOROUGHLY if self.thorough else self.repetitions
 
     def metrics(self):
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.
@@ -76,8 +70,8 @@ class ImbPointToPoint(ImbCheck):
     """Two processes: PingPong (half the round trip) and PingPing (both send at once)."""
 
     descr = "IMB-MPI1 between two processes"
-    benchmark = parameter(["PingPong", "PingPing"], type=str, loggable=True)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    benchmark = parameter(["PingPong", "PingPing"], type=str)
+    layout = layouts("pair")
     tags = {"imb", "pt2pt"}
     short = True
     compares_offers = True
@@ -92,11 +86,9 @@ class ImbSource(ImbCheck):
 
     descr = "IMB-MPI1 between two processes, from one source or any"
     benchmark = parameter(
-        ["PingPongSpecificSource", "PingPongAnySource", "PingPingSpecificSource", "PingPingAnySource"],
-        type=str,
-        loggable=True,
+        ["PingPongSpecificSource", "PingPongAnySource", "PingPingSpecificSource", "PingPingAnySource"], type=str
     )
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    layout = layouts("pair")
     tags = {"imb", "pt2pt"}
     thorough = False
     sizes_B = [0, *QUICK_B]
@@ -108,18 +100,13 @@ class ImbBand(ImbCheck):
     """Bandwidth and message rate of many pairs at once with 64 messages in flight, one way and both ways."""
 
     descr = "IMB-MPI1 bandwidth and message rate"
-    benchmark = parameter(["Uniband", "Biband"], type=str, loggable=True)
-    layout = parameter(layouts("pairs"), type=str, loggable=True)
+    benchmark = parameter(["Uniband", "Biband"], type=str)
+    layout = layouts("pairs")
     tags = {"imb", "pt2pt"}
     ppn_short = ("Uniband",)
     thorough = False
     repetitions = (20, 1)
     sizes_B = [0, *QUICK_B]
-
-    @property
-    def messages_sent(self):
-        """The 64 in flight, from one of two processes or from both."""
-        return 64 if self.benchmark == "Biband" else 32
 
     def metrics(self):
         return curves([BANDWIDTH, MESSAGE_RATE], QUICK_B)
@@ -133,18 +120,13 @@ class ImbParallel(ImbCheck):
     """All processes in a ring: Sendrecv (one way round) and Exchange (both ways); bandwidth is that of a process."""
 
     descr = "IMB-MPI1 between neighbours"
-    benchmark = parameter(["Sendrecv", "Exchange"], type=str, loggable=True)
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    benchmark = parameter(["Sendrecv", "Exchange"], type=str)
+    layout = layouts("several")
     tags = {"imb", "pt2pt"}
     compares_offers = True
     ppn_short = ("Sendrecv",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
-
-    @property
-    def messages_sent(self):
-        """To one neighbour or to both."""
-        return 2 if self.benchmark == "Exchange" else 1
 
 
 @check()
@@ -152,19 +134,9 @@ class ImbCollective(ImbCheck):
     """Collectives over all processes."""
 
     descr = "IMB-MPI1 collective"
-    benchmark = parameter(THOROUGH + QUICK, type=str, loggable=True)
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    benchmark = parameter(THOROUGH + QUICK, type=str)
+    layout = layouts("several")
     tags = {"imb", "collective"}
-
-    @property
-    def messages_sent(self):
-        """What the collective sends."""
-        return collective_messages(self.benchmark, self.num_tasks)
-
-    @property
-    def traffic_pattern(self):
-        """Through the root, or even."""
-        return collective_pattern(self.benchmark)
 
     @property
     def thorough(self):
@@ -191,7 +163,7 @@ class ImbBarrier(ImbCheck):
 
     descr = "IMB-MPI1 barrier"
     benchmark = "Barrier"
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    layout = layouts("several")
     tags = {"imb", "collective"}
     short = True
     sizes_B = [0]

@@ -5,7 +5,6 @@ from reframe.core.builtins import parameter
 
 from fabric_checks.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
-from fabric_checks.results.cost.declared import collective_messages, collective_pattern
 
 from ..registration import check
 from .base import QUICK_B, ImbProgram, curves, values
@@ -52,20 +51,9 @@ class ImbNonBlocking(ImbNonBlockingProgram):
             "Iscatterv",
         ],
         type=str,
-        loggable=True,
     )
-    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
+    layout = layouts("several", scan=False)
     sizes_B = [0, *QUICK_B]
-
-    @property
-    def messages_sent(self):
-        """What the collective sends, alone and with work meanwhile."""
-        return 2 * collective_messages(self.benchmark, self.num_tasks)
-
-    @property
-    def traffic_pattern(self):
-        """Through the root, or even."""
-        return collective_pattern(self.benchmark)
 
     def metrics(self):
         return curves(OVERLAP, QUICK_B)
@@ -80,7 +68,7 @@ class ImbNonBlockingBarrier(ImbNonBlockingProgram):
 
     descr = "IMB-NBC non-blocking barrier"
     benchmark = "Ibarrier"
-    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
+    layout = layouts("several", scan=False)
     sizes_B = [0]
 
     def metrics(self):

@@ -3,7 +3,6 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.layouts import Layout
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -16,15 +15,6 @@ def prime_factors(number):
     """Return how many prime factors a number has: 12 has three."""
     divisor = next((d for d in range(2, int(number**0.5) + 1) if number % d == 0), None)
     return 1 + prime_factors(number // divisor) if divisor else int(number > 1)
-
-
-#: IMB refuses a grid that is flat.
-GRIDS = {
-    f"Stencil{dimensions}D": [
-        layout for layout in layouts("several") if prime_factors(Layout.of(layout).tasks) >= dimensions
-    ]
-    for dimensions in (2, 3)
-}
 
 
 class ImbP2P(ImbProgram):
@@ -52,10 +42,8 @@ class ImbAllPairs(ImbP2P):
     """All processes in pairs: fixed ones (PingPong, PingPing, SendRecv_Replace), or random ones for each message."""
 
     descr = "IMB-P2P between pairs"
-    benchmark = parameter(
-        ["PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"], type=str, loggable=True
-    )
-    layout = parameter(layouts("pairs", scan=False), type=str, loggable=True)
+    benchmark = parameter(["PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"], type=str)
+    layout = layouts("pairs", scan=False)
 
 
 @check("imb", "imb_p2p")
@@ -64,7 +52,8 @@ class ImbStencil2D(ImbP2P):
 
     descr = "IMB-P2P stencil of two dimensions"
     benchmark = "Stencil2D"
-    layout = parameter(GRIDS["Stencil2D"], type=str, loggable=True)
+    # IMB refuses a grid that is flat.
+    layout = layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 2)
 
 
 @check("imb", "imb_p2p")
@@ -73,4 +62,4 @@ class ImbStencil3D(ImbP2P):
 
     descr = "IMB-P2P stencil of three dimensions"
     benchmark = "Stencil3D"
-    layout = parameter(GRIDS["Stencil3D"], type=str, loggable=True)
+    layout = layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 3)

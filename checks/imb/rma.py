@@ -6,7 +6,6 @@ from reframe.core.builtins import parameter
 from fabric_checks.metrics import Metric
 from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import layouts
-from fabric_checks.results.cost.counters import EVEN, STAR
 
 from ..registration import check
 from .base import BANDWIDTH, QUICK_B, TIME, ImbProgram, curves, values
@@ -41,9 +40,8 @@ class ImbOneSided(ImbOneSidedProgram):
             "Get_accumulate",
         ],
         type=str,
-        loggable=True,
     )
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    layout = layouts("pair")
     sizes_B = [0, *QUICK_B]
 
     def metrics(self):
@@ -59,8 +57,8 @@ class ImbAtomic(ImbOneSidedProgram):
     """Two processes: atomic operations on one number of 4 bytes, each completed on its own and many at once."""
 
     descr = "IMB-RMA atomic operation"
-    benchmark = parameter(ATOMIC, type=str, loggable=True)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    benchmark = parameter(ATOMIC, type=str)
+    layout = layouts("pair")
     sizes_B = [4]
 
     def metrics(self):
@@ -88,22 +86,9 @@ class ImbOneSidedGroup(ImbOneSidedProgram):
             "Exchange_get",
         ],
         type=str,
-        loggable=True,
     )
-    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
+    layout = layouts("several", scan=False)
     sizes_B = [0, *QUICK_B]
-
-    @property
-    def messages_sent(self):
-        """To all others from one, from all, or to two neighbours."""
-        if self.traffic_pattern == STAR:
-            return 1
-        return 2 if self.benchmark.startswith("Exchange") else self.num_tasks - 1
-
-    @property
-    def traffic_pattern(self):
-        """One talks to all others, or all are alike."""
-        return EVEN if self.benchmark.startswith(("All_", "Exchange")) else STAR
 
     def metrics(self):
         return curves([TIME], QUICK_B)
@@ -121,7 +106,7 @@ class ImbPassiveTarget(ImbOneSidedProgram):
 
     descr = "IMB-RMA put to a passive target"
     benchmark = "Truly_passive_put"
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    layout = layouts("pair")
     sizes_B = [0, *QUICK_B]
     columns = (
         ("time", "us", "smaller", "communication_us", 1),

@@ -4,7 +4,6 @@
 from reframe.core.builtins import parameter, run_after, run_before
 from reframe.utility import udeps
 
-from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -12,8 +11,6 @@ from ..registration import check
 from .base import PROBLEMS, LammpsCheck
 
 ONE_RANK = "1x1"
-#: Layouts of more than one node, for weak scaling.
-SEVERAL_NODES = [layout for layout in layouts("several") if Layout.of(layout).nodes > 1]
 
 
 # More processes a node against one are compared by LammpsPpnSeries, over all numbers of nodes.
@@ -26,8 +23,8 @@ class LammpsBench(LammpsCheck):
     """
 
     descr = "LAMMPS bench"
-    problem = parameter(PROBLEMS, type=str, loggable=True)
-    layout = parameter(layouts("any"), type=str, loggable=True)
+    problem = parameter(PROBLEMS, type=str)
+    layout = layouts("any")
 
     @run_after("init")
     def depend_on_one_rank(self):
@@ -70,8 +67,8 @@ class LammpsScaled(LammpsCheck):
     """
 
     descr = "LAMMPS bench, scaled with the nodes"
-    problem = parameter(PROBLEMS, type=str, loggable=True)
-    layout = parameter(SEVERAL_NODES, type=str, loggable=True)
+    problem = parameter(PROBLEMS, type=str)
+    layout = layouts("several", where=lambda layout: layout.nodes > 1)
     scaled = True
 
     @run_after("init")

@@ -5,14 +5,15 @@ from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.analysis import ppn_series
 from fabric_checks.layouts import Layout
-from fabric_checks.reframe_ext.mixins import LaunchesMixin, whole_partitions
+from fabric_checks.reframe_ext.mixins import LaunchesMixin, layouts_of, whole_partitions
 
 from ..registration import check
 from .base import PROBLEMS, LammpsCheck
-from .bench import SEVERAL_NODES
 
 #: On all nodes of a partition, with more than one process on each.
-LARGEST = [layout for layout in whole_partitions() if Layout.of(layout).ppn > 1]
+LARGEST = [str(layout) for layout in whole_partitions() if layout.ppn > 1]
+#: With one node, a problem that grows with them is the one that is fixed.
+SCALINGS = ["fixed", "scaled"] if any(layout.nodes > 1 for layout in layouts_of("several")) else ["fixed"]
 
 
 @check(compare=False)
@@ -25,9 +26,9 @@ class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
     """
 
     descr = "LAMMPS bench, by processes a node, over the nodes"
-    problem = parameter(PROBLEMS, type=str, loggable=True)
-    scaling = parameter(["fixed", "scaled"] if SEVERAL_NODES else ["fixed"], type=str, loggable=True)
-    layout = parameter(LARGEST, type=str, loggable=True)
+    problem = parameter(PROBLEMS, type=str)
+    scaling = parameter(SCALINGS, type=str)
+    layout = parameter(LARGEST, type=str)
     tags = {"lammps", "ppn-ratio"}
 
     @property

@@ -3,7 +3,6 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
 from fabric_checks.parsers import npb
 from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
@@ -11,9 +10,6 @@ from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
 from ..base import FabricCheck
 from ..builds import NasParallelBenchmarks, built_by_spack
 from ..registration import check
-
-#: IS and FT take powers of two only.
-POWERS_OF_TWO = [layout for layout in layouts("any") if (Layout.of(layout).tasks & (Layout.of(layout).tasks - 1)) == 0]
 
 
 @check("npb")
@@ -27,9 +23,10 @@ class NpbKernel(ProgramMixin, FabricCheck):
     descr = "NAS Parallel Benchmark"
     suite = "npb"
     built = built_by_spack(NasParallelBenchmarks)
-    kernel = parameter(["is", "ft"], type=str, loggable=True)
-    problem_class = parameter(["A", "B", "C"], type=str, loggable=True)
-    layout = parameter(POWERS_OF_TWO, type=str, loggable=True)
+    kernel = parameter(["is", "ft"], type=str)
+    problem_class = parameter(["A", "B", "C"], type=str)
+    # IS and FT take powers of two only.
+    layout = layouts("any", where=lambda layout: layout.tasks & (layout.tasks - 1) == 0)
     tags = {"npb"}
     compares_offers = True
     time_limit = "30m"

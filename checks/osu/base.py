@@ -17,11 +17,6 @@ from ..offers import devices
 
 MiB = 1024**2
 HOST = "host"
-#: OSU repeats messages that are larger than this a tenth or a fifth as often.
-LARGE_B = 8192
-#: A window of 64 messages, 100 or 20 times: what is sent by the processes that send, and by one of two on average.
-WINDOWS = (6400, 1280)
-HALF_WINDOWS = (3200, 640)
 
 
 @dataclass(frozen=True)
@@ -78,11 +73,9 @@ class OsuCheck(OsuProgram):
 
     curves = (LATENCY,)
     has_zero = True
-    #: Messages that a process sends at a size, and at one above 8 KiB: OSU's defaults (osu_util.h), ping-pong's here.
-    messages_sent = (10000, 1000)
     #: What follows `-d cuda`: point-to-point programs want to know both ranks' buffers, collectives do not.
     device_buffers = ()
-    memory = parameter([HOST, *devices()], type=str, loggable=True) if devices() else variable(str, value=HOST)
+    memory = parameter([HOST, *devices()], type=str) if devices() else variable(str, value=HOST)
 
     @run_after("init")
     def ask_for_device(self):
@@ -123,10 +116,6 @@ class OsuCheck(OsuProgram):
     def own_options(self):
         """Return what else the benchmark is to be told."""
         return []
-
-    def messages(self, size_B):
-        """Return OSU's number of repetitions."""
-        return self.messages_sent[size_B > LARGE_B]
 
     def metrics(self):
         return [metric for c in self.curves for metric in curve(c.quantity, c.unit, c.better, self.sizes_B)]

@@ -5,7 +5,6 @@ from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
-from fabric_checks.results.cost.declared import collective_messages, collective_pattern
 
 from ..offers import devices, offered
 from ..registration import check
@@ -33,8 +32,6 @@ NON_BLOCKING = [
 NON_BLOCKING_7_3 = ["ireduce_scatter"]
 NON_BLOCKING_7_4 = ["ireduce_scatter_block"]
 NEIGHBOURHOOD = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
-#: Layouts for the neighbourhoods, if there is a program of them.
-RINGS = layouts("ring", scan=False) if offered("osu_c", "osu_7_3") else []
 OVERLAP = (
     Curve("overall_time", "us", "smaller", "overall_us"),
     Curve("communication_time", "us", "smaller", "pure_comm_us"),
@@ -44,20 +41,15 @@ OVERLAP = (
 MEMORY_LIMIT_B = 512 * MiB
 
 
+def rings():
+    """Return the layouts of a neighbourhood: none where there is no program of them, which then misses none either."""
+    return layouts("ring", scan=False) if offered("osu_c", "osu_7_3") else parameter([], type=str)
+
+
 class OsuCollectives(OsuCheck):
     """Collectives over all processes."""
 
     folder = "collective"
-    messages_sent = (1000, 100)
-
-    @property
-    def traffic_pattern(self):
-        """Through the root, or even."""
-        return collective_pattern(self.benchmark)
-
-    def messages(self, size_B):
-        """Return OSU's repetitions times what the collective sends."""
-        return super().messages(size_B) * collective_messages(self.benchmark, self.num_tasks)
 
     @property
     def largest_B(self):
@@ -81,9 +73,8 @@ class OsuCollective(OsuCollectives):
             *(C_ONLY_7_4 if offered("osu_c", "osu_7_4") else []),
         ],
         type=str,
-        loggable=True,
     )
-    layout = parameter(layouts("several"), type=str, loggable=True)
+    layout = layouts("several")
     tags = {"osu", "collective"}
     curves = (LATENCY,)
 
@@ -103,8 +94,8 @@ class OsuBarrier(OsuCollectives):
     benchmark = "barrier"
     if devices():
         # There is no buffer.
-        memory = parameter([HOST], type=str, loggable=True)
-    layout = parameter(layouts("several"), type=str, loggable=True)
+        memory = parameter([HOST], type=str)
+    layout = layouts("several")
     tags = {"osu", "collective"}
     short = True
     sizes_B = [0]
@@ -133,8 +124,8 @@ class OsuNeighbourhood(OsuCollectives):
     """Time of a collective with the neighbours of a ring only, averaged over the processes."""
 
     descr = "OSU neighbourhood collective"
-    benchmark = parameter([f"neighbor_{name}" for name in NEIGHBOURHOOD], type=str, loggable=True)
-    layout = parameter(RINGS, type=str, loggable=True)
+    benchmark = parameter([f"neighbor_{name}" for name in NEIGHBOURHOOD], type=str)
+    layout = rings()
     needs = ("osu_c", "osu_7_3")
     tags = {"osu", "collective"}
     has_zero = False
@@ -156,15 +147,12 @@ class OsuNonBlocking(OsuCollectives):
             *(NON_BLOCKING_7_4 if offered("osu_c", "osu_7_4") else []),
         ],
         type=str,
-        loggable=True,
     )
     needs = ("osu_c",)
-    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
+    layout = layouts("several", scan=False)
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP
-    #: Alone, and with work meanwhile.
-    messages_sent = (2000, 200)
 
     @run_after("init")
     def ask_for_benchmark(self):
@@ -182,9 +170,9 @@ class OsuNonBlockingBarrier(OsuCollectives):
     benchmark = "ibarrier"
     if devices():
         # There is no buffer.
-        memory = parameter([HOST], type=str, loggable=True)
+        memory = parameter([HOST], type=str)
     needs = ("osu_c",)
-    layout = parameter(layouts("several", scan=False), type=str, loggable=True)
+    layout = layouts("several", scan=False)
     tags = {"osu", "collective", "nbc"}
     sizes_B = [0]
 
@@ -201,11 +189,9 @@ class OsuNonBlockingNeighbourhood(OsuCollectives):
     """A non-blocking collective with the neighbours of a ring only; see :class:`OsuNonBlocking`."""
 
     descr = "OSU non-blocking neighbourhood collective"
-    benchmark = parameter([f"ineighbor_{name}" for name in NEIGHBOURHOOD], type=str, loggable=True)
-    layout = parameter(RINGS, type=str, loggable=True)
+    benchmark = parameter([f"ineighbor_{name}" for name in NEIGHBOURHOOD], type=str)
+    layout = rings()
     needs = ("osu_c", "osu_7_3")
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP
-    #: Alone, and with work meanwhile.
-    messages_sent = (2000, 200)

@@ -3,14 +3,10 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.layouts import Layout
 from fabric_checks.reframe_ext.mixins import layouts
-from fabric_checks.results.cost.counters import UNEVEN
 
 from ..registration import check
-from .base import BANDWIDTH, WINDOWS, MiB, OsuCheck
-
-SEVERAL_NODES = [layout for layout in layouts("several") if Layout.of(layout).nodes > 1]
+from .base import BANDWIDTH, MiB, OsuCheck
 
 
 @check("osu_c", "osu_7_4")
@@ -21,14 +17,12 @@ class OsuCongestion(OsuCheck):
     """
 
     descr = "OSU congestion"
-    benchmark = parameter(["bw_fan_in", "bw_fan_out"], type=str, loggable=True)
+    benchmark = parameter(["bw_fan_in", "bw_fan_out"], type=str)
     folder = "congestion"
     needs = ("osu_c", "osu_7_4")
-    layout = parameter(SEVERAL_NODES, type=str, loggable=True)
+    layout = layouts("several", where=lambda layout: layout.nodes > 1)
     tags = {"osu", "congestion"}
     largest_B = 4 * MiB
     has_zero = False
     curves = (BANDWIDTH,)
-    messages_sent = WINDOWS
-    traffic_pattern = UNEVEN
     device_buffers = ("D", "D")

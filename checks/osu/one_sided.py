@@ -8,7 +8,7 @@ from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, HALF_WINDOWS, HOST, LATENCY, WINDOWS, MiB, OsuCheck
+from .base import BANDWIDTH, HOST, LATENCY, MiB, OsuCheck
 
 #: The values of `-s`.
 SYNCHRONISATIONS = ["lock", "flush", "flush_local", "lock_all", "pscw", "fence"]
@@ -28,7 +28,6 @@ class OsuOneSided(OsuCheck):
     largest_B = 4 * MiB
     has_zero = False
     device_buffers = ("D", "D")
-    messages_sent = (5000, 500)
 
     def own_options(self):
         return ["-w", "allocate" if self.memory == HOST else "create", "-s", self.synchronisation]
@@ -46,9 +45,9 @@ class OsuOneSidedLatency(OsuOneSided):
     """Time of a put, get, accumulate or get-and-accumulate, with its synchronisation."""
 
     descr = "OSU one-sided latency"
-    benchmark = parameter(["put_latency", "get_latency", "acc_latency", "get_acc_latency"], type=str, loggable=True)
-    synchronisation = parameter(SYNCHRONISATIONS, type=str, loggable=True)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    benchmark = parameter(["put_latency", "get_latency", "acc_latency", "get_acc_latency"], type=str)
+    synchronisation = parameter(SYNCHRONISATIONS, type=str)
+    layout = layouts("pair")
     curves = (LATENCY,)
 
 
@@ -57,9 +56,9 @@ class OsuOneSidedAtomic(OsuOneSided):
     """Time of an atomic operation on one number: compare-and-swap, fetch-and-op."""
 
     descr = "OSU one-sided atomic operation"
-    benchmark = parameter(["cas_latency", "fop_latency"], type=str, loggable=True)
-    synchronisation = parameter(SYNCHRONISATIONS, type=str, loggable=True)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    benchmark = parameter(["cas_latency", "fop_latency"], type=str)
+    synchronisation = parameter(SYNCHRONISATIONS, type=str)
+    layout = layouts("pair")
 
     @property
     def sizes_B(self):
@@ -72,11 +71,10 @@ class OsuOneSidedBandwidth(OsuOneSided):
     """Bandwidth of puts and gets with a window of them in flight."""
 
     descr = "OSU one-sided bandwidth"
-    benchmark = parameter(["put_bw", "get_bw"], type=str, loggable=True)
-    synchronisation = parameter(SYNCHRONISATIONS, type=str, loggable=True)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    benchmark = parameter(["put_bw", "get_bw"], type=str)
+    synchronisation = parameter(SYNCHRONISATIONS, type=str)
+    layout = layouts("pair")
     curves = (BANDWIDTH,)
-    messages_sent = HALF_WINDOWS
 
 
 @check("osu_c")
@@ -85,7 +83,6 @@ class OsuOneSidedBothWays(OsuOneSided):
 
     descr = "OSU one-sided bandwidth, both ways at once"
     benchmark = "put_bibw"
-    synchronisation = parameter(ACTIVE, type=str, loggable=True)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    synchronisation = parameter(ACTIVE, type=str)
+    layout = layouts("pair")
     curves = (BANDWIDTH,)
-    messages_sent = WINDOWS

@@ -8,7 +8,7 @@ from fabric_checks.reframe_ext.mixins import layouts
 
 from ..offers import devices
 from ..registration import check
-from .base import BANDWIDTH, HALF_WINDOWS, HOST, LATENCY, MESSAGE_RATE, WINDOWS, MiB, OsuCheck
+from .base import BANDWIDTH, HOST, LATENCY, MESSAGE_RATE, MiB, OsuCheck
 
 
 class OsuPointToPoint(OsuCheck):
@@ -25,7 +25,7 @@ class OsuLatency(OsuPointToPoint):
 
     descr = "OSU latency"
     benchmark = "latency"
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     short = True
     compares_offers = True
@@ -37,7 +37,7 @@ class OsuMultiLatency(OsuPointToPoint):
 
     descr = "OSU latency of many pairs at once"
     benchmark = "multi_lat"
-    layout = parameter(layouts("pairs"), type=str, loggable=True)
+    layout = layouts("pairs")
     tags = {"osu", "pt2pt"}
 
 
@@ -46,18 +46,13 @@ class OsuBandwidth(OsuPointToPoint):
     """Bandwidth between two processes with a window of messages in flight, one way (bw) and both ways (bibw)."""
 
     descr = "OSU bandwidth"
-    benchmark = parameter(["bw", "bibw"], type=str, loggable=True)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    benchmark = parameter(["bw", "bibw"], type=str)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     short = True
     compares_offers = True
     has_zero = False
     curves = (BANDWIDTH,)
-
-    @property
-    def messages_sent(self):
-        """One of the two sends, or both do."""
-        return WINDOWS if self.benchmark == "bibw" else HALF_WINDOWS
 
     def measure(self, text):
         # mpi4py's port of bibw counts the bytes of one direction, OSU's own program those of both.
@@ -72,12 +67,11 @@ class OsuMessageRate(OsuPointToPoint):
     descr = "OSU bandwidth and message rate of many pairs at once"
     benchmark = "mbw_mr"
     needs = ("osu_c",)
-    layout = parameter(layouts("pairs"), type=str, loggable=True)
+    layout = layouts("pairs")
     tags = {"osu", "pt2pt"}
     compares_offers = True
     has_zero = False
     curves = (BANDWIDTH, MESSAGE_RATE)
-    messages_sent = HALF_WINDOWS
 
     def read(self, text):
         output = super().read(text)
@@ -96,12 +90,12 @@ class OsuConcurrentLatency(OsuPointToPoint):
     """
 
     descr = "OSU latency with many threads or processes on a side"
-    benchmark = parameter(["latency_mt", "latency_mp"], type=str, loggable=True)
+    benchmark = parameter(["latency_mt", "latency_mp"], type=str)
     if devices():
         # A forked process has no device.
-        memory = parameter([HOST], type=str, loggable=True)
+        memory = parameter([HOST], type=str)
     needs = ("osu_c",)
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     curves = (LATENCY,)
 
@@ -113,7 +107,7 @@ class OsuPersistentLatency(OsuPointToPoint):
     descr = "OSU latency with persistent requests"
     benchmark, folder = "latency_persistent", "pt2pt/persistent"
     needs = ("osu_c", "osu_7_3")
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     has_zero = False
     curves = (LATENCY,)
@@ -124,10 +118,10 @@ class OsuPersistentBandwidth(OsuPointToPoint):
     """Bandwidth between two processes with persistent requests, one way and both ways."""
 
     descr = "OSU bandwidth with persistent requests"
-    benchmark = parameter(["bw_persistent", "bibw_persistent"], type=str, loggable=True)
+    benchmark = parameter(["bw_persistent", "bibw_persistent"], type=str)
     folder = "pt2pt/persistent"
     needs = ("osu_c", "osu_7_3")
-    layout = parameter(layouts("pair"), type=str, loggable=True)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     has_zero = False
     curves = (BANDWIDTH,)

@@ -17,7 +17,6 @@ EXTRAS = {
     "ppn": [1, 2, "full"],
     "link_MBps": 25000.0,
     "nics": 1,
-    "switches": {"leaf1": "n[1-2]", "leaf2": "n[3-4]"},
     "max_pending_time": "12h",
     # Nothing: `flux run` is always told the nodes and the tasks.
     "launch_options": [],

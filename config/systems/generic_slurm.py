@@ -34,9 +34,6 @@ EXTRAS = {
     # {tasks} for the numbers. The checks that compare one process a node with more start their program several times in
     # one job; without it they are left out.
     "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
-    # Which nodes are on which switch, as `scontrol show topology` names them. It tells readers which pairs of a
-    # finding share a path; no check reads it today.
-    "switches": {"leaf1": "n[1-2]", "leaf2": "n[3-4]"},
 }
 
 # ------------------------------------------------------------------------------------------------ what runs on it

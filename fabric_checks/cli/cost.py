@@ -39,7 +39,7 @@ Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 )
 @click.option("--past", "sources", multiple=True, hidden=True, help="For ci/run --cost: records of another place.")
 def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sources: tuple[str, ...]) -> None:
-    """List what runs cost: jobs, nodes, node-minutes, wall time, bytes moved, disk; and what was computed before."""
+    """List what runs cost: jobs, nodes, node-minutes, wall time, disk, one node's traffic; and what was computed."""
     from fabric_checks.report.terminal import cost_table  # noqa: PLC0415  (slow to import)
     from fabric_checks.results.cost import recorded  # noqa: PLC0415  (slow to import)
 

@@ -9,9 +9,6 @@ import polars as pl
 
 from fabric_checks.comparison.verdicts import BETTER, VERDICTS, WORSE
 
-#: How rows can be sorted.
-ORDERS = ("verdict", "change", "test")
-
 _CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
 
 
@@ -20,7 +17,7 @@ def chosen(frame: pl.DataFrame, verdicts: Collection[str] = (), order: str = "ve
 
     :param frame: :attr:`fabric_checks.comparison.analysis.Comparison.frame`.
     :param verdicts: those that are wanted; none: all.
-    :param order: one of :data:`ORDERS`: the worst first; the largest change first; or by name.
+    :param order: ``verdict``: the worst first; ``change``: the largest change first; or ``test``: by name.
     """
     if verdicts:
         frame = frame.filter(pl.col("verdict").is_in(list(verdicts)))

@@ -64,10 +64,6 @@ class OverlapOutput:
         """Return the host availability, 0 to 100, by message size."""
         return self._column(f"{transfer}_availability_percent")
 
-    def work_us(self, transfer: str) -> dict[int, float]:
-        """Return the time of the work that just lengthens the transfer, by message size."""
-        return self._column(f"{transfer}_work_us")
-
     def steps(self, transfer: str) -> dict[int, int]:
         """Return how many amounts of work the search tried, by message size."""
         return {size: int(steps) for size, steps in self._column(f"{transfer}_steps").items()}

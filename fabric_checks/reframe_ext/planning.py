@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from reframe.core.exceptions import CommandLineError
 from reframe.core.systems import SystemPartition
@@ -60,35 +58,18 @@ def simulated(partition: SystemPartition) -> bool:
 def planned(case: TestCase) -> PlannedCase:
     """Return what is known of a case before it is set up."""
     check, partition = case.check, case.partition
-    # The sizes of some checks depend on where they run. ReFrame sets these two when it sets up the case, and has no
-    # other way to say them; every test case sets its own.
-    check._current_partition, check._current_environ = partition, case.environ
     in_simulation = simulated(partition)
     bounded = not partition.extras.get("launcher_bounds_time")
-    nodes = 1 if in_simulation else math.ceil(check.num_tasks / check.num_tasks_per_node)
-    limit_s = float(check.time_limit) if bounded and check.time_limit else None
     return PlannedCase(
         system=check.current_system.name,
         partition=partition.name,
         environ=case.environ.name,
-        check=type(check).__name__,
         test=check.display_name,
         layout=str(check.place),
-        nodes=nodes,
-        tasks=check.num_tasks,
+        nodes=1 if in_simulation else math.ceil(check.num_tasks / check.num_tasks_per_node),
         simulated=in_simulation,
-        limit_s=limit_s,
-        metrics=len(check.metrics()),
-        traffic_B=None if in_simulation else carried_B(check.declared_traffic_B(), nodes, limit_s, partition.extras),
+        limit_s=float(check.time_limit) if bounded and check.time_limit else None,
     )
-
-
-def carried_B(declared_B: int | None, nodes: int, limit_s: float | None, extras: Mapping[str, Any]) -> int | None:
-    """Return what a case declares, but no more than the links of its nodes carry until its time limit."""
-    if declared_B is None or limit_s is None or "link_MBps" not in extras:
-        return declared_B
-    carried_MB = float(nodes * extras.get("nics", 1) * extras["link_MBps"] * limit_s)
-    return min(declared_B, round(carried_MB * 1e6))
 
 
 def main() -> None:

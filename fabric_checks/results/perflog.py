@@ -71,12 +71,12 @@ FIELDS = (
     "binding",  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7 (see placement.binding)
     "jobid",
     "elapsed_s",  # how long the job worked on its nodes, without the queue; null where its node does not tell
-    "traffic_B",  # bytes that it moved between its nodes; null where one node's counters cannot tell
+    "node_traffic_B",  # bytes in and out of the one node that its script ran on; null where its counters cannot tell
     "disk_B",  # what the case leaves on disk: the files that are kept, and these records
 )
 
 #: Keys that records of earlier releases do not have; they are read as null there.
-LATER_FIELDS = ("compared", "evidence", "reference_source", "binding", "elapsed_s", "traffic_B", "disk_B")
+LATER_FIELDS = ("compared", "evidence", "reference_source", "binding", "elapsed_s", "node_traffic_B", "disk_B")
 
 
 class JsonLinesHandler(logging.Handler):

@@ -15,21 +15,6 @@ from typing import Any
 #: Where programs come from.
 SOURCES = ("wheels", "spack", "modules", "simgrid")
 
-#: What the checks may ask of an environment beside ``mpi`` and ``mpicc``, and what each of it is.
-SUITES = {
-    "osu": "the OSU Micro-Benchmarks",
-    "osu_c": "OSU's own programs",
-    "osu_7_3": "OSU's own programs of release 7.3 or later",
-    "osu_7_4": "OSU's own programs of release 7.4 or later",
-    "imb": "the Intel MPI Benchmarks",
-    "imb_nbc": "IMB-NBC",
-    "imb_rma": "IMB-RMA",
-    "imb_p2p": "IMB-P2P",
-    "lammps": "LAMMPS",
-    "npb": "the NAS Parallel Benchmark IS",
-    "npb_ft": "the NAS Parallel Benchmark FT",
-}
-
 
 @dataclass(frozen=True)
 class Program:

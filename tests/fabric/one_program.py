@@ -8,7 +8,6 @@ from tests.fabric.test_programs import SOURCES, environment
 from tests.guard import GUARD_S
 
 FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
 class OneProgram:

@@ -32,7 +32,6 @@ def test_a_real_output(golden):
         assert output.nominal_us(transfer) == column(NOMINAL)
         assert output.overhead_us(transfer) == column(OVERHEAD)
         assert output.availability_percent(transfer) == column(AVAILABILITY)
-        assert output.work_us(transfer) == column(WORK)
         assert output.steps(transfer) == column(STEPS, int)
         assert output.stops[transfer] == column(STOP, str)
         low, high = column(LOW), column(HIGH)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.paths import home
-from fabric_checks.reframe_ext import planning
 from fabric_checks.results.cost import plan
 from tests.conftest import TESTS
 
@@ -69,20 +68,11 @@ def test_what_is_known_of_a_case(tmp_path):
     found = planned(tmp_path, "--system", "minicluster", "-n", "^(OsuBarrier|OsuLatency)", FABRIC_CLUSTER_NODES="8")
     cases = {case.test: case for case in found.cases}
     whole = cases["OsuBarrier %layout=8x2"]
-    assert (whole.nodes, whole.tasks, whole.limit_s, whole.metrics, whole.traffic_B) == (8, 16, 600, 1, 0)
+    assert (whole.layout, whole.nodes, whole.limit_s) == ("8x2", 8, 600)
     # Both launches are in one job, so it has room for the wider, and the time of two.
     both = cases["OsuLatencyPpnRatio %layout=1x2"]
     assert (both.nodes, both.limit_s) == (2, 1200)
-    assert both.traffic_B == cases["OsuLatency %layout=2x1"].traffic_B > 10**9
-    assert cases["OsuLatency %layout=1x2"].traffic_B == 0
     assert found.partitions == (plan.Partition("pmi2", 8, 1),)
-
-
-def test_no_more_is_declared_than_the_links_carry_until_the_time_limit():
-    carried = planning.carried_B
-    assert carried(10**12, 2, 600.0, {"link_MBps": 0.001, "nics": 3}) == 2 * 3 * 1000 * 600
-    assert carried(5, 2, 600.0, {"link_MBps": 0.001}) == 5 and carried(None, 2, 600.0, {"link_MBps": 1}) is None
-    assert carried(10**12, 2, None, {"link_MBps": 1}) == carried(10**12, 2, 600.0, {}) == 10**12
 
 
 def test_a_run_without_end_has_no_cost(tmp_path):

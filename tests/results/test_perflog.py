@@ -254,7 +254,7 @@ class Trivial(rfm.RunOnlyRegressionTest):
     valid_prog_environs = ["*"]
     executable = "true"
     case = parameter(range(5))
-    facts = variable(dict, value={}, loggable=True)
+    facts = variable(dict, value={})
 
     @sanity_function
     def anything(self):

@@ -5,7 +5,7 @@ from fabric_checks.reframe_ext.mixins.cost import CostMixin
 from fabric_checks.reframe_ext.mixins.host_lock import HostLockMixin
 from fabric_checks.reframe_ext.mixins.job import JobMixin
 from fabric_checks.reframe_ext.mixins.launches import LaunchesMixin
-from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, whole_partitions
+from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layouts_of, whole_partitions
 from fabric_checks.reframe_ext.mixins.perflog import PerflogMixin
 from fabric_checks.reframe_ext.mixins.pictures import PicturesMixin
 from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
@@ -29,6 +29,7 @@ __all__ = [
     "ReferencesMixin",
     "ResultsMixin",
     "layouts",
+    "layouts_of",
     "whole_partitions",
     "without_deprecated_alias",
 ]

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from reframe.core.builtins import run_after, variable
+from collections.abc import Callable
+from typing import Any
+
+from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
@@ -37,10 +40,18 @@ def _layouts_of(partition: SystemPartition) -> list[Layout]:
         raise ConfigError(f"{partition.fullname}: extras: {error}") from None
 
 
-def layouts(shape: str, scan: bool = True) -> list[str]:
+def layouts(shape: str, *, scan: bool = True, where: Callable[[Layout], bool] = lambda _: True) -> Any:
+    """Return a check's parameter ``layout``: the layouts of a shape that fit the current system.
+
+    :param scan: as :func:`layouts_of` takes it. :param where: which of them.
+    """
+    return parameter([str(layout) for layout in layouts_of(shape, scan=scan) if where(layout)], type=str)
+
+
+def layouts_of(shape: str, *, scan: bool = True) -> list[Layout]:
     """Return the layouts of a shape (see :data:`fabric_checks.layouts.SHAPES`) that fit the current system.
 
-    To be used as the values of a check's parameter ``layout``. A partition that is too small for any says so.
+    A partition that is too small for any says so.
 
     :param scan: all of them; otherwise their :func:`~fabric_checks.layouts.corners`, for checks of which there are
         many, so that their number does not grow with the system.
@@ -54,16 +65,16 @@ def layouts(shape: str, scan: bool = True) -> list[str]:
                 f"{partition.fullname} is too small for any check that needs {shape!r} processes", cache=True
             )
         found.update(fit if scan else corners(fit))
-    return [str(layout) for layout in sorted(found)]
+    return sorted(found)
 
 
-def whole_partitions() -> list[str]:
+def whole_partitions() -> list[Layout]:
     """Return the layouts on all nodes of a partition: values of ``layout`` for a check that goes through the nodes."""
     found: set[Layout] = set()
     for partition in runtime().system.partitions:
         fit = _layouts_of(partition)
         found.update(layout for layout in fit if layout.nodes == fit[-1].nodes)
-    return [str(layout) for layout in sorted(found)]
+    return sorted(found)
 
 
 def _require_environments() -> None:

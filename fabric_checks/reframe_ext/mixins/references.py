@@ -18,7 +18,7 @@ from fabric_checks.errors import ReferenceError
 from fabric_checks.metrics import Metric
 from fabric_checks.paths import ROOT
 from fabric_checks.references import line_rate, reference_file
-from fabric_checks.reframe_ext.mixins.layout import layouts
+from fabric_checks.reframe_ext.mixins.layout import layouts_of
 from fabric_checks.software.stacks import WHEEL_MPIS
 
 
@@ -63,7 +63,7 @@ def _load_checked(path: Path) -> reference_file.ReferenceFile:
         "$partition": [partition.fullname for partition in partitions],
         "$environ": list(environs),
         "$system": [runtime().system.name],
-        "layout": layouts("any"),
+        "layout": list(map(str, layouts_of("any"))),
     }
     reference_file.require_known(file, check_names(), known)
     return file

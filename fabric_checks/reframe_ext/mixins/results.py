@@ -27,7 +27,7 @@ class ResultsMixin(RegressionTestPlugin):
     #:
     #: :type: :class:`dict`
     #: :default: ``{}``
-    facts = variable(dict, value={}, loggable=True)
+    facts = variable(dict, value={})
 
     @run_after("setup")
     def note_layout(self):

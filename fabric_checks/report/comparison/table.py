@@ -50,7 +50,7 @@ def page(
     """Return a comparison as texts.
 
     :param verdicts: those that are wanted, of all sets; none: all. The counts are of everything.
-    :param order: one of :data:`fabric_checks.comparison.folding.ORDERS`.
+    :param order: as :func:`fabric_checks.comparison.folding.chosen` takes it.
     :param every_point: a row a figure, instead of one for all figures that agree.
     """
     notes = Footnotes()

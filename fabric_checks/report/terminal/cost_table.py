@@ -19,16 +19,13 @@ from fabric_checks.results.cost.recorded import MEASURED
 COSTS = (
     ("node-minutes", "node_minutes", "", 1),
     ("wall minutes", "wall_minutes", "", 1),
-    ("moved", "traffic_B", "GB", 1e9),
     ("disk", "disk_B", "MB", 1e6),
 )
 _RESTS = {
-    past.DEFINITION: "nothing by definition: within a node, or simulated",
     past.OWN: "the same case's own records",
     past.SYSTEM: "the same test in another environment or partition of the system",
     past.LAYOUT: "the same check in the nearest layout on the system",
     past.ELSEWHERE: "the same test on another system",
-    past.DECLARED: "declared sizes only: right to a factor of a few",
     past.BOUND: "the time limit only: at most",
     past.UNKNOWN: "nothing: not in the sum",
 }
@@ -52,22 +49,25 @@ def computed(estimate: Estimate) -> list[Table | Text]:
         nodes = f"{share.nodes} of {share.of} nodes" if share.of else f"{share.nodes} node: the host that simulates"
         out.append(plain(f"  {share.name}: {_count(share.jobs)}, at most {nodes} at once"))
     for title, key, unit, factor in COSTS:
-        text = f"  {title + ':':<14}{_told(estimate, key, factor)} {unit}".rstrip()
+        text = f"  {title + ':':<14}{_told(estimate, key, unit, factor)}"
         out.append(plain(f"{text}{_assumed(estimate) if key == 'wall_minutes' else ''}"))
     out.append(_rests(estimate))
     return out
 
 
-def _told(estimate: Estimate, key: str, factor: float) -> str:
+def _told(estimate: Estimate, key: str, unit: str, factor: float) -> str:
     """Return a sum, with what is only a bound of it apart, and what it lacks."""
     value = getattr(estimate, key)
-    lacking = estimate.unknown(key if key in ("traffic_B", "disk_B") else "elapsed_s")
-    if lacking:
-        return "unknown" if lacking == estimate.jobs else f"no less than {number(value / factor)}"
-    bounded = {"node_minutes": estimate.bounded_node_minutes, "wall_minutes": estimate.bounded_minutes}.get(key, 0)
+    if value is None or (key != "disk_B" and estimate.untimed == estimate.jobs):
+        return "unknown"
+    if key == "disk_B":
+        return f"{number(value / factor)} {unit}"
+    if estimate.untimed:
+        return f"no less than {number(value)}"
+    bounded = {"node_minutes": estimate.bounded_node_minutes, "wall_minutes": estimate.bounded_minutes}[key]
     if bounded:
         return f"{number(value - bounded)}, and at most {number(bounded)} more by time limits"
-    return number(value / factor)
+    return number(value)
 
 
 def _assumed(estimate: Estimate) -> str:
@@ -86,7 +86,7 @@ def _assumed(estimate: Estimate) -> str:
 def _rests(estimate: Estimate) -> Table:
     out = Table(box=box.SIMPLE, pad_edge=False, header_style="bold")
     out.add_column("jobs whose figure rests on", overflow="fold")
-    for title in ("time", "moved", "disk"):
+    for title in ("time", "disk"):
         out.add_column(title, justify="right")
     for basis in past.BASES:
         counts = [estimate.rests[cost].get(basis, 0) for cost in past.COSTS]
@@ -100,14 +100,16 @@ def listed(lines: Sequence[Mapping[str, Any]]) -> Table:
     out = Table(box=box.SIMPLE, pad_edge=False, header_style="bold")
     for title in ("run", "system", "level or options"):
         out.add_column(title, overflow="fold")
-    for title in ("jobs", "nodes", *(f"{title} {unit}".strip() for title, _, unit, _ in COSTS)):
+    costs = (f"{title} {unit}".strip() for title, _, unit, _ in COSTS)
+    for title in ("jobs", "nodes", *costs, "one node's traffic GB"):
         out.add_column(title, justify="right")
     for line in lines:
         if line["kind"] != MEASURED:
             continue
         names = (line["session"], line["system"], line.get("level") or line["command"] or "all")
         counts = (str(line["jobs"]), str(line["nodes"]))
-        out.add_row(*(plain(name) for name in names), *counts, *(_both(line, key, by) for _, key, _, by in COSTS))
+        both = (_both(line, key, by) for _, key, _, by in COSTS)
+        out.add_row(*(plain(name) for name in names), *counts, *both, _traffic_GB(line) or "unknown")
     return out
 
 
@@ -125,6 +127,14 @@ def _both(line: Mapping[str, Any], key: str, factor: float) -> str:
     return text if told is None else f"{text} (computed {number(line['computed'][key] / factor)}: {told:.2f})"
 
 
+def _traffic_GB(line: Mapping[str, Any]) -> str:
+    """Return what went in and out of one node of each job, and of how many jobs if not of all; nothing if of none."""
+    if line["node_traffic_B"] is None:
+        return ""
+    of = "" if line["traffic_jobs"] == line["jobs"] else f" (of {_count(line['traffic_jobs'])})"
+    return f"{number(line['node_traffic_B'] / 1e9)}{of}"
+
+
 def one_line(line: Mapping[str, Any]) -> str:
     """Return the cost of a run as the end of its summary has it."""
     parts = [_count(line["jobs"]), f"{_count(line['nodes'], 'node')} at most"]
@@ -133,6 +143,8 @@ def one_line(line: Mapping[str, Any]) -> str:
             told = ratio(line, key)
             words = f"{number(line[key] / factor)} {unit} {title}".replace("  ", " ")
             parts.append(words if told is None else f"{words} (computed {number(line['computed'][key] / factor)})")
+    if traffic := _traffic_GB(line):
+        parts.append(f"GB in and out of one node a job: {traffic}")
     if line["timed_jobs"] < line["jobs"]:
         parts.append(f"the time of {line['jobs'] - line['timed_jobs']} is not known")
     return ", ".join(parts)

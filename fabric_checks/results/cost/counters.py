@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a job did, from two snapshots of its first node: how long it took, and the bytes that it moved between nodes.
+"""What a job did, from two snapshots of the node that its script ran on: how long it took, and that node's traffic.
 
 A job script only copies what the kernel says into a file, before and after the work; it is read here. Times come from
 ``/proc/uptime``, which no correction of the clock changes. Bytes come from the counters of the network interfaces, and
 from those of InfiniBand and Omni-Path, which the interfaces do not see. What else is on the links of the node, such as
-a shared file system, is among them.
+a shared file system, is among them. They are of this one node: what the others moved, no counter here tells.
 """
 
 from __future__ import annotations
@@ -15,12 +15,6 @@ from dataclasses import dataclass, field
 
 #: The files with the snapshots, in the job's folder.
 BEFORE, AFTER = "cost-before.txt", "cost-after.txt"
-
-#: How a job's bytes are spread over its nodes, which is what one node's counters can tell of all: each node has its
-#: part in the same number of bytes; or all go to or come from the first node; or neither, so that beyond two nodes
-#: nothing can be said.
-EVEN, STAR, UNEVEN = "even", "star", "uneven"
-PATTERNS = (EVEN, STAR, UNEVEN)
 
 _NETWORK, _VERBS = "/sys/class/net", "/sys/class/infiniband"
 #: The link type of an interface that is IP over InfiniBand: ARPHRD_INFINIBAND of the kernel's if_arp.h.
@@ -114,41 +108,24 @@ def elapsed_s(before: Snapshot, after: Snapshot, at_most_s: float | None = None)
     return elapsed if elapsed >= 0 and (at_most_s is None or elapsed <= at_most_s) else None
 
 
-def through_B(before: Snapshot, after: Snapshot) -> int | None:
-    """Return how many bytes a node sent and received in all, or None if its counters cannot tell."""
-    if before.host != after.host or not after.sent_B or before.sent_B.keys() != after.sent_B.keys():
+def node_traffic_B(before: Snapshot, after: Snapshot, hosts: Collection[str]) -> int | None:
+    """Return how many bytes went in and out of one node of a job, or None if its counters cannot tell.
+
+    :param hosts: the names of the job's nodes. The snapshots must be of one of them: the script of a job may run
+        elsewhere.
+    """
+    if _short(after.host) not in map(_short, hosts) or before.host != after.host:
         return None
-    moved = [
+    if not after.sent_B or before.sent_B.keys() != after.sent_B.keys():
+        return None
+    grown = [
         then[name] - first[name]
         for first, then in ((before.received_B, after.received_B), (before.sent_B, after.sent_B))
         for name in then
     ]
-    # A counter that went back was reset or began anew.
-    return sum(moved) if min(moved) >= 0 else None
-
-
-def traffic_B(before: Snapshot, after: Snapshot, hosts: Collection[str], pattern: str = EVEN) -> int | None:
-    """Return how many bytes a job moved between its nodes, or None if that cannot be told from one node.
-
-    Each byte leaves one node and comes to another, so it is counted twice among all nodes, and once on the first of a
-    star.
-
-    :param hosts: the names of the job's nodes, that of the first rank first. The snapshots must be of one of them: the
-        script of a job may run elsewhere.
-    :param pattern: one of :data:`PATTERNS`.
-    """
-    nodes = [_short(host) for host in hosts]
-    if len(nodes) < 2:
-        return 0
-    through = through_B(before, after)
-    here = _short(after.host)
-    if not through or here not in nodes or pattern not in PATTERNS:
-        return None  # several nodes that exchanged nothing used links that nothing is known of
-    if len(nodes) == 2:
-        return through
-    if pattern == STAR:
-        return through if here == nodes[0] else None
-    return through * len(nodes) // 2 if pattern == EVEN else None
+    if min(grown) < 0:
+        return None  # a counter was reset or began anew
+    return sum(grown) or None  # none of these moved: what the node uses has no counters here
 
 
 def _short(host: str) -> str:

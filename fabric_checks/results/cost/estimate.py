@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cost of a run before it is made: what its cases cost before, or are declared to, and what a run takes beside."""
+"""The cost of a run before it is made: what its cases cost before, and what a run takes beside them."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class Estimate:
     :param bounded_node_minutes: the part of them, and :param bounded_minutes: of the minutes, that is of jobs of which
         only the time limit is known: they take less.
     :param wall_minutes: jobs one after the other, and what goes with them; without the queue.
+    :param disk_B: what they leave, None unless it is known of each.
     :param rests: for each of :data:`fabric_checks.results.cost.past.COSTS`, how many jobs rest on what.
     """
 
@@ -65,19 +66,14 @@ class Estimate:
     wall_minutes: float
     bounded_node_minutes: float
     bounded_minutes: float
-    traffic_B: int
-    disk_B: int
+    disk_B: int | None
     rests: Mapping[str, Mapping[str, int]]
     beside: Beside
 
     @property
-    def bounded(self) -> bool:
-        """Whether some job's time is only known not to be longer than its limit."""
-        return past.BOUND in self.rests["elapsed_s"]
-
-    def unknown(self, cost: str) -> int:
-        """Return of how many jobs a cost is not known at all, so that the sum lacks them."""
-        return self.rests[cost].get(past.UNKNOWN, 0)
+    def untimed(self) -> int:
+        """Of how many jobs the time is not known at all, so that the sums lack them."""
+        return self.rests["elapsed_s"].get(past.UNKNOWN, 0)
 
     def as_line(self) -> dict[str, Any]:
         """Return it as :func:`fabric_checks.results.cost.recorded.append` takes it."""
@@ -115,8 +111,7 @@ def estimate(plan: Plan, known: Past, beside: Beside) -> Estimate:
         wall_minutes=round((sums["elapsed_s"] + plan.jobs * beside.seconds) / 60, 3),
         bounded_node_minutes=round(sums["bounded_node_s"] / 60, 3),
         bounded_minutes=round(sums["bounded_s"] / 60, 3),
-        traffic_B=round(sums["traffic_B"]),
-        disk_B=round(sums["disk_B"] + plan.jobs * beside.disk_B),
+        disk_B=None if rests["disk_B"][past.UNKNOWN] else round(sums["disk_B"] + plan.jobs * beside.disk_B),
         rests={cost: {basis: of[basis] for basis in past.BASES if of[basis]} for cost, of in rests.items()},
         beside=beside,
     )

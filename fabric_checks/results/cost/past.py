@@ -17,25 +17,21 @@ from fabric_checks.results.cost.plan import PlannedCase
 #: The fields of records that are read, and those of them that are costs.
 FIELDS = (
     *("session", "time", "system", "partition", "environ", "check", "test", "layout", "metric", "evidence"),
-    *("elapsed_s", "traffic_B", "disk_B"),
+    *("elapsed_s", "disk_B"),
 )
-COSTS = ("elapsed_s", "traffic_B", "disk_B")
+COSTS = ("elapsed_s", "disk_B")
 
 #: What a figure may rest on, the best first.
-DEFINITION = "definition"
 OWN = "own"
 SYSTEM = "same test on the system"
 LAYOUT = "nearest layout on the system"
 ELSEWHERE = "same test on another system"
-DECLARED = "declared"
 BOUND = "time limit"
 UNKNOWN = "unknown"
-BASES = (DEFINITION, OWN, SYSTEM, LAYOUT, ELSEWHERE, DECLARED, BOUND, UNKNOWN)
+BASES = (OWN, SYSTEM, LAYOUT, ELSEWHERE, BOUND, UNKNOWN)
 
 #: Of how many runs of a case the median is taken: the latest.
 LATEST = 9
-#: What a case leaves, as records and other files of this collection have it: bytes a metric, and beside them.
-_RECORD_B, _KEPT_B = 1600, 6000
 
 
 @dataclass(frozen=True)
@@ -95,32 +91,21 @@ class Past:
 
         :param cost: one of :data:`COSTS`. Where nothing is known, the time is that of the case's limit.
         """
-        layout = _layout(case.layout)
-        if cost == "traffic_B" and (case.nodes == 1 or case.simulated):
-            return Figure(0, DEFINITION)
-        own = self._own.get((case.system, case.partition, case.environ, case.test), ())
+        in_layouts = self._by_layout.get((case.system, _without_layout(case.test)), ())
         for basis, seen in (
-            (OWN, own),
+            (OWN, self._own.get((case.system, case.partition, case.environ, case.test), ())),
             (SYSTEM, self._on_system.get((case.system, case.test), ())),
-            (LAYOUT, _nearest(layout, self._by_layout.get((case.system, _without_layout(case.test)), ()), cost)),
+            (LAYOUT, _nearest(_layout(case.layout), in_layouts, cost)),
             (ELSEWHERE, self._like(case)),
         ):
-            values = [_scaled(each, layout, cost) for each in seen]
-            known = [value for value in values if value is not None]
-            if known:
-                return Figure(median(known), basis)
-        return _declared(case, cost)
+            values = [value for each in seen if (value := each.costs[cost]) is not None]
+            if values:
+                return Figure(median(values), basis)
+        bound = case.limit_s if cost == "elapsed_s" else None
+        return Figure(bound, UNKNOWN if bound is None else BOUND)
 
     def _like(self, case: PlannedCase) -> list[_Seen]:
         return [seen for seen in self._elsewhere.get((case.test,), ()) if seen.simulated == case.simulated]
-
-
-def _declared(case: PlannedCase, cost: str) -> Figure:
-    if cost == "disk_B":
-        return Figure(_KEPT_B + _RECORD_B * case.metrics, DECLARED)
-    if cost == "traffic_B":
-        return Figure(case.traffic_B, UNKNOWN if case.traffic_B is None else DECLARED)
-    return Figure(case.limit_s, UNKNOWN if case.limit_s is None else BOUND)
 
 
 def _layout(text: str | None) -> Layout | None:
@@ -137,7 +122,7 @@ def _without_layout(test: str) -> str:
 def _nearest(layout: Layout | None, seen: Iterable[_Seen], cost: str) -> Sequence[_Seen]:
     """Return what ran in the layouts nearest to one, in steps of a factor of two of nodes and of processes a node.
 
-    What stays within a node moves nothing between nodes, so the two kinds are not compared.
+    What stays within a node uses no network, so the two kinds are not compared.
     """
     if layout is None:
         return ()
@@ -147,11 +132,3 @@ def _nearest(layout: Layout | None, seen: Iterable[_Seen], cost: str) -> Sequenc
             nodes, ppn = each.layout.nodes / layout.nodes, each.layout.ppn / layout.ppn
             found.setdefault(abs(math.log2(nodes)) + abs(math.log2(ppn)), []).append(each)
     return found[min(found)] if found else ()
-
-
-def _scaled(seen: _Seen, layout: Layout | None, cost: str) -> float | None:
-    """Return a cost; bytes between nodes are taken to grow with their number, from a layout that differs."""
-    value = seen.costs[cost]
-    if value is None or cost != "traffic_B" or not (seen.layout and layout):
-        return value
-    return value * layout.nodes / seen.layout.nodes

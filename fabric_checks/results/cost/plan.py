@@ -20,24 +20,18 @@ SIMULATED = "simulated"
 class PlannedCase:
     """One case, with the names that its records have.
 
-    :param nodes: of the allocation; 1 for a simulation. :param tasks: processes of the largest launch.
+    :param nodes: of the allocation; 1 for a simulation.
     :param limit_s: the time after which its job is ended, None if nothing ends it.
-    :param metrics: how many figures it declares.
-    :param traffic_B: bytes that it would move between nodes, as it declares them; None if it does not.
     """
 
     system: str
     partition: str
     environ: str
-    check: str
     test: str
     layout: str
     nodes: int
-    tasks: int
     simulated: bool
     limit_s: float | None
-    metrics: int
-    traffic_B: int | None
 
 
 @dataclass(frozen=True)

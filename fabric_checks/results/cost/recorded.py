@@ -22,7 +22,10 @@ FILE = "costs.jsonl"
 COMPUTED, MEASURED = "computed", "measured"
 
 _TEXTS = ("time", "system", "command")
-_NUMBERS = ("jobs", "nodes", "node_minutes", "job_minutes", "traffic_B", "disk_B")
+_NUMBERS = ("jobs", "nodes", "node_minutes", "job_minutes")
+#: Those of a run that was made, and those that may be null.
+_OF_MEASURED = ("timed_jobs", "traffic_jobs", "disk_B", "cases_disk_B")
+_OR_NULL = ("wall_minutes", "node_traffic_B", "disk_B")
 #: No cost is more; beyond it, sums and shares are no numbers any more.
 _LARGEST = 1e30
 
@@ -33,9 +36,11 @@ class Cost:
 
     :param session: its name; :param level: the mode it was started with, if any; :param command: its options.
     :param jobs: how many ran; :param timed_jobs: of how many the time is known, which ``node_minutes`` (allocated nodes
-        times minutes) and ``job_minutes`` are the sum of; :param traffic_jobs: of how many ``traffic_B`` is the sum.
+        times minutes) and ``job_minutes`` are the sum of.
     :param nodes: the most that a job had.
     :param wall_minutes: from the start of the command to its end, None if it was not told.
+    :param node_traffic_B: bytes in and out of one node of each job, the one that its script ran on; the sum over those
+        :param traffic_jobs: jobs whose node told, None if there is none.
     :param disk_B: all that the run left in the folder of results; :param cases_disk_B: what its cases say of that.
     :param computed: what was computed before for such a run, the latest time.
     """
@@ -51,7 +56,7 @@ class Cost:
     node_minutes: float
     job_minutes: float
     wall_minutes: float | None
-    traffic_B: int
+    node_traffic_B: int | None
     traffic_jobs: int
     disk_B: int
     cases_disk_B: int
@@ -71,7 +76,7 @@ def measure(results: Path, session: Session, wall_s: float | None) -> Cost | Non
         return None
     command, jobs = _told_by(session.report)
     timed = [(_nodes(of), of[0]["elapsed_s"] / 60) for of in cases.values() if of[0]["elapsed_s"] is not None]
-    traffic = [of[0]["traffic_B"] for of in cases.values() if of[0]["traffic_B"] is not None]
+    traffic = [of[0]["node_traffic_B"] for of in cases.values() if of[0]["node_traffic_B"] is not None]
     found = Cost(
         session=session.name,
         time=_now(),
@@ -84,7 +89,7 @@ def measure(results: Path, session: Session, wall_s: float | None) -> Cost | Non
         node_minutes=round(sum(nodes * minutes for nodes, minutes in timed), 3),
         job_minutes=round(sum(minutes for _, minutes in timed), 3),
         wall_minutes=None if wall_s is None else round(wall_s / 60, 3),
-        traffic_B=sum(traffic),
+        node_traffic_B=sum(traffic) if traffic else None,
         traffic_jobs=len(traffic),
         disk_B=_disk_B(results, session),
         cases_disk_B=sum(of[0]["disk_B"] or 0 for of in cases.values()),
@@ -166,7 +171,7 @@ def read(results: Path) -> tuple[list[dict[str, Any]], list[str]]:
         except ValueError as error:
             line, wrong = {}, str(error)
         if wrong is None:
-            found.append({"wall_minutes": None, **line})
+            found.append(dict.fromkeys(_OR_NULL) | line)
         else:
             faults.append(f"{path}:{number}: {wrong}; it is passed over: mend or delete the line")
     return found, faults
@@ -182,12 +187,12 @@ def _wrong(line: Any) -> Iterator[str]:
             yield f"{name} is no text"
     if not isinstance(line.get("level"), str | None):
         yield "level is no text"
-    numbers = (*_NUMBERS, *(("timed_jobs", "traffic_jobs", "cases_disk_B") if line["kind"] == MEASURED else ()))
-    for name in numbers:
+    for name in (*_NUMBERS, *(_OF_MEASURED if line["kind"] == MEASURED else ())):
         if not _is_number(line.get(name)):
             yield f"{name} is no number from 0 to {_LARGEST:g}"
-    if not (line.get("wall_minutes") is None or _is_number(line["wall_minutes"])):
-        yield f"wall_minutes is no number from 0 to {_LARGEST:g}"
+    for name in _OR_NULL:
+        if not (line.get(name) is None or _is_number(line[name])):
+            yield f"{name} is no number from 0 to {_LARGEST:g}"
     before = line.get("computed")
     if before is not None and (line["kind"] != MEASURED or next(_wrong(before), None) or before["kind"] != COMPUTED):
         yield "computed is not the cost of a run"

@@ -12,7 +12,7 @@ from fabric_checks.results.perflog import FIELDS
 NESTED = ("compared", "not_offered", "sizes_B", "findings", "nodelist", "placement")
 
 _OTHER: dict[str, pl.DataType] = {
-    **dict.fromkeys(("format", "nodes", "ppn", "tasks", "size_B", "traffic_B", "disk_B"), pl.Int64()),
+    **dict.fromkeys(("format", "nodes", "ppn", "tasks", "size_B", "node_traffic_B", "disk_B"), pl.Int64()),
     **dict.fromkeys(("value", "reference", "lower", "upper", "elapsed_s"), pl.Float64()),
     "time": pl.Datetime("us", "UTC"),
 }

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from fabric_checks.results.cost import counters
-from fabric_checks.results.cost.counters import EVEN, STAR, UNEVEN, parse, traffic_B
+from fabric_checks.results.cost.counters import node_traffic_B, parse
 
 HEAD = "Inter-|   Receive\n face |bytes    packets errs\n"
 
@@ -59,7 +59,7 @@ def test_a_counter_that_is_full_or_half_there_tells_nothing():
 def test_what_is_not_understood_is_left_out(text):
     found = parse(text)
     assert not found.sent_B
-    assert counters.elapsed_s(parse(""), found) is None and traffic_B(found, found, ["n1", "n2"]) is None
+    assert counters.elapsed_s(parse(""), found) is None and node_traffic_B(found, found, ["n1", "n2"]) is None
 
 
 def test_the_time_is_that_of_the_host_and_never_negative():
@@ -71,34 +71,23 @@ def test_the_time_is_that_of_the_host_and_never_negative():
     assert counters.elapsed_s(snapshot("100.00"), snapshot("100.00")) == 0
 
 
-def test_on_two_nodes_one_has_seen_every_byte():
-    for pattern in counters.PATTERNS:
-        assert traffic_B(*grown(300, 500), ["n1", "n2"], pattern) == 800
-
-
-def test_on_several_nodes_each_byte_is_seen_twice_or_by_the_first():
-    four = ["n1", "n2", "n3", "n4"]
-    assert traffic_B(*grown(300, 500), four, EVEN) == 1600
-    assert traffic_B(*grown(300, 500), four, STAR) == 800
-    assert traffic_B(*grown(300, 500), four, UNEVEN) is None
-    assert traffic_B(*grown(300, 500, host="n2"), four, EVEN) == 1600
-    assert traffic_B(*grown(300, 500, host="n2"), four, STAR) is None
-
-
-def test_within_a_node_nothing_moves():
-    assert traffic_B(*grown(300, 500), ["n1"]) == 0
+def test_the_traffic_is_that_of_the_one_node_both_ways():
+    assert node_traffic_B(*grown(300, 500), ["n1"]) == 800
+    # However many others there are: nothing is said of those.
+    assert node_traffic_B(*grown(300, 500, host="n2"), ["n1", "n2", "n3", "n4"]) == 800
+    # Libraries give a node's name with or without its domain.
+    assert node_traffic_B(*grown(1, 1, host="n1.site.example"), ["n1", "n2"]) == 2
 
 
 def test_a_script_that_runs_elsewhere_and_links_that_nothing_is_known_of():
-    assert traffic_B(*grown(300, 500, host="login"), ["n1", "n2"]) is None
-    assert traffic_B(*grown(0, 0), ["n1", "n2"]) is None
-    # Libraries give a node's name with or without its domain.
-    assert traffic_B(*grown(1, 1, host="n1.site.example"), ["n1", "n2"]) == 2
+    assert node_traffic_B(*grown(300, 500, host="login"), ["n1", "n2"]) is None
+    assert node_traffic_B(grown(300, 500)[0], grown(300, 500, host="n2")[1], ["n1", "n2"]) is None
+    assert node_traffic_B(*grown(0, 0), ["n1", "n2"]) is None
 
 
 def test_a_counter_that_was_reset_or_came_later():
-    assert traffic_B(*grown(-300, 500), ["n1", "n2"]) is None
-    assert traffic_B(snapshot(eth0=(1, 1)), snapshot(eth0=(2, 2), eth1=(3, 3)), ["n1", "n2"]) is None
+    assert node_traffic_B(*grown(-300, 500), ["n1", "n2"]) is None
+    assert node_traffic_B(snapshot(eth0=(1, 1)), snapshot(eth0=(2, 2), eth1=(3, 3)), ["n1", "n2"]) is None
 
 
 def run(folder, *lines, **options):

@@ -2,37 +2,27 @@
 """The computed cost: what each figure of a case rests on, and what comes of them."""
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
 
+from fabric_checks.report.terminal import cost_table
 from fabric_checks.results.cost import past
 from fabric_checks.results.cost.estimate import Beside, beside_jobs, estimate
-from fabric_checks.results.cost.past import (
-    BOUND,
-    DECLARED,
-    DEFINITION,
-    ELSEWHERE,
-    LAYOUT,
-    OWN,
-    SYSTEM,
-    UNKNOWN,
-    Figure,
-    Past,
-)
+from fabric_checks.results.cost.past import BOUND, ELSEWHERE, LAYOUT, OWN, SYSTEM, UNKNOWN, Figure, Past
 from fabric_checks.results.cost.plan import Partition, Plan, PlannedCase
 from tests.results.store.samples import failed, load, record, write
 
 CASE = PlannedCase(
-    system="s", partition="p", environ="e", check="A", test="A %layout=4x2", layout="4x2", nodes=4, tasks=8,
-    simulated=False, limit_s=600.0, metrics=10, traffic_B=5000,
+    system="s", partition="p", environ="e", test="A %layout=4x2", layout="4x2", nodes=4, simulated=False, limit_s=600.0
 )  # fmt: skip
 PLAN = Plan("--mode nightly", 1, "s", (Partition("p", 8, 1),), (CASE,))
 
 
 def ran(run=0, layout="4x2", test="A", **fields):
     """Return the records of a case: two metrics, and of each what the case cost."""
-    costs = {"elapsed_s": 10.0, "traffic_B": 1000, "disk_B": 300}
+    costs = {"elapsed_s": 10.0, "disk_B": 300}
     nodes, ppn = map(int, layout.split("x"))
     common = costs | {"test": f"{test} %layout={layout}", "layout": layout, "nodes": nodes, "ppn": ppn} | fields
     return [record(run, metric=metric, **common) for metric in ("one", "two")]
@@ -51,7 +41,7 @@ def known(tmp_path):
 def test_a_case_costs_the_median_of_its_own_runs(known):
     found = known(*(ran(run, elapsed_s=time) for run, time in enumerate([9.0, 10.0, 99.0])), ran(5, environ="f"))
     assert found.find(CASE, "elapsed_s") == Figure(10.0, OWN)
-    assert found.find(CASE, "traffic_B") == Figure(1000, OWN) and found.find(CASE, "disk_B") == Figure(300, OWN)
+    assert found.find(CASE, "disk_B") == Figure(300, OWN)
 
 
 def test_of_many_runs_the_latest_count(known):
@@ -70,10 +60,9 @@ def test_without_own_runs_the_same_test_on_the_system_counts(known):
     assert found.find(CASE, "elapsed_s") == Figure(25.0, SYSTEM)
 
 
-def test_then_the_nearest_layout_whose_bytes_grow_with_the_nodes(known):
-    found = known(ran(0, "2x2"), ran(0, "2x1", elapsed_s=1.0), ran(0, "1x2", elapsed_s=2.0, traffic_B=0))
+def test_then_the_nearest_layout(known):
+    found = known(ran(0, "2x2"), ran(0, "2x1", elapsed_s=1.0), ran(0, "1x2", elapsed_s=2.0))
     assert found.find(CASE, "elapsed_s") == Figure(10.0, LAYOUT)
-    assert found.find(CASE, "traffic_B") == Figure(2000, LAYOUT)
     # What stays within a node is like nothing that does not.
     assert known(ran(0, "1x2")).find(CASE, "elapsed_s").basis == BOUND
     # Other parameters are another test.
@@ -87,25 +76,17 @@ def test_then_another_system_but_no_simulated_one(known):
     assert known(twin).find(replace(CASE, simulated=True), "elapsed_s").basis == ELSEWHERE
 
 
-def test_then_what_is_declared_and_the_limit_is_a_bound():
+def test_then_the_limit_is_a_bound_of_the_time_and_nothing_is_known_of_the_disk():
     nothing = Past()
-    assert nothing.find(CASE, "traffic_B") == Figure(5000, DECLARED)
     assert nothing.find(CASE, "elapsed_s") == Figure(600.0, BOUND)
-    assert nothing.find(replace(CASE, traffic_B=None), "traffic_B") == Figure(None, UNKNOWN)
     assert nothing.find(replace(CASE, limit_s=None), "elapsed_s") == Figure(None, UNKNOWN)
-    few, many = (nothing.find(replace(CASE, metrics=count), "disk_B").value for count in (1, 100))
-    assert 99 * 1000 < many - few < 99 * 3000
-
-
-def test_what_stays_on_a_node_or_is_simulated_moves_nothing(known):
-    assert known(ran(0)).find(replace(CASE, nodes=1), "traffic_B") == Figure(0, DEFINITION)
-    assert Past().find(replace(CASE, simulated=True), "traffic_B") == Figure(0, DEFINITION)
+    assert nothing.find(CASE, "disk_B") == Figure(None, UNKNOWN)
 
 
 def test_each_cost_falls_back_by_itself(known):
-    """Counters that could not tell say nothing of the time."""
-    found = known(ran(0, traffic_B=None), ran(0, environ="f", traffic_B=7000))
-    assert found.find(CASE, "elapsed_s").basis == OWN and found.find(CASE, "traffic_B") == Figure(7000, SYSTEM)
+    """A node that did not tell the time says something of the disk all the same."""
+    found = known(ran(0, elapsed_s=None), ran(0, environ="f", elapsed_s=7.0))
+    assert found.find(CASE, "disk_B").basis == OWN and found.find(CASE, "elapsed_s") == Figure(7.0, SYSTEM)
 
 
 def test_records_of_earlier_releases_say_nothing_of_costs(known):
@@ -114,21 +95,26 @@ def test_records_of_earlier_releases_say_nothing_of_costs(known):
 
 
 def test_the_cost_of_a_run_is_that_of_its_cases_in_all_passes(known):
-    here = known(ran(0), ran(0, "1x2", test="B", elapsed_s=50.0, traffic_B=0))
-    other = replace(CASE, check="B", test="B %layout=1x2", layout="1x2", nodes=1, tasks=2)
+    here = known(ran(0), ran(0, "1x2", test="B", elapsed_s=50.0))
+    other = replace(CASE, test="B %layout=1x2", layout="1x2", nodes=1)
     found = estimate(replace(PLAN, passes=5, cases=(CASE, other)), here, Beside(2.0, 100.0, 1))
     assert (found.jobs, found.nodes, found.level) == (10, 4, "nightly")
     assert math.isclose(found.node_minutes, 5 * (4 * 10 + 50) / 60, abs_tol=1e-3)
     assert math.isclose(found.job_minutes, 5 * (10 + 50) / 60, abs_tol=1e-3)
     assert math.isclose(found.wall_minutes, (5 * (10 + 50) + 10 * 2) / 60, abs_tol=1e-3)
-    assert (found.traffic_B, found.disk_B) == (5 * 1000, 5 * 600 + 10 * 100)
-    assert found.rests["traffic_B"] == {DEFINITION: 5, OWN: 5} and not found.bounded
+    assert found.disk_B == 5 * 600 + 10 * 100
+    assert found.rests == {"elapsed_s": {OWN: 10}, "disk_B": {OWN: 10}} and not found.bounded_minutes
     (share,) = found.partitions
     assert (share.jobs, share.nodes, share.of) == (10, 4, 8)
 
 
-def test_a_bound_is_called_one():
-    assert estimate(PLAN, Past(), Beside()).bounded
+def test_a_bound_is_called_one_and_what_is_not_known_is_no_number():
+    found = estimate(PLAN, Past(), Beside(2.0, 100.0, 1))
+    assert found.bounded_minutes == found.job_minutes == 10 and found.disk_B is None
+    told = "\n".join(str(line) for line in cost_table.computed(found))
+    assert "0.033, and at most 10 more by time limits" in told and re.search(r"disk: +unknown$", told, re.MULTILINE)
+    endless = estimate(replace(PLAN, cases=(replace(CASE, limit_s=None),)), Past(), Beside())
+    assert re.search("node-minutes: +unknown\n", "\n".join(str(line) for line in cost_table.computed(endless)))
 
 
 def line(jobs, wall, **fields):

@@ -45,7 +45,7 @@ def run(tmp_path):
 
 
 def cost_of(elapsed_s=60.0, **fields):
-    costs = {"elapsed_s": elapsed_s, "traffic_B": 1000, "disk_B": 500}
+    costs = {"elapsed_s": elapsed_s, "node_traffic_B": 1000, "disk_B": 500}
     return [record(metric=metric, **costs | fields) for metric in ("one", "two")]
 
 
@@ -54,7 +54,7 @@ def test_a_run_costs_what_its_cases_say_each_of_them_once(run, tmp_path):
     found = recorded.measure(tmp_path, run(*cost_of(), *two_nodes, *cost_of(test="C", jobid="7"), jobs=3), 300)
     assert (found.jobs, found.timed_jobs, found.nodes) == (3, 3, 2)
     assert (found.node_minutes, found.job_minutes, found.wall_minutes) == (1 + 2 * 2 + 1, 4, 5)
-    assert (found.traffic_B, found.traffic_jobs, found.cases_disk_B) == (3000, 3, 1500)
+    assert (found.node_traffic_B, found.traffic_jobs, found.cases_disk_B) == (3000, 3, 1500)
     assert (found.system, found.level, found.command) == ("s", "nightly", "--mode nightly")
 
 
@@ -78,10 +78,19 @@ def test_a_simulation_is_on_one_host_and_a_comparison_on_the_nodes_of_both(run, 
 
 
 def test_what_no_node_told_is_not_in_the_sum(run, tmp_path):
-    nothing = failed(test="B", elapsed_s=None, traffic_B=None, disk_B=None)
+    nothing = failed(test="B", elapsed_s=None, node_traffic_B=None, disk_B=None)
     found = recorded.measure(tmp_path, run(*cost_of(), nothing, jobs=3), None)
     assert (found.jobs, found.timed_jobs, found.traffic_jobs, found.wall_minutes) == (3, 1, 1, None)
-    assert "the time of 2 is not known" in cost_table.one_line({**asdict(found)})
+    told = cost_table.one_line(asdict(found))
+    assert "the time of 2 is not known" in told and "GB in and out of one node a job: 0.001 (of 1 job)" in told
+
+
+def test_traffic_that_no_node_told_is_not_none_at_all(run, tmp_path):
+    found = recorded.measure(tmp_path, run(*cost_of(node_traffic_B=None), jobs=1), 60)
+    assert found.node_traffic_B is None and "GB" not in cost_table.one_line(asdict(found))
+    recorded.append(tmp_path, asdict(found), recorded.MEASURED)
+    shown = CliRunner().invoke(cli, ["cost", "--results", str(tmp_path)], env={"COLUMNS": "250"}).output
+    assert "one node's traffic GB" in shown and shown.rstrip().endswith("unknown")
 
 
 def test_a_run_of_which_nothing_is_recorded_has_no_cost(run, tmp_path):
