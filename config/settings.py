@@ -42,7 +42,6 @@ from fabric_checks.paths import home, results
 from fabric_checks.reframe_ext import handlers, launchers  # noqa: F401  (they register)
 from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
 from fabric_checks.reframe_ext.schedulers import flux, lsf, slurm  # noqa: F401  (they register)
-from fabric_checks.results.perflogs.fragments import include
 from fabric_checks.results.sessions import session_id
 from fabric_checks.software.stacks import environments_for
 
@@ -56,11 +55,11 @@ def create_jsonlines_handler(site_config, config_prefix):
 def collect():
     """Return the systems and the environments that the files of both folders define, in the order of their names.
 
-    A file of a system may define environments too, so that a site needs one file, and fragments of
-    `perflogs-templates` under `perflogs`: the third of what is returned has them with the names of the file's systems.
+    A file of a system may define environments too, so that a site needs one file, and ReFrame's `handlers_perflog` and
+    `storage`: where its results go beside the JSON lines. These come with the names of the file's systems.
     """
     found = {"systems": [], "environments": []}
-    fragments = []
+    handlers, storage = [], []
     for folder in ("environments", "systems"):
         for file in sorted((HERE / folder).glob("*.py")):
             try:
@@ -71,9 +70,11 @@ def collect():
                 raise ConfigError(f"{file}: defines no list {folder!r}")
             for kind in found:
                 found[kind] += defined.get(kind, [])
-            if "perflogs" in defined:
-                fragments.append((defined["perflogs"], [system["name"] for system in defined.get("systems", [])]))
-    return found["systems"], found["environments"], fragments
+            names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
+            if "handlers_perflog" in defined:
+                handlers.append({"handlers_perflog": defined["handlers_perflog"], **names})
+            storage += [{**entry, **names} for entry in defined.get("storage", [])]
+    return found["systems"], found["environments"], handlers, storage
 
 
 def require_own_names(items, folder):
@@ -91,7 +92,7 @@ def matches_any_machine(system):
 
 
 # ReFrame takes the first system whose host name patterns match, so one that matches any machine goes last.
-all_systems, environments, perflog_fragments = collect()
+all_systems, environments, more_handlers, storage = collect()
 require_own_names(environments, "environments")
 systems = sorted(require_own_names(all_systems, "systems"), key=matches_any_machine)
 try:
@@ -105,6 +106,7 @@ try:
 except FabricError as error:
     raise ConfigError(str(error)) from None
 (RESULTS / "logs").mkdir(parents=True, exist_ok=True)
+JSON_LINES = {"type": "jsonlines", "level": "info", "basedir": str(RESULTS / "perflogs")}
 
 site_configuration = {
     "systems": systems,
@@ -133,12 +135,10 @@ site_configuration = {
                     "append": True,
                 }
             ],
-            "handlers_perflog": [{"type": "jsonlines", "level": "info", "basedir": str(RESULTS / "perflogs")}],
-        }
+            "handlers_perflog": [JSON_LINES],
+        },
+        # ReFrame takes these of a system's own entry instead of the general ones.
+        *({**more, "handlers_perflog": [JSON_LINES, *more["handlers_perflog"]]} for more in more_handlers),
     ],
+    "storage": storage,
 }
-for fragments, names in perflog_fragments:
-    try:
-        include(site_configuration, *fragments, systems=names)
-    except FabricError as error:
-        raise ConfigError(str(error)) from None

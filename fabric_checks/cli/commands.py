@@ -27,7 +27,6 @@ MODULES = {
     "twin": "fabric_twins.cli.twin",
     "twins-table": "fabric_twins.cli.twins_table",
     "twins-references": "fabric_twins.cli.twins_references",
-    "send": "fabric_checks.cli.send",
     "spack": "fabric_checks.cli.spack",
     "child-pipeline": "fabric_checks.cli.child_pipeline",
     "completion": "fabric_checks.cli.completion",

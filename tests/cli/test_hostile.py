@@ -173,7 +173,6 @@ CALLS = (
     ("twins-table", 0, "text"),
     ("twins-table --json", 0, "json"),
     ("twins-references", 0, "text"),
-    ("send --store ODD", 2, "text"),
     ("spack build ODD x --environ x --site x", 1, "text"),
     ("child-pipeline generated.yml --system ODD --session ODD", 1, "text"),
     ("child-pipeline generated.yml --system ODD --tag ODD", 0, "text"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real session of reframe that plays an output back, with fragments."""
+"""A real session of reframe that plays an output back, with templates."""
 
 import json
 import os
@@ -25,7 +25,7 @@ no_reference:
 """
 
 
-def environment(results, fragments, **variables):
+def environment(results, templates, **variables):
     """Return the environment of a session."""
     references = results / "references"
     references.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def environment(results, fragments, **variables):
     own = {name: value for name, value in os.environ.items() if not name.startswith("FABRIC_") or name == "FABRIC_HOME"}
     return own | {
         "FABRIC_RESULTS": str(results), "FABRIC_SESSION": NAME, "FABRIC_MPI": "mpich",
-        "FRAGMENTS": json.dumps(fragments), "PLAYBACK": str(GOLDEN / "osu-py/4.1.2/osu_latency.txt"),
+        "TEMPLATES": " ".join(templates), "PLAYBACK": str(GOLDEN / "osu-py/4.1.2/osu_latency.txt"),
         "RFM_REFERENCE_PREFIX": str(references),
     } | variables  # fmt: skip
 
@@ -42,10 +42,10 @@ def environment(results, fragments, **variables):
 class Session:
     """A session, what it printed, how long it took, and the records of its JSON lines."""
 
-    def __init__(self, results, fragments, arguments=("-n", "OsuLatency", "-r"), **variables):
+    def __init__(self, results, templates, arguments=("-n", "OsuLatency", "-r"), **variables):
         settings = TESTS / "perflogs_templates" / "settings.py"
         command = [REFRAME, "-C", settings, "-c", TESTS.parent / "checks", *arguments]
-        self.environment = environment(results, fragments, **variables)
+        self.environment = environment(results, templates, **variables)
         begin = time.monotonic()
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=120)
         self.seconds = time.monotonic() - begin

@@ -1,53 +1,67 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real sessions of reframe with fragments: what arrives is what the JSON lines have, record by record."""
+"""Real sessions of reframe with templates: what arrives is what the JSON lines have, record by record."""
 
 import csv
 import json
-import os
 import sqlite3
-import subprocess
-import sys
-from pathlib import Path
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import requests
+from reframe.core.config import load_config
 
+from fabric_checks.results.csv_file import cell
 from fabric_checks.results.perflog import FIELDS
-from fabric_checks.results.perflogs.csv_file import cell
-from fabric_checks.results.perflogs.opensearch import document_id
-from fabric_checks.results.perflogs.samples import samples
-from tests.conftest import FABRIC_CHECKS
-from tests.perflogs_templates import stand_in
-from tests.perflogs_templates.session import NAME, Session
+from tests.conftest import TESTS
+from tests.perflogs_templates.session import Session
 
-SECRET = "hunter2-of-the-store"
+TEMPLATES = TESTS.parent / "perflogs-templates"
+
+
+class Server:
+    """A server on a free port that gives one status to every request, or none at all, and keeps their bodies."""
+
+    def __init__(self, status):
+        outer = self
+        self.bodies, self.end = [], threading.Event()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                outer.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+                if status is None:
+                    outer.end.wait()
+                    return
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end.set()
+        self._server.shutdown()
+        self._server.server_close()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """One session with all fragments at once, about 10 s; the stores are stand-ins."""
-    results = tmp_path_factory.mktemp("whole")
-    credentials = results / "credentials"
-    credentials.write_text(f"fabric:{SECRET}\n")
-    credentials.chmod(0o600)
-    stores = {
-        "opensearch": stand_in.OpenSearchStandIn(),
-        "victoriametrics": stand_in.VictoriaMetricsStandIn(),
-        "prometheus": stand_in.PrometheusStandIn(),
-        "pushgateway": stand_in.PushgatewayStandIn(),
-    }
-    fragments = {"csv": {}, "sqlite": {}} | {name: {"url": store.url} for name, store in stores.items()}
-    fragments["opensearch"] |= {"credentials": str(credentials)}
-    session = Session(results, fragments, FABRIC_VICTORIAMETRICS_AUTHORIZATION=f"Bearer {SECRET}")
-    for store in stores.values():
-        store.__exit__()
-    return session, stores
+    """One session with all templates at once, and what its server got."""
+    with Server(200) as server:
+        session = Session(tmp_path_factory.mktemp("whole"), ("csv", "sqlite", "httpjson"), URL=server.url)
+    return session, server.bodies
 
 
-def sample_of(sample):
-    return sample.name, dict(sample.labels), sample.value, round(sample.time.timestamp() * 1000)
-
-
-def test_the_session_is_as_without_fragments(whole):
+def test_the_session_is_as_without_templates(whole):
     session, _ = whole
     # One of the two references is missed.
     assert session.status == 1 and "failed to meet reference(s): latency_1B" in session.output
@@ -66,36 +80,6 @@ def test_csv_has_every_record(whole):
     assert rows == wanted
 
 
-def test_opensearch_has_every_record(whole):
-    session, stores = whole
-    documents = stores["opensearch"].documents
-    assert len(documents) == 24
-    for record in session.records:
-        document = documents[document_id(record)]
-        assert {field: document[field] for field in FIELDS} == record
-        assert document["@timestamp"] == record["time"]
-
-
-@pytest.mark.parametrize("name", ["victoriametrics", "prometheus"])
-def test_metrics_stores_have_every_figure(whole, name):
-    session, stores = whole
-    got = stores[name].samples
-    wanted = [sample_of(sample) for sample in samples(session.records)]
-    assert sorted(map(repr, got)) == sorted(map(repr, wanted))
-    assert len([sample for sample in got if sample[0] == "fabric_checks_value"]) == 24
-    judged = {labels["metric"]: value for name, labels, value, _ in got if name == "fabric_checks_upper_bound"}
-    assert judged == {"latency_0B": pytest.approx(1100), "latency_1B": pytest.approx(1.1e-3)}
-
-
-def test_the_pushgateway_has_every_figure(whole):
-    session, stores = whole
-    ((group, got),) = stores["pushgateway"].groups.items()
-    assert dict(group)["test"] == "OsuLatency %layout=1x2"
-    assert {labels["metric"]: value for name, labels, value in got if name == "fabric_checks_value"} == {
-        record["metric"]: record["value"] for record in session.records
-    }
-
-
 def test_reframe_s_database_has_every_figure_and_reframe_reads_it(whole):
     session, _ = whole
     with sqlite3.connect(session.results / "results.db") as database:
@@ -104,103 +88,61 @@ def test_reframe_s_database_has_every_figure_and_reframe_reads_it(whole):
     assert {key.split(":")[-1]: values[0] for key, values in case["perfvalues"].items()} == {
         record["metric"]: record["value"] for record in session.records
     }
-    listed = Session(session.results, {"sqlite": {}}, ("--list-stored-testcases=20260101T000000+0000:now/mean:/",))
+    listed = Session(session.results, ("sqlite",), ("--list-stored-testcases=20260101T000000+0000:now/mean:/",))
     assert listed.status == 0 and "latency_4194304B" in listed.output, listed.output
 
 
-def test_credentials_reach_the_store_and_no_other_place(whole):
-    session, stores = whole
-    assert stores["opensearch"].requests[0][2]["Authorization"].startswith("Basic ")
-    assert stores["victoriametrics"].requests[0][2]["Authorization"] == f"Bearer {SECRET}"
-    for name in ("prometheus", "pushgateway"):
-        assert "Authorization" not in stores[name].requests[0][2]
-    assert SECRET not in session.output
-    files = [path for path in session.results.rglob("*") if path.is_file() and path.name != "credentials"]
-    assert len(files) > 10
-    for path in files:
-        content = path.read_bytes()
-        assert SECRET.encode() not in content, path
-    shown = subprocess.run(
-        [Path(sys.executable).with_name("reframe"), "-C", Path(__file__).with_name("settings.py"), "--show-config"],
-        env=session.environment | {"FABRIC_VICTORIAMETRICS_AUTHORIZATION": f"Bearer {SECRET}"},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert '"store": "opensearch"' in shown.stdout
-    assert SECRET not in shown.stdout + shown.stderr
+def test_httpjson_posts_every_figure(whole):
+    session, bodies = whole
+    (case,) = [case for case in map(json.loads, bodies) if "check_perf_latency_0B_value" in case]
+    for record in session.records:
+        assert case[f"check_perf_{record['metric']}_value"] == record["value"]
 
 
-def test_a_job_does_not_get_the_credentials(tmp_path):
-    """A job that prints its environment fails here, and its output stays."""
-    with stand_in.VictoriaMetricsStandIn() as server:
-        session = Session(
-            tmp_path, {"victoriametrics": {"url": server.url}}, PLAYBACK_COMMAND="env",
-            FABRIC_VICTORIAMETRICS_AUTHORIZATION=f"Bearer {SECRET}", MARK="seen-by-the-job",
-        )  # fmt: skip
-    outputs = b"".join(path.read_bytes() for path in tmp_path.rglob("rfm_job.out"))
-    assert session.status == 1 and b"seen-by-the-job" in outputs
-    assert SECRET.encode() not in outputs
-    # The case failed before it had figures; the store knows that it failed.
-    (case,) = [value for name, _, value, _ in server.samples if name == "fabric_checks_case_passed"]
-    assert case == 0
-
-
-def test_stores_that_are_down_hang_or_refuse_change_nothing_but_the_warning(tmp_path):
-    """All kinds of trouble in one session, about 20 s: its result is that of a healthy one, and all is on disk."""
-    down = stand_in.always(204)
-    down.__exit__()
-    with stand_in.hanging() as hangs, stand_in.always(500, b"broken") as broken, stand_in.always(400, b"no") as refuses:
-        session = Session(
-            tmp_path,
-            {
-                "opensearch": {"url": down.url, "index": "ours"},
-                "victoriametrics": {"url": hangs.url},
-                "prometheus": {"url": broken.url},
-                "pushgateway": {"url": refuses.url},
-            },
-        )
-        urls = {
-            "opensearch": down.url,
-            "victoriametrics": hangs.url,
-            "prometheus": broken.url,
-            "pushgateway": refuses.url,
-        }
+@pytest.mark.parametrize(("status", "cause"), [(None, "logging failed"), (429, "HTTP response code 429")])
+def test_a_server_that_hangs_or_is_busy_for_ever_holds_a_session_for_seconds(tmp_path, status, cause):
+    with Server(status) as server:
+        session = Session(tmp_path, ("httpjson",), URL=server.url)
     assert session.status == 1 and "Ran 2/2 test case(s) from 2 check(s) (1 failure(s)" in session.output
+    assert cause in session.output and server.bodies
     assert len(session.records) == 24
-    causes = {
-        "opensearch": "Connection refused",
-        "victoriametrics": "not done 10 s after the session's end",
-        "prometheus": "it answers 500: broken",
-        "pushgateway": "it answers 400: no",
-    }
-    more = {"opensearch": " --set index=ours"}
-    for name, cause in causes.items():
-        assert (
-            f"warning: {name}: 24 of 24 records were not sent to {urls[name]}: {cause}; the perflog has them, and "
-            f"`fabric-checks send {name} --url {urls[name]}{more.get(name, '')} --session {NAME}` sends them"
-        ) in session.output
-    # And so it does, when the store is back.
-    with stand_in.OpenSearchStandIn() as back:
-        sent = subprocess.run(
-            [FABRIC_CHECKS, "send", "opensearch", "--set", "index=ours",
-             "--session", NAME, "--json"],
-            env=session.environment | {"FABRIC_OPENSEARCH_URL": back.url}, capture_output=True, text=True,
-        )  # fmt: skip
-    assert json.loads(sent.stdout) == {"sent": 24, "sessions": 1, "faults": [], "store": "opensearch", "url": back.url}
-    assert set(back.documents) == {document_id(record) for record in session.records}
-    assert back.template["index_patterns"] == ["ours-*"]
+    # The job takes some; the limits are 10 s a case, and the case and the build of its fixture log.
+    assert session.seconds < 60  # 10 s for the case, 10 s for the build that it stands on, and the job
 
 
-def test_a_csv_file_that_cannot_be_written_is_a_warning_and_the_next_handler_still_gets_all(tmp_path):
+def test_a_csv_file_that_cannot_be_written_is_a_warning(tmp_path):
     (tmp_path / "csv").write_text("a file where a folder has to be\n")
-    with stand_in.VictoriaMetricsStandIn() as server:
-        session = Session(tmp_path, {"csv": {}, "victoriametrics": {"url": server.url}})
+    session = Session(tmp_path, ("csv",))
     assert "csv/local/node/OsuLatency.csv: Not a directory: 24 records are not in it; the JSON lines" in session.output
     assert len(session.records) == 24
-    assert len([name for name, *_ in server.samples if name == "fabric_checks_value"]) == 24
 
 
-def test_without_an_address_reframe_does_not_start(tmp_path):
-    session = Session(tmp_path, {"opensearch": {}}, ("-l",))
-    assert session.status != 0
-    assert "opensearch: no address; set FABRIC_OPENSEARCH_URL, or give the fragment a url" in session.output
-    assert os.environ.get("FABRIC_OPENSEARCH_URL") is None
+def types(config, system):
+    config.select_subconfig(system)
+    return [handler["type"] for handler in config.get("logging/0/handlers_perflog")], config.get("storage/0/enable")
+
+
+@pytest.mark.parametrize(
+    ("template", "wanted"),
+    [("csv", (["jsonlines", "csv"], False)), ("sqlite", (["jsonlines"], True)),
+     ("httpjson", (["jsonlines", "httpjson"], False))],
+)  # fmt: skip
+def test_a_template_s_lines_in_the_file_of_a_system_hold_for_it_alone(tmp_path, monkeypatch, template, wanted):
+    """The real configuration collects them; the settings are copied with one more system beside the shipped ones."""
+    monkeypatch.setattr("requests.api.request", requests.api.request)  # the template sets it, and this sets it back
+    config = tmp_path / "config"
+    for folder in ("environments", "systems"):
+        (config / folder).mkdir(parents=True)
+        for file in (TESTS.parent / "config" / folder).glob("*.py"):
+            (config / folder / file.name).symlink_to(file)
+    (config / "settings.py").write_text((TESTS.parent / "config/settings.py").read_text())
+    (config / "systems/yours.py").write_text(
+        "systems = [{'name': 'yours', 'hostnames': ['yours'], 'partitions': [{'name': 'p', 'scheduler': 'local',\n"
+        "            'launcher': 'local', 'environs': [], 'extras': {'nodes': 1, 'cores': 1}}]}]\n"
+        + (TEMPLATES / f"{template}.py").read_text()
+    )
+    made = load_config("<builtin>", str(config / "settings.py"))
+    made.validate()
+    assert types(made, "yours") == wanted
+    assert made.get("logging/0/handlers$/0/name") == "stdout"
+    assert types(made, "local") == (["jsonlines"], False)
