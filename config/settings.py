@@ -59,7 +59,7 @@ def collect():
     `storage`: where its results go beside the JSON lines. These come with the names of the file's systems.
     """
     found = {"systems": [], "environments": []}
-    handlers, storage = [], []
+    perflogs, storage = [], []
     for folder in ("environments", "systems"):
         for file in sorted((HERE / folder).glob("*.py")):
             try:
@@ -72,9 +72,9 @@ def collect():
                 found[kind] += defined.get(kind, [])
             names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
             if "handlers_perflog" in defined:
-                handlers.append({"handlers_perflog": defined["handlers_perflog"], **names})
+                perflogs.append({"handlers_perflog": defined["handlers_perflog"], **names})
             storage += [{**entry, **names} for entry in defined.get("storage", [])]
-    return found["systems"], found["environments"], handlers, storage
+    return found["systems"], found["environments"], perflogs, storage
 
 
 def require_own_names(items, folder):
