@@ -241,8 +241,8 @@ def rotate(arguments: argparse.Namespace) -> None:
 ANALYSIS = """\
 import resource, sys, time
 start = time.perf_counter()
-from fabric_checks.cross_section import report
-found = report.of_text(open(sys.argv[1]).read())
+from fabric_checks.analysis.cross_section import evaluation
+found = evaluation.of_text(open(sys.argv[1]).read())
 found.metrics(), found.notes()
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """

@@ -22,7 +22,10 @@ def linked(home, *left_out):
 
 
 #: What ci/setup.py needs of the library.
-NEEDED = ("__init__", "errors", "installed", "locks", "paths", "session", "sharing")
+NEEDED = (
+    *("__init__", "errors", "locks", "paths", "results/__init__", "results/sessions"),
+    *("software/__init__", "software/installed", "software/sharing"),
+)
 
 
 class Toy:
@@ -31,9 +34,10 @@ class Toy:
     def __init__(self, root, pins="1"):
         self.root = root
         shutil.copytree(ROOT / "ci", root / "ci", ignore=shutil.ignore_patterns("__pycache__", "minicluster"))
-        (root / "fabric_checks").mkdir()
         for name in NEEDED:
-            shutil.copy(ROOT / "fabric_checks" / f"{name}.py", root / "fabric_checks" / f"{name}.py")
+            place = root / "fabric_checks" / f"{name}.py"
+            place.parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / "fabric_checks" / f"{name}.py", place)
         self._install_nothing()
         self.pin(pins)
 
@@ -56,7 +60,7 @@ class Toy:
 
     def pin_spack(self, commit):
         """Let the pinned commit of both repositories of Spack be another."""
-        path = self.root / "fabric_checks" / "installed.py"
+        path = self.root / "fabric_checks" / "software" / "installed.py"
         path.write_text(re.sub(r'"[0-9a-f]{40}"', f'"{commit}"', path.read_text()))
 
     def environment(self, home, **variables):

@@ -40,6 +40,13 @@ def test_nothing_is_printed_past_the_door():
             assert not [name for name in used if PRINTS.match(name)], path
 
 
+def test_reframe_finds_every_check():
+    """It loads the files that import it, and says nothing of the others."""
+    for path in sorted((ROOT / "checks").rglob("*.py")):
+        if "@check(" in (text := path.read_text()):
+            assert re.search(r"^(import|from) reframe\b", text, re.MULTILINE), path
+
+
 def test_every_source_file_names_its_licence():
     for pattern in ("**/*.py", "ci/*", "checks/**/*.[ch]"):
         for path in sorted(ROOT.glob(pattern)):

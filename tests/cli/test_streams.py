@@ -123,8 +123,8 @@ def test_an_interrupt_is_one_line_and_ends_what_threads_wait_for(tmp_path):
     script = f"""
 from pathlib import Path
 from types import SimpleNamespace
-from fabric_checks import cli
-from fabric_checks.twins import published_table, simulate
+from fabric_checks.cli import main
+from fabric_twins import published_table, simulate
 
 def simulated(twin, bounds=None):
     line = ["sh", "-c", 'echo $$ > "$0" && exec sleep 600', f"{tmp_path}/{{twin.name}}"]
@@ -133,7 +133,7 @@ def simulated(twin, bounds=None):
 
 published_table.simulated = simulated
 published_table.shipped = lambda: [SimpleNamespace(name=str(number)) for number in range(64)]
-cli.main()
+main.main()
 """
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", script, "twins-table"]

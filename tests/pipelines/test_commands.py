@@ -95,7 +95,7 @@ def of_click(name):
 def test_ci_test_knows_quick():
     """Its dry run: nothing is tested."""
     done = subprocess.run(
-        ["pytest", "--quick", "--collect-only", "-q", "tests/statistics", "tests/cluster"],
+        ["pytest", "--quick", "--collect-only", "-q", "tests/analysis/statistics", "tests/cluster"],
         capture_output=True, text=True, cwd=ROOT, env=os.environ | {"PYTEST_ADDOPTS": ""},
     )  # fmt: skip
-    assert "tests/statistics/" in done.stdout and "tests/cluster/" not in done.stdout
+    assert "tests/analysis/statistics/" in done.stdout and "tests/cluster/" not in done.stdout

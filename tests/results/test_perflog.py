@@ -223,7 +223,7 @@ def test_kills_at_any_moment_leave_every_earlier_line(tmp_path, report_table):
 REFRAME_CONFIG = """\
 from pathlib import Path
 from reframe.core.logging import register_log_handler
-from fabric_checks.mixins.perflog import PerflogHandler
+from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
 
 @register_log_handler("jsonlines")
 def create(site_config, prefix):
