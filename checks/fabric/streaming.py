@@ -50,7 +50,7 @@ class StreamingCheck(OwnProgram):
                 "between_B": [switch.below_B, switch.above_B],
                 "jump": switch.jump,
                 "text": f"the curve {mode} breaks between {size_text(switch.below_B)} and {size_text(switch.above_B)} "
-                f"bytes: a message takes {switch.jump:.2f} times as long as smaller ones let expect",
+                f"bytes: a message takes {switch.jump:.2f} times as long as smaller ones predict",
             }
             for mode, found in self.switches.items()
             for switch in found

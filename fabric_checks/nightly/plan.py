@@ -62,7 +62,7 @@ class Trouble:
     warnings: list[str] = field(default_factory=list)
 
     def attempt(self, what: str, step: Callable[[], T]) -> T | None:
-        """Do a step; what it raises is a failure of the night, and the next step is done all the same."""
+        """Do a step; what it raises is a failure of the night, and the next step still runs."""
         try:
             return step()
         except FabricError as error:

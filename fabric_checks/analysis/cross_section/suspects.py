@@ -27,7 +27,7 @@ class Suspects:
     :param senders: the median of each suspect sender's pairs, as a share of the overall median.
     :param receivers: the same for receivers.
     :param pairs: positions in the scan, lowest first.
-    :param share: the value of each of these pairs as a share of what its sender and its receiver let expect.
+    :param share: the value of each of these pairs over what the shares of its sender and receiver predict.
     """
 
     overall_MBps: float

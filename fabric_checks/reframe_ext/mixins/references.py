@@ -97,7 +97,7 @@ class ReferencesMixin(RegressionTestPlugin):
         try:
             complete, reasons = self._find_references(path, metrics)
         except ReferenceError as error:
-            # The figures are measured and logged all the same: they are what the file has to be mended with.
+            # Its values are still measured and logged: the file is mended with them.
             self._reference_error = str(error)
             complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
             reasons = dict.fromkeys(complete, f"the reference file is wrong: {error}")

@@ -188,7 +188,7 @@ def compared(results: Results) -> Section:
     heads = (Column("case"), Column("figure"), Column("one a node; more"), Column("change"))
     note = (
         "The change is the second value over the first, or their difference. Of a curve the table has the smallest "
-        "message, the largest, and that which fares worst with more processes."
+        "message, the largest, and the one that loses most with more processes."
     )
     blocks = (Table("ppn", "One process a node against more", "machine", heads, tuple(rows), (note,)),) if rows else ()
     intro = ("Tables 7 to 9 and Figures 8 to 11 have what runs within a node.",)

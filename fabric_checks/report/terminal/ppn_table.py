@@ -16,7 +16,7 @@ from fabric_checks.text import size_text, value_text
 TITLE = "One process a node against more"
 NOTE = (
     "The change is the second value over the first, or, with a sign, the difference. Of a curve the table has the "
-    "smallest message, the largest, and that which fares worst with more processes."
+    "smallest message, the largest, and the one that loses most with more processes."
 )
 
 

@@ -313,7 +313,7 @@ def scope_defaults() -> dict[str, str]:
 
 def git(folder: Path, *arguments: str) -> str:
     """Return what a command of Git prints about a folder; nothing if it is in no repository."""
-    # A repository that somebody else owns, such as root's on a shared file system, is read all the same.
+    # A repository that somebody else owns, such as root's on a shared file system, can still be read.
     return output_of(["git", "-c", "safe.directory=*", "-C", str(folder), *arguments], timeout_s=600)
 
 

@@ -32,7 +32,7 @@ def test_a_curve_shows_its_ends_and_the_worst():
     shown_rows = rows(text, "latency")
     assert [row[row.index("latency") + 1] for row in shown_rows] == ["0", "64", "4K"]
     assert "2x1: 2  1x2: 3" in " ".join(text.split()).replace("1x2: 3", " 1x2: 3") and "1.5" in text
-    assert "One process a node against more" in text and "fares worst" in text
+    assert "One process a node against more" in text and "loses most" in text
 
 
 def test_the_worst_bandwidth_is_the_lowest():
