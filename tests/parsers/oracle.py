@@ -86,7 +86,7 @@ def _require_row(told, size_B):
 
 def _bare(text):
     text = re.sub(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "?", re.sub(r"\r\n?", "\n", text))
-    text = re.sub(r"\x1b\[[0-9;:]*m|\x1b\[K|\ufeff", "", text)
+    text = re.sub(r"\x1b\[[0-9;:]*m|\x1b\[K", "", text.replace("\ufeff", ""))
     return re.sub(r"(?m)^\[[\w.@-]*\d+,\d+\]<std(?:out|err)>:", "", text)
 
 
