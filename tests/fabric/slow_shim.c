@@ -12,7 +12,8 @@
  *                     with FC_SHIM_SENDER only those of this pair
  *   FC_SHIM_CORRUPT   rank that inverts the last byte of its send buffer before each message
  *
- * It sleeps instead of spinning: with more ranks than cores the others go on.
+ * It sleeps instead of spinning, and so does every wait of a program in it: with
+ * more ranks than cores those that work have the cores, and waiting costs nothing.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* nanosleep under -std=c11 */
@@ -23,6 +24,9 @@
 #include <time.h>
 
 #include <mpi.h>
+
+/* How long a wait sleeps before it looks again: short against any base time. */
+#define LOOK_AGAIN_US 100.0
 
 static double setting(const char *name, double without)
 {
@@ -67,4 +71,72 @@ int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int receiver, in
         }
     }
     return PMPI_Isend(buffer, count, type, receiver, tag, comm, request);
+}
+
+static int sleep_until_complete(MPI_Request *request, MPI_Status *status)
+{
+    int complete = 0;
+    int error = PMPI_Test(request, &complete, status);
+    while (error == MPI_SUCCESS && !complete) {
+        wait_us(LOOK_AGAIN_US);
+        error = PMPI_Test(request, &complete, status);
+    }
+    return error;
+}
+
+/* What a blocking call returns whose non-blocking one has been started. */
+static int rest(int error, MPI_Request *request)
+{
+    return error == MPI_SUCCESS ? sleep_until_complete(request, MPI_STATUS_IGNORE) : error;
+}
+
+int MPI_Waitsome(int count, MPI_Request requests[], int *complete, int indices[],
+                 MPI_Status statuses[])
+{
+    int error = PMPI_Testsome(count, requests, complete, indices, statuses);
+    while (error == MPI_SUCCESS && *complete == 0) {
+        wait_us(LOOK_AGAIN_US);
+        error = PMPI_Testsome(count, requests, complete, indices, statuses);
+    }
+    return error;
+}
+
+int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int receiver, int out_tag,
+                 void *in, int in_count, MPI_Datatype in_type, int sender, int in_tag,
+                 MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request requests[2];
+    int error = PMPI_Irecv(in, in_count, in_type, sender, in_tag, comm, &requests[0]);
+    if (error == MPI_SUCCESS) {
+        error = rest(PMPI_Isend(out, out_count, out_type, receiver, out_tag, comm, &requests[1]),
+                     &requests[1]);
+    }
+    return error == MPI_SUCCESS ? sleep_until_complete(&requests[0], status) : error;
+}
+
+int MPI_Barrier(MPI_Comm comm)
+{
+    MPI_Request request;
+    return rest(PMPI_Ibarrier(comm, &request), &request);
+}
+
+int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    MPI_Request request;
+    return rest(PMPI_Ibcast(buffer, count, type, root, comm, &request), &request);
+}
+
+int MPI_Gather(const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
+               MPI_Datatype in_type, int root, MPI_Comm comm)
+{
+    MPI_Request request;
+    return rest(PMPI_Igather(out, out_count, out_type, in, in_count, in_type, root, comm, &request),
+                &request);
+}
+
+int MPI_Allreduce(const void *out, void *in, int count, MPI_Datatype type, MPI_Op operation,
+                  MPI_Comm comm)
+{
+    MPI_Request request;
+    return rest(PMPI_Iallreduce(out, in, count, type, operation, comm, &request), &request);
 }

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every figure of the documents against what the programs measure on its twin, and every run twice."""
+"""Every figure of the documents against what the programs measure on its twin, and that a second run is the same."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
 from fabric_twins import published_table
+from fabric_twins.measured import figures as measured_figures
+from fabric_twins.simulate import Bounds, output
 from tests.twins.simulation import TWINS, shipped, simgrid
 
 pytestmark = simgrid
@@ -22,37 +26,66 @@ def cases():
                 yield pytest.param(name, benchmark, figure, marks=marks, id=f"{name}-{benchmark}-{figure}")
 
 
-def measured_twice(name):
-    """Return what is measured on a twin, the outputs of two runs of everything, and the seconds of one."""
+@dataclass(frozen=True)
+class Measured:
+    """What a twin gives: figures, the seconds they took, and for each run what was asked for and printed."""
+
+    found: dict
+    seconds: float
+    runs: list
+
+
+def measure(name):
+    twin, runs = shipped(name), []
+
+    def run(nodes, ppn, program, arguments):
+        asked = partial(output, twin, nodes, program, bounds=Bounds(), ppn=ppn)
+        runs.append((asked, program, arguments, asked(arguments)))
+        return runs[-1][-1]
+
     begin = time.monotonic()
-    found, outputs = published_table.simulated(shipped(name))
-    seconds = time.monotonic() - begin
-    return found, outputs, published_table.simulated(shipped(name))[1], seconds
+    found, _ = measured_figures(run, twin)
+    return Measured(found, time.monotonic() - begin, runs)
 
 
 @pytest.fixture(scope="module")
 def measured():
-    """Measure all twins, each twice, two at a time."""
+    """Measure all twins, two at a time."""
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(NAMES, pool.map(measured_twice, NAMES), strict=True))
+        return dict(zip(NAMES, pool.map(measure, NAMES), strict=True))
 
 
 @pytest.mark.parametrize(("name", "benchmark", "figure"), list(cases()))
 def test_the_twin_has_the_figure(measured, name, benchmark, figure):
     published = shipped(name).figures[benchmark][figure]
-    value = measured[name][0][benchmark, figure.rpartition("_")[0]]
+    value = measured[name].found[benchmark, figure.rpartition("_")[0]]
     assert value == pytest.approx(published.value, rel=published.tolerance_percent / 100)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if shipped(name).figures])
 def test_a_second_run_is_the_same_to_the_byte(measured, name):
-    _, first, second, _ = measured[name]
-    assert first == second and all(first)
+    """Of a sweep its sizes around the eager limits, which are the same whatever else is measured."""
+    for asked, program, arguments, first in measured[name].runs:
+        if program == "rotate":
+            assert asked(arguments) == first
+        else:
+            again = rows(asked((*arguments, "--min-size", "12K", "--max-size", "64K")))
+            assert len(again) == 6 and set(again) < set(rows(first))
+
+
+def test_a_second_run_of_a_whole_sweep_is_the_same_to_the_byte(measured):
+    """Once, by the way of the command."""
+    found, outputs = published_table.simulated(shipped("ibm-12x"))
+    assert (found, outputs) == (measured["ibm-12x"].found, [text for *_, text in measured["ibm-12x"].runs])
+
+
+def rows(text):
+    return [line for line in text.splitlines() if not line.startswith("#")]
 
 
 def test_the_readme_is_what_the_twins_give(measured, report_table):
-    lines = [f"{name:<14} {seconds:6.1f} s" for name, (_, _, _, seconds) in measured.items()]
+    lines = [f"{name:<14} {each.seconds:6.1f} s" for name, each in measured.items()]
     report_table("Twins: seconds for all published figures", lines)
-    found = {name: figures for name, (figures, _, _, _) in measured.items()}
+    found = {name: each.found for name, each in measured.items()}
     text = published_table.text([shipped(name) for name in NAMES], found)
     assert published_table.README.read_text() == text, "stale; write it anew with fabric-checks twins-table --write"

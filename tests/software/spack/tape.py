@@ -24,16 +24,21 @@ INIT = "libexec/osu-micro-benchmarks/mpi/startup/osu_init"
 
 
 class Tape:
-    """A folder to play from, a site scope, a package repository, and the variables to run with."""
+    """A folder to play from, a site scope, a package repository, and the variables to run with.
 
-    def __init__(self, folder):
+    :param home: what FABRIC_HOME is; a folder of its own if it is not given.
+    """
+
+    def __init__(self, folder, home=None):
         self.folder = folder
+        self.home = home or folder / "home"
         self.played = folder / "tape"
         self.calls_file = folder / "calls"
         self.site = folder / "site"
         self.prefix = folder / "prefix"
-        for place in (self.played, self.site, folder / "home"):
+        for place in (self.played, self.site):
             place.mkdir(parents=True)
+        self.home.mkdir(exist_ok=True)
         (self.site / "packages.yaml").write_text(SITE)
         self.root = folder / "spack"
         for place in ("bin", "lib/spack/spack"):
@@ -57,7 +62,7 @@ class Tape:
             "PATH": f"{self.root}/bin:{os.environ['PATH']}",
             "SPACK_PLAYBACK": str(self.played),
             "SPACK_CALLS": str(self.calls_file),
-            "FABRIC_HOME": str(self.folder / "home"),
+            "FABRIC_HOME": str(self.home),
             "FABRIC_SPACK_SITE": str(self.site),
         }
 

@@ -5,6 +5,7 @@ With FABRIC_TEST_SPACK=1 the same is done with the Spack that SPACK_ROOT, PATH o
 `test_for_real.py`.
 """
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.results import records
+from fabric_checks.software.spack.build import BUILT
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import GUARD_S, wait_for
 from tests.homes import linked
-from tests.software.spack.tape import FAILURES, Tape, cache
+from tests.software.spack.tape import FAILURES, LOCAL, Tape, cache
 
 ROOT = TESTS.parent
 REFRAME = Path(sys.executable).with_name("reframe")
@@ -27,8 +29,6 @@ class Run:
 
     def __init__(self, tape, *arguments, results="results", mpi="mpich", mirror=""):
         folder = tape.folder / results
-        if not (tape.folder / "home/parts").exists():
-            linked(tape.folder / "home", "spack")
         env = tape.variables | {
             "FABRIC_RESULTS": str(folder),
             "FABRIC_SESSION": SESSION,
@@ -54,9 +54,16 @@ class Run:
         return self
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """One home for all sessions: the collection's own programs are built once."""
+    return linked(tmp_path_factory.mktemp("home"), "spack")
+
+
 @pytest.fixture
-def tape(tmp_path):
-    found = Tape(tmp_path)
+def tape(home, tmp_path):
+    shutil.rmtree(home / "spack", ignore_errors=True)  # what Spack has built for others
+    found = Tape(tmp_path, home)
     found.succeed()
     return found
 
@@ -124,21 +131,26 @@ def test_a_session_says_where_to_follow_a_build(tape):
     assert "osu-micro-benchmarks for mpich-spack" in line and "concretizing osu-micro-benchmarks" in said
 
 
-IN_SESSIONS = [
-    "concretizer error",
+#: One for each step that can fail: concretizing, building, and being held to what was asked for.
+IN_SESSIONS = ["concretizer error", "build failure", "missing program"]
+#: Of these the command is called that a session calls.
+BY_COMMAND = [
     "no compiler",
     "checksum mismatch",
-    "build failure",
     "full install tree",
     "kill",
     "wrong MPI",
-    "missing program",
     "too old",
     "another repository",
 ]
 
 
-@pytest.mark.parametrize("failure", [each for each in FAILURES if each.name in IN_SESSIONS], ids=lambda each: each.name)
+def failures(names):
+    chosen = [failure for failure in FAILURES if failure.name in names]
+    return pytest.mark.parametrize("failure", chosen, ids=lambda failure: failure.name)
+
+
+@failures(IN_SESSIONS)
 def test_a_failure_is_the_message_of_the_build_and_nothing_is_measured(tape, failure):
     if failure.word:
         tape.fail(failure.word, failure.transcript, failure.status)
@@ -155,8 +167,24 @@ def test_a_failure_is_the_message_of_the_build_and_nothing_is_measured(tape, fai
     assert "Traceback" not in done.output + done.shown
 
 
+@failures(BY_COMMAND)
+def test_a_failure_is_all_that_the_command_of_a_session_says(tape, failure):
+    if failure.word:
+        tape.fail(failure.word, failure.transcript, failure.status)
+    if failure.also:
+        failure.also(tape)
+    scopes = {"environ": LOCAL / "mpich", "site": tape.site, "common": ROOT / "spack-envs" / "common"}
+    options = [f"--{name}={path}" for name, path in scopes.items()]
+    command = [FABRIC_CHECKS, "spack", "build", "osu-micro-benchmarks", *options, tape.folder / "environment"]
+    done = subprocess.run(command, env=tape.variables, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("error: ") and "Traceback" not in done.stderr
+    for words in failure.says:
+        assert words in done.stderr, done.stderr
+    assert not (tape.folder / "environment" / BUILT).exists()
+
+
 def test_the_names_of_failures_are_those_of_the_table():
-    assert set(IN_SESSIONS) <= {failure.name for failure in FAILURES}
+    assert {*IN_SESSIONS, *BY_COMMAND} <= {failure.name for failure in FAILURES}
 
 
 def test_nothing_is_measured_beside_a_build(tape):
@@ -193,7 +221,7 @@ def test_a_session_that_is_killed_while_it_builds_leaves_the_next_one_free(tape)
     first.process.send_signal(2)
     first.process.communicate(timeout=GUARD_S)
     assert first.process.returncode != 0
-    left = subprocess.run(["pgrep", "-f", f"{tape.folder}/home|{tape.root}"], capture_output=True, text=True).stdout
+    left = subprocess.run(["pgrep", "-f", f"{tape.folder}|{tape.home}"], capture_output=True, text=True).stdout
     assert left == "", left
     tape.write("install.sh", good)
     done = Run(tape, "-n", "^OsuLatency", results="again").wait()
