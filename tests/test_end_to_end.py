@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.results import records
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 
 ROOT = TESTS.parent

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.results.perflog import FIELDS
 from fabric_checks.results.perflogs.csv_file import cell
 from fabric_checks.results.perflogs.opensearch import document_id
 from fabric_checks.results.perflogs.samples import samples
+from fabric_checks.results.record import FIELDS
 from tests.conftest import FABRIC_CHECKS
 from tests.perflogs_templates import stand_in
 from tests.perflogs_templates.session import NAME, Session

@@ -14,7 +14,7 @@ from fabric_twins import slots
 HOLDER = """\
 import sys, time
 from pathlib import Path
-from fabric_checks.twins.slots import slot
+from fabric_twins.slots import slot
 with slot(Path(sys.argv[1]), int(sys.argv[2])):
     print(time.monotonic(), flush=True)
     time.sleep(float(sys.argv[3]))

@@ -46,19 +46,19 @@ class CostMixin(RegressionTestPlugin):
         self._snapshots = before, after
         # ReFrame and schedulers end a job soon after its limit; twice that is another job's time.
         limit = 2 * self.time_limit if self.time_limit else None
-        self.facts["elapsed_s"] = counters.elapsed_s(before, after, limit)
+        self.facts.elapsed_s = counters.elapsed_s(before, after, limit)
 
     @run_after("sanity", always_last=True)
     def note_traffic_and_files(self):
         """Note what was moved between the nodes, and the size of what is kept: pictures are drawn by now."""
         if self.is_dry_run():
             return
-        self.facts["disk_B"] = self._kept_B()
+        self.facts.disk_B = self._kept_B()
         several = any(layout.nodes > 1 for layout in self.launches)
         if not several:
-            self.facts["traffic_B"] = 0
+            self.facts.traffic_B = 0
         elif self._snapshots and SIMULATED not in self.current_partition.features:
-            self.facts["traffic_B"] = counters.traffic_B(*self._snapshots, self.hosts, self.traffic_pattern)
+            self.facts.traffic_B = counters.traffic_B(*self._snapshots, self.hosts, self.traffic_pattern)
 
     def _kept_B(self):
         """Return the size of the files that ReFrame keeps of a case that passes."""

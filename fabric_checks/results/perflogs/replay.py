@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.errors import RecordError
-from fabric_checks.results.perflog import FIELDS, LATER_FIELDS
 from fabric_checks.results.perflogs.connection import Refused, TryLater
 from fabric_checks.results.perflogs.samples import CASE_LABELS
 from fabric_checks.results.perflogs.sender import AT_ONCE
 from fabric_checks.results.perflogs.stores import Record, Store
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.records import load_session
 
 
@@ -91,7 +91,6 @@ def _all_records(perflogs: Path, faults: list[str]) -> Iterator[Record]:
                 if not isinstance(record, dict):
                     faults.append(f"{path}:{number}: not a JSON object; it is not sent")
                     continue
-                record = record | {field: None for field in LATER_FIELDS if field not in record}
                 if missing := [field for field in FIELDS if field not in record]:
                     faults.append(f"{path}:{number}: the record has no {missing[0]}; it is not sent")
                     continue

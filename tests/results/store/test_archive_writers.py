@@ -15,7 +15,7 @@ from tests.results.store.test_archive import canonical, exported, files
 ENDLESS = """
 import sys
 from pathlib import Path
-from fabric_checks.store import archiving
+from fabric_checks.results.store import archiving
 results, folder = map(Path, sys.argv[1:])
 print("begin", flush=True)
 for n in range(10**6):
