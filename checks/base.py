@@ -26,10 +26,10 @@ class FabricCheck(
     LayoutMixin,
     PlacementMixin,
     JobMixin,
-    ResultsMixin,
+    ReferencesMixin,
+    ResultsMixin,  # ReFrame runs the hooks of the last of these first: it begins the facts that the others fill
     CostMixin,
     PerflogMixin,
-    ReferencesMixin,
     HostLockMixin,
     rfm.RunOnlyRegressionTest,
 ):

@@ -122,15 +122,11 @@ class SpackPackage(Build):
         """What the build says of itself; :class:`fabric_checks.software.spack.build.Built` has the keys."""
         return json.loads((self.folder / "built.json").read_text())
 
-    def facts(self):
-        """Return what goes into the records of everything that was measured with it."""
+    def note(self, facts):
+        """Note what goes into the records of everything that was measured with it."""
         built = self.built
-        return {
-            "program_version": built["version"],
-            "spec": built["spec"],
-            "spec_hash": built["hash"],
-            "spack": built["spack"],
-        }
+        facts.program_version, facts.spack = built["version"], built["spack"]
+        facts.spec, facts.spec_hash = built["spec"], built["hash"]
 
     def doubts(self):
         """Return the findings that go with everything that was measured with it."""

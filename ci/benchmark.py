@@ -43,7 +43,7 @@ from rich.table import Table
 
 from fabric_checks.metrics import half_octaves, powers_of_two
 from fabric_checks.parsers import imb, streaming
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store import archiving
 from fabric_checks.results.store.schema import COLUMNS
 from fabric_checks.software import installed
@@ -348,7 +348,7 @@ def twins(arguments: argparse.Namespace) -> None:
 
 # Records as long as real ones: some 1.6 kB. What is not here is null.
 RECORD: dict[str, Any] = {
-    "format": 1, "collection": "0.1.0+g0123456789ab", "reframe": "4.10.4", "partition": "compute",
+    "format": 2, "collection": "0.1.0+g0123456789ab", "reframe": "4.10.4", "partition": "compute",
     "environ": "mpich-spack", "layout": "16x4", "nodes": 16, "ppn": 4, "tasks": 64, "quantity": "latency", "unit": "us",
     "better": "smaller", "no_reference": "no reference yet: these figures are recorded, and not judged",
     "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.1", "source": "spack",

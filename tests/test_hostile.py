@@ -19,7 +19,7 @@ from fabric_checks.errors import FabricError
 from fabric_checks.nightly import keeping
 from fabric_checks.references import propose
 from fabric_checks.report.html import collecting
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store import archiving, validation
 from fabric_checks.results.store.faults import Faults
 from tests.results.store.samples import load, record, write

@@ -28,7 +28,8 @@ class OwnProgram(PicturesMixin, FabricCheck):
     @run_after("setup")
     def note_program(self):
         """Note that it is one of ours."""
-        self.facts |= {"program": f"fabric-checks {self.own_program}", "program_version": "1", "source": "built"}
+        facts = self.facts
+        facts.program, facts.program_version, facts.source = f"fabric-checks {self.own_program}", "1", "built"
 
     def command(self):
         """Run the program that was built for this environment.

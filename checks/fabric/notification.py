@@ -57,7 +57,7 @@ class Notification(OwnProgram):
     def measure(self, text):
         self.output = notification.parse(text, self.sizes_B)
         verdict = f"blocking wait {self.output.blocking_wait}: {self.output.reason}"
-        self.facts["findings"] = [{"kind": "blocking wait", "text": verdict}]
+        self.facts.findings = [{"kind": "blocking wait", "text": verdict}]
         values = {f"{way}_cpu_share": share for way, share in (self.output.cpu_percent or {}).items()}
         for way in notification.WAYS:
             values |= {f"{way}_time_{size}B": time for size, time in self.output.times_us(way).items()}

@@ -43,7 +43,7 @@ class Rotate(OwnProgram):
         )
 
         self.report = evaluation.of_text(text, self.pattern, self.link_MBps)
-        self.facts["findings"] = self.report.notes()
+        self.facts.findings = self.report.notes()
         return self.report.metrics()
 
     @property

@@ -43,7 +43,7 @@ class StreamingCheck(OwnProgram):
         self.switches = {
             mode: curves.protocol_switches(self.times[mode], output.intervals_us(mode)) for mode in self.modes
         }
-        self.facts["findings"] = [
+        self.facts.findings = [
             {
                 "kind": "protocol switch",
                 "curve": mode,

@@ -14,7 +14,7 @@ from fabric_checks.errors import RecordError
 from fabric_checks.report.terminal import summary
 from fabric_checks.results import records
 from fabric_checks.results.cost import recorded
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.text import csv_text
 
 _EPILOG = """

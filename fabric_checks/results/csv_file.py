@@ -13,7 +13,8 @@ from typing import Any
 
 from fabric_checks import text
 from fabric_checks.locks import WRITER_WAIT_S, exclusive
-from fabric_checks.results.perflog import FIELDS, LOCK
+from fabric_checks.results.perflog import LOCK
+from fabric_checks.results.record import FIELDS
 
 
 def cell(value: object) -> object:
@@ -22,7 +23,7 @@ def cell(value: object) -> object:
 
 
 def append_records(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Append records to a CSV file whose header names :data:`fabric_checks.results.perflog.FIELDS`.
+    """Append records to a CSV file whose header names :data:`fabric_checks.results.record.FIELDS`.
 
     All lines go out in one write under a lock, so that several writers do not mix; if not all of it can be written,
     none of it stays. A last line that an earlier crash left unfinished is removed. A file with another header, as of

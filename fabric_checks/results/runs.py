@@ -14,7 +14,7 @@ import polars as pl
 
 from fabric_checks.errors import RecordError, quoted
 from fabric_checks.results import records
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.records import Case, Session
 from fabric_checks.results.store import reading, rows
 from fabric_checks.results.store.sources import Source

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from tests.cluster import faults
 
 #: What a case that passed, that failed without figures, and that left nothing has in the perflog.

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store.schema import COLUMNS, NESTED
 
 START = datetime(2026, 10, 1, tzinfo=timezone.utc)
 
 TYPICAL = {
     **dict.fromkeys(FIELDS),
-    "format": 1,
+    "format": 2,
     "session": "20261001T000000Z-0001",
     "collection": "0.1.0",
     "reframe": "4.10.4",

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records to send."""
 
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 
 
 def record(**changes):
     """Return a record of a figure that passed."""
     return dict.fromkeys(FIELDS) | {
-        "format": 1, "session": "20260101T000000Z-test", "time": "2026-01-01T00:00:10+00:00", "system": "s",
+        "format": 2, "session": "20260101T000000Z-test", "time": "2026-01-01T00:00:10+00:00", "system": "s",
         "partition": "p", "environ": "e", "check": "A", "test": "A %layout=1x2", "layout": "1x2",
         "metric": "latency_0B",
         "quantity": "latency", "size_B": 0, "value": 1.5, "unit": "us", "better": "smaller", "reference": 1.0,

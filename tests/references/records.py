@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store.schema import COLUMNS, NESTED
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=timezone.utc)
@@ -16,7 +16,7 @@ def record(day=0, value=1.3, **changes):
     """Return the record of one metric of the run of a day, counted from 0."""
     time = FIRST + timedelta(days=day)
     values = {
-        "format": 1, "session": f"{time:%Y%m%dT%H%M%SZ}-{day % 65536:04x}", "time": time.isoformat(),
+        "format": 2, "session": f"{time:%Y%m%dT%H%M%SZ}-{day % 65536:04x}", "time": time.isoformat(),
         "collection": "0.1.0+gabc", "reframe": "4.10.4",
         "system": "yours", "partition": "compute", "environ": "mpich-cray",
         "check": "OsuLatency", "test": "OsuLatency %layout=2x1", "layout": "2x1", "nodes": 2, "ppn": 1, "tasks": 2,

@@ -39,15 +39,17 @@ def test_between_nodes_the_rule_counts_where_there_is_no_entry(cases):
     assert check._reference_error == ""
     assert tuple(check.reference["linked:compute:bandwidth_4194304B"]) == (1800.0, -0.05, None, "MB/s")
     assert tuple(check.reference["linked:compute:bandwidth_1048576B"]) == (1500, -0.1, None, "MB/s")
-    assert check.facts["evidence"] == {"bandwidth_4194304B": (None, SOURCE)}
-    assert "bandwidth_4194304B" not in check.facts["no_reference"]
-    assert check.facts["no_reference"]["bandwidth_8B"] == "not of interest"
+    figures = check.facts.figures
+    assert {name for name, figure in figures.items() if figure.reference_source} == {"bandwidth_4194304B"}
+    assert figures["bandwidth_4194304B"].reference_source == SOURCE
+    assert figures["bandwidth_4194304B"].no_reference is None
+    assert figures["bandwidth_8B"].no_reference == "not of interest"
 
 
 def test_within_a_node_it_does_not(cases):
     check = cases["bw", "1x2"]
-    assert check.facts["evidence"] == {}
-    assert check.facts["no_reference"]["bandwidth_4194304B"] == "not of interest"
+    assert not any(figure.evidence or figure.reference_source for figure in check.facts.figures.values())
+    assert check.facts.figures["bandwidth_4194304B"].no_reference == "not of interest"
 
 
 def test_the_record_says_that_it_is_derived(cases):
@@ -55,5 +57,5 @@ def test_the_record_says_that_it_is_derived(cases):
     values = {"x:bandwidth_4194304B": (1700.0, 1800.0, -0.05, None, "MB/s", "fail")}
     names = ("check_system", "check_partition", "check_environ", "check_display_name", "check_result", "check_jobid")
     attributes = dict.fromkeys((*names, "version", "check_fail_reason", "check_job_nodelist"))
-    (record,) = records_of(attributes | {"check_facts": check.facts, "check_perfvalues": values})
+    (record,) = records_of(attributes | {"check_facts": check.facts_as_data, "check_perfvalues": values})
     assert (record["reference"], record["reference_source"], record["evidence"]) == (1800.0, SOURCE, None)

@@ -20,6 +20,7 @@ import pytest
 from fabric_checks import locks
 from fabric_checks.errors import RecordError
 from fabric_checks.results import perflog
+from fabric_checks.results.record import FIELDS
 from tests.results.store.samples import load, record
 
 
@@ -35,15 +36,17 @@ def attributes(**changes):
         },
         "check_facts": {
             "check": "A", "session": "x", "layout": "1x2",
-            "metrics": {"t": {"quantity": "t", "size_B": None, "better": "smaller"}},
-            "no_reference": {"b": "why not"},
+            "figures": {
+                "t": {"quantity": "t", "size_B": None, "better": "smaller"},
+                "b": {"quantity": "b", "no_reference": "why not"},
+            },
         },
     } | changes  # fmt: skip
 
 
 def test_one_record_a_metric_with_everything_there_is_to_know():
     time, bandwidth = perflog.records_of(attributes())
-    assert tuple(time) == perflog.FIELDS
+    assert tuple(time) == FIELDS
     assert (time["metric"], time["value"], time["reference"], time["upper"], time["no_reference"]) == (
         "t",
         1.5,
@@ -57,7 +60,7 @@ def test_one_record_a_metric_with_everything_there_is_to_know():
 
 def test_the_nodes_are_those_that_the_ranks_saw():
     """Accounting may know only the first node of a job that has just ended."""
-    facts = attributes()["check_facts"] | {"placement": ["n1:0-1", "n1:0-1", "n2:0,2", "n2:0,2"]}
+    facts = attributes()["check_facts"] | {"nodelist": ["n1", "n2"]}
     assert perflog.records_of(attributes(check_facts=facts))[0]["nodelist"] == ["n1", "n2"]
 
 

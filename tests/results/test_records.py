@@ -6,19 +6,20 @@ import json
 import pytest
 
 from fabric_checks.errors import RecordError
-from fabric_checks.results import perflog, records
+from fabric_checks.results import records
+from fabric_checks.results.record import FIELDS
 
 NAME = "20260101T000000Z-abcd"
 
 
 def record(**changes):
     values = {
-        "format": 1, "session": NAME, "time": "2026-01-01T00:00:00+00:00",
+        "format": 2, "session": NAME, "time": "2026-01-01T00:00:00+00:00",
         "system": "s", "partition": "p", "environ": "e", "check": "A", "test": "A %layout=1x2",
         "metric": "t", "quantity": "t", "value": 1.0, "unit": "us", "layout": "1x2", "result": "pass", "program": "x",
         "no_reference": "why", "case_result": "pass",
     } | changes  # fmt: skip
-    return dict.fromkeys(perflog.FIELDS) | values
+    return dict.fromkeys(FIELDS) | values
 
 
 def case(name="A %layout=1x2", result="pass", fixture=False):
@@ -54,15 +55,6 @@ def test_a_good_session(results):
     assert session.name == NAME
     assert [r["session"] for r in session.records] == [NAME]
     assert records.verdict(session) == []
-
-
-def test_records_of_earlier_releases_are_read(results):
-    """They lack some keys, which are null; those they have keep their order."""
-    old = {key: value for key, value in record().items() if key not in perflog.LATER_FIELDS}
-    session = results(case(), lines=[json.dumps(old), json.dumps(record(binding="core"))])
-    assert session.unreadable == () and len(session.records) == 2
-    assert {key: session.records[0][key] for key in perflog.LATER_FIELDS} == dict.fromkeys(perflog.LATER_FIELDS)
-    assert tuple(session.records[1]) == perflog.FIELDS and session.records[1]["binding"] == "core"
 
 
 def test_bad_lines_are_named_and_the_good_ones_used(results):

@@ -42,16 +42,16 @@ class CostMixin(RegressionTestPlugin):
         self._snapshots = before, after
         # ReFrame and schedulers end a job soon after its limit; twice that is another job's time.
         limit = 2 * self.time_limit if self.time_limit else None
-        self.facts["elapsed_s"] = counters.elapsed_s(before, after, limit)
+        self.facts.elapsed_s = counters.elapsed_s(before, after, limit)
 
     @run_after("sanity", always_last=True)
     def note_traffic_and_files(self):
         """Note the traffic of the script's node, and the size of what is kept: pictures are drawn by now."""
         if self.is_dry_run():
             return
-        self.facts["disk_B"] = self._kept_B()
+        self.facts.disk_B = self._kept_B()
         if self._snapshots and SIMULATED not in self.current_partition.features:
-            self.facts["node_traffic_B"] = counters.node_traffic_B(*self._snapshots, self.hosts)
+            self.facts.node_traffic_B = counters.node_traffic_B(*self._snapshots, self.hosts)
 
     def _kept_B(self):
         """Return the size of the files that ReFrame keeps of a case that passes."""

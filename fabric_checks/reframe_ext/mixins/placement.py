@@ -52,13 +52,12 @@ class PlacementMixin(RegressionTestPlugin):
             raise SanityError(f"placement probe: {path}: {error.strerror}") from None
         except OutputError as error:
             raise SanityError(f"placement probe: {path}: {error}{self.last_error_line()}") from None
-        self.facts |= {
-            "mpi": found.mpi,
-            "compiler": found.compiler,
-            "placement": [f"{rank.node}:{rank.cpus}" for rank in found.ranks],
-            "binding": placement.binding(found.ranks),
-        }
-        self.hosts = tuple(dict.fromkeys((*self.hosts, *(rank.node for rank in found.ranks))))
+        facts = self.facts
+        facts.mpi, facts.compiler = found.mpi, found.compiler
+        facts.nodelist = list(dict.fromkeys(rank.node for rank in found.ranks))
+        facts.placement = [f"{rank.node}:{rank.cpus}" for rank in found.ranks]
+        facts.binding = placement.binding(found.ranks)
+        self.hosts = tuple(dict.fromkeys((*self.hosts, *facts.nodelist)))
         oversubscribed = bool(self.current_partition.extras.get("oversubscribed"))
         try:
             placement.verify(found.ranks, self.place, oversubscribed)

@@ -64,12 +64,12 @@ class PpnRatioMixin(LaunchesMixin):
             with self.reading(layout):
                 values[layout] = super().measure(output)
         # They are about one launch, and the check itself reports them.
-        self.facts.pop("findings", None)
+        self.facts.findings = None
         compared = {}
         for comparison in self._comparisons():
             of = {str(layout): values[layout][comparison.of.name] for layout in self.launches}
             compared[comparison.metric.name] = comparison.value(of)
-            self.facts["metrics"][comparison.metric.name]["compared"] = {
+            self.facts.figures[comparison.metric.name].compared = {
                 "metric": comparison.of.name,
                 "unit": comparison.of.unit,
                 "values": of,

@@ -18,7 +18,7 @@ class ProgramMixin(RegressionTestPlugin):
     suite's checks need to call it. What Spack builds is known only in the session, so there ``{view}`` stands for the
     view of the built environment.
 
-    Needs: ``built``, the fixture that builds the suite, with ``view``, ``facts()``, ``doubts()`` and
+    Needs: ``built``, the fixture that builds the suite, with ``view``, ``note(facts)``, ``doubts()`` and
     ``contradiction()``, or None where no environment of the current system has it built;
     ``verify_placement()`` (:class:`PlacementMixin`).
     """
@@ -44,7 +44,7 @@ class ProgramMixin(RegressionTestPlugin):
         if program != self.program["program"]:
             raise OutputError(f"this is the output of {program}, but the environment offers {self.program['program']}")
         if version:
-            self.facts["program_version"] = version
+            self.facts.program_version = version
 
     @run_after("setup")
     def find_program(self):
@@ -53,11 +53,9 @@ class ProgramMixin(RegressionTestPlugin):
         if self.built is not None:
             view = str(self.built.view)
             self.program |= {k: v.replace("{view}", view) for k, v in self.program.items() if isinstance(v, str)}
-        self.facts |= {
-            "program": self.program["program"],
-            "program_version": self.program["version"],
-            "source": self.program["source"],
-        }
+        facts = self.facts
+        facts.program, facts.program_version = self.program["program"], self.program["version"]
+        facts.source = self.program["source"]
 
     def verify_placement(self):
         """Hold the MPI that the probe met to the one that Spack built the program for.
@@ -65,7 +63,7 @@ class ProgramMixin(RegressionTestPlugin):
         :raises SanityError: if it is another one, such as one that was upgraded in place.
         """
         super().verify_placement()
-        wrong = self.built.contradiction(self.facts["mpi"]) if self.program["source"] == "spack" else None
+        wrong = self.built.contradiction(self.facts.mpi) if self.program["source"] == "spack" else None
         if wrong:
             raise SanityError(wrong)
 
@@ -73,10 +71,10 @@ class ProgramMixin(RegressionTestPlugin):
     def note_build(self):
         """Record what Spack built: the concretized spec and its hash go with every figure."""
         if self.program["source"] == "spack":
-            self.facts |= self.built.facts()
+            self.built.note(self.facts)
 
     @run_before("performance")
     def note_doubts(self):
         """Record what is not known of what Spack built, behind what the analysis has found."""
         if self.program["source"] == "spack" and self.built.doubts():
-            self.facts["findings"] = [*self.facts.get("findings", []), *self.built.doubts()]
+            self.facts.findings = [*(self.facts.findings or []), *self.built.doubts()]

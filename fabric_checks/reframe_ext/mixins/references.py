@@ -101,8 +101,9 @@ class ReferencesMixin(RegressionTestPlugin):
             self._reference_error = str(error)
             complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
             reasons = dict.fromkeys(complete, f"the reference file is wrong: {error}")
-        self.facts["no_reference"] = reasons
-        self.facts["evidence"] = self._find_evidence(path, metrics)
+        for name, reason in reasons.items():
+            self.facts.figures[name].no_reference = reason
+        self._note_evidence(path, metrics)
         self.reference = {self.current_partition.fullname: complete}
 
     def _reference_case(self) -> dict[str, str]:
@@ -138,18 +139,18 @@ class ReferencesMixin(RegressionTestPlugin):
         except KeyError:
             return {}
 
-    def _find_evidence(self, path: Path, metrics: list[Metric]) -> dict[str, tuple[str | None, str]]:
-        """Return for each metric of a simulation how it comes to be as it is; and the source of the reference."""
+    def _note_evidence(self, path: Path, metrics: list[Metric]) -> None:
+        """Note of each metric of a simulation how it comes to be as it is; and the source of the reference."""
         if self._reference_error:
-            return {}
+            return
         case = self._reference_case()
         file = _load_checked(path)
-        found: dict[str, tuple[str | None, str]] = {name: (None, source) for name, source in self._derived.items()}
         for metric in metrics:
-            evidence = file.evidence_of(metric=metric.name, held=metric.name not in self.facts["no_reference"], **case)
+            figure = self.facts.figures[metric.name]
+            evidence = file.evidence_of(metric=metric.name, held=figure.no_reference is None, **case)
             if evidence is not None:
-                found[metric.name] = (evidence.kind, self._derived.get(metric.name, evidence.why))
-        return found
+                figure.evidence, figure.reference_source = evidence.kind, evidence.why or None
+            figure.reference_source = self._derived.get(metric.name, figure.reference_source)
 
     @run_after("performance")
     def require_references(self):

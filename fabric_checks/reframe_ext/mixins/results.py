@@ -7,12 +7,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import reframe.utility.sanity as sn
-from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.builtins import loggable_as, run_after, run_before, sanity_function
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.errors import OutputError, quoted
 from fabric_checks.results import sessions
+from fabric_checks.results.record import Facts, Figure
 
 
 class ResultsMixin(RegressionTestPlugin):
@@ -23,36 +24,37 @@ class ResultsMixin(RegressionTestPlugin):
     ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`).
     """
 
-    #: What is known about this run beside its figures; goes into every perflog record.
-    #:
-    #: :type: :class:`dict`
-    #: :default: ``{}``
-    facts = variable(dict, value={})
+    #: What is known about this run beside its values, from when it is set up: a
+    #: :class:`~fabric_checks.results.record.Facts`, which goes into every record.
+    facts = None
+
+    @loggable_as("facts")  # type: ignore[prop-decorator]
+    @property
+    def facts_as_data(self):
+        """The facts for ReFrame's log and report; nothing of a case that failed before it was set up."""
+        return self.facts.as_data() if self.facts else {}
 
     @run_after("setup")
-    def note_layout(self):
+    def begin_facts(self):
         """Note what is known before the job runs."""
         metrics = self.metrics()
-        self.facts |= {
-            "session": sessions.session_id(),
-            "collection": sessions.collection_version(),
-            "check": type(self).__name__,
-            "layout": str(self.place),
-            "nodes": self.place.nodes,
-            "ppn": self.place.ppn,
-            "tasks": self.place.tasks,
-            "not_offered": self.current_environ.extras.get("without", {}),
-            "sizes_B": list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
-            "metrics": {
-                metric.name: {"quantity": metric.quantity, "size_B": metric.size_B, "better": metric.better}
-                for metric in metrics
-            },
-        }
+        self.facts = Facts(
+            session=sessions.session_id(),
+            collection=sessions.collection_version(),
+            check=type(self).__name__,
+            layout=str(self.place),
+            nodes=self.place.nodes,
+            ppn=self.place.ppn,
+            tasks=self.place.tasks,
+            not_offered=self.current_environ.extras.get("without", {}),
+            sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
+            figures={metric.name: Figure(metric.quantity, metric.size_B, metric.better) for metric in metrics},
+        )
 
     @sanity_function
     def validate(self):
         """Check exit status, placement and output; what is wrong first is what the user reads."""
-        self.facts["time"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.facts.time = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.require_finished_job()
         # The probe ends the job if it fails, so its message goes before the job's exit status.
         self.verify_placement()

@@ -12,7 +12,7 @@ import polars as pl
 from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.comparison.verdicts import MIN_RUNS
 from fabric_checks.report.html.values import Failure, Results, Value, case_text, clean, json_of, parameters_of, texts
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 
 #: The fields that the report reads: all but the largest, which it does not show.
 COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))

@@ -16,7 +16,6 @@ from urllib.parse import quote, unquote
 import polars as pl
 
 from fabric_checks.errors import RecordError
-from fabric_checks.results.perflog import LATER_FIELDS
 from fabric_checks.results.store import validation
 from fabric_checks.results.store.schema import COLUMNS, REPEATED
 from fabric_checks.results.store.sources import Source
@@ -92,8 +91,7 @@ def read_unchecked(
             row_index_offset=1,
         )
         there = rows.collect_schema()
-        # Records of an earlier release lack the columns that came later.
-        missing = [name for name in COLUMNS if name not in there and name not in LATER_FIELDS]
+        missing = [name for name in COLUMNS if name not in there]
         wrong = [name for name, kind in _KINDS.items() if name in there and there[name] != kind]
         if missing or wrong:
             raise RecordError(f"{path}: its column {(missing + wrong)[0]!r} is not that of an archive; it is left out")
@@ -101,7 +99,7 @@ def read_unchecked(
         if condition is not None:
             rows = rows.filter(condition)
         names = [*columns, *(["line"] if numbered else [])]
-        return rows.select(_column(name, name in there) for name in names).collect()
+        return rows.select(map(_column, names)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
         raise RecordError(f"{path}: cannot be read ({why}); archive its records again, or restore it") from None
@@ -119,6 +117,5 @@ def _require_sane(path: Path, rows: int) -> None:
         )
 
 
-def _column(name: str, is_there: bool) -> pl.Expr:
-    column = pl.col(name) if is_there else pl.lit(None, COLUMNS.get(name, pl.String())).alias(name)
-    return column.cast(pl.Categorical()) if name in REPEATED else column
+def _column(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Categorical()) if name in REPEATED else pl.col(name)

@@ -22,7 +22,8 @@ from urllib.parse import quote
 
 from fabric_checks.errors import RecordError, quoted
 from fabric_checks.files import LARGEST_B
-from fabric_checks.results.perflog import FIELDS, records_of
+from fabric_checks.results.perflog import records_of
+from fabric_checks.results.record import FIELDS, Facts, Figure
 from fabric_checks.results.store.jsonlines import Report
 
 #: How long another process may hold the database, in seconds.
@@ -134,12 +135,12 @@ def _facts(case: Mapping[str, Any], session: str) -> dict[str, Any]:
     """Return what is known of a check that is not ours."""
     name = str(case.get("display_name") or case["name"])
     tasks = case.get("num_tasks")
-    return {
-        "session": session,
-        "check": name.split(maxsplit=1)[0],
-        "tasks": tasks if isinstance(tasks, int) and tasks > 0 else None,
-        "metrics": {key.split(":")[-1]: {"quantity": key.split(":")[-1]} for key in case.get("perfvalues") or {}},
-    }
+    return Facts(
+        session=session,
+        check=name.split(maxsplit=1)[0],
+        tasks=tasks if isinstance(tasks, int) and tasks > 0 else None,
+        figures={name: Figure(quantity=name) for name in (key.split(":")[-1] for key in case.get("perfvalues") or {})},
+    ).as_data()
 
 
 def _time(case: Mapping[str, Any]) -> str | None:

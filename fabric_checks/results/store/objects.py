@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.errors import RecordError
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store import jsonlines, places, rows, validation
 from fabric_checks.results.store.faults import LEFT_OUT, Faults
 

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.errors import RecordError
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store import archive, database, jsonlines, order, places, selection, validation
 from fabric_checks.results.store.faults import LEFT_OUT, Faults, one_line
 from fabric_checks.results.store.schema import COLUMNS, MEASUREMENT, REPEATED

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store.schema import COLUMNS, NESTED
 
 
@@ -36,7 +36,7 @@ def extra_of(record: Mapping[str, Any], row: Mapping[str, Any]) -> str | None:
 
 
 def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record of a row; its fields are in the order of :data:`fabric_checks.results.perflog.FIELDS`."""
+    """Return the record of a row; its fields are in the order of :data:`fabric_checks.results.record.FIELDS`."""
     extra = json.loads(row["extra"]) if row.get("extra") else {}
     absent = set(extra.get("absent", ()))
     record = {name: _value_of(name, row.get(name)) for name in FIELDS if name not in absent}

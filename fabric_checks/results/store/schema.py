@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import polars as pl
 
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import TYPES
 
-#: Fields whose values are lists or objects. They are columns of JSON text: nothing of them is lost, and a table with
-#: records of several releases has one type a column. The text is sound JSON; equal values may differ in text, 1 or 1.0.
-NESTED = ("compared", "not_offered", "sizes_B", "findings", "nodelist", "placement")
+_KINDS: dict[type, pl.DataType] = {int: pl.Int64(), float: pl.Float64(), str: pl.String()}
 
-_OTHER: dict[str, pl.DataType] = {
-    **dict.fromkeys(("format", "nodes", "ppn", "tasks", "size_B", "node_traffic_B", "disk_B"), pl.Int64()),
-    **dict.fromkeys(("value", "reference", "lower", "upper", "elapsed_s"), pl.Float64()),
-    "time": pl.Datetime("us", "UTC"),
+#: Fields whose values are lists or objects. They are columns of JSON text, so nothing of them is lost. The text is
+#: sound JSON; equal values may differ in text, 1 or 1.0.
+NESTED = tuple(name for name, kind in TYPES.items() if kind not in _KINDS)
+
+#: The type of each field's column, in the order of :data:`fabric_checks.results.record.FIELDS`.
+COLUMNS: dict[str, pl.DataType] = {name: _KINDS.get(kind, pl.String()) for name, kind in TYPES.items()} | {
+    "time": pl.Datetime("us", "UTC")
 }
-
-#: The type of each field's column, in the order of :data:`fabric_checks.results.perflog.FIELDS`.
-COLUMNS: dict[str, pl.DataType] = {field: _OTHER.get(field, pl.String()) for field in FIELDS}
 
 #: Records that agree in these are of one series: the same figure, measured again.
 SERIES = ("system", "partition", "environ", "check", "test", "layout", "metric", "unit")

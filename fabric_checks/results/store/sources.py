@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fabric_checks import paths
 from fabric_checks.errors import RecordError, quoted
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 
 _FORM = "[LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]"
 

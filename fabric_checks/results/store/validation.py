@@ -13,6 +13,7 @@ import polars as pl
 import polars.selectors as cs
 
 from fabric_checks.metrics import UNITS
+from fabric_checks.results.record import FORMAT
 from fabric_checks.results.store import shapes
 from fabric_checks.results.store.schema import COLUMNS, MEASUREMENT, NESTED
 
@@ -99,7 +100,7 @@ def _is_whole(frame: pl.DataFrame, any_unit: bool) -> bool:
     there = set(frame.columns)
     if any(frame[name].null_count() for name in (*REQUIRED, "moment") if name in there):
         return False
-    if "format" in there and not (frame["format"] == 1).all():
+    if "format" in there and not (frame["format"] == FORMAT).all():
         return False
     if {"metric", "value"} <= there and (frame["metric"].is_null() != frame["value"].is_null()).any():
         return False
@@ -153,7 +154,7 @@ def _whole_rules(there: Collection[str], any_unit: bool) -> list[tuple[pl.Expr, 
     rules = [(pl.col(name).is_null(), pl.lit(f"the record has no '{name}'")) for name in REQUIRED if name in there]
     if "format" in there:
         text = _shown("format {} is of another release; read it with that release", pl.col("format").cast(pl.String))
-        rules.append((pl.col("format") != 1, text))
+        rules.append((pl.col("format") != FORMAT, text))
     if "moment" in there:
         text = _shown("the time {} is not of the form 2026-01-31T12:00:00+00:00", pl.col("time"))
         rules.append((pl.col("moment").is_null(), text))

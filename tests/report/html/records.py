@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.results.perflog import FIELDS
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store.schema import COLUMNS, NESTED
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
@@ -23,7 +23,7 @@ def record(metric="latency", value=1.0, **fields):
     check = fields.pop("check", "Streaming")
     parameters = "".join(f" %{name}={text}" for name, text in fields.pop("parameters", {}).items())
     found = dict.fromkeys(FIELDS) | {
-        "format": 1,
+        "format": 2,
         "session": "20261101T120000Z-0001",
         "time": NOON,
         "collection": "0.1.0+g123456789abc",

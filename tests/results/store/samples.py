@@ -4,7 +4,7 @@
 import json
 from datetime import datetime, timedelta, timezone
 
-from fabric_checks.results import perflog
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store import reading, sources
 
 START = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
@@ -14,7 +14,7 @@ def record(run=0, **changes):
     """Return a sound record of a metric; ``run`` days after the first."""
     time = START + timedelta(days=run)
     values = {
-        "format": 1, "session": f"{time:%Y%m%dT%H%M%SZ}-abcd", "time": time.isoformat(), "collection": "0.1.0+gabc",
+        "format": 2, "session": f"{time:%Y%m%dT%H%M%SZ}-abcd", "time": time.isoformat(), "collection": "0.1.0+gabc",
         "reframe": "4.10.4", "system": "s", "partition": "p", "environ": "e", "check": "A", "test": "A %layout=1x2",
         "layout": "1x2", "nodes": 1, "ppn": 2, "tasks": 2, "metric": "latency_8B", "quantity": "latency", "size_B": 8,
         "value": 1.5 + run, "unit": "us", "better": "smaller", "no_reference": "why", "result": "pass",
@@ -22,7 +22,7 @@ def record(run=0, **changes):
         "sizes_B": [8], "mpi": "MPICH", "compiler": "gcc 12", "nodelist": ["n1"], "placement": ["n1:0", "n1:1"],
         "jobid": str(100 + run),
     } | changes  # fmt: skip
-    return {name: values.get(name) for name in (*perflog.FIELDS, *changes)}
+    return {name: values.get(name) for name in (*FIELDS, *changes)}
 
 
 def failed(run=0, **changes):

@@ -34,7 +34,7 @@ LINES = {
     "a number": (b"17\n", "not a JSON object: '17'"),
     "null": (b"null\n", "not a JSON object: 'null'"),
     "an empty object": (b"{}\n", "the record has no 'format'"),
-    "another format": (record(format=2), "format '2' is of another release"),
+    "another format": (record(format=1), "format '1' is of another release"),
     "no system": (without("system"), "the record has no 'system'"),
     "no time": (without("time"), "the record has no 'time'"),
     "a time without zone": (record(time="2026-01-31T12:00:00"), "the time '2026-01-31T12:00:00' is not of the form"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.results import perflog
+from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store import archiving, database
 from tests.conftest import GOLDEN, TESTS
 from tests.results.store.samples import load
@@ -111,7 +111,7 @@ def test_of_our_checks_the_records_are_those_of_the_perflog(tmp_path):
 
     found = [record for _, record in database.records(tmp_path / "results.db", report)]
     assert len(expected) == 24 and found == expected
-    assert all(tuple(record) == perflog.FIELDS for record in found)
+    assert all(tuple(record) == FIELDS for record in found)
     one, other = load(path), load(tmp_path / "results.db")
     assert one.frame.equals(other.frame) and (one.faults, other.faults) == ((), ())
 
@@ -143,7 +143,7 @@ def test_a_session_that_is_no_report_is_named_and_the_others_are_used(foreign, t
         (lambda case: case.update(perfvalues=[1]), "a case of session '{}' is incomplete (AttributeError"),
         (lambda case: case.update(job_completion_time_unix="noon"), "the record has no 'time'"),
         (lambda case: case.update(job_completion_time_unix=1e300), "a case of session '{}' is incomplete (Overflow"),
-        (lambda case: case.update(facts={"check": 1, "session": "x", "metrics": 3}), "is incomplete"),
+        (lambda case: case.update(facts={"check": 1, "session": "x", "figures": 3}), "is incomplete"),
     ],
 )
 def test_a_bad_case_is_named_and_the_others_are_used(change, cause, foreign, tmp_path):

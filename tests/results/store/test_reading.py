@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from fabric_checks.errors import RecordError
-from fabric_checks.results.perflog import LATER_FIELDS
 from fabric_checks.results.store import archiving, jsonlines, reading, sources
 from fabric_checks.results.store.schema import COLUMNS, NESTED, REPEATED
 from tests.results.store.samples import failed, load, record, write
@@ -97,13 +96,6 @@ def test_times_of_all_offsets_are_in_utc(tmp_path):
     frame = load(write(tmp_path / "a.jsonl", [record(n, time=text) for n, text in enumerate(texts)])).frame
     assert frame["time"].dt.strftime("%H:%M:%S%.f").to_list() == ["10:00:00", "10:00:01.250", "10:00:02"]
     assert frame["value"].to_list() == [1.5, 2.5, 3.5]
-
-
-def test_records_of_earlier_releases_have_null_where_a_field_came_later(tmp_path):
-    old = {name: value for name, value in record().items() if name not in LATER_FIELDS}
-    loaded = load(write(tmp_path / "a.jsonl", [old]))
-    assert loaded.faults == ()
-    assert loaded.frame.select(LATER_FIELDS).row(0) == (None,) * len(LATER_FIELDS)
 
 
 def test_only_the_columns_that_are_asked_for_in_the_order_of_the_fields(tmp_path):

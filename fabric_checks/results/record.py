@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a record has, who says it, and what every reader asks of one.
+
+A perflog has a record for each figure of a case, and one for a case that failed before it had figures; then all of
+:class:`Figure` and :class:`Judgement` is null. :data:`FIELDS` are the keys of a record: ``format``, and the members of
+the four classes here but for ``figures`` and ``stage``, which :func:`fabric_checks.results.perflog.records_of` turns
+into fields. The annotations are also the types of the columns of tables (:mod:`fabric_checks.results.store.schema`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, get_args, get_origin, get_type_hints
+
+Record = Mapping[str, Any]
+
+#: The version of what is said here.
+FORMAT = 2
+
+
+@dataclass(slots=True)
+class Case:
+    """What ReFrame says of a case."""
+
+    reframe: str  # version of ReFrame
+    system: str
+    partition: str
+    environ: str
+    test: str  # the class with its parameters, as ReFrame writes them
+    case_result: str  # of the whole case; see `is_success`
+    fail_reason: str | None
+    jobid: str | None
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What ReFrame says of a figure."""
+
+    metric: str
+    value: float
+    unit: str
+    reference: float | None
+    lower: float | None  # allowed relative deviation below the reference, e.g. -0.05; see `bounds`
+    upper: float | None
+    result: str | None  # of this metric: pass, fail, xfail, xpass
+
+
+@dataclass(slots=True)
+class Figure:
+    """What a check says of one of its metrics beside the value."""
+
+    # What it declares: ResultsMixin.
+    quantity: str  # the curve a metric is a point of
+    size_B: int | None = None  # message size of that point
+    better: str | None = None  # smaller or larger
+    # Of a ratio or difference, metric, unit and values by layout that it comes from: PpnRatioMixin, LammpsPpnSeries.
+    compared: dict[str, Any] | None = None
+    # What it is held to: ReferencesMixin.
+    no_reference: str | None = None  # why there is none
+    evidence: str | None = None  # of a simulation: fitted, predicted, said or simulated (references.EVIDENCE)
+    reference_source: str | None = None  # the document and the place that the reference is from
+
+
+@dataclass(slots=True)
+class Facts:
+    """What a check notes of its run; the mixins named fill it, and ReFrame's log and report have it as plain data."""
+
+    # ResultsMixin, when the case is set up.
+    session: str  # which run this belongs to
+    check: str  # the class
+    collection: str | None = None  # version and commit of the collection
+    layout: str | None = None  # nodes x processes a node
+    nodes: int | None = None
+    ppn: int | None = None
+    tasks: int | None = None
+    sizes_B: list[int] | None = None  # all message sizes that were asked for
+    not_offered: dict[str, str] | None = None  # suites that the environment does not have, and why
+    figures: dict[str, Figure] = field(default_factory=dict)  # by metric
+    # ResultsMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of the log.
+    time: str | None = None
+    # ProgramMixin, or OwnProgram of checks/fabric.
+    program: str | None = None
+    program_version: str | None = None
+    source: str | None = None  # where the program came from: wheels, spack, modules, built
+    # ProgramMixin, of what Spack built: the concretized spec, its hash, and the release of Spack.
+    spec: str | None = None
+    spec_hash: str | None = None
+    spack: str | None = None
+    # PlacementMixin.
+    mpi: str | None = None  # as the library itself says
+    compiler: str | None = None
+    nodelist: list[str] | None = None  # where the ranks ran; of a case that failed before that, what the scheduler says
+    placement: list[str] | None = None  # node and allowed CPUs of each rank
+    binding: str | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
+    # CostMixin.
+    elapsed_s: float | None = None  # how long the job worked on its nodes, without the queue
+    node_traffic_B: int | None = (
+        None  # bytes in and out of the node that its script ran on; null where that cannot tell
+    )
+    disk_B: int | None = None  # what the case leaves on disk: the files that are kept, and these records
+    # What the analysis says beside figures: objects with kind and text. The checks themselves, and ProgramMixin.
+    findings: list[dict[str, Any]] | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        """Return all of it as JSON has it."""
+        return asdict(self)
+
+
+#: The keys of a record, in their order, and the type of each beside null: int, float, str, list or dict.
+TYPES: dict[str, type] = {"format": int} | {
+    name: get_origin(kind := next(iter(get_args(hint)), hint)) or kind
+    for part in (Case, Facts, Judgement, Figure)
+    for name, hint in get_type_hints(part).items()
+    if name != "figures"
+}
+FIELDS = tuple(TYPES)
