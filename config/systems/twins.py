@@ -30,7 +30,7 @@ from fabric_twins import (
     launcher,  # noqa: F401  (registers the launcher that the partitions name)
     sampling,
 )
-from fabric_twins.topology import FatTree
+from fabric_twins.topology import Dragonfly, FatTree, Star
 
 ENVIRONMENT = "smpi"
 ALL = "twins"
@@ -62,6 +62,12 @@ def layouts(twin):
     return list(dict.fromkeys([*found, *([f"{twin.nodes}x2"] if 2 * twin.nodes <= 64 else [])]))
 
 
+def about(twin):
+    """Return what a simulated cluster is, in a line."""
+    network = {Star: "one switch", FatTree: "a fat tree", Dragonfly: "a dragonfly"}[type(twin.topology)]
+    return f"Simulated: {twin.about}; {network}, {twin.inter_node.rate_MBps:g} MB/s a node"
+
+
 def partition(twin, name, max_jobs):
     """Return the partition that stands for a twin."""
     extras = {
@@ -83,7 +89,7 @@ def partition(twin, name, max_jobs):
         extras["link_MBps"] = twin.topology.link_MBps
     return {
         "name": name,
-        "descr": f"Simulated: {twin.about}",
+        "descr": about(twin),
         "scheduler": "local",
         "launcher": "smpirun",
         "environs": [ENVIRONMENT, f"{ENVIRONMENT}-spack"],
@@ -94,15 +100,15 @@ def partition(twin, name, max_jobs):
     }
 
 
-def system(name, about, partitions):
+def system(name, descr, partitions):
     """Return a system that is chosen by name only."""
-    return {"name": name, "descr": about, "hostnames": ["(?!)"], "partitions": partitions}
+    return {"name": name, "descr": descr, "hostnames": ["(?!)"], "partitions": partitions}
 
 
 cores = len(os.sched_getaffinity(0))
 folder = Path(__file__).resolve().parent.parent / "twins"
 twins = [description.load(file) for file in sorted(folder.glob("*.yaml"))]
-systems = [system(twin.name, f"Simulated: {twin.about}", [partition(twin, "twin", cores)]) for twin in twins]
+systems = [system(twin.name, about(twin), [partition(twin, "twin", cores)]) for twin in twins]
 systems.append(system(ALL, "All simulated clusters", [partition(twin, twin.name, 1) for twin in twins]))
 
 simgrid = os.environ.get("SIMGRID_ROOT") and sound_path("SIMGRID_ROOT", os.environ["SIMGRID_ROOT"])

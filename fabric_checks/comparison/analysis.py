@@ -146,20 +146,11 @@ def _two(
         why=texts,
         note=obstacles.notes(baseline, side),
         comparable=kinds.is_null(),
-        by_difference=_by_difference(),
+        by_difference=verdicts.by_difference(pl.col("can_be_zero"), _least()),
         unit=pl.coalesce("unit_baseline", "unit_side").list.join(", "),
         better=pl.coalesce("better_baseline", "better_side").list.first(),
     )
 
 
-def _by_difference() -> pl.Expr:
-    """Tell which figures can be 0, so that a ratio says little: see :attr:`fabric_checks.metrics.Metric.can_be_zero`.
-
-    Records do not say it; it shows by the unit, or by a figure of the same curve that is 0 or negative.
-    """
-    least = pl.min_horizontal(pl.col(f"values_{name}").list.min() for name in ("baseline", "side"))
-    return (
-        (least.min().over("check", "quantity") <= 0)
-        | (pl.coalesce("unit_baseline", "unit_side").list.contains("%"))
-        | pl.col("quantity").str.ends_with("_difference")
-    ).fill_null(False)
+def _least() -> pl.Expr:
+    return pl.min_horizontal(pl.col(f"values_{name}").list.min() for name in ("baseline", "side"))

@@ -26,6 +26,7 @@ FIELDS = (
     "size_B",
     "value",
     "better",
+    "can_be_zero",
     "evidence",
     "program",
     "program_version",
@@ -37,6 +38,9 @@ CASE = ("check", "test", "layout")
 
 #: What a series is expected to have one of; a list of all that it has, sorted.
 _ATTRIBUTES = ("unit", "better", "program", "program_version", "evidence")
+
+#: What each series has of its latest record.
+_LATEST = ("quantity", "size_B", "can_be_zero")
 
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
@@ -52,7 +56,7 @@ def gathered(frame: pl.DataFrame) -> pl.DataFrame:
     measured = frame if frame.select(is_figure.all()).item() else frame.filter(is_figure)
     lists = [pl.col(name).cast(pl.String).unique().alias(name) for name in _ATTRIBUTES]
     gathered = grouped(
-        measured, key, pl.col("value").alias("values"), pl.col("quantity").last(), pl.col("size_B").last(), *lists
+        measured, key, pl.col("value").alias("values"), *(pl.col(name).last() for name in _LATEST), *lists
     )
     unknown = {name: "measured" if name == "evidence" else "?" for name in _ATTRIBUTES}
     return gathered.with_columns(
@@ -107,7 +111,7 @@ def paired(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -
     """Join the series of two sides, also those that only one has.
 
     :param series: what :func:`gathered` returns; :param key: what :func:`machine_key` returns.
-    :returns: a row a figure: :data:`FIGURE`, ``quantity`` and ``size_B``, and of each side ``where`` (as in
+    :returns: a row a figure: :data:`FIGURE` and :data:`_LATEST`, and of each side ``where`` (as in
         ``local:node+mpich``), ``values``, ``n`` and the lists, with ``_baseline`` or ``_side`` behind the name.
     """
     halves = []
@@ -117,9 +121,9 @@ def paired(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -
         half = half.drop("side", *(name for name in MACHINE if name not in on))
         halves.append(half.rename({name: name + suffix for name in half.columns if name not in on}))
     pairs = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
-    return pairs.with_columns(
-        pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in ("quantity", "size_B")
-    ).drop("quantity_baseline", "quantity_side", "size_B_baseline", "size_B_side")
+    return pairs.with_columns(pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in _LATEST).drop(
+        f"{name}_{side}" for name in _LATEST for side in ("baseline", "side")
+    )
 
 
 def with_failures(

@@ -28,6 +28,15 @@ VERDICTS = (WORSE, MISSING, NOT_COMPARABLE, TOO_FEW, BETTER, NO_DIFFERENCE)
 MIN_RUNS = 5
 
 
+def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
+    """Tell which figures are compared by their difference: those that can be 0, as a ratio says little of them.
+
+    :param can_be_zero: as the records say, or null: see :attr:`fabric_checks.metrics.Metric.can_be_zero`.
+    :param least: their least value: of 0 or less there is no ratio, whatever was declared.
+    """
+    return (can_be_zero | (least <= 0)).fill_null(False)
+
+
 def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> pl.DataFrame:
     """Compare series in numbers.
 

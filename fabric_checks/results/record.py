@@ -54,6 +54,7 @@ class Figure:
     quantity: str  # the curve a metric is a point of
     size_B: int | None = None  # message size of that point
     better: str | None = None  # smaller or larger
+    can_be_zero: bool | None = None  # whether 0 or less is a sound value, so that two are compared by their difference
     # Of a ratio or difference, metric, unit and values by layout that it comes from: PpnRatioMixin, LammpsPpnSeries.
     compared: dict[str, Any] | None = None
     # What it is held to: ReferencesMixin.
@@ -70,6 +71,8 @@ class Facts:
     session: str  # which run this belongs to
     check: str  # the class
     collection: str | None = None  # version and commit of the collection
+    about: str | None = None  # what the partition says of itself, or else the system
+    link_MBps: float | None = None  # the rate of a link, as the partition's extras say it
     layout: str | None = None  # nodes x processes a node
     nodes: int | None = None
     ppn: int | None = None
@@ -107,7 +110,7 @@ class Facts:
         return asdict(self)
 
 
-#: The keys of a record, in their order, and the type of each beside null: int, float, str, list or dict.
+#: The keys of a record, in their order, and the type of each beside null: bool, int, float, str, list or dict.
 TYPES: dict[str, type] = {"format": int} | {
     name: get_origin(kind := next(iter(get_args(hint)), hint)) or kind
     for part in (Case, Facts, Judgement, Figure)

@@ -32,6 +32,7 @@ TYPICAL = {
     "value": 1.0,
     "unit": "us",
     "better": "smaller",
+    "can_be_zero": False,
     "no_reference": "why",
     "result": "pass",
     "case_result": "pass",

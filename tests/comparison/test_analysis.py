@@ -84,17 +84,21 @@ def test_what_repeats_exactly_has_no_width():
 )
 def test_what_can_be_zero_is_compared_by_difference(unit, one, two, at_least):
     better = "larger" if unit == "%" else "smaller"
-    found = row(runs("A", one, unit=unit, better=better), runs("B", two, unit=unit, better=better))
+    kind = {"unit": unit, "better": better, "can_be_zero": True}
+    found = row(runs("A", one, **kind), runs("B", two, **kind))
     assert found["by_difference"] and found["verdict"] == "worse"
     assert found["change"] == two[0] - one[0] and found["at_least"] == pytest.approx(at_least)
 
 
-def test_one_point_at_zero_makes_its_curve_one_of_differences():
+@pytest.mark.parametrize("can_be_zero", [False, None])
+def test_of_zero_there_is_no_ratio_whatever_its_record_says(can_be_zero):
     zero, other = {"metric": "latency_0B", "size_B": 0}, {"metric": "latency_1B", "size_B": 1}
     records = [
-        runs(side, values, **point) for side in "AB" for values, point in ((5 * [0.0], zero), (5 * [1.0], other))
+        runs(side, values, can_be_zero=can_be_zero, **point)
+        for side in "AB"
+        for values, point in ((5 * [0.0], zero), (5 * [1.0], other))
     ]
-    assert compare(frame(*records), ["A", "B"]).frame["by_difference"].to_list() == [True, True]
+    assert compare(frame(*records), ["A", "B"]).frame["by_difference"].to_list() == [True, False]
 
 
 def test_what_a_side_does_not_have_is_missing():

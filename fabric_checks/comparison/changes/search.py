@@ -17,13 +17,14 @@ from scipy.stats import mannwhitneyu
 from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison.changes import circumstances
 from fabric_checks.comparison.changes.model import BETTER, CLOSED, OPEN, Change, Changes
+from fabric_checks.comparison.verdicts import by_difference
 from fabric_checks.results.store.schema import SERIES
 from fabric_checks.results.store.series import series as series_of
 
 Row = Mapping[str, Any]
 
 #: The columns of records that a search needs.
-FIELDS = (*SERIES, "time", "quantity", "size_B", "value", "better", "evidence", *circumstances.FIELDS)
+FIELDS = (*SERIES, "time", "quantity", "size_B", "value", "better", "can_be_zero", "evidence", *circumstances.FIELDS)
 
 #: Share of stable series with noise in which a change is found: of fewer runs than 100, and of more. Measured by
 #: tests/statistics/test_change_points.py with normal noise; with a long tail there are more.
@@ -46,7 +47,9 @@ def find(
     """
     measured = frame.drop("side", strict=False).filter(pl.col("value").is_finite() & pl.col("metric").is_not_null())
     measured = measured.sort("time", maintain_order=True)
-    gathered = _with_kind(series_of(measured, SERIES))
+    gathered = series_of(measured, SERIES).with_columns(
+        by_difference=by_difference(pl.col("can_be_zero"), pl.col("values").list.min())
+    )
     long_enough = gathered.filter(pl.col("n") >= change_points.MIN_RUNS)
     splits: list[tuple[Row, change_points.Split]] = []
     by_chance = 0.0
@@ -67,16 +70,6 @@ def find(
     ]
     changes.sort(key=lambda change: (change.at, change.machine, change.test, change.metric))
     return Changes(tuple(changes), long_enough.height, gathered.height - long_enough.height, by_chance)
-
-
-def _with_kind(gathered: pl.DataFrame) -> pl.DataFrame:
-    """Add ``by_difference``: whether figures of the curve can be 0; see ``comparison.analysis``."""
-    least = pl.col("values").list.min().min().over("check", "quantity")
-    return gathered.with_columns(
-        by_difference=(
-            (least <= 0) | (pl.col("unit") == "%") | pl.col("quantity").str.ends_with("_difference")
-        ).fill_null(False)
-    )
 
 
 def _key(row: Row) -> tuple[Any, ...]:

@@ -42,13 +42,18 @@ class ResultsMixin(RegressionTestPlugin):
             session=sessions.session_id(),
             collection=sessions.collection_version(),
             check=type(self).__name__,
+            about=self.current_partition.descr or self.current_system.descr or None,
+            link_MBps=self.current_partition.extras.get("link_MBps"),
             layout=str(self.place),
             nodes=self.place.nodes,
             ppn=self.place.ppn,
             tasks=self.place.tasks,
             not_offered=self.current_environ.extras.get("without", {}),
             sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
-            figures={metric.name: Figure(metric.quantity, metric.size_B, metric.better) for metric in metrics},
+            figures={
+                metric.name: Figure(metric.quantity, metric.size_B, metric.better, metric.can_be_zero)
+                for metric in metrics
+            },
         )
 
     @sanity_function

@@ -248,6 +248,9 @@ def _start(line: bytes) -> str:
     return quoted(line[:200].decode(errors="replace").strip(), 40)
 
 
+_WANTED = {pl.Boolean: "true or false", pl.Int64: "an integer", pl.Float64: "a finite number"}
+
+
 def cell(name: str, kind: pl.DataType, value: Any) -> Any:
     """Return a value as its column has it.
 
@@ -259,10 +262,13 @@ def cell(name: str, kind: pl.DataType, value: Any) -> Any:
         if not isinstance(value, str):
             value = json.dumps(value, ensure_ascii=False)
         return value.encode(errors="replace").decode()  # half a surrogate pair is no text
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        if kind == pl.Boolean():
+            return value
+    elif isinstance(value, int | float):
         if kind == pl.Int64() and isinstance(value, int) and abs(value) < 2**63:
             return value
         if kind == pl.Float64() and abs(value) <= sys.float_info.max:  # not so NaN
             return float(value)
-    wanted = "an integer" if kind == pl.Int64() else "a finite number"
+    wanted = _WANTED[type(kind)]
     raise ValueError(f"'{name}' is {quoted(str(value), 40)}, not {wanted}")

@@ -7,7 +7,7 @@ import polars as pl
 
 from fabric_checks.results.record import TYPES
 
-_KINDS: dict[type, pl.DataType] = {int: pl.Int64(), float: pl.Float64(), str: pl.String()}
+_KINDS: dict[type, pl.DataType] = {bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64(), str: pl.String()}
 
 #: Fields whose values are lists or objects. They are columns of JSON text, so nothing of them is lost. The text is
 #: sound JSON; equal values may differ in text, 1 or 1.0.
@@ -30,7 +30,7 @@ MEASUREMENT = (
 #: Text that a table repeats in many rows. A table that is read as ``compact`` has these as categories: each text is
 #: kept once, and a row has a number of four bytes.
 REPEATED = (
-    *("session", "collection", "reframe", "system", "partition", "environ", "check", "test", "layout", "metric"),
-    *("quantity", "unit", "better", "no_reference", "evidence", "reference_source", "result", "case_result"),
+    *("session", "collection", "reframe", "system", "partition", "about", "environ", "check", "test", "layout"),
+    *("metric", "quantity", "unit", "better", "no_reference", "evidence", "reference_source", "result", "case_result"),
     *("program", "program_version", "source", "spec_hash", "spack", "mpi", "compiler", "binding", "fail_reason"),
 )

@@ -47,6 +47,8 @@ def _has(name: str, value: str) -> pl.Expr:
         return column == value
     if name == "time":
         return column.dt.strftime("%Y-%m-%dT%H:%M:%S") == value[:19]
+    if COLUMNS[name] == pl.Boolean():
+        return column == {"true": True, "false": False}.get(value)
     try:
         return column == float(value)
     except ValueError:

@@ -36,7 +36,7 @@ _FIRST, _END = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1970, 220
 _LARGEST = 1e30
 _FIGURES = tuple(name for name, kind in COLUMNS.items() if kind == pl.Float64())
 #: What is counted, or lasts, is not negative.
-_COUNTS = ("nodes", "ppn", "tasks", "size_B", "node_traffic_B", "disk_B", "elapsed_s")
+_COUNTS = ("nodes", "ppn", "tasks", "size_B", "node_traffic_B", "disk_B", "elapsed_s", "link_MBps")
 #: ISO 8601 with seconds, their fraction if any, and an offset or Z.
 _TIME = "%Y-%m-%dT%H:%M:%S%.f%#z"
 

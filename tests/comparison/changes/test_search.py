@@ -71,7 +71,7 @@ def test_a_series_that_repeats_exactly():
 
 def test_what_can_be_zero_changes_by_a_difference():
     values = [50 + value for value in np.random.default_rng(1).normal(size=15)]
-    change = only(runs("x", values + [value - 10 for value in values], unit="%", better="larger"))
+    change = only(runs("x", values + [value - 10 for value in values], unit="%", better="larger", can_be_zero=True))
     assert change.by_difference and change.change == pytest.approx(-10) and change.at_least == pytest.approx(10, abs=2)
     faults = only(runs("x", [0.0] * 10 + [2.0] * 5))
     assert faults.by_difference and faults.change == 2 and faults.at_least == 100 and faults.state == "open"

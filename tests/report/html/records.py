@@ -43,6 +43,7 @@ def record(metric="latency", value=1.0, **fields):
         "value": value,
         "unit": "us",
         "better": "smaller",
+        "can_be_zero": False,
         "no_reference": "none yet",
         "result": "pass",
         "case_result": "pass",
@@ -59,7 +60,9 @@ def record(metric="latency", value=1.0, **fields):
 
 def failure(**fields):
     """Return the record of a case that failed before it had figures."""
-    nothing = dict.fromkeys(("metric", "quantity", "size_B", "value", "unit", "better", "result", "no_reference"))
+    nothing = dict.fromkeys(
+        ("metric", "quantity", "size_B", "value", "unit", "better", "can_be_zero", "result", "no_reference")
+    )
     return record(**({"case_result": "fail", "fail_reason": "node oak03 was lost"} | fields)) | nothing
 
 

@@ -83,9 +83,10 @@ def of_kind(name):
         return texts
     if name in NESTED:
         return st.none() | NESTED_KINDS[name]
-    if name == "elapsed_s":
+    if name in ("elapsed_s", "link_MBps"):
         return st.none() | figures.map(abs)
-    return {pl.Int64(): integers, pl.Float64(): numbers}.get(COLUMNS[name], st.none() | texts | st.integers())
+    kinds = {pl.Boolean(): st.none() | st.booleans(), pl.Int64(): integers, pl.Float64(): numbers}
+    return kinds.get(COLUMNS[name], st.none() | texts | st.integers())
 
 
 sound = st.builds(
