@@ -6,6 +6,7 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before
 
+from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import (
     CostMixin,
     HostLockMixin,
@@ -15,7 +16,6 @@ from fabric_checks.reframe_ext.mixins import (
     PlacementMixin,
     ReferencesMixin,
     ResultsMixin,
-    without_deprecated_alias,
 )
 
 from .builds import FabricPrograms

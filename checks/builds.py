@@ -14,7 +14,7 @@ from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
 from fabric_checks.paths import ROOT, home
-from fabric_checks.reframe_ext.mixins import without_deprecated_alias
+from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.software.spack import mpi
 
 

@@ -7,6 +7,7 @@ from reframe.core.meta import make_test
 
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.layouts import Layout
+from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of
 
 from .offers import offered
@@ -24,7 +25,7 @@ def check(*features, compare=True):
 
     def register(cls):
         # Where no layout fits, `layouts` has said so; ReFrame would call it an error.
-        if offered(*features) and cls.raw_params["layout"].values:
+        if offered(*features) and parameter_values(cls)["layout"]:
             rfm.simple_test(cls)
             if compare:
                 add_ppn_ratio(cls)
@@ -35,7 +36,7 @@ def check(*features, compare=True):
 
 def add_ppn_ratio(cls):
     """Make the comparison of a check, if its layouts on the current system have any to compare."""
-    own = [Layout.of(layout) for layout in cls.raw_params["layout"].values]
+    own = [Layout.of(layout) for layout in parameter_values(cls)["layout"]]
     found = {str(layout): str(one) for layout, one in ppn_ratio.counterparts(own, layouts_of("any")).items()}
     if found:
         body = {

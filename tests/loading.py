@@ -6,13 +6,9 @@ import runpy
 import sys
 from unittest import mock
 
-import reframe.core.runtime as rt
-from reframe.core.config import load_config
-from reframe.frontend import dependencies
-from reframe.frontend.executors import generate_testcases
-from reframe.frontend.loader import RegressionCheckLoader
 from reframe.utility import osext
 
+from fabric_checks.reframe_ext import internals
 from tests.conftest import TESTS
 
 SETTINGS = TESTS / "settings.py"
@@ -31,21 +27,14 @@ def cases(system, set_up=True):
     once: so both are forgotten first. Cases of systems that were loaded before must not be run any more.
     """
     forget_checks()
-    rt._runtime_context = None  # ReFrame keeps the first
-    site = load_config("<builtin>", str(SETTINGS))
-    site.validate()
-    site.select_subconfig(system)
-    rt.init_runtime(site)
-    checks = RegressionCheckLoader([str(TESTS.parent / "checks")], recurse=True).load_all(force=True)
-    graph, skipped = dependencies.build_deps(generate_testcases(checks))
+    internals.take_system([str(SETTINGS)], system)
+    ordered, skipped = internals.load_cases(TESTS.parent / "checks")
     assert not skipped
-    ordered = dependencies.toposort(graph)
     if set_up:
         # ReFrame's srun asks for Slurm's version in each case.
         with mock.patch.object(osext, "run_command", functools.cache(osext.run_command)):
             for case in ordered:
-                case.prepare()
-                case.check.setup(case.partition, case.environ)
+                internals.set_up(case)
     return ordered
 
 

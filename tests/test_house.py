@@ -3,6 +3,9 @@
 
 import ast
 import re
+from pathlib import Path
+
+import reframe
 
 from tests.conftest import TESTS
 
@@ -38,6 +41,78 @@ def test_nothing_is_printed_past_the_door():
                 if isinstance(node, ast.Name | ast.Attribute)
             }
             assert not [name for name in used if PRINTS.match(name)], path
+
+
+#: The one module that touches what ReFrame calls private.
+INTERNALS = ROOT / "fabric_checks/reframe_ext/internals.py"
+#: Private names of something else than ``self`` that are not ReFrame's: a class fills its own instance.
+OWN_PRIVATE = {"fabric_checks/results/cost/past.py": {"_own", "_on_system", "_by_layout", "_elsewhere"}}
+#: ReFrame's classes and modules that nobody derives from or calls but itself.
+RUNNERS = re.compile(r"^reframe\.(frontend|core\.(config|meta|namespaces|variables|parameters|hooks|fixtures))\b")
+DOCUMENTED = {"reframe.core.meta.make_test"}
+
+
+def past_the_door():
+    """Yield the files that may not touch ReFrame's inside, as trees."""
+    for folder in ("fabric_checks", "checks", "config", "fabric_twins"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path != INTERNALS:
+                yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+
+
+def is_private(name):
+    return name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
+
+
+def is_inside(name):
+    """Tell whether a name that is imported is of ReFrame's inside."""
+    inside = RUNNERS.match(name) or is_private(name.split(".")[-1])
+    return bool(name.startswith("reframe.") and inside and name not in DOCUMENTED)
+
+
+def test_what_is_private_to_others_is_touched_in_one_module():
+    """That of ReFrame, by any name: as an attribute, by an import, or in a string that is looked up."""
+    found = []
+    for path, tree in past_the_door():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Attribute(value=ast.Name(id="self" | "cls")):
+                    pass
+                case ast.Attribute(attr=name) if is_private(name) and name not in OWN_PRIVATE.get(path, ()):
+                    found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
+                case ast.Import() | ast.ImportFrom():
+                    module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                    names = [f"{module}{alias.name}" for alias in node.names]
+                    found += [f"{path}:{node.lineno}: {name}" for name in names if is_inside(name)]
+                case ast.Constant(value=str(text)) if re.match(r"_*rfm_\w+$", text) and text != "rfm_job.sh":
+                    found.append(f"{path}:{node.lineno}: {text!r}")
+    assert not found, f"only {INTERNALS.relative_to(ROOT)} touches what others call private:\n" + "\n".join(found)
+
+
+def test_no_private_name_of_ours_is_one_of_reframes():
+    """In a class of ours with a base of ReFrame's, the same name would be the same attribute or method."""
+    core = Path(reframe.__file__).parent / "core"
+    bases = ["pipeline", "launchers/__init__", *(f"schedulers/{name}" for name in ("__init__", "flux", "lsf", "slurm"))]
+    theirs = set().union(*(own_names(ast.parse((core / f"{base}.py").read_text())) for base in bases))
+    assert {"_state", "_cancel_if_blocked", "_rfm_var_space"} <= theirs
+    found = []
+    for path, tree in past_the_door():
+        if path.startswith(("fabric_checks/reframe_ext", "checks")) or path == "fabric_twins/launcher.py":
+            found += [f"{path}: {name}" for name in sorted(own_names(tree) & theirs)]
+    assert not found
+
+
+def own_names(tree):
+    """Return the private names that classes have: those that ``self`` or ``cls`` has, and those of methods."""
+    names = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            names |= {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+    return {name for name in names if is_private(name)}
 
 
 def test_reframe_finds_every_check():

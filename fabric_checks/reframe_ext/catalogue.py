@@ -17,30 +17,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import reframe.core.runtime as rt
-from reframe.core.config import load_config
 from reframe.core.exceptions import ReframeError
-from reframe.frontend import dependencies
-from reframe.frontend.executors import generate_testcases
-from reframe.frontend.loader import RegressionCheckLoader
 
 from fabric_checks.paths import ROOT
+from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.mixins.references import check_names
 
 
 def describe(system: str, attributes: list[str]) -> dict[str, Any]:
     """Return all check names and the cases of a system."""
     files = os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config" / "settings.py")
-    site = load_config("<builtin>", *files.split(os.pathsep))
-    site.validate()
-    site.select_subconfig(system)
-    rt.init_runtime(site)
-    checks = RegressionCheckLoader([str(ROOT / "checks")], recurse=True).load_all(force=True)
-    graph, _ = dependencies.build_deps(generate_testcases(checks))
+    internals.take_system(files.split(os.pathsep), system)
+    ordered, _ = internals.load_cases(ROOT / "checks")
     cases = []
-    for case in dependencies.toposort(graph):
-        case.prepare()
-        case.check.setup(case.partition, case.environ)
+    for case in ordered:
+        internals.set_up(case)
         if not case.check.is_fixture():
             cases.append(_case(case, attributes))
     return {"checks": sorted(check_names()), "cases": cases}

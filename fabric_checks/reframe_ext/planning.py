@@ -3,9 +3,7 @@
 
     python -m fabric_checks.reframe_ext.planning FILE OPTIONS-OF-REFRAME
 
-This is ReFrame's command line up to the moment at which the first case would start, so that the selection is that of
-all its options. A listing would not tell how often cases run, and a dry run would set up each of them, with a folder
-and a job script: for thousands of cases that takes minutes.
+This is ReFrame's command line up to the moment at which the first case would start.
 """
 
 from __future__ import annotations
@@ -14,24 +12,10 @@ import math
 import sys
 from pathlib import Path
 
-from reframe.core.exceptions import CommandLineError
 from reframe.core.systems import SystemPartition
-from reframe.frontend import cli
-from reframe.frontend.executors import Runner, TestCase
 
+from fabric_checks.reframe_ext.internals import TestCase, select_only
 from fabric_checks.results.cost.plan import SIMULATED, Partition, Plan, PlannedCase, options_of
-
-
-def noting(path: Path, command: str) -> type[Runner]:
-    """Return a runner that writes the plan of a run into a file, and runs nothing."""
-
-    class NotingRunner(Runner):
-        def runall(self, testcases, restored_cases=None):
-            if self._timeout:
-                raise CommandLineError("--duration says itself how long the run takes; compute the cost without it")
-            plan(testcases, command, 1 + self._num_reruns).write(path)
-
-    return NotingRunner
 
 
 def plan(testcases: list[TestCase], command: str, passes: int) -> Plan:
@@ -73,11 +57,11 @@ def planned(case: TestCase) -> PlannedCase:
 
 
 def main() -> None:
-    """Be ReFrame for the rest of the command line, but for its runner."""
+    """Be ReFrame for the rest of the command line, and note what it would run."""
     path, *options = sys.argv[1:]
     sys.argv = ["reframe", *options]
-    cli.Runner = noting(Path(path), options_of(sys.argv))
-    cli.main()
+    command = options_of(sys.argv)
+    select_only(lambda testcases, passes: plan(testcases, command, passes).write(Path(path)))
 
 
 if __name__ == "__main__":

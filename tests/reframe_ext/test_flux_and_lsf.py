@@ -13,7 +13,6 @@ import types
 from pathlib import Path
 
 import pytest
-import reframe.core.runtime as runtime
 from reframe.core.backends import getlauncher, getscheduler
 from reframe.core.exceptions import JobError, JobSchedulerError
 from reframe.core.schedulers import Job
@@ -21,6 +20,7 @@ from reframe.core.schedulers import Job
 import fabric_checks.reframe_ext.launchers
 import fabric_checks.reframe_ext.schedulers.flux
 import fabric_checks.reframe_ext.schedulers.lsf  # noqa: F401  (they register)
+from fabric_checks.reframe_ext.internals import take_system
 from tests.loading import SETTINGS
 
 
@@ -54,12 +54,7 @@ def stand_in_id(text):
 @pytest.fixture
 def make_job(tmp_path, monkeypatch):
     """Return a function that makes a job for a scheduler; its script exists."""
-    from reframe.core.config import load_config
-
-    site = load_config("<builtin>", str(SETTINGS))
-    site.select_subconfig("generic_flux")
-    monkeypatch.setattr(runtime, "_runtime_context", None)  # ReFrame sets it only where there is none
-    runtime.init_runtime(site)
+    take_system([str(SETTINGS)], "generic_flux")
     monkeypatch.chdir(tmp_path)
 
     def make(scheduler, **attributes):

@@ -5,12 +5,11 @@ import re
 import time
 
 import pytest
-import reframe.core.runtime as rt
 from reframe.core.backends import getlauncher, getscheduler
-from reframe.core.config import load_config
 from reframe.core.exceptions import JobSchedulerError
 from reframe.core.schedulers import Job
 
+from fabric_checks.reframe_ext.internals import take_system
 from fabric_checks.reframe_ext.schedulers import slurm as backend
 from tests.loading import SETTINGS
 
@@ -96,9 +95,7 @@ def fake(tmp_path, monkeypatch):
         monkeypatch.setattr(backend, name, 0.0)
     for name in ("BEHIND_S", "OUT_OF_SERVICE_S", "SILENCE_S"):
         monkeypatch.setattr(backend, name, 0.5)
-    site = load_config("<builtin>", str(SETTINGS))
-    site.select_subconfig("minicluster")
-    rt.init_runtime(site)
+    take_system([str(SETTINGS)], "minicluster")
     return Slurm(tmp_path)
 
 

@@ -13,7 +13,6 @@ from fabric_checks.reframe_ext.mixins.ppn_ratio import PpnRatioMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
 from fabric_checks.reframe_ext.mixins.results import ResultsMixin
-from fabric_checks.reframe_ext.mixins.startup import without_deprecated_alias
 
 __all__ = [
     "CostMixin",
@@ -31,5 +30,4 @@ __all__ = [
     "layouts",
     "layouts_of",
     "whole_partitions",
-    "without_deprecated_alias",
 ]

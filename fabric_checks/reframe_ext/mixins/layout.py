@@ -16,6 +16,7 @@ from reframe.core.systems import SystemPartition
 from fabric_checks.errors import FabricError
 from fabric_checks.layouts import Layout, corners, fitting, of_shape
 from fabric_checks.levels import SMOKE_NODES
+from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.software.stacks import selected_stack
 
 
@@ -140,7 +141,7 @@ class LayoutMixin(RegressionTestPlugin):
         """
         levels = {"acceptance"} | ({"procurement"} if self.compares_offers else set())
         if self.short:
-            own = {Layout.of(layout) for layout in type(self).raw_params["layout"].values}
+            own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}
             fitting = [own & set(_layouts_of(partition)) for partition in runtime().system.partitions]
             on_few = [{layout for layout in fit if layout.nodes <= SMOKE_NODES} for fit in fitting]
             if any(self.place in corners(fit) for fit in on_few):

@@ -10,6 +10,7 @@ from reframe.core.exceptions import LoggingError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.errors import RecordError
+from fabric_checks.reframe_ext.internals import check_of
 from fabric_checks.results.perflog import JsonLinesHandler
 
 
@@ -21,7 +22,7 @@ class PerflogHandler(JsonLinesHandler):
 
         :raises LoggingError: with the file and the cause. ReFrame only warns of it.
         """
-        check = record.__dict__.get("__rfm_check__")
+        check = check_of(record)
         try:
             super().emit(record)
         except RecordError as error:

@@ -18,6 +18,7 @@ from fabric_checks.errors import ReferenceError
 from fabric_checks.metrics import Metric
 from fabric_checks.paths import ROOT
 from fabric_checks.references import line_rate, reference_file
+from fabric_checks.reframe_ext.internals import parameter_values, references_of
 from fabric_checks.reframe_ext.mixins.layout import layouts_of
 from fabric_checks.software.stacks import WHEEL_MPIS
 
@@ -117,27 +118,20 @@ class ReferencesMixin(RegressionTestPlugin):
     def _find_references(self, path: Path, metrics: list[Metric]) -> tuple[dict[str, Any], dict[str, str]]:
         file = _load_checked(path)
         name = type(self).__name__
-        parameters = {key: list(map(str, value.values)) for key, value in type(self).raw_params.items()}
+        parameters = {key: list(map(str, values)) for key, values in parameter_values(type(self)).items()}
         if name in file.entries:
             for attribute in file.entries[name]["$index"]:
                 if not attribute.startswith("$") and not hasattr(self, attribute):
                     raise ReferenceError(f"{path}: {name}: $index names {attribute!r}, which the check does not have")
             reference_file.require_known_keys(file, name, parameters)
-        found = self._look_up(path) if name in file.entries else {}
+        # ReFrame reads the whole file for each case, which takes its time.
+        found = references_of(self, path) if name in file.entries else {}
         case = self._reference_case()
         derived = line_rate.references(
             file.derived, metrics, self.current_partition.extras, f"{path}: {name}: derived", **case
         )
         self._derived = {metric: each.source for metric, each in derived.items() if metric not in found}
         return reference_file.complete(file, found, metrics, derived, **case)
-
-    def _look_up(self, path: Path) -> dict[str, Any]:
-        """Return what ReFrame finds for this case; it reads the whole file for each, which takes its time."""
-        self.reference = {"$ref": str(path)}
-        try:
-            return dict(self.reference[self])
-        except KeyError:
-            return {}
 
     def _note_evidence(self, path: Path, metrics: list[Metric]) -> None:
         """Note of each metric of a simulation how it comes to be as it is; and the source of the reference."""

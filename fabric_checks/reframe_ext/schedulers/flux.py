@@ -20,6 +20,8 @@ from reframe.core.schedulers import Job
 from reframe.core.schedulers.flux import FluxJobScheduler
 from reframe.utility import osext
 
+from fabric_checks.reframe_ext.internals import note
+
 BINDINGS = "python -m pip install flux-python==<version of your Flux>, or its folder on PYTHONPATH"
 
 
@@ -44,7 +46,7 @@ class FluxBatchScheduler(FluxJobScheduler):
 
     def __init__(self) -> None:
         # Nothing of Flux is needed before the first job, so that a dry run shows the scripts on any machine.
-        self._submit_timeout = self.get_option("job_submit_timeout")
+        self._timeout_s = self.get_option("job_submit_timeout")
         self._executor: Any = None
         self._cancelled: set[str] = set()
         self._failures: dict[str, str] = {}
@@ -79,7 +81,7 @@ class FluxBatchScheduler(FluxJobScheduler):
         executor, job_id = self._bindings()
         try:
             done = osext.run_command(
-                f"flux batch {shlex.quote(job.script_filename)}", check=True, timeout=self._submit_timeout
+                f"flux batch {shlex.quote(job.script_filename)}", check=True, timeout=self._timeout_s
             )
         except (SpawnedProcessError, OSError) as error:
             raise JobSchedulerError(f"flux batch: {_said(error)}") from None
@@ -88,11 +90,9 @@ class FluxBatchScheduler(FluxJobScheduler):
         except (IndexError, ValueError):
             raise JobSchedulerError(f"flux batch printed no job id but {done.stdout.strip()!r}") from None
         # In decimal: all of Flux takes it, and it is plain ASCII.
-        job._jobid = str(int(number))
-        job._submit_time = time.time()
-        job._state = "PENDING"
+        note(job, jobid=str(int(number)), submit_time=time.time(), state="PENDING")
         job.future = executor.attach(number)
-        job.future.add_event_callback("start", lambda *_: setattr(job, "_state", "RUNNING"))
+        job.future.add_event_callback("start", lambda *_: note(job, state="RUNNING"))
 
     def _bindings(self) -> tuple[Any, Any]:
         """Return an executor, which watches jobs, and the type of a job id."""
@@ -109,7 +109,7 @@ class FluxBatchScheduler(FluxJobScheduler):
     def cancel(self, job: Job) -> None:
         """Cancel a job."""
         self._cancelled.add(job.jobid)
-        osext.run_command(f"flux cancel {job.jobid}", check=True, timeout=self._submit_timeout)
+        osext.run_command(f"flux cancel {job.jobid}", check=True, timeout=self._timeout_s)
 
     def poll(self, *jobs: Job) -> None:
         """Bring jobs up to date, and cancel those that have waited for too long."""
@@ -120,7 +120,7 @@ class FluxBatchScheduler(FluxJobScheduler):
                 self._note_end(job)
             elif job.jobid not in self._cancelled and self._waited_too_long(job):
                 self.cancel(job)
-                job._exception = JobError("maximum pending time exceeded", job.jobid)
+                note(job, exception=JobError("maximum pending time exceeded", job.jobid))
 
     def _waited_too_long(self, job: Job) -> bool:
         longest_s = job.max_pending_time
@@ -129,10 +129,10 @@ class FluxBatchScheduler(FluxJobScheduler):
     def _note_end(self, job: Job) -> None:
         error = job.future.exception()
         if error is None:
-            job._state, job._exitcode = "COMPLETED", job.future.result()
+            note(job, state="COMPLETED", exitcode=job.future.result())
         else:
             # Such as "type=timeout: resource allocation expired" or "type=cancel: ".
-            job._state = "CANCELLED" if job.jobid in self._cancelled else "FAILED"
+            note(job, state="CANCELLED" if job.jobid in self._cancelled else "FAILED")
             self._failures[job.jobid] = f"job {job.jobid}: {error}"
         job.has_ended = True
 

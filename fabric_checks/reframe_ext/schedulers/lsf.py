@@ -31,7 +31,7 @@ class SpanLsfScheduler(LsfJobScheduler):
             *([f'-R "affinity[core({job.num_cpus_per_task})]"'] if job.num_cpus_per_task else []),
             *([f"-W {math.ceil(job.time_limit / 60)}"] if job.time_limit else []),
             *(["-x"] if job.exclusive_access else []),
-            *([] if self._sched_access_in_submit else job.sched_access),
+            *([] if self.get_option("sched_access_in_submit") else job.sched_access),
         ]
         extra = [*job.options, *job.cli_options]
         # As everywhere in ReFrame, an option that begins with # is a line of its own.

@@ -17,11 +17,12 @@ from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
-from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_completed, slurm_state_pending
+from reframe.core.schedulers.slurm import slurm_state_completed, slurm_state_pending
 from reframe.utility import osext
 
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import slurm
+from fabric_checks.reframe_ext.internals import SlurmScheduler, nodespec, note
 
 #: The controller is asked about a job after so long, later a quarter of the job's age apart, and at the latest after so
 #: long again: the question costs it time.
@@ -63,13 +64,11 @@ def _since(previous: float | None) -> tuple[float, float]:
 
 
 @register_scheduler("fabric-slurm")
-class WatchfulSlurmScheduler(SlurmJobScheduler):
+class WatchfulSlurmScheduler(SlurmScheduler):
     """Slurm by sacct, and by the controller where sacct fails or is behind; every job ends, and says why."""
 
     def __init__(self) -> None:
         super().__init__()
-        # The first failure is ours to deal with.
-        self._max_sacct_failures = 0
         self._watches: dict[str, _Watch] = {}
         self._next_question = 0.0
         self._accounting_again = 0.0
@@ -116,7 +115,7 @@ class WatchfulSlurmScheduler(SlurmJobScheduler):
                     self._ask_controller(job)
             age_s = time.time() - min(job.submit_time for job in running)
             self._next_question = time.monotonic() + min(max(ASK_FIRST_S, age_s / 4), ASK_LAST_S)
-        self._cancel_if_pending_too_long([job for job in running if not self.finished(job)])
+        self._cancel_if_too_late([job for job in running if not self.finished(job)])
         for job in running:
             self._explain(job)
 
@@ -164,14 +163,13 @@ class WatchfulSlurmScheduler(SlurmJobScheduler):
             return
         watch.behind = None
         if self._accounting_again:
-            job._state = info.state
+            note(job, state=info.state)
         if _waits(info.state):
             watch.pending_reason, watch.partitions = info.reason, info.partitions
             self._cancel_if_hopeless(job, info)
 
     def _take_over(self, job: Job, info: slurm.Job) -> None:
-        job._state, job._exitcode, job._nodespec = info.state, info.exit_status, info.nodelist
-        job._completion_time = time.time()
+        note(job, state=info.state, exitcode=info.exit_status, nodespec=info.nodelist, completion_time=time.time())
 
     def _give_up(self, job: Job, why: str) -> None:
         watch = self._watch(job)
@@ -187,15 +185,11 @@ class WatchfulSlurmScheduler(SlurmJobScheduler):
         if seconds >= OUT_OF_SERVICE_S:
             self._cancel_waiting(job, hopeless=True)
 
-    def _cancel_if_blocked(self, jobs: list[Job], reasons: object = None) -> None:
-        super()._cancel_if_blocked(jobs, reasons)
-        for job in jobs:
-            if job.exception is not None:  # ReFrame would raise it where no record of the case is written yet
-                reason = str(job.exception).split("due to reason: ")[-1]
-                job._exception = None
-                self._note_waiting(job, reason, hopeless=True)
+    def was_blocked(self, job: Job, reason: str) -> None:
+        """Take note of a job that was cancelled for what Slurm gives as the reason of its wait."""
+        self._note_waiting(job, reason, hopeless=True)
 
-    def _cancel_if_pending_too_long(self, jobs: list[Job]) -> None:
+    def _cancel_if_too_late(self, jobs: list[Job]) -> None:
         for job in jobs:
             waited_s = time.time() - job.submit_time
             if job.max_pending_time and _waits(job.state) and waited_s >= job.max_pending_time:
@@ -221,8 +215,8 @@ class WatchfulSlurmScheduler(SlurmJobScheduler):
         if watch.explained or not self.finished(job):
             return
         watch.explained = True
-        if job._nodespec == "None assigned":  # how accounting writes that a job never had a node
-            job._nodespec = ""
+        if nodespec(job) == "None assigned":  # how accounting writes that a job never had a node
+            note(job, nodespec="")
         if job.state == "COMPLETED":
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None:
@@ -232,7 +226,7 @@ class WatchfulSlurmScheduler(SlurmJobScheduler):
     def _complete_nodelist(self, job: Job) -> None:
         """Take the nodes from the controller: what accounting tells soon after a job's end may be half of them."""
         try:
-            job._nodespec = _job(job).nodelist or job._nodespec
+            note(job, nodespec=_job(job).nodelist or nodespec(job))
         except (SpawnedProcessError, OSError, OutputError) as error:
             self.log(f"scontrol show job {job.jobid}: {_said(error)}")
 

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one door to ReFrame's inside: what it calls private, or does not document, is touched here and nowhere else.
+
+Everything here says why the public way does not do, and has a test in ``tests/reframe_ext/test_internals.py`` that
+fails when ReFrame changes what it stands on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import reframe.core.runtime as rt
+from reframe.core.config import load_config
+from reframe.core.exceptions import CommandLineError
+from reframe.core.pipeline import RegressionTest
+from reframe.core.schedulers import Job
+from reframe.core.schedulers.slurm import SlurmJobScheduler
+from reframe.frontend import cli, dependencies
+from reframe.frontend.executors import Runner, TestCase, generate_testcases
+from reframe.frontend.loader import RegressionCheckLoader
+
+__all__ = [
+    "SlurmScheduler",
+    "TestCase",
+    "check_of",
+    "load_cases",
+    "nodespec",
+    "note",
+    "parameter_values",
+    "references_of",
+    "select_only",
+    "set_up",
+    "take_system",
+    "without_deprecated_alias",
+]
+
+T = TypeVar("T", bound=type[RegressionTest])
+
+
+# Classes of checks
+
+
+def without_deprecated_alias(cls: T) -> T:
+    """Take ReFrame's deprecated variable ``variables`` out of a check class, and so out of all that inherit from it.
+
+    Why: for every instance ReFrame 4.10 walks the whole call stack twice to find whom to warn of this alias of
+    ``env_vars``, and then says nothing, because nobody used it. That is two fifths of the time that loading our checks
+    takes (`ci/benchmark startup`).
+    """
+    cls._rfm_var_space.vars.pop("variables", None)
+    return cls
+
+
+def parameter_values(cls: type[RegressionTest]) -> dict[str, list[Any]]:
+    """Return the values of each parameter of a check class.
+
+    Why: the attribute of an instance is one of them; all of them are known to the class only.
+    """
+    return {name: list(each.values) for name, each in cls.raw_params.items()}
+
+
+def references_of(check: RegressionTest, path: Path) -> dict[str, Any]:
+    """Return what ReFrame finds for a check in a file of references, by metric; nothing, if that is nothing.
+
+    Why: ReFrame looks into an external file by itself, but tells nobody what it did not find.
+    """
+    check.reference = {"$ref": str(path)}
+    try:
+        return dict(check.reference[check])
+    except KeyError:
+        return {}
+
+
+def check_of(record: logging.LogRecord) -> Any:
+    """Return the check that a log record is of, or None.
+
+    Why: the handler of the perflog has to tell the check itself what it could not write.
+    """
+    return record.__dict__.get("__rfm_check__")
+
+
+# Jobs and schedulers
+
+#: What a scheduler learns of a job, and where ReFrame keeps it.
+_LEARNT = {
+    "jobid": "_jobid",
+    "state": "_state",
+    "exitcode": "_exitcode",
+    "submit_time": "_submit_time",
+    "completion_time": "_completion_time",
+    "exception": "_exception",
+    # Slurm's jobs only: the nodes in Slurm's notation, which ``nodelist`` is made from.
+    "nodespec": "_nodespec",
+}
+
+
+def note(job: Job, **learnt: Any) -> None:
+    """Let a job know what its scheduler has learnt of it.
+
+    Why: the properties of a job can be read only, and ReFrame's own schedulers write these too.
+
+    :param learnt: keys of :data:`_LEARNT`.
+    """
+    for name, value in learnt.items():
+        setattr(job, _LEARNT[name], value)
+
+
+def nodespec(job: Job) -> str | None:
+    """Return the nodes of a job of Slurm, in Slurm's notation.
+
+    Why: ``nodelist`` asks the controller each time, also for nodes that are none.
+    """
+    nodes: str | None = job._nodespec
+    return nodes
+
+
+class SlurmScheduler(SlurmJobScheduler):
+    """ReFrame's ``slurm``, with doors where a subclass has to decide otherwise."""
+
+    def __init__(self) -> None:
+        """Hand the first failure of sacct to the subclass.
+
+        Why: ReFrame counts them, and ends the session at the last.
+        """
+        super().__init__()
+        self._max_sacct_failures = 0
+
+    def _cancel_if_pending_too_long(self, jobs: Iterable[Job]) -> None:
+        """Leave it to the subclass, which does it in ``poll``.
+
+        Why: ReFrame knows such jobs by accounting only, and a scancel that fails would end the session.
+        """
+
+    def _cancel_if_blocked(self, jobs: Iterable[Job], reasons: object = None) -> None:
+        """Let ReFrame cancel the jobs whose reason to wait is without hope, and tell of each.
+
+        Why: it leaves an exception in the job, which it would raise where no record of the case is written yet.
+        """
+        super()._cancel_if_blocked(jobs, reasons)
+        for job in jobs:
+            if job.exception is not None:
+                reason = str(job.exception).split("due to reason: ")[-1]
+                note(job, exception=None)
+                self.was_blocked(job, reason)
+
+    def was_blocked(self, job: Job, reason: str) -> None:
+        """Take note of a job that was cancelled for what Slurm gives as the reason of its wait."""
+        raise NotImplementedError
+
+
+# The whole of ReFrame
+
+
+def take_system(files: list[str], name: str) -> None:
+    """Let this process be on a system of configuration files, as ``reframe -C FILE --system NAME`` would be.
+
+    Why: ReFrame has one system a process, and keeps the first. Cases of one that was taken before must not be run.
+    """
+    site = load_config("<builtin>", *files)
+    site.validate()
+    site.select_subconfig(name)
+    rt._runtime_context = None
+    rt.init_runtime(site)
+
+
+def load_cases(folder: Path) -> tuple[list[TestCase], list[TestCase]]:
+    """Return the cases of the checks in a folder, what others depend on first; and those that lack what they depend on.
+
+    Why: the command line can list cases or run them, and does not hand them out.
+    """
+    checks = RegressionCheckLoader([str(folder)], recurse=True).load_all(force=True)
+    graph, skipped = dependencies.build_deps(generate_testcases(checks))
+    return dependencies.toposort(graph), skipped
+
+
+def set_up(case: TestCase) -> None:
+    """Take a case through the phase ``setup``.
+
+    Why: ReFrame goes through the phases of a case only where it runs it.
+    """
+    case.prepare()
+    case.check.setup(case.partition, case.environ)
+
+
+def select_only(take: Callable[[list[TestCase], int], None]) -> None:
+    """Be ReFrame's command line, except that the cases that it would run are handed over, and none is run.
+
+    Why: so the selection is that of all its options. A listing does not say how often cases run, and a dry run sets up
+    each of them, with a folder and a job script: for thousands of cases that takes minutes.
+
+    :param take: gets the cases, and how often they would run.
+    """
+
+    class Handing(Runner):
+        def runall(self, testcases, restored_cases=None):
+            if self._timeout:
+                raise CommandLineError("--duration says itself how long the run takes; compute the cost without it")
+            take(testcases, 1 + self._num_reruns)
+
+    cli.Runner = Handing
+    cli.main()

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each part of the door to ReFrame's inside: fails where ReFrame has changed what it stands on."""
+
+import inspect
+import logging
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+import reframe as rfm
+from reframe.core.backends import getlauncher, getscheduler
+from reframe.core.builtins import parameter
+from reframe.core.exceptions import JobError, SpawnedProcessError
+from reframe.core.logging import LoggerAdapter
+from reframe.core.runtime import runtime
+from reframe.core.schedulers import Job
+from reframe.core.schedulers.slurm import SlurmJobScheduler
+
+from fabric_checks.paths import ROOT
+from fabric_checks.reframe_ext import internals
+from fabric_checks.reframe_ext.schedulers import slurm  # noqa: F401  (it registers)
+from tests.loading import SETTINGS
+from tests.reframe_ext.test_slurm import Slurm
+
+
+@pytest.fixture(autouse=True)
+def on_a_system():
+    internals.take_system([str(SETTINGS)], "minicluster")
+
+
+def test_an_alias_that_nobody_uses_costs_no_walk_over_the_stack(monkeypatch):
+    """Where this fails for the first class, ReFrame has mended it, and what takes the alias away can go."""
+
+    def walks(cls):
+        seen = []
+        monkeypatch.setattr(inspect, "stack", lambda: seen.append(cls) or [])
+        cls()
+        return bool(seen)
+
+    class With(rfm.RunOnlyRegressionTest):
+        pass
+
+    @internals.without_deprecated_alias
+    class Without(rfm.RunOnlyRegressionTest):
+        pass
+
+    class Derived(Without):
+        pass
+
+    assert (walks(With), walks(Without), walks(Derived)) == (True, False, False)
+
+
+def test_the_values_of_parameters():
+    class Check(rfm.RunOnlyRegressionTest):
+        layout = parameter(["1x2", "2x1"], type=str)
+
+    assert internals.parameter_values(Check) == {"layout": ["1x2", "2x1"]}
+
+
+def test_references_as_reframe_finds_them(tmp_path):
+    class Check(rfm.RunOnlyRegressionTest):
+        layout = "1x2"
+
+    class Other(Check):
+        layout = "2x2"
+
+    entry = "{$index: [layout], 1x2: {latency: [1, null, 0.1, us]}}"
+    (tmp_path / "s.yaml").write_text(f"Check: {entry}\nOther: {entry}\n")
+    assert internals.references_of(Check(), tmp_path / "s.yaml") == {"latency": (1, None, 0.1, "us")}
+    assert internals.references_of(Other(), tmp_path / "s.yaml") == {}
+
+
+def test_the_check_of_a_log_record():
+    seen = []
+
+    class Handler(logging.Handler):
+        def emit(self, record):
+            seen.append(internals.check_of(record))
+
+    class Check(rfm.RunOnlyRegressionTest):
+        pass
+
+    check = Check()
+    logger = logging.Logger("of this test")
+    logger.addHandler(Handler())
+    LoggerAdapter(logger, check).warning("of a check")
+    LoggerAdapter(logger).warning("of ReFrame")
+    logger.warning("of another program")
+    assert seen == [check, None, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("jobid", "7"),
+        ("state", "RUNNING"),
+        ("exitcode", 3),
+        ("submit_time", 1.0),
+        ("completion_time", 2.0),
+        ("exception", JobError("x", "7")),
+    ],
+)
+def test_what_is_noted_of_a_job_is_what_it_says(name, value):
+    job = Job.create(getscheduler("local")(), getlauncher("local")(), name="a")
+    internals.note(job, **{name: value})
+    assert getattr(job, name) == value
+    with pytest.raises(KeyError):
+        internals.note(job, colour="red")
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """Commands of Slurm that say what they are told to; its scheduler as ReFrame polls it, without what ours does."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return Slurm(tmp_path)
+
+
+def poll_as_reframe(scheduler, job):
+    """Let ReFrame's part of the scheduler poll, until it has asked Slurm."""
+    SlurmJobScheduler.poll(scheduler, job)
+
+
+def test_the_nodes_of_a_job_come_from_slurms_notation(fake):
+    fake.accounting("COMPLETED")
+    job = fake.submitted()
+    poll_as_reframe(fake.scheduler, job)
+    assert internals.nodespec(job) == "n[1-2]"
+    internals.note(job, nodespec="n[3-4]")
+    assert job.nodelist == ["n1", "n2"]  # what the stand-in answers
+    assert fake.calls[-1] == "scontrol show hostname n[3-4]"
+
+
+def test_the_first_failure_of_sacct_is_the_subclasss(fake):
+    fake.say("sacct", (1, "", "sacct: error: Problem talking\n"))
+    job = fake.submitted()
+    with pytest.raises(SpawnedProcessError):
+        poll_as_reframe(fake.scheduler, job)
+
+
+def test_reframe_cancels_nothing_that_has_waited_for_long(fake):
+    fake.accounting("PENDING")
+    job = fake.submitted(max_pending_time=0.01)
+    time.sleep(0.02)
+    poll_as_reframe(fake.scheduler, job)
+    assert job.state == "PENDING" and not [each for each in fake.calls if each.startswith("scancel")]
+
+
+def test_a_job_that_reframe_cancels_for_its_reason_to_wait_is_told_of(fake, monkeypatch):
+    told = []
+    monkeypatch.setattr(fake.scheduler, "was_blocked", lambda job, reason: told.append((job.jobid, reason)))
+    fake.accounting("PENDING")
+    fake.say("squeue", (0, "7|ReqNodeNotAvail, UnavailableNodes:n2\n", ""))
+    job = fake.submitted()
+    while not job.is_cancelling:  # it asks at each tenth poll
+        poll_as_reframe(fake.scheduler, job)
+    assert told == [("7", "ReqNodeNotAvail, UnavailableNodes:n2")]
+    assert job.exception is None
+
+
+def test_a_process_can_take_one_system_after_the_other():
+    for name in ("generic_slurm", "local", "generic_slurm"):
+        internals.take_system([str(SETTINGS)], name)
+        assert runtime().system.name == name
+
+
+CHECKS = """
+import reframe as rfm
+from reframe.core.builtins import sanity_function
+
+class Any(rfm.RunOnlyRegressionTest):
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    executable = "true"
+
+    @sanity_function
+    def fine(self):
+        return True
+
+@rfm.simple_test
+class A(Any):
+    def __init__(self):
+        self.depends_on("B")
+
+@rfm.simple_test
+class B(Any):
+    pass
+"""
+
+
+def test_cases_come_after_what_they_depend_on_and_are_set_up(tmp_path):
+    (tmp_path / "checks.py").write_text(CHECKS)
+    cases, skipped = internals.load_cases(tmp_path)
+    names = [case.check.name for case in cases]
+    assert set(names) == {"A", "B"} and names == sorted(names, reverse=True) and not skipped
+    internals.set_up(cases[0])
+    assert cases[0].check.current_partition.fullname == "minicluster:pmi2"
+    assert cases[0].check.job.scheduler.registered_name == "fabric-slurm"
+
+
+SELECT = """
+from fabric_checks.reframe_ext.internals import select_only
+select_only(lambda cases, passes: print("handed over:", passes, *sorted(case.check.name for case in cases)))
+"""
+
+
+def select(folder, *options):
+    (folder / "checks.py").write_text(CHECKS)
+    env = os.environ | {"FABRIC_MPI": "mpich"}
+    command = [sys.executable, "-c", SELECT, "-C", ROOT / "config/settings.py", "-c", folder / "checks.py"]
+    command += ["--system", "minicluster", "-p", "mpich", "-r", *options]
+    return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=120).stdout
+
+
+@pytest.mark.parametrize(("option", "line"), [("--reruns=2", "handed over: 3 A B"), ("-n=B", "handed over: 1 B")])
+def test_cases_are_handed_over_instead_of_run(tmp_path, option, line):
+    printed = select(tmp_path, option)
+    assert line in printed.splitlines(), printed
+    assert "RUN" not in printed
+
+
+def test_a_run_without_end_is_refused(tmp_path):
+    printed = select(tmp_path, "--duration=1h")
+    assert "--duration says itself how long the run takes" in printed and "handed over" not in printed
