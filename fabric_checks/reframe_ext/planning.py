@@ -73,6 +73,7 @@ def planned(case: TestCase) -> PlannedCase:
         environ=case.environ.name,
         check=type(check).__name__,
         test=check.display_name,
+        parameters=check.own_parameters,
         layout=str(check.place),
         nodes=nodes,
         tasks=check.num_tasks,

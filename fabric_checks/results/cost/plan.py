@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from fabric_checks.errors import RecordError
 
@@ -31,6 +32,7 @@ class PlannedCase:
     environ: str
     check: str
     test: str
+    parameters: Mapping[str, Any]
     layout: str
     nodes: int
     tasks: int
