@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def size_text(size_B: int) -> str:
@@ -98,10 +98,16 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     return out.getvalue()
 
 
-def test_text(test: str) -> str:
-    """Return the name of a test without its layout, which has a column of its own."""
-    name, *parameters = test.split(" %")
-    return " ".join([name, *(each.split("=", 1)[-1] for each in parameters if not each.startswith("layout="))])
+def test_text(check: str, parameters: Mapping[str, object] | str | None) -> str:
+    """Return what a test is called beside its layout, which has a column of its own: its check and its parameters.
+
+    :param parameters: by name, also as JSON text.
+
+    >>> test_text("StreamingQueue", '{"queue_depth": 8}')
+    'StreamingQueue 8'
+    """
+    own: Mapping[str, object] = json.loads(parameters) if isinstance(parameters, str) else parameters or {}
+    return " ".join([check, *map(str, own.values())])
 
 
 def signed(value: float) -> str:

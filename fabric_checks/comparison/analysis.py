@@ -19,6 +19,7 @@ COLUMNS = (
     "side",
     "check",
     "test",
+    "parameters",
     "layout",
     "metric",
     "quantity",

@@ -39,10 +39,10 @@ def folded(frame: pl.DataFrame, *, fold: bool = True) -> pl.DataFrame:
 
     :param frame: as :func:`chosen` returns it; the order of the first rows is kept.
     :param fold: False: a row a figure, in the same form.
-    :returns: the columns of a case, ``verdict``, ``why`` and ``note``; ``unit`` and ``quantity``, null if there are
-        several; ``figures``, how many; lists of ``metrics`` and of ``sizes_B``; ``change_unit``, null for per cent;
-        ``simulated``, whether figures of a simulation are among them; and of the columns of numbers the least and the
-        greatest, with ``_min`` and ``_max`` behind the name.
+    :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
+        ``quantity``, null if there are several; ``figures``, how many; lists of ``metrics`` and of ``sizes_B``;
+        ``change_unit``, null for per cent; ``simulated``, whether figures of a simulation are among them; and of the
+        columns of numbers the least and the greatest, with ``_min`` and ``_max`` behind the name.
     """
     told = pl.col("verdict").is_in([WORSE, BETTER])
     # What stands by itself has a name of its own; all that is told together has none.
@@ -59,6 +59,7 @@ def folded(frame: pl.DataFrame, *, fold: bool = True) -> pl.DataFrame:
         .group_by(key, maintain_order=True)
         .agg(
             pl.len().alias("figures"),
+            pl.col("parameters").first(),
             pl.col("metric").alias("metrics"),
             pl.when(pl.col("quantity").n_unique() == 1).then(pl.col("quantity").first()).alias("quantity"),
             pl.when(one_unit).then(pl.col("unit").first()).alias("unit"),

@@ -21,6 +21,7 @@ FIGURE = tuple(name for name in SERIES if name not in (*MACHINE, "unit"))
 #: The columns of records that a comparison needs.
 FIELDS = (
     *SERIES,
+    "parameters",
     "time",
     "quantity",
     "size_B",
@@ -40,7 +41,7 @@ CASE = ("check", "test", "layout")
 _ATTRIBUTES = ("unit", "better", "program", "program_version", "evidence")
 
 #: What each series has of its latest record.
-_LATEST = ("quantity", "size_B", "can_be_zero")
+_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
 
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
@@ -72,7 +73,7 @@ def failures(frame: pl.DataFrame) -> pl.DataFrame:
     return (
         frame.filter(pl.col("metric").is_null())
         .group_by(case, maintain_order=True)
-        .agg(pl.len().cast(pl.Int64).alias("failed"), pl.col("fail_reason").last())
+        .agg(pl.len().cast(pl.Int64).alias("failed"), pl.col("parameters", "fail_reason").last())
         .with_columns(cs.categorical().cast(pl.String))
     )
 
@@ -139,19 +140,19 @@ def with_failures(
     halves = []
     for label, suffix in ((baseline, "_baseline"), (side, "_side")):
         half = failed.with_columns(_WHERE).filter(pl.col("side") == label)
-        halves.append(half.select(*on, pl.col("where", "failed", "fail_reason").name.suffix(suffix)))
+        halves.append(half.select(*on, pl.col("where", "parameters", "failed", "fail_reason").name.suffix(suffix)))
     for half in halves:
-        pairs = pairs.join(half.drop(cs.starts_with("where")), on=on, how="left", nulls_equal=True)
+        pairs = pairs.join(half.drop(cs.starts_with("where", "parameters")), on=on, how="left", nulls_equal=True)
     both = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True)
+    own = [f"parameters_{name}" for name in ("baseline", "side")]
+    both = both.with_columns(pl.coalesce(own).alias("parameters")).drop(own)
     alone = both.join(pairs, on=on, how="anti", nulls_equal=True)
     return pl.concat([pairs, alone], how="diagonal_relaxed") if alone.height else pairs
 
 
 def with_layouts(pairs: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Add of each side the ``layouts`` at which it has figures of the test, whatever its layout is in this row."""
-    # ReFrame appends each parameter to the name of a test, the layout too.
-    pairs = pairs.with_columns(bare_test=pl.col("test").str.replace_all(r" %layout=\S+", ""))
-    on = [*key, "check", "bare_test"]
+    on = [*key, "check", "parameters"]
     layouts = pairs.group_by(on).agg(
         pl.col("layout").filter(pl.col(f"n_{side}").is_not_null()).unique().sort().alias(f"layouts_{side}")
         for side in ("baseline", "side")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,22 +32,18 @@ class Place:
     reference: Any = field(default=None, compare=False, hash=False)
 
 
-def parameters(test: str) -> dict[str, str]:
-    """Return the parameters in the name of a test, as text.
-
-    >>> parameters("StreamingQueue %queue_depth=8 %layout=2x1")
-    {'queue_depth': '8', 'layout': '2x1'}
-    """
-    pairs = (part.partition("=") for part in test.split(" %")[1:])
-    return {name: value for name, equals, value in pairs if equals}
+def _parameters(record: Mapping[str, Any]) -> dict[str, str | int]:
+    own: dict[str, str | int] = json.loads(record["parameters"] or "{}")
+    return own
 
 
-def attribute(item: str, record: Mapping[str, Any]) -> str:
-    """Return the value that an item of ``$index`` has for the test of a record, as text.
+def attribute(item: str, record: Mapping[str, Any]) -> str | int:
+    """Return the value that an item of ``$index`` has for the test of a record.
 
+    :param record: a row of a table of records.
     :raises ReferenceError: if a record does not tell.
     """
-    own = parameters(record["test"])
+    own = _parameters(record)
     if item in own:
         return own[item]
     if item == "$partition":
@@ -54,13 +51,13 @@ def attribute(item: str, record: Mapping[str, Any]) -> str:
     if item in _OF_RECORD:
         return str(record[_OF_RECORD[item]])
     if item in _NUMBERS and record.get(_NUMBERS[item]) is not None:
-        return str(record[_NUMBERS[item]])
+        return int(record[_NUMBERS[item]])
     raise ReferenceError(f"the $index of {record['check']} names {item!r}, and no record says what that was")
 
 
 def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the ``$index`` of an entry for the check of a record: partition, environment, its parameters, layout."""
-    return ("$partition", "$environ", *(name for name in parameters(record["test"]) if name != "layout"), "layout")
+    return ("$partition", "$environ", *_parameters(record), "layout")
 
 
 def place(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Place:
@@ -78,7 +75,7 @@ def place(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -
     keys: list[Any] = []
     for item in index:
         value = attribute(item, record)
-        key = key_of(level, value)
+        key = key_of(level, str(value))
         keys.append(_new_key(value) if key is None else key)
         level = {} if key is None else level[key]
     metric = str(record["metric"])
@@ -100,8 +97,6 @@ def _matches(pattern: str, value: str) -> bool:
         return False
 
 
-def _new_key(value: str) -> str | int:
-    """Return a key for a value that a record has as text: a number is one, for ReFrame compares it with a number."""
-    if re.fullmatch(r"0|[1-9]\d*", value):
-        return int(value)
-    return value if _matches(value, value) else re.escape(value)
+def _new_key(value: str | int) -> str | int:
+    """Return a key that stands for one value only: ReFrame takes a text for a regular expression."""
+    return value if not isinstance(value, str) or _matches(value, value) else re.escape(value)

@@ -22,6 +22,7 @@ from fabric_checks.results.store.schema import SERIES
 #: The fields of records that a proposal is made from.
 COLUMNS = (
     *SERIES,
+    "parameters",
     *("session", "time", "tasks", "ppn", "value", "better", "case_result", "evidence", "nodelist"),
     *("program", "program_version", "mpi", "compiler", "spec_hash"),
 )

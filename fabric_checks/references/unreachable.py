@@ -19,7 +19,7 @@ from fabric_checks.text import value_text
 #: A bound that all figures meet by more than this factor judges nothing.
 EASY = 5.0
 #: The fields of records that this needs.
-COLUMNS = (*SERIES, "tasks", "ppn", "time", "value", "better")
+COLUMNS = (*SERIES, "parameters", "tasks", "ppn", "time", "value", "better")
 
 
 def of_history(file: ReferenceFile, frame: pl.DataFrame, min_runs: int = 5) -> list[str]:

@@ -70,6 +70,7 @@ class Facts:
     # ResultsMixin, when the case is set up.
     session: str  # which run this belongs to
     check: str  # the class
+    parameters: dict[str, Any] | None = None  # of the test but its layout, by name
     collection: str | None = None  # version and commit of the collection
     about: str | None = None  # what the partition says of itself, or else the system
     link_MBps: float | None = None  # the rate of a link, as the partition's extras say it

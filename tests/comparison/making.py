@@ -8,6 +8,7 @@ import polars as pl
 
 from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store.schema import COLUMNS, NESTED
+from tests.results.store.samples import parameters_of
 
 START = datetime(2026, 10, 1, tzinfo=timezone.utc)
 
@@ -59,7 +60,8 @@ def runs(side, values, **changes):
     for number, value in enumerate(values):
         own = {name: change(number) if callable(change) else change for name, change in changes.items()}
         time = START + timedelta(days=number)
-        out.append({"side": side, **TYPICAL, "time": time, "value": value, "jobid": str(number), **own})
+        record = {"side": side, **TYPICAL, "time": time, "value": value, "jobid": str(number), **own}
+        out.append(record | {"parameters": json.dumps(parameters_of(record["test"]))})
     return out
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store.schema import COLUMNS, NESTED
+from tests.results.store.samples import parameters_of
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=timezone.utc)
 
@@ -25,7 +26,7 @@ def record(day=0, value=1.3, **changes):
         "spec_hash": "abcdef1234567", "mpi": "MPICH Version:      4.2.3\nMPICH Device: ch4", "compiler": "gcc 12.2.0",
         "nodelist": ["n1", "n2"], "no_reference": "no figures yet",
     } | changes  # fmt: skip
-    return dict.fromkeys(FIELDS) | values
+    return dict.fromkeys(FIELDS) | {"parameters": parameters_of(values["test"])} | values
 
 
 def bandwidth(day=0, value=900.0, **changes):

@@ -5,7 +5,13 @@ import pytest
 from reframe.core.pipeline import RegressionTestDict, RegressionTestPlugin
 
 from fabric_checks.references import lookup
-from tests.references.records import record
+from tests.references import records
+
+
+def record(**fields):
+    """Return a record as a row of a table."""
+    return records.frame([records.record(**fields)]).row(0, named=True)
+
 
 ENTRY = {
     "$index": ["queue_depth", "layout"],

@@ -70,7 +70,7 @@ class Event:
         state = f", {self.state}" if with_state else ""
         evidence = f" ({', '.join(self.evidence)})" if self.evidence else ""
         return (
-            f"{many} of {test_text(first.test)} {first.layout} on {first.machine}{evidence} from "
+            f"{many} of {test_text(first.check, first.parameters)} {first.layout} on {first.machine}{evidence} from "
             f"{self.at:%Y-%m-%d %H:%M}: {self.size_text()}{state}: {self.metrics_text()}"
         )
 

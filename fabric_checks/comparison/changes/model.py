@@ -37,7 +37,7 @@ class Change:
     """A change of the level of one series.
 
     :param system: with :param partition, environ, check, test, layout, metric, unit: which series.
-    :param quantity, size_B, better, evidence: as in its latest record.
+    :param parameters, quantity, size_B, better, evidence: as in its latest record, the parameters as JSON text.
     :param at: time of the first run after the change; :param last_before: of the last run before.
     :param run: which run of the series that is, counted from 0; :param runs: how many the series has.
     :param n_before: how many runs the level before held; :param n_after: the level after.
@@ -59,6 +59,7 @@ class Change:
     layout: str
     metric: str
     unit: str
+    parameters: str | None
     quantity: str
     size_B: int | None
     better: str

@@ -24,7 +24,18 @@ from fabric_checks.results.store.series import series as series_of
 Row = Mapping[str, Any]
 
 #: The columns of records that a search needs.
-FIELDS = (*SERIES, "time", "quantity", "size_B", "value", "better", "can_be_zero", "evidence", *circumstances.FIELDS)
+FIELDS = (
+    *SERIES,
+    "parameters",
+    "time",
+    "quantity",
+    "size_B",
+    "value",
+    "better",
+    "can_be_zero",
+    "evidence",
+    *circumstances.FIELDS,
+)
 
 #: Share of stable series with noise in which a change is found: of fewer runs than 100, and of more. Measured by
 #: tests/statistics/test_change_points.py with normal noise; with a long tail there are more.
@@ -102,7 +113,7 @@ def _changes_of(row: Row, split: change_points.Split, columns: Row, confidence: 
         size = _size(before, after, row, confidence)
         out.append(
             Change(
-                **{name: row[name] for name in (*SERIES, "quantity", "size_B", "better", "evidence")},
+                **{name: row[name] for name in (*SERIES, "parameters", "quantity", "size_B", "better", "evidence")},
                 at=row["times"][middle],
                 last_before=row["times"][middle - 1],
                 run=middle,

@@ -34,6 +34,11 @@ class ResultsMixin(RegressionTestPlugin):
         """The facts for ReFrame's log and report; nothing of a case that failed before it was set up."""
         return self.facts.as_data() if self.facts else {}
 
+    @property
+    def own_parameters(self):
+        """The parameters of the test but its layout, by name."""
+        return {name: getattr(self, name) for name in type(self).raw_params if name != "layout"}
+
     @run_after("setup")
     def begin_facts(self):
         """Note what is known before the job runs."""
@@ -42,6 +47,7 @@ class ResultsMixin(RegressionTestPlugin):
             session=sessions.session_id(),
             collection=sessions.collection_version(),
             check=type(self).__name__,
+            parameters=self.own_parameters,
             about=self.current_partition.descr or self.current_system.descr or None,
             link_MBps=self.current_partition.extras.get("link_MBps"),
             layout=str(self.place),

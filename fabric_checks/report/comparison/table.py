@@ -99,7 +99,7 @@ _WHERE = ("where_baseline", "where_side")
 
 
 def _cells(row: Row, shared: tuple[str, str] | None, notes: Footnotes) -> tuple[str, ...]:
-    test = test_text(str(row["test"]))
+    test = test_text(str(row["check"]), row["parameters"])
     place = (row["where_baseline"], row["where_side"])
     if not (shared and all(one in (None, two) for one, two in zip(place, shared, strict=True))):
         test += f" ({_place(*place)})"

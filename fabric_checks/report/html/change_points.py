@@ -46,6 +46,6 @@ def change_points(frame: pl.DataFrame) -> list[Changed]:
             series = frozenset((change.test, change.metric) for change in event.changes)
             text = clean(f"{event.sentence()}. {also}")
             first = event.changes[0]
-            case = clean(f"{test_text(first.test)} {first.layout}")
+            case = clean(f"{test_text(first.check, first.parameters)} {first.layout}")
             changed.append(Changed(str(machine), case, text, event.state == OPEN, event.at, series))
     return changed

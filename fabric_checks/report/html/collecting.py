@@ -77,7 +77,10 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     values = tuple(_value(row, spread) for row, spread in zip(rows_of_series, spreads, strict=True))
     machines = tuple(sorted(frame["machine"].unique()))
     latest = frame.group_by(("machine", "test", "environ"), maintain_order=True).agg(
-        *(pl.col(name).last() for name in ("check", "layout", "case_result", "fail_reason", "time", "session")),
+        *(
+            pl.col(name).last()
+            for name in ("check", "parameters", "layout", "case_result", "fail_reason", "time", "session")
+        ),
         pl.col("findings").last(),
     )
     rows = list(latest.iter_rows(named=True))
@@ -118,7 +121,7 @@ def _value(row: Mapping[str, Any], interval: tuple[float | None, float | None]) 
     record = {name: value for name, value in row.items() if name not in ("time", "session", "value")}
     record["nodelist"] = texts(record.get("nodelist"))
     record["compared"] = json_of(record.get("compared"))
-    return Value(row["machine"], record, parameters_of(str(row["test"])), median, low, high, runs)
+    return Value(row["machine"], record, parameters_of(row["parameters"]), median, low, high, runs)
 
 
 def _failures(rows: Iterable[Mapping[str, Any]]) -> Iterable[Failure]:

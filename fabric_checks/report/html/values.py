@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -156,16 +155,6 @@ class Results:
         return machine in self._simulated
 
 
-def parameters_of(test: str) -> dict[str, str]:
-    """Return the parameters in the name of a test but its layout.
-
-    >>> parameters_of("Rotate %pattern=shift %layout=16x1")
-    {'pattern': 'shift'}
-    """
-    pairs = (part.partition("=") for part in test.split(" %")[1:])
-    return {clean(name): clean(value) for name, _, value in pairs if name != "layout"}
-
-
 def json_of(text: str | None) -> Any:
     """Return what a column of JSON text holds; None for what is no JSON."""
     try:
@@ -180,9 +169,17 @@ def texts(text: str | None) -> list[str]:
     return [clean(item) for item in found] if isinstance(found, list) else []
 
 
+def parameters_of(text: str | None) -> dict[str, str]:
+    """Return the parameters of a test from the JSON text of its records.
+
+    >>> parameters_of('{"queue_depth": 8}')
+    {'queue_depth': '8'}
+    """
+    found = json_of(text)
+    return {clean(name): clean(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
 def case_text(row: Mapping[str, Any]) -> str:
     """Return what a case is called: its check, its parameters and its layout."""
-    test = str(row["test"] or row["check"])
-    name = re.split(r" %", test)[0]
-    shown = [f"{key}={value}" for key, value in parameters_of(test).items()]
-    return clean(" ".join([name, *shown, str(row["layout"] or "")]))
+    shown = [f"{name}={value}" for name, value in parameters_of(row["parameters"]).items()]
+    return clean(" ".join([str(row["check"]), *shown, str(row["layout"] or "")]))

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fabric_checks.report.terminal import ppn_table
 from fabric_checks.results.records import Case, Record, Session, case_name, verdict
-from fabric_checks.text import one_line, size_text, value_text
+from fabric_checks.text import one_line, size_text, test_text, value_text
 
 
 @dataclass
@@ -88,10 +88,7 @@ def place_lines(record: Record) -> tuple[str, str]:
 
 
 def _test_lines(record: Record) -> tuple[str, str]:
-    # ReFrame appends each parameter as " %name=value"; the layout has a column of its own.
-    name, *parameters = str(record["test"]).split(" %")
-    shown = [parameter.split("=", 1)[-1] for parameter in parameters if not parameter.startswith("layout=")]
-    return " ".join([name, *shown]), f"({record['program']})"
+    return test_text(record["check"], record["parameters"]), f"({record['program']})"
 
 
 def _rows(case: Iterable[Record], notes: Footnotes) -> list[tuple[str, str, str, str]]:

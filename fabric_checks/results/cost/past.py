@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import Any
 
 import polars as pl
 
@@ -16,7 +17,19 @@ from fabric_checks.results.cost.plan import PlannedCase
 
 #: The fields of records that are read, and those of them that are costs.
 FIELDS = (
-    *("session", "time", "system", "partition", "environ", "check", "test", "layout", "metric", "evidence"),
+    *(
+        "session",
+        "time",
+        "system",
+        "partition",
+        "environ",
+        "check",
+        "test",
+        "parameters",
+        "layout",
+        "metric",
+        "evidence",
+    ),
     *("elapsed_s", "disk_B"),
 )
 COSTS = ("elapsed_s", "disk_B")
@@ -72,17 +85,24 @@ class Past:
         runs = (
             frame.filter(pl.col("metric").is_not_null())
             .group_by(*case, "session", "time")
-            .agg(*(pl.col(name).first() for name in COSTS), pl.col("evidence").is_not_null().any().alias("simulated"))
+            .agg(
+                *(pl.col(name).first() for name in (*COSTS, "parameters")),
+                pl.col("evidence").is_not_null().any().alias("simulated"),
+            )
             .sort("time")
             .group_by(*case, maintain_order=True)
-            .agg(*(pl.col(name).drop_nulls().tail(LATEST).median() for name in COSTS), pl.col("simulated").any())
+            .agg(
+                *(pl.col(name).drop_nulls().tail(LATEST).median() for name in COSTS),
+                pl.col("simulated").any(),
+                pl.col("parameters").last(),
+            )
         )
         for row in runs.iter_rows(named=True):
             seen = _Seen(_layout(row["layout"]), row["simulated"], {name: row[name] for name in COSTS})
             system, test = row["system"], row["test"]
             past._own.setdefault((system, row["partition"], row["environ"], test), []).append(seen)
             past._on_system.setdefault((system, test), []).append(seen)
-            past._by_layout.setdefault((system, _without_layout(test)), []).append(seen)
+            past._by_layout.setdefault((system, row["check"], row["parameters"] or "{}"), []).append(seen)
             past._elsewhere.setdefault((test,), []).append(seen)
         return past
 
@@ -91,7 +111,7 @@ class Past:
 
         :param cost: one of :data:`COSTS`. Where nothing is known, the time is that of the case's limit.
         """
-        in_layouts = self._by_layout.get((case.system, _without_layout(case.test)), ())
+        in_layouts = self._by_layout.get((case.system, case.check, _text_of(case.parameters)), ())
         for basis, seen in (
             (OWN, self._own.get((case.system, case.partition, case.environ, case.test), ())),
             (SYSTEM, self._on_system.get((case.system, case.test), ())),
@@ -115,8 +135,9 @@ def _layout(text: str | None) -> Layout | None:
         return None
 
 
-def _without_layout(test: str) -> str:
-    return re.sub(r" %layout=\S+", "", test)
+def _text_of(parameters: Mapping[str, Any]) -> str:
+    """Return parameters as tables of records have them."""
+    return json.dumps(parameters, ensure_ascii=False)
 
 
 def _nearest(layout: Layout | None, seen: Iterable[_Seen], cost: str) -> Sequence[_Seen]:

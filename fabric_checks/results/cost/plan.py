@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from fabric_checks.errors import RecordError
 
@@ -27,7 +28,9 @@ class PlannedCase:
     system: str
     partition: str
     environ: str
+    check: str
     test: str
+    parameters: Mapping[str, Any]
     layout: str
     nodes: int
     simulated: bool

@@ -138,6 +138,8 @@ def _facts(case: Mapping[str, Any], session: str) -> dict[str, Any]:
     return Facts(
         session=session,
         check=name.split(maxsplit=1)[0],
+        # A report does not tell parameters from other variables, but for the name that ReFrame made of them.
+        parameters=dict(part.split("=", 1) for part in name.split(" %")[1:] if "=" in part),
         tasks=tasks if isinstance(tasks, int) and tasks > 0 else None,
         figures={name: Figure(quantity=name) for name in (key.split(":")[-1] for key in case.get("perfvalues") or {})},
     ).as_data()

@@ -30,7 +30,18 @@ MEASUREMENT = (
 #: Text that a table repeats in many rows. A table that is read as ``compact`` has these as categories: each text is
 #: kept once, and a row has a number of four bytes.
 REPEATED = (
-    *("session", "collection", "reframe", "system", "partition", "about", "environ", "check", "test", "layout"),
-    *("metric", "quantity", "unit", "better", "no_reference", "evidence", "reference_source", "result", "case_result"),
+    *("session", "collection", "reframe", "system", "partition", "about", "environ", "check", "test", "parameters"),
+    *(
+        "layout",
+        "metric",
+        "quantity",
+        "unit",
+        "better",
+        "no_reference",
+        "evidence",
+        "reference_source",
+        "result",
+        "case_result",
+    ),
     *("program", "program_version", "source", "spec_hash", "spack", "mpi", "compiler", "binding", "fail_reason"),
 )

@@ -12,7 +12,7 @@ from fabric_checks.results.store.faults import one_line
 from fabric_checks.results.store.schema import SERIES
 
 #: What :func:`series` keeps of the latest record of a series, as far as the frame has it.
-LATEST = ("quantity", "size_B", "better", "can_be_zero", "evidence", "program", "program_version")
+LATEST = ("parameters", "quantity", "size_B", "better", "can_be_zero", "evidence", "program", "program_version")
 
 
 def series(frame: pl.DataFrame, by: Sequence[str] = ("side", *SERIES)) -> pl.DataFrame:

@@ -31,6 +31,11 @@ def _reasons(value: Any) -> str | None:
     return None if right else "an object with a text for each suite"
 
 
+def _parameters(value: Any) -> str | None:
+    right = isinstance(value, dict) and all(_is_text(each) or _is_number(each) for each in value.values())
+    return None if right else "an object with a text or a number for each parameter"
+
+
 def _findings(value: Any) -> str | None:
     for each in value if isinstance(value, list) else (None,):
         if not isinstance(each, dict) or not _is_text(each.get("text")) or not _is_text(each.get("kind", "")):
@@ -60,6 +65,7 @@ def _extra(value: Any) -> str | None:
 _RULES: dict[str, Callable[[Any], str | None]] = {
     "compared": _compared,
     "not_offered": _reasons,
+    "parameters": _parameters,
     "sizes_B": _sizes,
     "findings": _findings,
     "nodelist": _texts,

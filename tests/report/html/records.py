@@ -21,7 +21,8 @@ def record(metric="latency", value=1.0, **fields):
     layout = fields.get("layout", "2x1")
     nodes, ppn = map(int, layout.split("x")) if re.fullmatch(r"\d+x\d+", layout) else (2, 1)
     check = fields.pop("check", "Streaming")
-    parameters = "".join(f" %{name}={text}" for name, text in fields.pop("parameters", {}).items())
+    parameters = fields.pop("parameters", {})
+    told = "".join(f" %{name}={text}" for name, text in parameters.items())
     found = dict.fromkeys(FIELDS) | {
         "format": 2,
         "session": "20261101T120000Z-0001",
@@ -32,7 +33,8 @@ def record(metric="latency", value=1.0, **fields):
         "partition": "compute",
         "environ": "mpich",
         "check": check,
-        "test": f"{check}{parameters} %layout={layout}",
+        "test": f"{check}{told} %layout={layout}",
+        "parameters": parameters,
         "layout": layout,
         "nodes": nodes,
         "ppn": ppn,

@@ -109,8 +109,8 @@ def test_cases_and_failures_are_those_of_the_last_run():
 
 
 def test_the_parameters_of_a_test():
-    assert parameters_of("Rotate %pattern=shift %layout=16x1") == {"pattern": "shift"}
-    assert parameters_of("Rotate") == {}
+    assert parameters_of('{"pattern": "shift"}') == {"pattern": "shift"}
+    assert parameters_of(None) == parameters_of("[1]") == {}
 
 
 def test_clean_text_is_one_printable_line():

@@ -15,7 +15,8 @@ from fabric_checks.results.cost.plan import Partition, Plan, PlannedCase
 from tests.results.store.samples import failed, load, record, write
 
 CASE = PlannedCase(
-    system="s", partition="p", environ="e", test="A %layout=4x2", layout="4x2", nodes=4, simulated=False, limit_s=600.0
+    system="s", partition="p", environ="e", check="A", test="A %layout=4x2", parameters={}, layout="4x2", nodes=4,
+    simulated=False, limit_s=600.0,
 )  # fmt: skip
 PLAN = Plan("--mode nightly", 1, "s", (Partition("p", 8, 1),), (CASE,))
 
@@ -24,7 +25,11 @@ def ran(run=0, layout="4x2", test="A", **fields):
     """Return the records of a case: two metrics, and of each what the case cost."""
     costs = {"elapsed_s": 10.0, "disk_B": 300}
     nodes, ppn = map(int, layout.split("x"))
-    common = costs | {"test": f"{test} %layout={layout}", "layout": layout, "nodes": nodes, "ppn": ppn} | fields
+    common = (
+        costs
+        | {"check": test.split()[0], "test": f"{test} %layout={layout}", "layout": layout, "nodes": nodes, "ppn": ppn}
+        | fields
+    )
     return [record(run, metric=metric, **common) for metric in ("one", "two")]
 
 

@@ -10,6 +10,12 @@ from fabric_checks.results.store import reading, sources
 START = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
 
 
+def parameters_of(test):
+    """Return the parameters of a test whose name is as ReFrame makes it, but the layout."""
+    pairs = (part.partition("=") for part in str(test).split(" %")[1:])
+    return {name: int(text) if text.isdigit() else text for name, _, text in pairs if name != "layout"}
+
+
 def record(run=0, **changes):
     """Return a sound record of a metric; ``run`` days after the first."""
     time = START + timedelta(days=run)
@@ -19,9 +25,10 @@ def record(run=0, **changes):
         "layout": "1x2", "nodes": 1, "ppn": 2, "tasks": 2, "metric": "latency_8B", "quantity": "latency", "size_B": 8,
         "value": 1.5 + run, "unit": "us", "better": "smaller", "can_be_zero": False, "no_reference": "why",
         "result": "pass", "case_result": "pass", "program": "x", "program_version": "1", "source": "wheels",
-        "not_offered": {"npb": "no"}, "sizes_B": [8], "mpi": "MPICH", "compiler": "gcc 12",
-        "nodelist": ["n1"], "placement": ["n1:0", "n1:1"], "jobid": str(100 + run),
+        "not_offered": {"npb": "no"}, "sizes_B": [8], "mpi": "MPICH", "compiler": "gcc 12", "nodelist": ["n1"],
+        "placement": ["n1:0", "n1:1"], "jobid": str(100 + run),
     } | changes  # fmt: skip
+    values = {"parameters": parameters_of(values["test"])} | values
     return {name: values.get(name) for name in (*FIELDS, *changes)}
 
 

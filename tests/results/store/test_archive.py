@@ -68,6 +68,7 @@ NESTED_KINDS = {
     ),
     "not_offered": st.dictionaries(st.text(), st.text(), max_size=3),
     "sizes_B": st.lists(st.integers(0, 2**40), max_size=3),
+    "parameters": st.dictionaries(st.text(), st.text() | st.integers(0, 99) | st.floats(-1e9, 1e9), max_size=3),
     "findings": st.lists(st.builds(lambda one, other: {**one, **other}, finding, more), max_size=3),
     "nodelist": st.lists(st.text(), max_size=3),
     "placement": st.lists(st.text(), max_size=3),

@@ -31,6 +31,7 @@ def records(tmp_path, *cases):
 def test_what_is_known_of_a_check_that_is_not_ours(tmp_path):
     (found,) = records(tmp_path, {})
     assert (found["check"], found["test"], found["session"], found["tasks"]) == ("Triad", "Triad %size=1", "u", 4)
+    assert found["parameters"] == {"size": "1"}
     assert (found["metric"], found["quantity"], found["value"], found["unit"]) == ("speed", "speed", 12.5, "GFLOP/s")
     assert (found["reference"], found["lower"], found["upper"], found["result"]) == (10.0, -0.1, None, "pass")
     assert (found["nodelist"], found["jobid"], found["reframe"]) == (["n1"], "7", "4.10.4")
