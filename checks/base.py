@@ -35,8 +35,70 @@ class FabricCheck(
 ):
     """One launch of one program in one layout, with declared metrics, verified placement and references.
 
-    Subclasses say in ``command()`` what is run: a list of the executable and its options. It is asked for once for each
-    launch, so it goes by ``place`` and ``num_tasks`` and changes nothing.
+    Subclasses give the parameter ``layout`` from the start, and three methods, which are called from the phase setup on
+    and may look at system and environment: ``metrics()``, ``command()`` and ``measure(text)``. ``command()`` says what
+    is run: a list of the executable and its options. It is asked for once for each launch, so it goes by ``place`` and
+    ``num_tasks`` and changes nothing.
+
+    The hooks run in this order, and leave behind what later ones stand on. OWN are those of suites and of checks, in
+    the order of the classes; a star marks what several launches in one job add or do otherwise::
+
+        phase               hook                        by its end there is
+        ------------------  --------------------------  -----------------------------------------------------------
+        after init          apply_layout                num_tasks, num_tasks_per_node, valid_systems
+                            ask_for_suite               valid_prog_environs
+                            OWN                         more of both, tags, dependencies
+                            allow_time_for_all *        time_limit
+                            tag_comparison *            the tag of comparisons
+                            ask_for_launch_options *    valid_systems without those that cannot launch fewer
+                            tag_levels                  the tags of levels: all that selects cases
+        after setup         read_references             reference; facts: no_reference, evidence
+                            note_layout                 facts: the session, the check, the layout, its metrics
+                            bound_pending_time          max_pending_time
+                            find_program                program; facts: program, program_version, source
+                            OWN                         the same for our own programs; own lines in prerun_cmds
+                            set_command                 executable, executable_opts
+        before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
+                            wrap_launch                 what is around the launch behind it, and in postrun_cmds
+                            leave_time_to_the_launcher  no time_limit where the launcher has one
+                            take_snapshots              the state of the node before all of prerun_cmds
+                            wait_for_host               the host of a partition that is this host: free
+        before sanity       note_time                   facts: elapsed_s
+                            note_build                  facts: spec, spec_hash, spack
+                            OWN                         values of what the check depends on
+        sanity              validate                    hosts; facts: mpi, placement, binding; values
+        after sanity        draw_pictures               keep_files
+                            note_traffic_and_files      facts: disk_B, node_traffic_B
+        before performance  declare_performance         perf_variables
+                            note_doubts                 facts: findings
+        after performance   require_references          a failure, if the file of references is wrong
+        before cleanup      require_records             a failure, if the perflog does not have the records
+
+    That makes this script. What is in brackets may be there, once or several times::
+
+        #!/bin/bash
+        [#SBATCH ...]                            the scheduler, from the layout and the limits
+        [PREPARE]                                the partition's prepare_cmds
+        [export ...]                             the partition, then the environment
+        fabric_folder=$PWD                       take_snapshots
+        fabric_snapshot() ...
+        trap ... EXIT                            at the script's end, however it ends
+        fabric_snapshot cost-before.txt || :
+        [OWN]                                    prerun_cmds by the end of setup
+        LAUNCH PROBE > placement.txt || exit $?  probe_placement
+        [BEFORE]                                 around_launch()
+        LAUNCH PROGRAM                           the job's command: its output and exit status are the job's
+        [BEHIND]                                 around_launch()
+
+    With several launches in one job, from the probe on; the first two lines for each launch but the last, whose own
+    command the job's is. L is the layout of a launch::
+
+        LAUNCH PROBE > placement-L.txt || exit $?
+        { [BEFORE; ]LAUNCH PROGRAM[; BEHIND]; } > launch-L.out || exit $?
+        LAUNCH PROBE > placement-L.txt || exit $?
+        [BEFORE]
+        LAUNCH PROGRAM
+        [BEHIND]
     """
 
     fabric_programs = fixture(FabricPrograms, scope="environment")

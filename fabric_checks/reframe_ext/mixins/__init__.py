@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the checks share, as ReFrame mixins; the only part of the library, beside `backends`, that imports ReFrame."""
+"""What the checks share, as ReFrame mixins.
+
+In which order their hooks run, and what exists by the end of which phase, is the table in ``checks/base.py``.
+"""
 
 from fabric_checks.reframe_ext.mixins.cost import CostMixin
 from fabric_checks.reframe_ext.mixins.host_lock import HostLockMixin

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The order that `FabricCheck` tells: of the hooks, for every check, and of a job script's lines, in real ones."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.paths import ROOT, home
+from tests.checks import everything
+
+#: What stands for itself in the lines of a script, as it is in those of SETTINGS.
+PLACEHOLDERS = {
+    "PREPARE": "umask 077",
+    "OWN": r"ln -sf \S+ \.",
+    "PROBE": r"\S+/placement",
+    "PROGRAM": r"/(?:osu|lammps)/.*?",
+    "LAUNCH": r"mpirun -np \d+(?: -ppn \d+)?",
+    "BEFORE": r"fabric_start=\$\(date \+%s%N\)",
+    "BEHIND": r"(?:fabric_status=\$\?|echo \"launch_to_end_ns: .*?\"|\(exit \$fabric_status\))",
+    "...": ".*",
+    "-L": r"-\d+x\d+",
+}
+#: `rich`, so that every line is there: with a scheduler, and with programs that are there without a build.
+SETTINGS = """
+import runpy
+from fabric_checks.reframe_ext.schedulers import slurm
+site_configuration = runpy.run_path({rich!r})["site_configuration"]
+(system,), (environment,) = site_configuration["systems"], site_configuration["environments"]
+for partition in system["partitions"]:
+    partition |= {{"scheduler": "fabric-slurm", "prepare_cmds": ["umask 077"], "env_vars": [["OF_PARTITION", "1"]]}}
+environment["env_vars"] = [["OF_ENVIRONMENT", "1"]]
+for program in environment["extras"]["programs"].values():
+    program["source"] = "wheels"
+"""
+PLAIN = ("LammpsBench %problem=lj %layout=2x2", "OsuHello %layout=2x2")
+SEVERAL = ("OsuHelloPpnRatio %layout=2x2", "LammpsPpnSeries %problem=lj %scaling=fixed %layout=2x2")
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory):
+    """Return the checks of a system that offers everything, and the class that tells the order."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
+        checks = [case.check for case in everything.cases(patch)]
+    (base,) = {each for check in checks for each in type(check).__mro__ if each.__name__ == "FabricCheck"}
+    return checks, base
+
+
+def blocks(base):
+    """Return the three blocks of the docstring: lists of lines without the indentation."""
+    found = re.findall(r"::\n\n((?:        .*\n)+)", base.__doc__ + "\n")
+    assert len(found) == 3
+    return [[line[8:] for line in block.splitlines()] for block in found]
+
+
+def told_order(base):
+    """Return the hooks by phase, as ReFrame calls it."""
+    order = {}
+    for line in blocks(base)[0][2:]:
+        if name := line[:20].strip():
+            when, _, phase = name.rpartition(" ")
+            hooks = order[f"{ {'before': 'pre', 'after': 'post', '': 'in'}[when] }_{phase}"] = []
+        hooks.append(line[20:48].removesuffix("* ").split()[0])
+    assert order.pop("in_sanity") == ["validate"]
+    return order
+
+
+def name_of(hook):
+    """Return the name that the table has for a hook."""
+    # ReFrame loads a folder FOLDER as a package FOLDER@HASH.
+    folders = re.sub(r"@\w+", "", hook.__module__).split(".")
+    return "OWN" if folders[0] == "checks" and len(folders) > 2 else hook.__name__
+
+
+def test_the_hooks_of_every_check_run_in_the_order_that_is_told(rich):
+    checks, base = rich
+    told = told_order(base)
+    met = {phase: set() for phase in told}
+    for check in {type(check): check for check in checks}.values():
+        for phase, hooks in check.pipeline_hooks().items():
+            names = [name_of(hook) for hook in hooks]
+            met[phase] |= set(names)
+            # Those of a suite's classes come where the classes do, before those that come last.
+            places = [told[phase].index(name) for name in names if name != "OWN"]
+            assert places == sorted(places), (check.name, phase, names)
+    assert {phase: set(names) for phase, names in told.items()} == met
+
+
+def dry_run(folder):
+    """Return the job scripts of a dry run, by case."""
+    settings = folder / "settings.py"
+    settings.write_text(SETTINGS.format(rich=str(everything.SETTINGS)))
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
+    env |= {
+        "FABRIC_HOME": str(home()),
+        "FABRIC_RESULTS": str(folder),
+        "RFM_REFERENCE_PREFIX": str(folder),
+        "RFM_COLORIZE": "no",
+    }
+    (folder / "rich.yaml").write_text("no_reference:\n- why: it is no machine\n")
+    command = [
+        Path(sys.executable).with_name("reframe"),
+        "-C",
+        settings,
+        "-c",
+        ROOT / "checks",
+        "-R",
+        "--system=rich:cpu",
+    ]
+    names = "|".join(re.escape(case.replace(" ", "")) for case in (*PLAIN, *SEVERAL))
+    done = subprocess.run(
+        [*command, "-n", f"^({names})$", "--dry-run"], env=env, cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    found = {}
+    for case, digest in re.findall(r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @", done.stdout):
+        if case in (*PLAIN, *SEVERAL):
+            (script,) = folder.rglob(f"{case.split(' ')[0]}_{digest}/rfm_job.sh")
+            found[case] = script.read_text()
+    assert len(found) == 4, done.stdout + done.stderr
+    return found
+
+
+def pattern_of(lines):
+    """Return the regular expression for the lines of a script, one for each line that is told."""
+    for line in lines:
+        told = re.split(r" {2,}", line)[0]
+        several = re.fullmatch(r"\[(.*)\]", told)
+        pattern = re.escape(several[1] if several else told)
+        # Within a line, what is in brackets may be there once or several times too.
+        pattern = re.sub(r"\\\[(.*?)\\\]", r"(?:\1)*", pattern)
+        for placeholder, stands_for in PLACEHOLDERS.items():
+            pattern = pattern.replace(re.escape(placeholder), stands_for)
+        yield f"(?:{pattern}\n)*" if several else f"{pattern}\n"
+
+
+def test_the_lines_of_a_script_are_in_the_order_that_is_told(rich, tmp_path):
+    _, plain, several = blocks(rich[1])
+    probe = next(number for number, line in enumerate(plain) if line.startswith("LAUNCH PROBE"))
+    each_launch, last_launch = list(pattern_of(several[:2])), list(pattern_of(several[2:]))
+    head = list(pattern_of(plain[:probe]))
+    of_plain = "".join(pattern_of(plain))
+    of_several = "".join([*head, "(?:", *each_launch, ")+", *last_launch])
+    scripts = dry_run(tmp_path)
+    for case, script in scripts.items():
+        pattern = of_plain if case in PLAIN else of_several
+        assert re.fullmatch(pattern, script), f"{case}:\n{script}\nis not\n{pattern}"
+    # Each line is there in one of them.
+    for line in pattern_of([*plain, *several]):
+        assert any(re.search(f"^{line.removesuffix('*')}", script, re.MULTILINE) for script in scripts.values()), line
