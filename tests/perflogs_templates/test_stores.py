@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from reframe.utility.sanity import reference_bounds
 
 from fabric_checks.errors import RecordError
-from fabric_checks.results.perflogs.bounds import bounds
 from fabric_checks.results.perflogs.connection import Connection, Refused, TryLater
 from fabric_checks.results.perflogs.metrics_stores import Prometheus, Pushgateway, VictoriaMetrics, exposition
 from fabric_checks.results.perflogs.opensearch import TEMPLATE, OpenSearch, document, document_id
 from fabric_checks.results.perflogs.samples import samples
 from fabric_checks.results.perflogs.stores import STORES, command_to_send, store_of
-from fabric_checks.results.record import FIELDS
+from fabric_checks.results.record import FIELDS, bounds
 from tests.perflogs_templates import stand_in
 from tests.perflogs_templates.examples import failed_case, record
 

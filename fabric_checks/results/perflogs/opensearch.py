@@ -17,9 +17,9 @@ from typing import Any
 
 from fabric_checks.errors import quoted
 from fabric_checks.paths import ROOT
-from fabric_checks.results.perflogs.bounds import bounds
 from fabric_checks.results.perflogs.connection import Connection, Refused, TryLater
 from fabric_checks.results.perflogs.moments import moment
+from fabric_checks.results.record import bounds
 
 #: The index template: the type of each field. Without it the store would guess them from the first value.
 TEMPLATE = ROOT / "perflogs-templates" / "opensearch" / "index-template.json"

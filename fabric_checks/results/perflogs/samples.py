@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from fabric_checks.results.perflogs.bounds import bounds
 from fabric_checks.results.perflogs.moments import moment
+from fabric_checks.results.record import bounds, is_success
 from fabric_checks.text import printable
 
 #: The series and what they are.
@@ -29,8 +29,6 @@ HELP = {
 #: Labels of a case, and of a figure. Those that a record has no value for are left out.
 CASE_LABELS = ("system", "partition", "environ", "check", "test", "layout")
 FIGURE_LABELS = (*CASE_LABELS, "metric", "quantity", "size_B", "unit", "better", "evidence")
-
-GOOD = ("pass", "xfail")
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def samples(records: Sequence[Mapping[str, Any]]) -> Iterator[Sample]:
     for record in records:
         when = moment(record)
         case = _labels(record, CASE_LABELS)
-        passed = float(record["case_result"] in GOOD)
+        passed = float(is_success(record["case_result"]))
         key = (tuple(case.items()), when)
         cases[key] = min(passed, cases.get(key, passed))
         if record["metric"] is None:
@@ -61,7 +59,7 @@ def samples(records: Sequence[Mapping[str, Any]]) -> Iterator[Sample]:
             ("reference", record["reference"]),
             ("lower_bound", lower),
             ("upper_bound", upper),
-            ("passed", float(record["result"] in GOOD)),
+            ("passed", float(is_success(record["result"]))),
         ):
             if value is not None:
                 yield Sample(f"fabric_checks_{name}", labels, value, when)
