@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,7 +47,17 @@ def curve(
     quantity: str, unit: str, better: Better, sizes_B: Iterable[int], *, can_be_zero: bool = False
 ) -> list[Metric]:
     """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ..."""
-    return [Metric(f"{quantity}_{size}B", unit, better, quantity, size, can_be_zero) for size in sizes_B]
+    return [Metric(point(quantity, size), unit, better, quantity, size, can_be_zero) for size in sizes_B]
+
+
+def point(quantity: str, size_B: int) -> str:
+    """Return the name of the metric that is a point of a curve, as in ``latency_8B``."""
+    return f"{quantity}_{size_B}B"
+
+
+def points(quantity: str, by_size: Mapping[int, float]) -> dict[str, float]:
+    """Return the values of a curve by metric, given them by message size in bytes."""
+    return {point(quantity, size_B): value for size_B, value in by_size.items()}
 
 
 def half_octaves(first_B: int, last_B: int) -> list[int]:

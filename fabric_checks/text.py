@@ -31,6 +31,17 @@ def value_text(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 1e-3 else f"{value:.3g}"
 
 
+def range_text(low: float | None, high: float | None) -> str:
+    """Return bounds, of which each may be missing; empty without any.
+
+    >>> range_text(1, 2), range_text(None, 2), range_text(1, None)
+    ('1 to 2', 'at most 2', 'at least 1')
+    """
+    if low is None:
+        return "" if high is None else f"at most {value_text(high)}"
+    return f"at least {value_text(low)}" if high is None else f"{value_text(low)} to {value_text(high)}"
+
+
 def printable(text: str) -> str:
     """Return untrusted text in which nothing steers a terminal: what does not print is ``?``, but for line ends.
 

@@ -19,7 +19,7 @@ import numpy as np
 from fabric_checks.analysis.cross_section import evaluation, figures
 from fabric_checks.analysis.cross_section.evaluation import Report
 from fabric_checks.analysis.cross_section.matrix import name_of
-from fabric_checks.metrics import powers_of_two
+from fabric_checks.metrics import point, powers_of_two
 from fabric_checks.parsers import collective_overlap, hot_spot
 from fabric_checks.text import size_text, value_text
 from fabric_twins.description import Twin
@@ -290,7 +290,7 @@ def as_json(file: Path, outcomes: Sequence[Outcome]) -> str:
             entry["alltoall_us"] = {str(size): time for size, time in outcome.alltoall_us.items()}
         if outcome.hot_spot_growth:
             entry["hot_spot_growth"] = {
-                f"{operation}_{size}B": growth for (operation, size), growth in outcome.hot_spot_growth.items()
+                point(operation, size): growth for (operation, size), growth in outcome.hot_spot_growth.items()
             }
         alternatives.append(entry)
     units = {name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].figures}

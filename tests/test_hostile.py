@@ -38,6 +38,8 @@ def lacking(field):
     return {name: value for name, value in record().items() if name != field}
 
 
+#: What a compared figure comes from, but its values.
+OF = {"metric": "x", "quantity": "x", "unit": "us"}
 #: Bad lines, and what is said of each.
 LINES = {
     "findings of texts": (record(findings=["x"]), "'findings' is"),
@@ -69,9 +71,10 @@ LINES = {
     "parameters of null": (record(parameters={"a": None}), "'parameters' is"),
     "sizes of texts": (record(sizes_B=["8"]), "'sizes_B' is"),
     "compared, a list": (record(compared=[1, 2]), "'compared' is"),
-    "compared without values": (record(compared={"metric": "x", "unit": "us"}), "'compared' is"),
-    "compared with texts": (record(compared={"metric": "x", "unit": "us", "values": {"1x1": "a"}}), "'compared' is"),
-    "compared with a list": (record(compared={"metric": "x", "unit": "us", "values": [1, 2]}), "'compared' is"),
+    "compared without unit": (record(compared={**OF, "unit": None, "values": {"1x1": 1}}), "'compared' is"),
+    "compared without values": (record(compared=OF), "'compared' is"),
+    "compared with texts": (record(compared={**OF, "values": {"1x1": "a"}}), "'compared' is"),
+    "compared with a list": (record(compared={**OF, "values": [1, 2]}), "'compared' is"),
     "ten thousand brackets": (raw("[" * 10_000 + "]" * 10_000), "nested too deep"),
     "ten thousand objects": (raw('{"a":' * 10_000 + "1" + "}" * 10_000), "nested too deep"),
     "brackets never closed": (b"[" * 10_000 + b"\n", "not a JSON object"),

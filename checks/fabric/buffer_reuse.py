@@ -4,7 +4,7 @@
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
 from fabric_checks.analysis.curves import bandwidth_MBps
-from fabric_checks.metrics import Metric, curve
+from fabric_checks.metrics import Metric, curve, points
 from fabric_checks.parsers import buffer_reuse
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -53,7 +53,7 @@ class BufferReuse(OwnProgram):
         values = {}
         for name, by_percent in (("latency", self.latency), ("bandwidth", self.bandwidth)):
             for percent, by_size in by_percent.items():
-                values |= {f"{name}_reuse_{percent}_{size}B": value for size, value in by_size.items()}
+                values |= points(f"{name}_reuse_{percent}", by_size)
         # The worst over the sizes: buffers that are all new against one that is used again and again.
         values["fresh_buffer_latency_ratio"] = max(self.latency[0][s] / self.latency[100][s] for s in self.sizes_B)
         values["fresh_buffer_bandwidth_ratio"] = min(

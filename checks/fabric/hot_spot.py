@@ -3,7 +3,7 @@
 
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
-from fabric_checks.metrics import Metric, curve
+from fabric_checks.metrics import Metric, curve, point
 from fabric_checks.parsers import hot_spot
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -49,7 +49,7 @@ class HotSpot(OwnProgram):
         for operation in hot_spot.OPERATIONS:
             for size in self.sizes_B:
                 times = self.output.times_us(operation, size)
-                values |= {f"{operation}_time_to_{slaves}_{size}B": time for slaves, time in times.items()}
+                values |= {point(f"{operation}_time_to_{slaves}", size): time for slaves, time in times.items()}
             # How much longer all slaves take than one, at the smallest message: 1 would be a fabric without a hot spot.
             times = self.output.times_us(operation, self.sizes_B[0])
             values[f"{operation}_growth"] = times[self.slaves[-1]] / times[self.slaves[0]]

@@ -3,7 +3,7 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks.metrics import Metric, curve, powers_of_two
+from fabric_checks.metrics import Metric, curve, points, powers_of_two
 from fabric_checks.parsers import notification
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -60,7 +60,7 @@ class Notification(OwnProgram):
         self.facts.findings = [{"kind": "blocking wait", "text": verdict}]
         values = {f"{way}_cpu_share": share for way, share in (self.output.cpu_percent or {}).items()}
         for way in notification.WAYS:
-            values |= {f"{way}_time_{size}B": time for size, time in self.output.times_us(way).items()}
+            values |= points(f"{way}_time", self.output.times_us(way))
         return values
 
     def draw(self, folder):

@@ -4,7 +4,7 @@
 from reframe.core.builtins import parameter, run_after
 from reframe.core.runtime import runtime
 
-from fabric_checks.metrics import curve, powers_of_two
+from fabric_checks.metrics import curve, points, powers_of_two
 from fabric_checks.parsers import collective_overlap, overlap
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -41,7 +41,7 @@ class OverlapCheck(OwnProgram):
         values = {}
         for transfer in self.transfers:
             for quantity, by_size in self.quantities(transfer).items():
-                values |= {f"{quantity}_{size}B": value for size, value in by_size.items()}
+                values |= points(quantity, by_size)
         return values
 
     def quantities(self, transfer):

@@ -4,7 +4,7 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.analysis import curves
-from fabric_checks.metrics import Metric, curve, half_octaves
+from fabric_checks.metrics import Metric, curve, half_octaves, points
 from fabric_checks.parsers import streaming
 from fabric_checks.reframe_ext.mixins import layouts
 from fabric_checks.text import size_text
@@ -55,10 +55,12 @@ class StreamingCheck(OwnProgram):
             for mode, found in self.switches.items()
             for switch in found
         ]
-        points = {f"{mode}_time_{size}B": time for mode in self.modes for size, time in self.times[mode].items()}
+        values = {}
+        for mode in self.modes:
+            values |= points(f"{mode}_time", self.times[mode])
         figures = curves.streaming_figures(output.times_us("ping_pong"), output.times_us("streaming"))
         figures |= curves.bidirectional_figures(*(output.times_us(mode) for mode in streaming.MODES["both"][1:]))
-        return points | {metric.name: figures[metric.name] for metric in self.figures}
+        return values | {metric.name: figures[metric.name] for metric in self.figures}
 
     def draw(self, folder):
         switches_B = [switch.above_B for found in self.switches.values() for switch in found]

@@ -3,7 +3,7 @@
 
 from reframe.core.builtins import run_after
 
-from fabric_checks.metrics import curve, powers_of_two
+from fabric_checks.metrics import curve, point, powers_of_two
 from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
@@ -63,7 +63,7 @@ def curves(columns, sizes_B):
 def values(columns, rows, sizes_B):
     """Return the metrics that :func:`curves` declares, from the rows of the output."""
     at = {row.size_B: row.values for row in rows}
-    return {f"{name}_{size}B": at[size][column] * factor for name, _, _, column, factor in columns for size in sizes_B}
+    return {point(name, size): at[size][column] * factor for name, _, _, column, factor in columns for size in sizes_B}
 
 
 TIME = ("time", "us", "smaller", "time_us", 1)

@@ -55,5 +55,10 @@ class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
             with self.reading(layout):
                 times_s[layout] = self.read(output).loop_time_s
         for metric, values in ppn_series.compared(times_s).items():
-            self.facts.figures[metric].compared = {"metric": "loop_time", "unit": "s", "values": values}
+            self.facts.figures[metric].compared = {
+                "metric": "loop_time",
+                "quantity": "loop_time",
+                "unit": "s",
+                "values": values,
+            }
         return ppn_series.figures(times_s, scaled=self.scaled)

@@ -7,7 +7,7 @@ from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.runtime import runtime
 
 from fabric_checks.errors import OutputError
-from fabric_checks.metrics import curve, powers_of_two
+from fabric_checks.metrics import curve, point, powers_of_two
 from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
@@ -132,4 +132,4 @@ class OsuCheck(OsuProgram):
 
     def measure(self, text):
         rows = self.read(text).rows
-        return {f"{c.quantity}_{row.size_B}B": row.values[c.column] * c.factor for c in self.curves for row in rows}
+        return {point(c.quantity, row.size_B): row.values[c.column] * c.factor for c in self.curves for row in rows}

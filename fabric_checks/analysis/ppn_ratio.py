@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError
 from fabric_checks.layouts import Layout
-from fabric_checks.metrics import Metric
+from fabric_checks.metrics import Metric, point
 
 #: What the name of a comparing check ends with.
 SUFFIX = "PpnRatio"
@@ -81,4 +81,4 @@ def _metric(of: Metric) -> Metric:
     if of.size_B is None:
         return Metric(f"{of.name}_{kind}", unit, of.better, can_be_zero=of.can_be_zero)
     quantity = f"{of.quantity}_{kind}"
-    return Metric(f"{quantity}_{of.size_B}B", unit, of.better, quantity, of.size_B, of.can_be_zero)
+    return Metric(point(quantity, of.size_B), unit, of.better, quantity, of.size_B, of.can_be_zero)

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.references.derive import limit
+from fabric_checks.results.record import bounds, case_name
 from fabric_checks.results.store.schema import SERIES
 
 #: What may change between two runs, and the field that tells.
@@ -72,7 +72,7 @@ class Line:
         """The series in words."""
         of = self.series
         kind = f" ({self.evidence})" if self.evidence else ""
-        return f"{of['metric']} of {of['test']} @{of['system']}:{of['partition']}+{of['environ']}{kind}"
+        return f"{of['metric']} of {case_name(of)}{kind}"
 
     @property
     def median(self) -> float:
@@ -111,8 +111,8 @@ def _line(series: Mapping[str, Any], records: Sequence[Mapping[str, Any]], faile
         times=tuple(record["time"] for record in records),
         values=tuple(record["value"] for record in records),
         references=tuple(references),
-        low=tuple(None if r["reference"] is None else limit(r["reference"], r["lower"]) for r in records),
-        high=tuple(None if r["reference"] is None else limit(r["reference"], r["upper"]) for r in records),
+        low=tuple(bounds(record)[0] for record in records),
+        high=tuple(bounds(record)[1] for record in records),
         missed=tuple(position for position, record in enumerate(records) if record["result"] == "fail"),
         changes=tuple(_changes(records)),
         failed=failed,

@@ -26,7 +26,7 @@ class Finding:
     :param title: one sentence that names the culprit, or the case where there is none.
     :param details: what else is known, a line each.
     :param keys: what it is about, such as ``node:n3``; findings of two nights that share a key are the same one.
-    :param cases: the cases that show it, by :func:`fabric_checks.results.records.case_name`. When one of them is
+    :param cases: the cases that show it, by :func:`fabric_checks.results.record.case_name`. When one of them is
         measured again and shows nothing, it is over.
     :param hosts: the hosts that are to blame, if any.
     """

@@ -14,6 +14,7 @@ from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.running import run
 from fabric_checks.nightly.trends import Trends, trends
 from fabric_checks.results import records
+from fabric_checks.results.record import is_success
 
 
 def spend(plan: Plan, lock: int) -> summary.Told:
@@ -85,7 +86,7 @@ def _night(
         findings=(*said.findings, *history.findings),
         failures=(*trouble.failures, *said.failures),
         cases=len(cases),
-        passed=sum(case.result in records.SUCCESS for case in cases),
+        passed=sum(is_success(case.result) for case in cases),
         records=sum(record["metric"] is not None for record in session.records),
         measured=said.measured,
         simulated=any(record["evidence"] for record in session.records),

@@ -10,7 +10,9 @@ from typing import Any
 
 from fabric_checks.nightly.model import Finding
 from fabric_checks.parsers import slurm
-from fabric_checks.results.records import SUCCESS, Case, Record, Session, case_name, verdict
+from fabric_checks.results import records as results
+from fabric_checks.results.record import Record, case_name
+from fabric_checks.results.records import Case, Session
 from fabric_checks.text import value_text
 
 #: Kinds of findings in records that blame somebody; see :mod:`fabric_checks.analysis.cross_section.findings`.
@@ -41,7 +43,7 @@ def observed(session: Session) -> Observed:
     for record in session.records:
         by_case.setdefault(case_name(record), []).append(record)
     measured = frozenset(name for name, records in by_case.items() if any(r["metric"] is not None for r in records))
-    failed = [case for case in session.cases if case.result not in SUCCESS]
+    failed = results.failed(session)
     blamed = _blamed(by_case)
     findings, failures = [], []
     without_room = [case for case in failed if NO_ROOM.search(case.reason or "")]
@@ -65,8 +67,7 @@ def observed(session: Session) -> Observed:
         builds, missed = [], []
     findings += [_build(case, missed) for case in builds]
     findings += _alike([case for case in rest if not case.fixture and case.result != "fail_deps"], by_case)
-    names = tuple(f"{case.result}: " for case in failed)
-    failures += [line for line in verdict(session) if not line.startswith(names)] if names else verdict(session)
+    failures += results.other_faults(session)
     return Observed(tuple(findings), tuple(failures), measured)
 
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.analysis.statistics.change_points import noise_of
+from fabric_checks.results.record import case_name
 from fabric_checks.results.store.schema import SERIES
 from fabric_checks.text import value_text
 
@@ -50,7 +51,7 @@ def watched(runs: pl.DataFrame, session: str, told: Collection[str] = ()) -> tup
     for row in runs.group_by(SERIES, maintain_order=True).agg(columns).iter_rows(named=True):
         tonight = [value for value, of in zip(row["value"], row["session"], strict=True) if of == session]
         before = [value for value, of in zip(row["value"], row["session"], strict=True) if of != session]
-        case = f"{row['test']} @{row['system']}:{row['partition']}+{row['environ']}"
+        case = case_name(row)
         if len(before) < LEAST_NIGHTS or not tonight or case in told:
             continue
         by = _far_by(tonight[-1], np.asarray(before), row["better"], in_percent=row["unit"] == "%")

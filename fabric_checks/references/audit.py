@@ -19,8 +19,8 @@ from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
 from fabric_checks.references import line_rate, lookup
 from fabric_checks.references.cases import Case
-from fabric_checks.references.derive import limit
 from fabric_checks.references.reference_file import NO_REFERENCE, ReferenceFile
+from fabric_checks.results.record import limit
 from fabric_checks.text import value_text
 
 Keys = tuple[Any, ...]

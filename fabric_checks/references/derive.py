@@ -106,8 +106,3 @@ def _share(value: float, extreme: float, sigma_share: float, rule: Rule) -> tupl
 
 def _four_digits(value: float) -> float:
     return float(f"{value:.4g}")
-
-
-def limit(value: float, share: float | None) -> float | None:
-    """Return the bound that a share of a reference stands for; ReFrame's shares are of the reference's size."""
-    return None if share is None else value + share * abs(value)

@@ -14,9 +14,10 @@ import polars as pl
 
 from fabric_checks.errors import ReferenceError
 from fabric_checks.references import lookup
-from fabric_checks.references.derive import Derived, Rule, derive, limit
+from fabric_checks.references.derive import Derived, Rule, derive
 from fabric_checks.references.lookup import Place
 from fabric_checks.references.reference_file import ReferenceFile
+from fabric_checks.results.record import case_name, limit
 from fabric_checks.results.store.schema import SERIES
 
 #: The fields of records that a proposal is made from.
@@ -87,7 +88,7 @@ class Proposal:
     def name(self) -> str:
         """The series in words, as messages name it."""
         of = self.series
-        return f"{of['metric']} of {of['test']} @{of['system']}:{of['partition']}+{of['environ']}"
+        return f"{of['metric']} of {case_name(of)}"
 
 
 def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = None) -> list[Proposal]:

@@ -11,8 +11,8 @@ import polars as pl
 from fabric_checks.errors import ReferenceError
 from fabric_checks.references import lookup
 from fabric_checks.references.audit import line_numbers
-from fabric_checks.references.derive import limit
 from fabric_checks.references.reference_file import ReferenceFile
+from fabric_checks.results.record import limit
 from fabric_checks.results.store.schema import SERIES
 from fabric_checks.text import value_text
 

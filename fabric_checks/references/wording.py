@@ -9,6 +9,7 @@ from typing import Any
 
 from fabric_checks.references.edit import Change, scalar
 from fabric_checks.references.propose import Proposal
+from fabric_checks.results.record import case_name
 from fabric_checks.text import value_text
 
 #: More names of nodes than this are only counted.
@@ -83,12 +84,11 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
         groups: dict[tuple[Any, ...], list[Proposal]] = {}
         for each in proposals:
             if each.action == action:
-                of = each.series
-                groups.setdefault((of["test"], of["system"], of["partition"], of["environ"], each.why), []).append(each)
-        for (test, system, partition, environ, why), group in groups.items():
+                groups.setdefault((case_name(each.series), each.why), []).append(each)
+        for (case, why), group in groups.items():
             first = group[0].series["metric"]
             what = first if len(group) == 1 else f"{first} and {len(group) - 1} more"
-            lines.append(f"{action}: {test} @{system}:{partition}+{environ}: {what}: {why}")
+            lines.append(f"{action}: {case}: {what}: {why}")
     mixed = sorted({_mixture(each) for each in proposals if each.reference} - {""})
     lines += [f"warning: one reference from several versions: {each}; give a range of dates" for each in mixed]
     failed = sum(each.history.failed > 0 for each in proposals if each.reference)

@@ -55,7 +55,8 @@ class Figure:
     size_B: int | None = None  # message size of that point
     better: str | None = None  # smaller or larger
     can_be_zero: bool | None = None  # whether 0 or less is a sound value, so that two are compared by their difference
-    # Of a ratio or difference, metric, unit and values by layout that it comes from: PpnRatioMixin, LammpsPpnSeries.
+    # Of a ratio or difference, metric, quantity, unit and values by layout of what it comes from: PpnRatioMixin, and
+    # LammpsPpnSeries.
     compared: dict[str, Any] | None = None
     # What it is held to: ReferencesMixin.
     no_reference: str | None = None  # why there is none
@@ -109,6 +110,41 @@ class Facts:
     def as_data(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
         return asdict(self)
+
+
+#: Results of what is as it should be.
+SUCCESS = ("pass", "xfail")
+
+
+def is_success(result: str | None) -> bool:
+    """Tell whether a case or a figure is as it should be."""
+    return result in SUCCESS
+
+
+def machine_name(of: Mapping[str, Any]) -> str:
+    """Return what something was measured on, as in ``local:node+mpich``; it has system, partition and environ."""
+    return f"{of['system']}:{of['partition']}+{of['environ']}"
+
+
+def case_name(of: Mapping[str, Any]) -> str:
+    """Return what a case is called everywhere: by its test, and where it ran."""
+    return f"{of['test']} @{machine_name(of)}"
+
+
+def limit(reference: float, share: float | None) -> float | None:
+    """Return the value that a bound stands for, in the reference's unit; None where there is no bound.
+
+    As ``reframe.utility.sanity.reference_bounds``: shares are of the reference's size; of 0, they are values.
+    """
+    return None if share is None else reference + share * (abs(reference) or 1.0)
+
+
+def bounds(record: Record) -> tuple[float | None, float | None]:
+    """Return the least and the greatest value that pass, in the record's unit; None where there is no limit."""
+    reference = record["reference"]
+    if reference is None:
+        return None, None
+    return limit(reference, record["lower"]), limit(reference, record["upper"])
 
 
 #: The keys of a record, in their order, and the type of each beside null: bool, int, float, str, list or dict.

@@ -14,19 +14,14 @@ from typing import Any
 from fabric_checks import files
 from fabric_checks.errors import RecordError, quoted
 from fabric_checks.results import run_report
-
-Record = Mapping[str, Any]
-
-
-#: Results of a case that is as it should be.
-SUCCESS = ("pass", "xfail")
+from fabric_checks.results.record import Record, case_name, is_success
 
 
 @dataclass(frozen=True)
 class Case:
     """One case of a session, as ReFrame's run report tells it.
 
-    :param name: the check with its parameters, its partition and its environment.
+    :param name: see :func:`fabric_checks.results.record.case_name`; :param system: where it ran.
     :param result: ``pass``, ``fail``, ``xfail``, ``xpass``, ``skip``, ``abort``, or ``fail_deps`` if what it
         depends on failed.
     :param phase: the phase in which it failed, if it did; :param reason: why, as ReFrame printed it.
@@ -42,6 +37,7 @@ class Case:
     fixture: bool
     metrics: frozenset[str] = frozenset()
     failed_before: bool = False
+    system: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,10 +154,10 @@ def cases_of(report: Path, within: Path | None = None) -> tuple[tuple[Case, ...]
             tried.setdefault(_name(case), []).append(case)
     # A retry is of cases that failed, and of builds that they need.
     passes = any(
-        not case.get("fixture") and case["result"] in SUCCESS for results in tried.values() for case in results[:-1]
+        not case.get("fixture") and is_success(case["result"]) for results in tried.values() for case in results[:-1]
     )
     for name, results in tried.items():
-        bad = [case for case in results if case["result"] not in SUCCESS]
+        bad = [case for case in results if not is_success(case["result"])]
         last[name] = bad[0] if passes and bad else results[-1]
         if not passes and any(case["result"] == "fail" for case in results[:-1]):
             failed_before.add(name)
@@ -174,6 +170,7 @@ def cases_of(report: Path, within: Path | None = None) -> tuple[tuple[Case, ...]
             fixture=bool(case.get("fixture")),
             failed_before=name in failed_before,
             metrics=case["metrics"],
+            system=case["system"],
         )
         for name, case in last.items()
     )
@@ -181,7 +178,7 @@ def cases_of(report: Path, within: Path | None = None) -> tuple[tuple[Case, ...]
 
 
 def _name(case: Mapping[str, Any]) -> str:
-    return f"{case.get('display_name') or case['name']} @{case['system']}:{case['partition']}+{case['environ']}"
+    return case_name({**case, "test": case.get("display_name") or case["name"]})
 
 
 def verdict(session: Session) -> list[str]:
@@ -189,6 +186,16 @@ def verdict(session: Session) -> list[str]:
 
     A success ran at least one case, passed them all, and left a record of every metric.
     """
+    return [*(f"{case.result}: {case.name}" for case in failed(session)), *other_faults(session)]
+
+
+def failed(session: Session) -> list[Case]:
+    """Return the cases that are no success."""
+    return [case for case in session.cases if not is_success(case.result)]
+
+
+def other_faults(session: Session) -> list[str]:
+    """Return what keeps a session from being a success beside the cases that failed, one line each."""
     cases = [case for case in session.cases if not case.fixture]
     faults = [*session.passed_over, *session.report_faults]
     if session.report is None and session.records and not session.archived:
@@ -201,7 +208,6 @@ def verdict(session: Session) -> list[str]:
             "no case ran: no check fits what was asked for; list what there is with ci/run -l"
             + ("" if session.report else " (or ReFrame ended before it came to one, and said why)")
         )
-    faults += [f"{case.result}: {case.name}" for case in session.cases if case.result not in SUCCESS]
     logged: dict[str, set[str]] = {}
     for record in session.records:
         logged.setdefault(case_name(record), set()).add(record["metric"])
@@ -212,8 +218,3 @@ def verdict(session: Session) -> list[str]:
         if lost:
             faults.append(f"not in the perflog: {len(lost)} of {len(case.metrics)} metrics of {case.name}")
     return faults
-
-
-def case_name(record: Record) -> str:
-    """Return the name that a record's case has in the run report."""
-    return f"{record['test']} @{record['system']}:{record['partition']}+{record['environ']}"

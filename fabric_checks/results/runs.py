@@ -14,7 +14,7 @@ import polars as pl
 
 from fabric_checks.errors import RecordError, quoted
 from fabric_checks.results import records
-from fabric_checks.results.record import FIELDS
+from fabric_checks.results.record import FIELDS, SUCCESS, case_name, is_success
 from fabric_checks.results.records import Case, Session
 from fabric_checks.results.store import reading, rows
 from fabric_checks.results.store.sources import Source
@@ -68,8 +68,8 @@ def _of_report(name: str, report: Path | None, results: Path, faults: list[str])
     cases = [case for case in all_cases if not case.fixture]
     if not cases:
         return Run(name, _start(name))
-    systems = dict.fromkeys(case.name.rsplit(" @", 1)[-1].split(":")[0] for case in cases)
-    return Run(name, _start(name), tuple(systems), len(cases), sum(case.result in ("pass", "xfail") for case in cases))
+    systems = dict.fromkeys(case.system for case in cases)
+    return Run(name, _start(name), tuple(systems), len(cases), sum(is_success(case.result) for case in cases))
 
 
 def _start(name: str) -> datetime | None:
@@ -84,7 +84,7 @@ def _of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:
     frame, found = loaded.frame, []
     for (name,), group in frame.filter(pl.col("session").is_not_null()).group_by("session", maintain_order=True):
         last = group.unique(_CASE, keep="last", maintain_order=True)
-        passed = last.filter(pl.col("case_result").is_in(["pass", "xfail"])).height
+        passed = last.filter(pl.col("case_result").is_in(SUCCESS)).height
         systems = tuple(last["system"].unique(maintain_order=True).to_list())
         found.append(Run(str(name), _start(str(name)) or group["time"].to_list()[0], systems, last.height, passed))
     return found, loaded.faults
@@ -125,7 +125,7 @@ def of_records(path: Path, name: str | None) -> Session:
 def _cases(found: Sequence[Mapping[str, Any]]) -> list[Case]:
     by_case: dict[str, list[Mapping[str, Any]]] = {}
     for record in found:
-        by_case.setdefault(records.case_name(record), []).append(record)
+        by_case.setdefault(case_name(record), []).append(record)
     return [
         Case(
             name,
@@ -134,6 +134,7 @@ def _cases(found: Sequence[Mapping[str, Any]]) -> list[Case]:
             re.sub(r"\s*\n\s*", " ", group[-1]["fail_reason"] or "") or None,
             False,
             frozenset(record["metric"] for record in group if record["metric"] is not None),
+            system=group[-1]["system"],
         )
         for name, group in by_case.items()
     ]

@@ -71,6 +71,7 @@ class PpnRatioMixin(LaunchesMixin):
             compared[comparison.metric.name] = comparison.value(of)
             self.facts.figures[comparison.metric.name].compared = {
                 "metric": comparison.of.name,
+                "quantity": comparison.of.quantity,
                 "unit": comparison.of.unit,
                 "values": of,
             }

@@ -12,7 +12,7 @@ import polars as pl
 from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.comparison.verdicts import MIN_RUNS
 from fabric_checks.report.html.values import Failure, Results, Value, case_text, clean, json_of, parameters_of, texts
-from fabric_checks.results.record import FIELDS
+from fabric_checks.results.record import FIELDS, is_success
 
 #: The fields that the report reads: all but the largest, which it does not show.
 COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))
@@ -126,14 +126,18 @@ def _value(row: Mapping[str, Any], interval: tuple[float | None, float | None]) 
 
 def _failures(rows: Iterable[Mapping[str, Any]]) -> Iterable[Failure]:
     for row in rows:
-        if row["case_result"] in ("fail", "xfail", "xpass", "abort", "fail_deps"):
+        if row["case_result"] == "xfail" or _is_bad(row["case_result"]):
             why = clean(row["fail_reason"] or "no reason is in the record")
             yield Failure(row["machine"], case_text(row), why, row["time"], row["case_result"] == "xfail")
 
 
 def _counts(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
     results = [row["case_result"] for row in rows]
-    return len(results), sum(result not in ("pass", "xfail", "skip") for result in results)
+    return len(results), sum(map(_is_bad, results))
+
+
+def _is_bad(result: str | None) -> bool:
+    return not is_success(result) and result != "skip"
 
 
 def _not_offered(frame: pl.DataFrame) -> dict[str, dict[str, str]]:

@@ -7,7 +7,8 @@ from collections import Counter
 
 from fabric_checks.report.html.blocks import Cell, Column, Lines, Section, Table, number
 from fabric_checks.report.html.values import Results, Value, case_text, clean
-from fabric_checks.text import value_text
+from fabric_checks.results.record import bounds
+from fabric_checks.text import range_text, value_text
 
 #: Findings of these kinds describe a machine and blame nothing.
 DESCRIBING = ("slowest pair", "plateaus", "protocol switch", "blocking wait")
@@ -24,17 +25,8 @@ def bounds_text(value: Value) -> str:
     record = value.record
     if value.derived or record["reference"] is None or record["no_reference"]:
         return ""
-    reference = float(record["reference"])
-    # ReFrame's bounds are shares of the reference's size, also for a negative reference.
-    low, high = (
-        None if record[name] is None else value_text(reference + float(record[name]) * abs(reference))
-        for name in ("lower", "upper")
-    )
-    if low is not None and high is not None:
-        return f"{value_text(reference)} ({low} to {high})"
-    if low is None and high is None:
-        return value_text(reference)
-    return f"{value_text(reference)} (at most {high})" if low is None else f"{value_text(reference)} (at least {low})"
+    within = range_text(*bounds(record))
+    return value_text(float(record["reference"])) + (f" ({within})" if within else "")
 
 
 def references(results: Results) -> Section:

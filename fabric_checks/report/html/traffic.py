@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from itertools import groupby
 
 from fabric_checks.report.html.blocks import Cell, Column, Picture, Section, Table, column_of, number
@@ -166,7 +165,7 @@ def _buffers(results: Results, number_of: NumberOf) -> list[Table | Picture]:
 def compared(results: Results) -> Section:
     """Return one process a node against more: both values and the change."""
     rows: list[tuple[str, tuple[Cell, ...]]] = []
-    values = [value for value in results.values if _both(value)]
+    values = [value for value in results.values if value.record["compared"]]
     values.sort(key=lambda value: (value.machine, case_text(value.record), value.quantity, value.size_B or 0))
     for (machine, case, _), group in groupby(values, key=lambda v: (v.machine, case_text(v.record), v.quantity)):
         points = list(group)
@@ -177,11 +176,10 @@ def compared(results: Results) -> Section:
             of = value.record["compared"]
             both = "; ".join(f"{clean(layout)}: {value_text(float(v))}" for layout, v in of["values"].items())
             size = "" if value.size_B is None else f" at {size_text(value.size_B)} B"
-            name = value.quantity.removesuffix("_ratio").removesuffix("_difference")
             cells = (
                 Cell(case),
-                Cell(f"{clean(name)}{size}"),
-                Cell(f"{both} {clean(of.get('unit', ''))}"),
+                Cell(f"{clean(of['quantity'])}{size}"),
+                Cell(f"{both} {clean(of['unit'])}"),
                 number(value),
             )
             rows.append((machine, cells))
@@ -194,10 +192,3 @@ def compared(results: Results) -> Section:
     intro = ("Tables 7 to 9 and Figures 8 to 11 have what runs within a node.",)
     missing = () if rows else ("One process a node against more: not measured in one allocation.",)
     return Section("processes-a-node", "One process a node against more", blocks, (*intro, *missing))
-
-
-def _both(value: Value) -> bool:
-    of = value.record["compared"]
-    if not isinstance(of, Mapping) or not isinstance(of.get("values"), Mapping):
-        return False
-    return all(isinstance(number, int | float) for number in of["values"].values())

@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.results.records import Record, case_name
+from fabric_checks.results.record import Record, case_name
 from fabric_checks.text import size_text, value_text
 
 TITLE = "One process a node against more"
@@ -54,7 +54,7 @@ def table(
             out.add_row(
                 plain(*place_lines(record) if first else ""),
                 plain(*test_lines(record) if first else ""),
-                plain(of["metric"] if record["size_B"] is None else _quantity(of["metric"])),
+                plain(of["quantity"]),
                 plain("" if record["size_B"] is None else size_text(record["size_B"])),
                 plain(of["unit"]),
                 *(plain(f"{layout}: {value_text(value)}") for layout, value in values.items()),
@@ -64,14 +64,9 @@ def table(
     return out
 
 
-def _quantity(metric: str) -> str:
-    """Return the name of a curve from that of one of its points: ``latency`` of ``latency_8B``."""
-    return metric.rsplit("_", 1)[0]
-
-
 def _change(record: Record) -> str:
     """Return the ratio, or with its sign and unit the difference."""
-    if str(record["quantity"]).endswith("_ratio"):
+    if not record["can_be_zero"]:
         return value_text(record["value"])
     sign = "+" if record["value"] >= 0 else ""
     return f"{sign}{value_text(record['value'])} {record['unit']}"

@@ -12,8 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.report.terminal import ppn_table
-from fabric_checks.results.records import Case, Record, Session, case_name, verdict
-from fabric_checks.text import one_line, size_text, test_text, value_text
+from fabric_checks.results import records
+from fabric_checks.results.record import Record, bounds, case_name, is_success
+from fabric_checks.results.records import Case, Session
+from fabric_checks.text import one_line, range_text, size_text, test_text, value_text
 
 
 @dataclass
@@ -32,22 +34,14 @@ class Footnotes:
 def reference_text(record: Record, notes: Footnotes) -> str:
     """Return what a figure was held to, and how that ended; of a simulation first what kind of figure it is."""
     evidence = f"{record['evidence']}; " if record.get("evidence") else ""
-    reference, lower, upper = record["reference"], record["lower"], record["upper"]
+    reference = record["reference"]
     if record["no_reference"]:
         return f"{evidence}no reference: {notes.mark(record['no_reference'])}"
     if reference is None:
         return f"{evidence}no reference"  # of a check that is not ours, which need not say why
-    # ReFrame's bounds are shares of the reference's size, also for a negative reference.
-    low = None if lower is None else value_text(reference + lower * abs(reference))
-    high = None if upper is None else value_text(reference + upper * abs(reference))
-    if low is not None and high is not None:
-        bounds = f"{low} to {high}"
-    elif low is None and high is None:
-        bounds = "without bounds"
-    else:
-        bounds = f"at most {high}" if low is None else f"at least {low}"
+    within = range_text(*bounds(record)) or "without bounds"
     source = f" {notes.mark(record['reference_source'])}" if record.get("reference_source") else ""
-    return f"{evidence}{record['result']}: {value_text(reference)}, {bounds}{source}"
+    return f"{evidence}{record['result']}: {value_text(reference)}, {within}{source}"
 
 
 def plain(*lines: object) -> Text:
@@ -161,20 +155,19 @@ def render(session: Session) -> list[Table | Text]:
     not_offered = _not_offered(session.records)
     if not_offered:
         parts += [plain(), plain("Not run:"), *(plain(f"  {line}") for line in not_offered)]
-    failed = [case for case in session.cases if case.result not in ("pass", "xfail")]
+    failed = records.failed(session)
     if failed:
         parts += [plain(), plain("Failed:")]
         for case in failed:
             parts += [plain(f"  {case.name}"), *(plain(f"    {line}") for line in _why(case))]
     cases = [case for case in session.cases if not case.fixture]
-    passed = sum(case.result in ("pass", "xfail") for case in cases)
+    passed = sum(is_success(case.result) for case in cases)
     parts += [plain(), plain(f"{len(cases)} cases ran, {passed} passed; {len(session.records)} records.")]
-    other = [fault for fault in verdict(session) if not fault.startswith(tuple(f"{case.result}: " for case in failed))]
     parts += [
         plain(f"warning: passed only when run again: {case.name}")
         for case in session.cases
         if case.failed_before and case not in failed
     ]
     parts += [plain(f"warning: {line}") for line in session.unreadable]
-    parts += [plain(f"error: {fault}") for fault in other]
+    parts += [plain(f"error: {fault}") for fault in records.other_faults(session)]
     return parts

@@ -16,7 +16,8 @@ from fabric_checks.errors import RecordError
 from fabric_checks.layouts import Layout
 from fabric_checks.results import perflog, run_report
 from fabric_checks.results.cost.plan import level_of, options_of
-from fabric_checks.results.records import Record, Session
+from fabric_checks.results.record import Record
+from fabric_checks.results.records import Session
 
 FILE = "costs.jsonl"
 COMPUTED, MEASURED = "computed", "measured"

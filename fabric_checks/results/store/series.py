@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 import polars.selectors as cs
 
+from fabric_checks.results.record import case_name
 from fabric_checks.results.store.faults import one_line
 from fabric_checks.results.store.schema import SERIES
 
@@ -80,7 +81,7 @@ def mixed_units(frame: pl.DataFrame) -> tuple[str, ...]:
     mixed = units.group_by(figure, maintain_order=True).agg("unit", pl.len().alias("n")).filter(pl.col("n") > 1)
     return tuple(
         one_line(
-            f"{row['side']}: {row['metric']} of {row['test']} @{row['system']}:{row['partition']}+{row['environ']} is "
+            f"{row['side']}: {row['metric']} of {case_name(row)} is "
             f"in several units: {', '.join(str(unit) for unit in row['unit'])}; each is a series of its own"
         )
         for row in mixed.iter_rows(named=True)

@@ -46,11 +46,11 @@ def _findings(value: Any) -> str | None:
 
 
 def _compared(value: Any) -> str | None:
-    right = isinstance(value, dict) and all(_is_text(value.get(name)) for name in ("metric", "unit"))
+    right = isinstance(value, dict) and all(_is_text(value.get(name)) for name in ("metric", "quantity", "unit"))
     values = value.get("values") if right else None
     if isinstance(values, dict) and values and all(map(_is_number, values.values())):
         return None
-    return "an object with metric, unit and values by layout"
+    return "an object with metric, quantity, unit and values by layout"
 
 
 def _extra(value: Any) -> str | None:

@@ -163,7 +163,7 @@ def everything(**fields):
     for percentage in (0, 100):
         records += curve(f"latency_reuse_{percentage}", TIMES_US, **at)
         records += curve(f"bandwidth_reuse_{percentage}", shares, **(at | {"unit": "MB/s", "better": "larger"}))
-    both = {"metric": "latency_8B", "unit": "us", "values": {"2x1": 2.0, "1x2": 1.0}}
+    both = {"metric": "latency_8B", "quantity": "latency", "unit": "us", "values": {"2x1": 2.0, "1x2": 1.0}}
     records.append(
         record("latency_ratio_8B", 0.5, check="OsuLatencyPpnRatio", layout="1x2", unit="1", compared=both, **fields)
     )

@@ -65,7 +65,11 @@ def hostile_rows(text):
     rows += records.later(records.streaming(system=encodable, mpi=encodable, nodelist=[encodable]), 1)
     rows += [record(check=encodable), record(encodable), record(evidence="fitted", system=encodable)]
     rows += [
-        record("latency_8B", 2.0, compared={"metric": encodable, "unit": encodable, "values": {encodable: 1, "b": 2}})
+        record(
+            "latency_8B",
+            2.0,
+            compared=dict.fromkeys(("metric", "quantity", "unit"), encodable) | {"values": {encodable: 1, "b": 2}},
+        )
     ]
     rows += [record(findings=[{"kind": encodable, "text": encodable}], not_offered={encodable: encodable})]
     rows += [

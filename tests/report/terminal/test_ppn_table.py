@@ -16,8 +16,9 @@ def compared(metric, values, size_B=None, unit="us", better="smaller", kind="rat
         size_B=size_B,
         value=value,
         unit="1" if kind == "ratio" else "%",
+        can_be_zero=kind == "difference",
         better=better,
-        compared={"metric": of, "unit": unit, "values": values},
+        compared={"metric": of, "quantity": metric, "unit": unit, "values": values},
         **changes,
     )
 

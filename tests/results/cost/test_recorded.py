@@ -72,7 +72,7 @@ def test_the_disk_is_what_du_finds(run, tmp_path):
 
 def test_a_simulation_is_on_one_host_and_a_comparison_on_the_nodes_of_both(run, tmp_path):
     simulated = cost_of(test="B", nodes=128, evidence="simulated")
-    compared = {"metric": "t", "unit": "us", "values": {"2x1": 1.0, "1x2": 2.0}}
+    compared = {"metric": "t", "quantity": "t", "unit": "us", "values": {"2x1": 1.0, "1x2": 2.0}}
     found = recorded.measure(tmp_path, run(*simulated, *cost_of(test="C", compared=compared), jobs=2), 60)
     assert (found.node_minutes, found.nodes) == (1 + 2, 2)
 

@@ -36,7 +36,7 @@ def test_python_and_polars_read_the_same(tmp_path):
         record(),
         record(1, **awkward),
         failed(2),
-        record(3, compared={"metric": "m", "unit": "us", "values": {"1x1": 1.5}}, spec="x"),
+        record(3, compared={"metric": "m", "quantity": "m", "unit": "us", "values": {"1x1": 1.5}}, spec="x"),
     ]
     fast = load(write(tmp_path / "a.jsonl", records))
     slow = load(write(tmp_path / "b.jsonl", [*records, b"{\n"]))
