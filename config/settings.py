@@ -115,7 +115,8 @@ site_configuration = {
     "general": [
         {
             "check_search_recursive": True,
-            "report_file": str(RESULTS / "reports" / "run-report-{sessionid}.json"),
+            # ReFrame takes the next free number when a session ends: two that end at once would take the same.
+            "report_file": str(RESULTS / "reports" / f"run-report-{SESSION}-{{sessionid}}.json"),
             "topology_prefix": str(TOPOLOGY),
             "keep_stage_files": False,
             "colorize": sys.stdout.isatty(),

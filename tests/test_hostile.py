@@ -443,7 +443,7 @@ def test_more_rows_than_a_file_can_have(tmp_path):
     run("archive", write(tmp_path / "a.jsonl", [record()]), tmp_path / "kept")
     (path,) = (tmp_path / "kept").rglob("*.parquet")
     one = pl.read_parquet(path)
-    pl.concat([one] * 200_000).write_parquet(path, compression="zstd", row_group_size=200_000)
+    one[[0] * 200_000].write_parquet(path, compression="zstd", row_group_size=200_000)
     status, said = run("changes", tmp_path / "kept")
     assert status == 1 and said.count("\n") == 1 and "200000 rows in" in said
 

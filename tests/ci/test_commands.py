@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from reframe.frontend.reporting import _expand_report_filename
 
+from fabric_checks.results.sessions import session_id
 from fabric_checks.software import installed, stacks
 from fabric_twins import smpirun
 from tests.conftest import TESTS
@@ -417,6 +419,20 @@ def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path):
     assert [process.returncode for process in both] == [0, 0], outputs
     for output in outputs:
         assert "2 cases ran, 2 passed; 2 records." in output
+
+
+def test_two_sessions_that_end_at_once_have_reports_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    (tmp_path / "reports").mkdir()
+    names = set()
+    for session in ("a", "b"):
+        monkeypatch.setenv("FABRIC_SESSION", session)
+        session_id.cache_clear()
+        (general,) = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["general"]
+        # What ReFrame does before it writes, and neither has written.
+        names.add(_expand_report_filename(general["report_file"], newfile=True))
+    session_id.cache_clear()
+    assert names == {str(tmp_path / f"reports/run-report-{session}-0.json") for session in ("a", "b")}
 
 
 def test_the_set_up_and_the_configuration_know_the_same_mpis():

@@ -31,11 +31,11 @@ def environment(mpi):
 
 
 class Mpi:
-    """One MPI with our programs built by it."""
+    """One MPI with our programs built by it: all, if none is named."""
 
-    def __init__(self, name, folder):
+    def __init__(self, name, folder, *programs):
         self.name, self.env, self.folder = name, environment(name), folder
-        build = ["make", "-C", str(folder), "CC=mpicc", "CFLAGS=-Werror"]
+        build = ["make", "-C", str(folder), "CC=mpicc", "CFLAGS=-Werror", *programs]
         done = subprocess.run(build, env=self.env, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
 
