@@ -64,7 +64,8 @@ more = st.dictionaries(st.text().filter(lambda key: key not in ("kind", "text", 
 finding = st.fixed_dictionaries({"kind": st.text(), "text": st.text()})
 NESTED_KINDS = {
     "compared": st.fixed_dictionaries(
-        {"metric": st.text(), "unit": st.text(), "values": st.dictionaries(st.text(), figures, min_size=1, max_size=3)}
+        dict.fromkeys(("metric", "quantity", "unit"), st.text())
+        | {"values": st.dictionaries(st.text(), figures, min_size=1, max_size=3)}
     ),
     "not_offered": st.dictionaries(st.text(), st.text(), max_size=3),
     "sizes_B": st.lists(st.integers(0, 2**40), max_size=3),
