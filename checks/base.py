@@ -52,8 +52,8 @@ class FabricCheck(
                             tag_comparison *            the tag of comparisons
                             ask_for_launch_options *    valid_systems without those that cannot launch fewer
                             tag_levels                  the tags of levels: all that selects cases
-        after setup         read_references             reference; facts: no_reference, evidence
-                            note_layout                 facts: the session, the check, the layout, its metrics
+        after setup         begin_facts                 facts: the session, the check, the layout, its metrics
+                            read_references             reference; facts: no_reference, evidence
                             bound_pending_time          max_pending_time
                             find_program                program; facts: program, program_version, source
                             OWN                         the same for our own programs; own lines in prerun_cmds
