@@ -36,6 +36,10 @@ def take_library(name):
 take_library("fabric_checks")
 take_library("fabric_twins")
 
+from fabric_checks.reframe_ext.internals import require_reframe
+
+require_reframe()
+
 from fabric_checks.errors import FabricError
 from fabric_checks.levels import modes
 from fabric_checks.paths import home, results

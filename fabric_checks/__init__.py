@@ -8,7 +8,7 @@ leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file,
 ``software``    what environments offer and where it comes from: wheels, modules, Spack
 ``results``     the record and its writer, sessions, reading, archives, what runs cost
 ``references``  the file, line rates, look-up, proposals, audit
-``reframe_ext`` everything that imports ReFrame
+``reframe_ext`` everything that imports ReFrame; what ReFrame calls private in ``internals.py`` only
 ``comparison``  sets of results, changes, series over time
 ``report``      terminal, HTML, pictures
 ``nightly``     a night, its memory, pipelines

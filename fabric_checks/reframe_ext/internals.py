@@ -8,13 +8,15 @@ fails when ReFrame changes what it stands on.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import reframe
 import reframe.core.runtime as rt
 from reframe.core.config import load_config
-from reframe.core.exceptions import CommandLineError
+from reframe.core.exceptions import CommandLineError, ConfigError
 from reframe.core.pipeline import RegressionTest
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
@@ -23,6 +25,7 @@ from reframe.frontend.executors import Runner, TestCase, generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
 
 __all__ = [
+    "OLDEST",
     "SlurmScheduler",
     "TestCase",
     "check_of",
@@ -31,6 +34,7 @@ __all__ = [
     "note",
     "parameter_values",
     "references_of",
+    "require_reframe",
     "select_only",
     "set_up",
     "take_system",
@@ -152,6 +156,29 @@ class SlurmScheduler(SlurmJobScheduler):
 
 
 # The whole of ReFrame
+
+#: The oldest ReFrame that figures may be judged by; pyproject.toml promises the same.
+OLDEST = "4.10.3"
+
+
+def require_reframe() -> None:
+    """Refuse a ReFrame that is too old.
+
+    Why: none of them says so itself. 4.10.0 to 4.10.2 name the wrong metric where a reference is missed (the last one
+    of the check); 4.9 does not know files of references, and passes whatever was measured; 4.8 has no plugins.
+
+    :raises ConfigError: with its version, if it is one of these.
+    """
+    if _numbers(reframe.VERSION) < _numbers(OLDEST):
+        raise ConfigError(
+            f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: older ones do not judge figures by "
+            f"their references, or name the wrong one; `. ci/env.sh` has a newer one, or take `pip install "
+            f"'reframe-hpc>={OLDEST}'`"
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
 def take_system(files: list[str], name: str) -> None:

@@ -9,10 +9,11 @@ import sys
 import time
 
 import pytest
+import reframe
 import reframe as rfm
 from reframe.core.backends import getlauncher, getscheduler
 from reframe.core.builtins import parameter
-from reframe.core.exceptions import JobError, SpawnedProcessError
+from reframe.core.exceptions import ConfigError, JobError, SpawnedProcessError
 from reframe.core.logging import LoggerAdapter
 from reframe.core.runtime import runtime
 from reframe.core.schedulers import Job
@@ -157,6 +158,19 @@ def test_a_job_that_reframe_cancels_for_its_reason_to_wait_is_told_of(fake, monk
         poll_as_reframe(fake.scheduler, job)
     assert told == [("7", "ReqNodeNotAvail, UnavailableNodes:n2")]
     assert job.exception is None
+
+
+@pytest.mark.parametrize("version", ["4.10.3", "4.10.10", "4.11.0-dev1", "5.0.0"])
+def test_a_reframe_that_is_new_enough(monkeypatch, version):
+    monkeypatch.setattr(reframe, "VERSION", version)
+    internals.require_reframe()
+
+
+@pytest.mark.parametrize("version", ["3.12.0", "4.9.3", "4.10.2", "4.10.0-dev.1"])
+def test_a_reframe_that_is_too_old(monkeypatch, version):
+    monkeypatch.setattr(reframe, "VERSION", version)
+    with pytest.raises(ConfigError, match=rf"^this is ReFrame {version}, and 4\.10\.3 or later is needed"):
+        internals.require_reframe()
 
 
 def test_a_process_can_take_one_system_after_the_other():
