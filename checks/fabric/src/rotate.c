@@ -6,7 +6,8 @@
  * mpiGraph (`shift`) and netgauge's effective bisection bandwidth (`bisection`).
  */
 #define FC_PROGRAM "rotate"
-#include "fabric.h"
+#include "program.h"
+#include "sampling.h"
 
 static const char method[] =
     "rotate: bandwidth of pairs of nodes that stream at once, over rounds of changing partners.\n"
@@ -1242,9 +1243,7 @@ int main(int argc, char **argv)
          NULL},
     };
     const size_t count = sizeof options / sizeof options[0];
-    fc_answer_help(argc, argv, method, options, count);
-    const struct fc_world world = fc_start(&argc, &argv);
-    fc_parse_options(&world, argc, argv, options, count);
+    const struct fc_world world = fc_start(argc, argv, method, options, count);
     if (world.size < 2) {
         fc_usage_error(&world, "needs 2 ranks or more but was started with %d; use -np 2 or more",
                        world.size);
