@@ -11,10 +11,10 @@ from tests.fabric.test_programs import SOURCES
 
 #: One small program, and a library that stands for the MPI library.
 SMALL = {
-    "Makefile": "PROGRAMS = placement\nall: placement\nplacement: placement.c fabric.h\n"
+    "Makefile": "PROGRAMS = placement\nall: placement\nplacement: placement.c errors.h\n"
     "\t$(CC) $(CFLAGS) $< -o $@ $(LDFLAGS)\n",
-    "placement.c": '#include "fabric.h"\nint rank(void);\nint main(void) { return rank() + ZERO; }\n',
-    "fabric.h": "#define ZERO 0\n",
+    "placement.c": '#include "errors.h"\nint rank(void);\nint main(void) { return rank() + ZERO; }\n',
+    "errors.h": "#define ZERO 0\n",
 }
 WRAPPER = '#!/bin/sh\n# {version}\nexec gcc "$@" -L{lib} -lmpi -Wl,-rpath,{lib}\n'
 
@@ -75,7 +75,7 @@ def test_the_same_is_taken_again(folder):
     assert [path.name for path in folder.kept.iterdir() if path.name.startswith(".")] == []
 
 
-@pytest.mark.parametrize("name", ["placement.c", "fabric.h", "Makefile"])
+@pytest.mark.parametrize("name", ["placement.c", "errors.h", "Makefile"])
 def test_a_changed_source_is_built_anew(folder, name):
     comment = "# changed\n" if name == "Makefile" else "/* changed */\n"
     folder.sources[name] += comment

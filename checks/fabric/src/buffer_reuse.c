@@ -5,7 +5,8 @@
  * Comparison of High-Speed Cluster Interconnects (2003).
  */
 #define FC_PROGRAM "buffer_reuse"
-#include "fabric.h"
+#include "points.h"
+#include "sizes.h"
 
 #include <sys/mman.h>
 
@@ -191,16 +192,6 @@ static void check_received(const struct side *side)
 
 /* ----------------------------------------------------------------- latency */
 
-static void signal_partner(const struct side *side, int tag)
-{
-    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm));
-}
-
-static void await_partner(const struct side *side, int tag)
-{
-    FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm, MPI_STATUS_IGNORE));
-}
-
 static void send_one(const struct side *side, size_t iteration)
 {
     FC_MPI(MPI_Send(side->send->at[iteration], (int)side->size, MPI_BYTE, side->partner,
@@ -217,7 +208,7 @@ static void receive_one(const struct side *side, size_t iteration)
 static double round_trips(const struct side *side)
 {
     if (side->world->rank == 0) {
-        await_partner(side, tag_ready);
+        fc_await(side->world, side->partner, tag_ready);
         const double begin = MPI_Wtime();
         for (size_t i = 0; i < side->iterations; i++) {
             send_one(side, i);
@@ -225,7 +216,7 @@ static double round_trips(const struct side *side)
         }
         return MPI_Wtime() - begin;
     }
-    signal_partner(side, tag_ready);
+    fc_signal(side->world, side->partner, tag_ready);
     for (size_t i = 0; i < side->iterations; i++) {
         receive_one(side, i);
         send_one(side, i);
@@ -252,14 +243,14 @@ static double latency(const void *data, unsigned long long repetitions)
 
 static double send_all(const struct side *side)
 {
-    await_partner(side, tag_ready);
+    fc_await(side->world, side->partner, tag_ready);
     const double begin = MPI_Wtime();
     for (size_t i = 0; i < side->iterations; i++) {
         FC_MPI(MPI_Isend(side->send->at[i], (int)side->size, MPI_BYTE, side->partner, tag_data,
                          side->world->comm, &side->requests[i]));
     }
     FC_MPI(MPI_Waitall((int)side->iterations, side->requests, MPI_STATUSES_IGNORE));
-    await_partner(side, tag_acknowledge);
+    fc_await(side->world, side->partner, tag_acknowledge);
     return MPI_Wtime() - begin;
 }
 
@@ -269,9 +260,9 @@ static void receive_all(const struct side *side)
         FC_MPI(MPI_Irecv(side->receive->at[i], (int)side->size, MPI_BYTE, side->partner, tag_data,
                          side->world->comm, &side->requests[i]));
     }
-    signal_partner(side, tag_ready);
+    fc_signal(side->world, side->partner, tag_ready);
     FC_MPI(MPI_Waitall((int)side->iterations, side->requests, MPI_STATUSES_IGNORE));
-    signal_partner(side, tag_acknowledge);
+    fc_signal(side->world, side->partner, tag_acknowledge);
 }
 
 static double stream(const void *data, unsigned long long repetitions)
@@ -295,75 +286,28 @@ static double stream(const void *data, unsigned long long repetitions)
 
 /* ------------------------------------------------------------------ points */
 
-struct mode {
-    const char *name;
-    double (*repeat)(const void *data, unsigned long long repetitions);
-    double operations; /* messages in sequence, per repetition */
-    bool both_receive;
-};
-
-/* Measures one point in one mode; new buffers are checked meanwhile, the reused one at the end. */
-static struct fc_result measure_point(const struct side *side, const struct mode *mode,
-                                      const struct fc_rule *rule, struct fc_samples *samples)
+/* New buffers are checked while they exist, the one used again at the end. */
+static void measure_share(struct fc_rows *rows, struct side *side, size_t percent)
 {
-    const struct fc_world *const world = side->world;
-    const struct fc_subject subject = {mode->repeat, side, mode->operations};
-    const bool receives = side->reusing > 0 && (mode->both_receive || world->rank == 1);
-    fc_fill(side->send->old, side->size, world->rank);
-    fc_spoil(side->receive->old, side->size, side->partner);
-    FC_MPI(MPI_Barrier(world->comm));
-    const struct fc_result result = fc_measure(world, rule, &subject, samples);
-    const size_t wrong =
-        receives ? fc_first_wrong(side->receive->old, side->size, side->partner) : side->size;
-    fc_end_if_any(world, wrong != side->size,
-                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d (%s); "
-                  "the MPI library or the network corrupts messages",
-                  wrong, side->size, side->partner, world->rank, mode->name);
-    return result;
-}
-
-/* One row, printed when it is complete: both modes of one size and share. */
-static void measure_row(struct side *side, size_t percent, const struct plan *plan,
-                        struct fc_samples *samples, FILE *raw)
-{
-    enum { modes = 2 };
     const double messages = (double)side->iterations;
-    const struct mode mode[modes] = {
-        {"latency", latency, 2.0 * messages, true},
-        {"stream", stream, messages, false},
-    };
-    struct fc_result result[modes];
     side->reusing = side->iterations * percent / 100;
-    for (int i = 0; i < modes; i++) {
-        result[i] = measure_point(side, &mode[i], &plan->rule, samples);
-        char what[96];
-        snprintf(what, sizeof what, "%zu %zu %s", side->size, percent, mode[i].name);
-        fc_write_raw(raw, what, samples);
-    }
-    if (side->world->rank == 0) {
-        printf("%zu %zu", side->size, percent);
-        for (int i = 0; i < modes; i++) {
-            fc_print_result(&result[i]);
-        }
-        printf("\n");
-    }
-    fc_check_output(side->world);
-    fc_check_raw(side->world, raw);
+    const int reused = side->reusing > 0 ? 1 : 0; /* messages left in the buffer used again */
+    const int streamed = side->world->rank == 1 ? reused : 0;
+    struct fc_row row = {"", side->size, side->send->old, side->receive->old, side,
+                         {{"latency", latency, 2.0 * messages, reused, side->partner},
+                          {"stream", stream, messages, streamed, side->partner}}, 2};
+    snprintf(row.label, sizeof row.label, "%zu %zu", side->size, percent);
+    fc_measure_row(rows, &row);
 }
 
-static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
+static void measure_all(struct fc_rows *rows, struct side *side, const struct plan *plan)
 {
-    struct fc_samples samples = {NULL, NULL, 0, 0};
-    size_t rows = 0;
     for (size_t size = plan->min_size; size <= plan->max_size; size *= size_factor) {
         side->size = size;
         for (size_t percent = 0; percent <= 100; percent += percent_step) {
-            measure_row(side, percent, plan, &samples, raw);
-            rows++;
+            measure_share(rows, side, percent);
         }
     }
-    fc_free_samples(&samples);
-    return rows;
 }
 
 /* ------------------------------------------------------------------- setup */
@@ -371,10 +315,7 @@ static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
 static void check_plan(const struct fc_world *world, const struct plan *plan)
 {
     fc_require_pair(world);
-    if (plan->min_size > plan->max_size) {
-        fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them",
-                       plan->min_size, plan->max_size);
-    }
+    fc_require_order(world, plan->min_size, plan->max_size);
     if (plan->iterations % (100 / percent_step) != 0) {
         fc_usage_error(world, "--iterations %zu cannot be divided into quarters; give a multiple "
                        "of 4", plan->iterations);
@@ -423,9 +364,7 @@ int main(int argc, char **argv)
          "write every sample to this file, as lines `size percent mode sample_us`", NULL},
     };
     const size_t count = sizeof options / sizeof options[0];
-    fc_answer_help(argc, argv, method, options, count);
-    const struct fc_world world = fc_start(&argc, &argv);
-    fc_parse_options(&world, argc, argv, options, count);
+    const struct fc_world world = fc_start(argc, argv, method, options, count);
     check_plan(&world, &plan);
     require_memory(&world, &plan, page_length());
     struct buffers send = make_buffers(&world, &plan);
@@ -433,14 +372,12 @@ int main(int argc, char **argv)
     struct side side = {&world, 1 - world.rank, page_length(), 0, plan.iterations, 0, &send,
                         &receive, NULL};
     side.requests = fc_allocate_all(&world, plan.iterations, sizeof *side.requests);
-    FILE *const raw = fc_open_raw(&world, plan.raw_name);
-    plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
+    struct fc_rows rows = fc_begin_rows(&world, &plan.rule, plan.raw_name);
     fc_begin_head(&world, plan.rule.resolution, options, count);
     fc_end_head(&world, method_line, columns);
-    const size_t rows = measure_all(&side, &plan, raw);
-    fc_close_raw(&world, raw);
+    measure_all(&rows, &side, &plan);
     free_buffers(&send);
     free_buffers(&receive);
     free(side.requests);
-    return fc_finish(&world, rows, "rows");
+    return fc_end_rows(&rows);
 }

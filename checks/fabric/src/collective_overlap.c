@@ -6,6 +6,7 @@
  */
 #define FC_PROGRAM "collective_overlap"
 #include "post_work_wait.h"
+#include "sizes.h"
 
 static const char method[] =
     "collective_overlap: how much of the hosts is left for work during MPI_Iallreduce (the sum\n"
@@ -288,12 +289,6 @@ static size_t measure_all(struct fc_search *search, struct side *side, const str
 
 /* ------------------------------------------------------------------- setup */
 
-static void check_plan(const struct fc_world *world, const struct plan *plan)
-{
-    fc_require_several(world);
-    fc_require_sizes(world, plan->min_size, plan->max_size, fc_next_power_of_two);
-}
-
 static void allocate(struct side *side, const struct plan *plan)
 {
     size_t blocks = 1;
@@ -360,10 +355,9 @@ int main(int argc, char **argv)
          "        sample_us`; part is `transfer` or `work`", NULL},
     };
     const size_t count = sizeof options / sizeof options[0];
-    fc_answer_help(argc, argv, method, options, count);
-    const struct fc_world world = fc_start(&argc, &argv);
-    fc_parse_options(&world, argc, argv, options, count);
-    check_plan(&world, &plan);
+    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    fc_require_several(&world);
+    fc_require_sizes(&world, plan.min_size, plan.max_size, fc_next_power_of_two);
     plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
     return fc_finish(&world, run(&world, &plan, options, count), "rows");
 }

@@ -5,7 +5,8 @@
  * Comparison of High-Speed Cluster Interconnects (2003).
  */
 #define FC_PROGRAM "hot_spot"
-#include "fabric.h"
+#include "points.h"
+#include "sizes.h"
 
 static const char method[] =
     "hot_spot: time that a master needs to send to, or to collect from, n slaves at once. Rank 0\n"
@@ -72,16 +73,6 @@ enum { tag_data = 1, tag_acknowledge = 2, tag_note = 3, tag_caught_up = 4 };
 
 /* -------------------------------------------------------------------- send */
 
-static void send_empty(const struct spot *spot, int to, int tag)
-{
-    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, to, tag, spot->world->comm));
-}
-
-static void receive_empty(const struct spot *spot, int from, int tag)
-{
-    FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, from, tag, spot->world->comm, MPI_STATUS_IGNORE));
-}
-
 /* Operations between two reports of the slaves. */
 static unsigned long long group_length(size_t size)
 {
@@ -120,7 +111,7 @@ static double send_batch(const struct spot *spot, unsigned long long repetitions
         }
         seconds += MPI_Wtime() - begin;
         for (int slave = 1; slave < spot->slaves; slave++) {
-            receive_empty(spot, slave, tag_caught_up);
+            fc_await(spot->world, slave, tag_caught_up);
         }
         done += group;
     }
@@ -135,9 +126,9 @@ static void receive_batch(const struct spot *spot, unsigned long long repetition
         FC_MPI(MPI_Recv(spot->receive, (int)spot->size, MPI_BYTE, 0, tag_data, spot->world->comm,
                         MPI_STATUS_IGNORE));
         if (acknowledges) {
-            send_empty(spot, 0, tag_acknowledge);
+            fc_signal(spot->world, 0, tag_acknowledge);
         } else if (i % length == 0 || i == repetitions) {
-            send_empty(spot, 0, tag_caught_up);
+            fc_signal(spot->world, 0, tag_caught_up);
         }
     }
 }
@@ -182,7 +173,7 @@ static double repeat_send_receive(const void *data, unsigned long long repetitio
         if (spot->world->rank == 0) {
             collect_from_slaves(spot);
         } else {
-            receive_empty(spot, 0, tag_note);
+            fc_await(spot->world, 0, tag_note);
             FC_MPI(MPI_Send(spot->send, (int)spot->size, MPI_BYTE, 0, tag_data,
                             spot->world->comm));
         }
@@ -191,76 +182,6 @@ static double repeat_send_receive(const void *data, unsigned long long repetitio
 }
 
 /* ------------------------------------------------------------------ points */
-
-struct mode {
-    const char *name;
-    double (*repeat)(const void *data, unsigned long long repetitions);
-    bool to_master; /* the direction of the data */
-};
-
-/* How many messages this rank receives in the mode, in buffers side by side. */
-static int expected_messages(const struct spot *spot, const struct mode *mode)
-{
-    const int rank = spot->world->rank;
-    if (mode->to_master) {
-        return rank == 0 ? spot->slaves : 0;
-    }
-    return rank >= 1 && rank <= spot->slaves ? 1 : 0;
-}
-
-/* Measures one size and number of slaves in one mode, and checks that the data arrived. */
-static struct fc_result measure_point(const struct spot *spot, const struct mode *mode,
-                                      const struct fc_rule *rule, struct fc_samples *samples)
-{
-    const struct fc_world *const world = spot->world;
-    const struct fc_subject subject = {mode->repeat, spot, 1.0};
-    const int expected = expected_messages(spot, mode);
-    const int first = mode->to_master ? 1 : 0; /* sender of the first of them */
-    fc_fill(spot->send, spot->size, world->rank);
-    for (int i = 0; i < expected; i++) {
-        fc_spoil(spot->receive + (size_t)i * spot->size, spot->size, first + i);
-    }
-    FC_MPI(MPI_Barrier(world->comm));
-    const struct fc_result result = fc_measure(world, rule, &subject, samples);
-    size_t wrong = spot->size;
-    int sender = first;
-    for (int i = 0; i < expected && wrong == spot->size; i++) {
-        sender = first + i;
-        wrong = fc_first_wrong(spot->receive + (size_t)i * spot->size, spot->size, sender);
-    }
-    fc_end_if_any(world, wrong != spot->size,
-                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d (%s); "
-                  "the MPI library or the network corrupts messages",
-                  wrong, spot->size, sender, world->rank, mode->name);
-    return result;
-}
-
-/* One row, printed when it is complete: both modes of one size and number of slaves. */
-static void measure_row(const struct spot *spot, const struct plan *plan,
-                        struct fc_samples *samples, FILE *raw)
-{
-    enum { modes = 2 };
-    const struct mode mode[modes] = {
-        {"send", repeat_send, false},
-        {"send_receive", repeat_send_receive, true},
-    };
-    struct fc_result result[modes];
-    for (int i = 0; i < modes; i++) {
-        result[i] = measure_point(spot, &mode[i], &plan->rule, samples);
-        char what[96];
-        snprintf(what, sizeof what, "%zu %d %s", spot->size, spot->slaves, mode[i].name);
-        fc_write_raw(raw, what, samples);
-    }
-    if (spot->world->rank == 0) {
-        printf("%zu %d", spot->size, spot->slaves);
-        for (int i = 0; i < modes; i++) {
-            fc_print_result(&result[i]);
-        }
-        printf("\n");
-    }
-    fc_check_output(spot->world);
-    fc_check_raw(spot->world, raw);
-}
 
 /* 1, 2, ... 8, 16, 32, ..., all; call it until the last one was all. */
 static int next_slaves(int slaves, int all)
@@ -272,34 +193,32 @@ static int next_slaves(int slaves, int all)
     return next < all ? next : all;
 }
 
-static size_t measure_all(struct spot *spot, const struct plan *plan, FILE *raw)
+static void measure_slaves(struct fc_rows *rows, const struct spot *spot)
 {
-    struct fc_samples samples = {NULL, NULL, 0, 0};
+    const int rank = spot->world->rank;
+    const int from_master = rank >= 1 && rank <= spot->slaves ? 1 : 0; /* messages */
+    const int from_slaves = rank == 0 ? spot->slaves : 0;
+    struct fc_row row = {"", spot->size, spot->send, spot->receive, spot,
+                         {{"send", repeat_send, 1.0, from_master, 0},
+                          {"send_receive", repeat_send_receive, 1.0, from_slaves, 1}},
+                         2};
+    snprintf(row.label, sizeof row.label, "%zu %d", spot->size, spot->slaves);
+    fc_measure_row(rows, &row);
+}
+
+static void measure_all(struct fc_rows *rows, struct spot *spot, const struct plan *plan)
+{
     const int all = spot->world->size - 1;
-    size_t rows = 0;
     for (size_t size = plan->min_size; size <= plan->max_size; size *= size_factor) {
         spot->size = size;
-        spot->slaves = 0;
-        while (spot->slaves < all) {
+        for (spot->slaves = 0; spot->slaves < all;) {
             spot->slaves = next_slaves(spot->slaves, all);
-            measure_row(spot, plan, &samples, raw);
-            rows++;
+            measure_slaves(rows, spot);
         }
     }
-    fc_free_samples(&samples);
-    return rows;
 }
 
 /* ------------------------------------------------------------------- setup */
-
-static void check_plan(const struct fc_world *world, const struct plan *plan)
-{
-    fc_require_several(world);
-    if (plan->min_size > plan->max_size) {
-        fc_usage_error(world, "--min-size %zu is above --max-size %zu; exchange them",
-                       plan->min_size, plan->max_size);
-    }
-}
 
 static struct spot make_spot(const struct fc_world *world, const struct plan *plan)
 {
@@ -350,16 +269,13 @@ int main(int argc, char **argv)
          "write every sample to this file, as lines `size slaves mode sample_us`", NULL},
     };
     const size_t count = sizeof options / sizeof options[0];
-    fc_answer_help(argc, argv, method, options, count);
-    const struct fc_world world = fc_start(&argc, &argv);
-    fc_parse_options(&world, argc, argv, options, count);
-    check_plan(&world, &plan);
+    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    fc_require_several(&world);
+    fc_require_order(&world, plan.min_size, plan.max_size);
     struct spot spot = make_spot(&world, &plan);
-    FILE *const raw = fc_open_raw(&world, plan.raw_name);
-    plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
+    struct fc_rows rows = fc_begin_rows(&world, &plan.rule, plan.raw_name);
     print_head(&world, plan.rule.resolution, options, count);
-    const size_t rows = measure_all(&spot, &plan, raw);
-    fc_close_raw(&world, raw);
+    measure_all(&rows, &spot, &plan);
     free_spot(&spot);
-    return fc_finish(&world, rows, "rows");
+    return fc_end_rows(&rows);
 }

@@ -7,7 +7,8 @@
  * compared polling with interrupts.
  */
 #define FC_PROGRAM "notification"
-#include "fabric.h"
+#include "points.h"
+#include "sizes.h"
 
 #include <sys/resource.h>
 #include <time.h>
@@ -74,7 +75,6 @@ struct plan {
 struct side {
     const struct fc_world *world;
     int partner;
-    bool polls; /* MPI_Test in a loop, else MPI_Wait */
     size_t size;
     unsigned char *send;
     unsigned char *receive;
@@ -82,6 +82,7 @@ struct side {
 
 enum { tag_data = 1, tag_ask = 2, tag_late = 3 };
 
+/* By MPI_Test in a loop if it polls, else by MPI_Wait. */
 static void complete(MPI_Request *request, bool polls)
 {
     int arrived = 0;
@@ -96,9 +97,8 @@ static void complete(MPI_Request *request, bool polls)
 
 /* --------------------------------------------------------------- ping-pong */
 
-static double ping_pong(const void *data, unsigned long long repetitions)
+static double ping_pong(const struct side *side, bool polls, unsigned long long repetitions)
 {
-    const struct side *const side = data;
     const MPI_Comm comm = side->world->comm;
     const int bytes = (int)side->size;
     const int partner = side->partner;
@@ -108,13 +108,23 @@ static double ping_pong(const void *data, unsigned long long repetitions)
         FC_MPI(MPI_Irecv(side->receive, bytes, MPI_BYTE, partner, tag_data, comm, &request));
         if (side->world->rank == 0) {
             FC_MPI(MPI_Send(side->send, bytes, MPI_BYTE, partner, tag_data, comm));
-            complete(&request, side->polls);
+            complete(&request, polls);
         } else {
-            complete(&request, side->polls);
+            complete(&request, polls);
             FC_MPI(MPI_Send(side->send, bytes, MPI_BYTE, partner, tag_data, comm));
         }
     }
     return MPI_Wtime() - begin;
+}
+
+static double ping_pong_test(const void *data, unsigned long long repetitions)
+{
+    return ping_pong(data, true, repetitions);
+}
+
+static double ping_pong_wait(const void *data, unsigned long long repetitions)
+{
+    return ping_pong(data, false, repetitions);
 }
 
 /* ------------------------------------------------------ CPU while waiting */
@@ -164,20 +174,19 @@ static void pause_for(double seconds)
     }
 }
 
-static void wait_once(const struct side *side, double delay, struct usage *sum)
+static void wait_once(const struct side *side, double delay, bool polls, struct usage *sum)
 {
-    const MPI_Comm comm = side->world->comm;
     if (side->world->rank != 0) {
-        FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, side->partner, tag_ask, comm, MPI_STATUS_IGNORE));
+        fc_await(side->world, side->partner, tag_ask);
         pause_for(delay);
-        FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag_late, comm));
+        fc_signal(side->world, side->partner, tag_late);
         return;
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    FC_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, side->partner, tag_late, comm, &request));
-    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag_ask, comm));
+    FC_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, side->partner, tag_late, side->world->comm, &request));
+    fc_signal(side->world, side->partner, tag_ask);
     const struct usage before = usage_now();
-    complete(&request, side->polls);
+    complete(&request, polls);
     const struct usage after = usage_now();
     sum->elapsed += after.elapsed - before.elapsed;
     sum->machine += after.machine - before.machine;
@@ -190,10 +199,8 @@ static void wait_once(const struct side *side, double delay, struct usage *sum)
 static struct usage use_while_waiting(const struct side *side, const struct plan *plan, bool polls)
 {
     struct usage sum = {0.0, 0.0, 0.0, 0, 0};
-    struct side waiting = *side;
-    waiting.polls = polls;
     for (size_t i = 0; i < plan->waits; i++) {
-        wait_once(&waiting, plan->delay, &sum);
+        wait_once(side, plan->delay, polls, &sum);
     }
     return sum;
 }
@@ -254,70 +261,20 @@ static void print_usage(const struct usage *test, const struct usage *wait, size
 
 /* ------------------------------------------------------------------ points */
 
-/* Measures one size in one way and checks afterwards that the data arrived. */
-static struct fc_result measure_point(struct side *side, bool polls, const struct fc_rule *rule,
-                                      struct fc_samples *samples)
+static void measure_all(struct fc_rows *rows, struct side *side, const struct plan *plan)
 {
-    const struct fc_world *const world = side->world;
-    const struct fc_subject subject = {ping_pong, side, 2.0};
-    side->polls = polls;
-    fc_fill(side->send, side->size, world->rank);
-    fc_spoil(side->receive, side->size, side->partner);
-    FC_MPI(MPI_Barrier(world->comm));
-    const struct fc_result result = fc_measure(world, rule, &subject, samples);
-    const size_t wrong = fc_first_wrong(side->receive, side->size, side->partner);
-    fc_end_if_any(world, wrong != side->size,
-                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d (%s); "
-                  "the MPI library or the network corrupts messages",
-                  wrong, side->size, side->partner, world->rank, polls ? "test" : "wait");
-    return result;
-}
-
-/* One row, printed when it is complete: both ways for one size. */
-static void measure_size(struct side *side, size_t size, const struct plan *plan,
-                         struct fc_samples *samples, FILE *raw)
-{
-    enum { ways = 2 };
-    static const char *const name[ways] = {"test", "wait"};
-    struct fc_result result[ways];
-    side->size = size;
-    for (int i = 0; i < ways; i++) {
-        result[i] = measure_point(side, i == 0, &plan->rule, samples);
-        char what[64];
-        snprintf(what, sizeof what, "%zu %s", size, name[i]);
-        fc_write_raw(raw, what, samples);
-    }
-    if (side->world->rank == 0) {
-        printf("%zu", size);
-        for (int i = 0; i < ways; i++) {
-            fc_print_result(&result[i]);
-        }
-        printf("\n");
-    }
-    fc_check_output(side->world);
-    fc_check_raw(side->world, raw);
-}
-
-static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
-{
-    struct fc_samples samples = {NULL, NULL, 0, 0};
-    size_t rows = 0;
+    struct fc_row row = {"", 0, side->send, side->receive, side,
+                         {{"test", ping_pong_test, 2.0, 1, side->partner},
+                          {"wait", ping_pong_wait, 2.0, 1, side->partner}}, 2};
     const size_t first = fc_first_size(plan->min_size, fc_next_power_of_two);
     for (size_t size = first; size <= plan->max_size; size = fc_next_power_of_two(size)) {
-        measure_size(side, size, plan, &samples, raw);
-        rows++;
+        side->size = row.size = size;
+        snprintf(row.label, sizeof row.label, "%zu", size);
+        fc_measure_row(rows, &row);
     }
-    fc_free_samples(&samples);
-    return rows;
 }
 
 /* ------------------------------------------------------------------- setup */
-
-static void check_plan(const struct fc_world *world, const struct plan *plan)
-{
-    fc_require_pair(world);
-    fc_require_sizes(world, plan->min_size, plan->max_size, fc_next_power_of_two);
-}
 
 /* Collective, prints on rank 0; the lines about the CPU are measured here. */
 static void print_head(const struct side *side, const struct plan *plan,
@@ -347,20 +304,17 @@ int main(int argc, char **argv)
          "write every sample to this file, as lines `size mode sample_us`", NULL},
     };
     const size_t count = sizeof options / sizeof options[0];
-    fc_answer_help(argc, argv, method, options, count);
-    const struct fc_world world = fc_start(&argc, &argv);
-    fc_parse_options(&world, argc, argv, options, count);
-    check_plan(&world, &plan);
+    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    fc_require_pair(&world);
+    fc_require_sizes(&world, plan.min_size, plan.max_size, fc_next_power_of_two);
     fc_require_memory(&world, 2 * plan.max_size);
-    struct side side = {&world, 1 - world.rank, false, 0, NULL, NULL};
+    struct side side = {&world, 1 - world.rank, 0, NULL, NULL};
     side.send = fc_allocate_all(&world, plan.max_size, 1);
     side.receive = fc_allocate_all(&world, plan.max_size, 1);
-    FILE *const raw = fc_open_raw(&world, plan.raw_name);
-    plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
+    struct fc_rows rows = fc_begin_rows(&world, &plan.rule, plan.raw_name);
     print_head(&side, &plan, options, count);
-    const size_t rows = measure_all(&side, &plan, raw);
-    fc_close_raw(&world, raw);
+    measure_all(&rows, &side, &plan);
     free(side.send);
     free(side.receive);
-    return fc_finish(&world, rows, "rows");
+    return fc_end_rows(&rows);
 }

@@ -6,6 +6,7 @@
  */
 #define FC_PROGRAM "overlap"
 #include "post_work_wait.h"
+#include "sizes.h"
 
 static const char method[] =
     "overlap: how much of the host is left for work while a message moves, for MPI_Isend and\n"
@@ -53,16 +54,6 @@ struct side {
 
 enum { tag_data = 1, tag_ready = 2, tag_go = 3, tag_acknowledge = 4 };
 
-static void signal_partner(const struct side *side, int tag)
-{
-    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm));
-}
-
-static void await_partner(const struct side *side, int tag)
-{
-    FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm, MPI_STATUS_IGNORE));
-}
-
 /*
  * Rank 1 waits for a message meanwhile as it does in a transfer: on processors
  * that share a core, what it does there slows down the work of rank 0.
@@ -70,15 +61,15 @@ static void await_partner(const struct side *side, int tag)
 static double time_work_alone(const struct side *side, const struct fc_work *work)
 {
     if (side->world->rank != 0) {
-        signal_partner(side, tag_ready);
-        await_partner(side, tag_go);
+        fc_signal(side->world, side->partner, tag_ready);
+        fc_await(side->world, side->partner, tag_go);
         return 0.0;
     }
-    await_partner(side, tag_ready);
+    fc_await(side->world, side->partner, tag_ready);
     const double begin = MPI_Wtime();
     fc_do_work(work, NULL, 0);
     const double seconds = MPI_Wtime() - begin;
-    signal_partner(side, tag_go);
+    fc_signal(side->world, side->partner, tag_go);
     return seconds;
 }
 
@@ -91,7 +82,7 @@ static double observe_isend(const struct side *side, const struct fc_work *work)
     MPI_Request requests[count];
     FC_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, side->partner, tag_acknowledge, comm,
                      &requests[acknowledgement]));
-    await_partner(side, tag_ready);
+    fc_await(side->world, side->partner, tag_ready);
     const double begin = MPI_Wtime();
     FC_MPI(MPI_Isend(side->buffer, (int)side->size, MPI_BYTE, side->partner, tag_data, comm,
                      &requests[send]));
@@ -105,9 +96,9 @@ static void serve_isend(const struct side *side)
     MPI_Request request;
     FC_MPI(MPI_Irecv(side->buffer, (int)side->size, MPI_BYTE, side->partner, tag_data,
                      side->world->comm, &request));
-    signal_partner(side, tag_ready);
+    fc_signal(side->world, side->partner, tag_ready);
     FC_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    signal_partner(side, tag_acknowledge);
+    fc_signal(side->world, side->partner, tag_acknowledge);
 }
 
 static double repeat_isend(const void *data, const struct fc_work *work,
@@ -132,11 +123,11 @@ static double repeat_isend(const void *data, const struct fc_work *work,
 static double observe_irecv(const struct side *side, const struct fc_work *work)
 {
     MPI_Request request;
-    await_partner(side, tag_ready);
+    fc_await(side->world, side->partner, tag_ready);
     const double begin = MPI_Wtime();
     FC_MPI(MPI_Irecv(side->buffer, (int)side->size, MPI_BYTE, side->partner, tag_data,
                      side->world->comm, &request));
-    signal_partner(side, tag_go);
+    fc_signal(side->world, side->partner, tag_go);
     fc_do_work(work, &request, 1);
     FC_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     return MPI_Wtime() - begin;
@@ -144,8 +135,8 @@ static double observe_irecv(const struct side *side, const struct fc_work *work)
 
 static void serve_irecv(const struct side *side)
 {
-    signal_partner(side, tag_ready);
-    await_partner(side, tag_go);
+    fc_signal(side->world, side->partner, tag_ready);
+    fc_await(side->world, side->partner, tag_go);
     FC_MPI(MPI_Send(side->buffer, (int)side->size, MPI_BYTE, side->partner, tag_data,
                     side->world->comm));
 }
@@ -190,10 +181,7 @@ static struct fc_overlap measure_point(struct fc_search *search, const struct si
     }
     const size_t wrong =
         receives ? fc_first_wrong(side->buffer, side->size, side->partner) : side->size;
-    fc_end_if_any(world, wrong != side->size,
-                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d (%s); "
-                  "the MPI library or the network corrupts messages",
-                  wrong, side->size, side->partner, world->rank, search->transfer.name);
+    fc_end_if_wrong(world, wrong, side->size, side->partner, search->transfer.name);
     return overlap;
 }
 
@@ -228,12 +216,6 @@ static size_t measure_all(struct fc_search *search, struct side *side, const str
 }
 
 /* ------------------------------------------------------------------- setup */
-
-static void check_plan(const struct fc_world *world, const struct plan *plan)
-{
-    fc_require_pair(world);
-    fc_require_sizes(world, plan->min_size, plan->max_size, fc_next_power_of_two);
-}
 
 static void print_head(const struct fc_search *search, const struct fc_option *options,
                        size_t count)
@@ -278,10 +260,9 @@ int main(int argc, char **argv)
          "        part is `transfer` or `work`", NULL},
     };
     const size_t count = sizeof options / sizeof options[0];
-    fc_answer_help(argc, argv, method, options, count);
-    const struct fc_world world = fc_start(&argc, &argv);
-    fc_parse_options(&world, argc, argv, options, count);
-    check_plan(&world, &plan);
+    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    fc_require_pair(&world);
+    fc_require_sizes(&world, plan.min_size, plan.max_size, fc_next_power_of_two);
     plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
     return fc_finish(&world, run(&world, &plan, options, count), "rows");
 }

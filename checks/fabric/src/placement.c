@@ -5,7 +5,7 @@
  * the CPUs that its node has.
  */
 #define FC_PROGRAM "placement"
-#include "fabric.h"
+#include "program.h"
 
 #include <sched.h>
 
@@ -289,9 +289,7 @@ static void print_rows(const struct fc_world *world, struct text *row)
 
 int main(int argc, char **argv)
 {
-    fc_answer_help(argc, argv, method, NULL, 0);
-    const struct fc_world world = fc_start(&argc, &argv);
-    fc_parse_options(&world, argc, argv, NULL, 0);
+    const struct fc_world world = fc_start(argc, argv, method, NULL, 0);
     struct text row = make_row(&world);
     if (world.rank == 0) {
         fc_print_header();

@@ -6,7 +6,8 @@
 #ifndef POST_WORK_WAIT_H
 #define POST_WORK_WAIT_H
 
-#include "fabric.h"
+#include "program.h"
+#include "sampling.h"
 
 /*
  * Overlap of a transfer with work, after section 5 of SAND2005-5199: a transfer

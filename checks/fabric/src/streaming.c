@@ -6,7 +6,8 @@
  * Performance Comparison of High-Speed Interconnects (2003).
  */
 #define FC_PROGRAM "streaming"
-#include "fabric.h"
+#include "points.h"
+#include "sizes.h"
 
 static const char method[] =
     "streaming: time per message between two MPI ranks, in ping-pong and in streaming,\n"
@@ -105,16 +106,6 @@ struct side {
 
 enum { tag_ping_pong = 1, tag_data = 2, tag_ready = 3, tag_acknowledge = 4, tag_start = 5 };
 
-static void signal_partner(const struct side *side, int tag)
-{
-    FC_MPI(MPI_Send(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm));
-}
-
-static void await_partner(const struct side *side, int tag)
-{
-    FC_MPI(MPI_Recv(NULL, 0, MPI_BYTE, side->partner, tag, side->world->comm, MPI_STATUS_IGNORE));
-}
-
 /* ----------------------------------------------------------- common start */
 
 /* Collective: half of the shortest of a few empty round trips; used on rank 0 only. */
@@ -125,13 +116,13 @@ static double half_round_trip(const struct side *side)
     for (int trip = 0; trip < trips; trip++) {
         if (side->world->rank == 0) {
             const double begin = MPI_Wtime();
-            signal_partner(side, tag_start);
-            await_partner(side, tag_start);
+            fc_signal(side->world, side->partner, tag_start);
+            fc_await(side->world, side->partner, tag_start);
             const double seconds = MPI_Wtime() - begin;
             shortest = trip == 0 || seconds < shortest ? seconds : shortest;
         } else {
-            await_partner(side, tag_start);
-            signal_partner(side, tag_start);
+            fc_await(side->world, side->partner, tag_start);
+            fc_signal(side->world, side->partner, tag_start);
         }
     }
     return 0.5 * shortest;
@@ -145,11 +136,11 @@ static double half_round_trip(const struct side *side)
 static void start_together(const struct side *side, double half_trip)
 {
     if (side->world->rank != 0) {
-        await_partner(side, tag_start);
+        fc_await(side->world, side->partner, tag_start);
         return;
     }
     const double begin = MPI_Wtime();
-    signal_partner(side, tag_start);
+    fc_signal(side->world, side->partner, tag_start);
     while (MPI_Wtime() - begin < half_trip) {
     }
 }
@@ -273,16 +264,16 @@ static double streaming(const void *data, unsigned long long repetitions)
     double seconds = 0.0;
     for (unsigned long long i = 0; i < repetitions; i++) {
         if (side->world->rank == 0) {
-            await_partner(side, tag_ready);
+            fc_await(side->world, side->partner, tag_ready);
             const double begin = MPI_Wtime();
             move_window(side, true, false);
-            await_partner(side, tag_acknowledge);
+            fc_await(side->world, side->partner, tag_acknowledge);
             seconds += MPI_Wtime() - begin;
         } else {
             post_ahead(side);
-            signal_partner(side, tag_ready);
+            fc_signal(side->world, side->partner, tag_ready);
             move_window(side, false, true);
-            signal_partner(side, tag_acknowledge);
+            fc_signal(side->world, side->partner, tag_acknowledge);
         }
     }
     return seconds;
@@ -297,18 +288,18 @@ static double bidirectional_streaming(const void *data, unsigned long long repet
     for (unsigned long long i = 0; i < repetitions; i++) {
         post_ahead(side);
         if (side->world->rank == 0) {
-            await_partner(side, tag_ready);
+            fc_await(side->world, side->partner, tag_ready);
         } else {
-            signal_partner(side, tag_ready);
+            fc_signal(side->world, side->partner, tag_ready);
         }
         start_together(side, half_trip);
         const double begin = MPI_Wtime();
         move_window(side, true, true);
         if (side->world->rank == 0) {
-            await_partner(side, tag_acknowledge);
+            fc_await(side->world, side->partner, tag_acknowledge);
             seconds += MPI_Wtime() - begin;
         } else {
-            signal_partner(side, tag_acknowledge);
+            fc_signal(side->world, side->partner, tag_acknowledge);
         }
     }
     return seconds;
@@ -316,87 +307,33 @@ static double bidirectional_streaming(const void *data, unsigned long long repet
 
 /* ------------------------------------------------------------------ points */
 
-struct mode {
-    const char *name;
-    double (*repeat)(const void *data, unsigned long long repetitions);
-    double operations; /* messages in sequence, per repetition */
-    bool both_receive;
-};
-
-/* Measures one size in one mode and checks afterwards that the data arrived. */
-static struct fc_result measure_point(const struct side *side, const struct mode *mode,
-                                      const struct fc_rule *rule, struct fc_samples *samples)
+static void measure_size(struct fc_rows *rows, struct side *side, size_t size,
+                         const struct plan *plan)
 {
-    const struct fc_world *const world = side->world;
-    const struct fc_subject subject = {mode->repeat, side, mode->operations};
-    const bool receives = mode->both_receive || world->rank == 1;
-    fc_fill(side->send, side->size, world->rank);
-    fc_spoil(side->receive, side->size, side->partner);
-    FC_MPI(MPI_Barrier(world->comm));
-    const struct fc_result result = fc_measure(world, rule, &subject, samples);
-    const size_t wrong =
-        receives ? fc_first_wrong(side->receive, side->size, side->partner) : side->size;
-    fc_end_if_any(world, wrong != side->size,
-                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d (%s); "
-                  "the MPI library or the network corrupts messages",
-                  wrong, side->size, side->partner, world->rank, mode->name);
-    return result;
-}
-
-/* One row, printed when it is complete: all modes of one size. */
-static void measure_size(struct side *side, size_t size, const struct plan *plan,
-                         struct fc_samples *samples, FILE *raw)
-{
-    enum { most_modes = 4 };
     const double window = (double)plan->window;
-    const struct mode mode[most_modes] = {
-        {"ping_pong", ping_pong, 2.0, true},
-        {"streaming", streaming, window, false},
-        {"bidirectional_ping_pong", bidirectional_ping_pong, 1.0, true},
-        {"bidirectional_streaming", bidirectional_streaming, window, true},
-    };
-    const int modes = plan->directions == both_ways ? most_modes : 2;
-    struct fc_result result[most_modes];
+    const int partner = side->partner;
+    const int streamed = side->world->rank == 1 ? 1 : 0; /* from rank 0, one buffer */
+    struct fc_row row = {
+        "", size, side->send, side->receive, side,
+        {{"ping_pong", ping_pong, 2.0, 1, partner},
+         {"streaming", streaming, window, streamed, partner},
+         {"bidirectional_ping_pong", bidirectional_ping_pong, 1.0, 1, partner},
+         {"bidirectional_streaming", bidirectional_streaming, window, 1, partner}},
+        plan->directions == both_ways ? 4 : 2};
     side->size = size;
-    for (int i = 0; i < modes; i++) {
-        result[i] = measure_point(side, &mode[i], &plan->rule, samples);
-        char what[64];
-        snprintf(what, sizeof what, "%zu %s", size, mode[i].name);
-        fc_write_raw(raw, what, samples);
-    }
-    if (side->world->rank == 0) {
-        printf("%zu", size);
-        for (int i = 0; i < modes; i++) {
-            fc_print_result(&result[i]);
-        }
-        printf("\n");
-    }
-    fc_check_output(side->world);
-    fc_check_raw(side->world, raw);
+    snprintf(row.label, sizeof row.label, "%zu", size);
+    fc_measure_row(rows, &row);
 }
 
-/* ------------------------------------------------------------------- sizes */
-
-static size_t measure_all(struct side *side, const struct plan *plan, FILE *raw)
+static void measure_all(struct fc_rows *rows, struct side *side, const struct plan *plan)
 {
-    struct fc_samples samples = {NULL, NULL, 0, 0};
-    size_t rows = 0;
     const size_t first = fc_first_size(plan->min_size, fc_next_half_octave);
     for (size_t size = first; size <= plan->max_size; size = fc_next_half_octave(size)) {
-        measure_size(side, size, plan, &samples, raw);
-        rows++;
+        measure_size(rows, side, size, plan);
     }
-    fc_free_samples(&samples);
-    return rows;
 }
 
 /* ------------------------------------------------------------------- setup */
-
-static void check_plan(const struct fc_world *world, const struct plan *plan)
-{
-    fc_require_pair(world);
-    fc_require_sizes(world, plan->min_size, plan->max_size, fc_next_half_octave);
-}
 
 static void check_queue(const struct fc_world *world, const struct plan *plan)
 {
@@ -458,18 +395,15 @@ int main(int argc, char **argv)
          "write every sample to this file, as lines `size mode sample_us`", NULL},
     };
     const size_t count = sizeof options / sizeof options[0];
-    fc_answer_help(argc, argv, method, options, count);
-    const struct fc_world world = fc_start(&argc, &argv);
-    fc_parse_options(&world, argc, argv, options, count);
-    check_plan(&world, &plan);
+    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    fc_require_pair(&world);
+    fc_require_sizes(&world, plan.min_size, plan.max_size, fc_next_half_octave);
     check_queue(&world, &plan);
     struct side side = make_side(&world, &plan);
-    FILE *const raw = fc_open_raw(&world, plan.raw_name);
-    plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
+    struct fc_rows rows = fc_begin_rows(&world, &plan.rule, plan.raw_name);
     fc_begin_head(&world, plan.rule.resolution, options, count);
     fc_end_head(&world, method_lines[plan.directions], columns[plan.directions]);
-    const size_t rows = measure_all(&side, &plan, raw);
-    fc_close_raw(&world, raw);
+    measure_all(&rows, &side, &plan);
     free_side(&side);
-    return fc_finish(&world, rows, "rows");
+    return fc_end_rows(&rows);
 }

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * One round of `rotate`: all pairs of a roster stream, and rank 0 prints a row for each.
+ */
+#ifndef ROTATE_ROUNDS_H
+#define ROTATE_ROUNDS_H
+
+#include "program.h"
+#include "rotate_patterns.h"
+#include "rotate_transfers.h"
+#include "sampling.h"
+
+/* What the command line asks for. */
+struct plan {
+    size_t size; /* of a message, bytes */
+    size_t messages;
+    size_t tests;
+    size_t pattern; /* enum pattern */
+    size_t shifts;  /* rounds to measure, 0: all */
+    size_t seed;
+    bool no_warm_up;
+    bool confirm;
+    double suspect_share;
+    size_t confirm_repeats;
+    size_t confirm_limit; /* pairs measured alone, 0: as many as a round has */
+    const char *raw_name; /* NULL: no file of tests */
+};
+
+/* One pair of a node in the scan. */
+struct meeting {
+    int round;
+    int partner;
+    double MBps;
+};
+
+/* What a node measured as one end of its pairs, over the rounds of the scan. */
+struct line {
+    size_t count;
+    struct meeting *at;
+};
+
+/* Owned by rank 0. */
+struct ledger {
+    double *times;   /* of the last round: rank by rank, `tests` values, 0 where it did not send */
+    double *best;    /* of the last round, MBps by sender */
+    double *medians; /* of the rounds of the scan */
+    double *scratch; /* to sort as many values as there are nodes, rounds or repeats */
+    double transfers; /* seconds, sum of the slowest pair of every test */
+    double last_progress; /* MPI_Wtime */
+    size_t rows;
+    FILE *raw;
+};
+
+/* One rank. */
+struct node {
+    const struct fc_world *world;
+    const struct plan *plan;
+    struct layout layout;
+    struct roster roster; /* of the round that is measured */
+    int *order;           /* permutation of the nodes for a random matching */
+    struct transfers transfers;
+    double *times;      /* of the tests of this rank as sender, seconds */
+    struct line row;    /* as sender */
+    struct line column; /* as receiver */
+    struct ledger ledger;
+    char problem[300]; /* what went wrong on this rank, empty if nothing did */
+};
+
+/* In place of a time: the rank has a problem. */
+static const double has_problem = -1.0;
+
+/* Median of the values, which stay as they are; `scratch` holds as many. */
+static double median_of(const double *values, size_t count, double *scratch)
+{
+    memcpy(scratch, values, count * sizeof *scratch);
+    qsort(scratch, count, sizeof *scratch, fc_compare_doubles);
+    return fc_median(scratch, count);
+}
+
+static int rank_of(const struct node *node)
+{
+    return node->world->rank;
+}
+
+/* Bandwidth of the best test of `times`. */
+static double best_MBps(const struct plan *plan, const double *times)
+{
+    double shortest = times[0];
+    for (size_t test = 1; test < plan->tests; test++) {
+        shortest = times[test] < shortest ? times[test] : shortest;
+    }
+    if (!(shortest > 0.0)) {
+        fc_abort("%zu messages of %zu bytes took no time that MPI_Wtime can tell; raise --size or "
+                 "--messages", plan->messages, plan->size);
+    }
+    return (double)plan->messages * (double)plan->size / shortest / 1e6;
+}
+
+/* Rank 0: what the tests of a round took, for `transfers` and for --raw. */
+static void book_times(struct node *node, const char *phase, int round)
+{
+    struct ledger *const ledger = &node->ledger;
+    const size_t tests = node->plan->tests;
+    for (size_t test = 0; test < tests; test++) {
+        double slowest = 0.0;
+        for (int sender = 0; sender < node->roster.nodes; sender++) {
+            const double seconds = ledger->times[(size_t)sender * tests + test];
+            slowest = seconds > slowest ? seconds : slowest;
+            if (ledger->raw != NULL && node->roster.to[sender] >= 0) {
+                fprintf(ledger->raw, "%s %d %zu %d %d %.6g\n", phase, round, test, sender,
+                        node->roster.to[sender], 1e6 * seconds);
+            }
+        }
+        ledger->transfers += slowest;
+    }
+}
+
+/* Rank 0: the rows of a round. */
+static void print_round(struct node *node, const char *phase, int round)
+{
+    struct ledger *const ledger = &node->ledger;
+    for (int sender = 0; sender < node->roster.nodes; sender++) {
+        const int receiver = node->roster.to[sender];
+        if (receiver >= 0) {
+            ledger->best[sender] =
+                best_MBps(node->plan, ledger->times + (size_t)sender * node->plan->tests);
+            printf("%d %d %d %.6g %s\n", round, sender, receiver, ledger->best[sender], phase);
+            ledger->rows++;
+        }
+    }
+}
+
+/* What arrived in a round has to be what was sent. */
+static void check_data(struct node *node, int from)
+{
+    const size_t wrong = first_wrong_place(&node->transfers, from);
+    if (wrong != node->plan->size) {
+        snprintf(node->problem, sizeof node->problem,
+                 "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d; "
+                 "the MPI library or the network corrupts messages",
+                 wrong, node->plan->size, from, rank_of(node));
+    }
+}
+
+/* Rank 0: the rows have to be written. */
+static void check_files(struct node *node)
+{
+    if (fc_flush_failed(stdout)) {
+        snprintf(node->problem, sizeof node->problem,
+                 "cannot write to standard output: %.100s; free space or redirect it",
+                 strerror(errno));
+    } else if (fc_flush_failed(node->ledger.raw)) {
+        snprintf(node->problem, sizeof node->problem,
+                 "cannot write to the file of --raw: %.100s; free space", strerror(errno));
+    }
+}
+
+/* Rank 0: the lowest rank that has a problem, or the number of ranks. */
+static int first_with_problem(const struct node *node)
+{
+    int rank = 0;
+    while (rank < node->world->size &&
+           node->ledger.times[(size_t)rank * node->plan->tests] != has_problem) {
+        rank++;
+    }
+    return rank;
+}
+
+/*
+ * Collective: rank 0 gets the times of a round and prints them; what went wrong on
+ * any rank, with data or files, ends the program. Nobody goes on to the next round
+ * before all have ended this one. That a rank has a problem comes with its times:
+ * on a large machine, and on a simulated one, a reduction of its own takes longer.
+ */
+static void collect(struct node *node, const char *phase, int round)
+{
+    const struct fc_world *const world = node->world;
+    const int tests = (int)node->plan->tests;
+    int failed = world->size;
+    if (node->problem[0] != '\0') {
+        node->times[0] = has_problem;
+    }
+    FC_MPI(MPI_Gather(node->times, tests, MPI_DOUBLE, node->ledger.times, tests, MPI_DOUBLE, 0,
+                      world->comm));
+    if (world->rank == 0) {
+        failed = first_with_problem(node);
+        if (failed == world->size) {
+            book_times(node, phase, round);
+            print_round(node, phase, round);
+            check_files(node);
+            failed = node->problem[0] != '\0' ? 0 : failed;
+        }
+    }
+    FC_MPI(MPI_Bcast(&failed, 1, MPI_INT, 0, world->comm));
+    if (failed < world->size) {
+        fc_end_if_any(world, failed == world->rank, "%s", node->problem);
+    }
+}
+
+/* Collective: measures the pairs of the roster at once and prints their rows. */
+static void measure_round(struct node *node, const char *phase, int round)
+{
+    const int to = node->roster.to[rank_of(node)];
+    const int from = node->roster.from[rank_of(node)];
+    const int tests = (int)node->plan->tests;
+    if (!node->plan->no_warm_up) {
+        warm_up(&node->transfers, to, from);
+    }
+    spoil_places(&node->transfers, from);
+    for (int test = 0; test < tests; test++) {
+        node->times[test] = stream(&node->transfers, to, from);
+    }
+    check_data(node, from);
+    collect(node, phase, round);
+}
+
+/* Rank 0, after each round: nothing before 5 s, then at most one line in 5 s. */
+static void tell_progress(struct node *node, const char *what, int done, int total, double begin)
+{
+    struct ledger *const ledger = &node->ledger;
+    const double now = MPI_Wtime();
+    if (node->world->rank != 0 || done >= total || now - ledger->last_progress < 5.0) {
+        return;
+    }
+    ledger->last_progress = now;
+    fprintf(stderr, "%s: %s %d of %d, about %.0f s left\n", FC_PROGRAM, what, done, total,
+            (now - begin) / done * (total - done));
+    fflush(stderr);
+}
+
+#endif
