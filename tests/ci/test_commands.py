@@ -411,7 +411,7 @@ def test_a_wrong_configuration_is_one_line(tmp_path):
 
 def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
-    command = [RUN, "-n", "OsuBarrier|ImbBarrier"]
+    command = [RUN, "-n", "OsuBarrier%layout=1x2|ImbBarrier%layout=1x2"]
     both = [
         subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in "ab"
     ]
