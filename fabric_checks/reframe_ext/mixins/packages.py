@@ -23,6 +23,8 @@ class PackagesMixin(RegressionTestPlugin):
 
         :raises EnvironError: for those that are not there, with the line that installs them.
         """
+        if self.is_dry_run():
+            return  # nothing is going to be computed
         try:
             packages.require(self.packages, f"{type(self).__name__} needs them {self.packages_for}")
         except packages.MissingPackageError as error:
