@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from fabric_checks import door, paths
+from fabric_checks.cost import estimate, past, plan, recorded
 from fabric_checks.errors import RecordError
 from fabric_checks.report.terminal import cost_table
-from fabric_checks.results.cost import estimate, past, plan, recorded
 from fabric_checks.results.store import reading
 from fabric_checks.results.store import sources as places
 
