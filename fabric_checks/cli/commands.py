@@ -31,6 +31,7 @@ MODULES = {
     "child-pipeline": "fabric_checks.cli.child_pipeline",
     "completion": "fabric_checks.cli.completion",
     "nightly": "fabric_checks.cli.nightly",
+    "run": "fabric_checks.cli.run",
     "new-session": "fabric_checks.cli.new_session",
 }
 
