@@ -15,6 +15,7 @@ from fabric_checks import door
 
 #: The modules of the commands by name, in the order of the help.
 MODULES = {
+    "init": "fabric_checks.cli.init",
     "show": "fabric_checks.cli.show",
     "history": "fabric_checks.cli.history",
     "references": "fabric_checks.cli.references",

@@ -10,6 +10,7 @@ from fabric_checks.errors import OutputError
 from fabric_checks.parsers import osu
 from fabric_checks.references import reference_file
 from fabric_checks.reframe_ext.mixins.references import check_names
+from fabric_checks.software.suites import SUITES
 from tests import loading
 from tests.checks import everything
 from tests.conftest import GOLDEN, TESTS
@@ -199,11 +200,12 @@ def test_each_environment_runs_what_it_offers(local_cases):
 
 def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
     for environ in {case.environ.name: case.environ for case in local_cases}.values():
-        for suite in ("osu", "osu_c", "imb", "imb_nbc", "imb_rma", "imb_p2p", "lammps", "npb"):
-            assert (suite in environ.features) != bool(environ.extras.get("without", {}).get(suite)), (
-                environ.name,
-                suite,
-            )
+        without = environ.extras["without"]
+        for suite in SUITES:
+            assert (suite in environ.features) != bool(without.get(suite)), (environ.name, suite)
+        for feature in ("osu_c", "imb_nbc", "imb_rma", "imb_p2p"):
+            suite = feature.split("_")[0]
+            assert suite not in environ.features or (feature in environ.features) != bool(without.get(feature))
 
 
 #: Systems of one partition that is one of `twins` too, where its cases are looked at.
