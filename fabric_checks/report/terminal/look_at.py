@@ -115,7 +115,10 @@ def not_run(session: Session) -> list[str]:
     for record in session.records:
         for suite, why in (record["not_offered"] or {}).items():
             reasons.setdefault((suite, why), {})[str(record["environ"])] = None
-    lines = [f"{suite} ({', '.join(environs)}): {why}" for (suite, why), environs in reasons.items()]
+    suites: dict[tuple[str, str], list[str]] = {}
+    for (suite, why), environs in reasons.items():
+        suites.setdefault((", ".join(environs), why), []).append(suite)
+    lines = [f"{', '.join(names)} ({environs}): {why}" for (environs, why), names in suites.items()]
     counts = Counter(case.result for case in session.cases if not case.fixture)
     if counts["skip"]:
         reason = next((case.reason for case in session.cases if case.result == "skip" and case.reason), "")
