@@ -52,7 +52,7 @@ class FabricCheck(
                             tag_comparison *            the tag of comparisons
                             ask_for_launch_options *    valid_systems without those that cannot launch fewer
                             tag_levels                  the tags of levels: all that selects cases
-        after setup         begin_facts                 facts: the session, the check, the layout, its metrics
+        after setup         begin_facts                 facts: the session, the check, its output, its metrics
                             read_references             reference; facts: no_reference, evidence
                             bound_pending_time          max_pending_time
                             find_program                program; facts: program, program_version, source
@@ -64,9 +64,10 @@ class FabricCheck(
                             take_snapshots              the state of the node before all of prerun_cmds
                             wait_for_host               the host of a partition that is this host: free
         before sanity       note_time                   facts: elapsed_s
+                            note_job                    facts: job_state, job_began
                             note_build                  facts: spec, spec_hash, spack
                             OWN                         values of what the check depends on
-        sanity              validate                    hosts; facts: mpi, placement, binding; values
+        sanity              validate                    hosts; facts: node_faults, mpi, placement, binding; values
         after sanity        draw_pictures               keep_files
                             note_traffic_and_files      facts: disk_B, node_traffic_B
         before performance  declare_performance         perf_variables

@@ -59,7 +59,7 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for a record."""
-        return asdict(self)
+        return {**asdict(self), "fault": self.is_fault}
 
 
 def find(output: RotateOutput, matrix: PairMatrix) -> list[Finding]:

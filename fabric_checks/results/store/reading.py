@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.errors import RecordError
+from fabric_checks.errors import FileError, RecordError
 from fabric_checks.results.record import FIELDS
 from fabric_checks.results.store import archive, database, jsonlines, order, places, selection, validation
 from fabric_checks.results.store.faults import LEFT_OUT, Faults, one_line
@@ -204,8 +204,8 @@ def _database(
 
     try:
         found += database.records(path, report)
-    except RecordError as error:
-        faults.add(path, 0, str(error).removeprefix(f"{path}: "))
+    except FileError as error:
+        faults.add(error.path, 0, error.cause)
     good, unsound = validation.checked(jsonlines.frame_of(found, schema, report), any_unit=True)
     for case, cause in unsound:
         report(case, cause)
@@ -224,8 +224,8 @@ def _parquet(
     for path in paths:
         try:
             frames.append(archive.read(path, columns, partial(_row, faults, path), selection.condition(sources)))
-        except RecordError as error:
-            faults.add(path, 0, str(error).removeprefix(f"{path}: "))
+        except FileError as error:
+            faults.add(error.path, 0, error.cause)
     if frames:
         frame = order.by_time(pl.concat(frames))
         if numbered:
