@@ -10,7 +10,7 @@ from pathlib import Path
 import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import SanityError
+from reframe.core.exceptions import EnvironError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.meta import make_test
 from reframe.core.runtime import runtime
@@ -44,6 +44,8 @@ class FabricPrograms(Build):
     @run_before("compile")
     def build_or_take_what_is_kept(self):
         """Leave the compiler and its flags to the environment and the Makefile."""
+        if why := self.current_environ.extras.get("not_set_up"):
+            raise EnvironError(why)
         self.build_system.commands = [shlex.join(["sh", "build.sh", str(home() / "programs"), self.current_environ.cc])]
 
     @sanity_function

@@ -11,6 +11,7 @@ a complete set-up costs nothing, and what nobody uses any more is deleted.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -399,7 +400,7 @@ def make(home: Home, part: Part) -> None:
     shutil.rmtree(part.folder, ignore_errors=True)
     part.folder.parent.mkdir(exist_ok=True)
     part.install(home, part)
-    (part.folder / installed.STAMP).touch()
+    (part.folder / installed.STAMP).write_text(json.dumps(installed.THIS))
 
 
 def parse_mpis(text: str) -> list[str]:

