@@ -23,7 +23,7 @@ class OwnProgram(PicturesMixin, FabricCheck):
     own_program = variable(str)
 
     valid_prog_environs = ["+mpi +mpicc"]
-    compares_offers = True
+    for_procurement = True
 
     @run_after("setup")
     def note_program(self):

@@ -59,7 +59,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     suite = "lammps"
     built = built_by_spack("lammps")
     tags = {"lammps"}
-    compares_offers = True
+    for_procurement = True
     scaled = False
 
     @property

@@ -103,9 +103,9 @@ class LayoutMixin(RegressionTestPlugin):
     #: :default: ``[]``
     partition_features = variable(list, value=[])
 
-    #: Whether the check is one of those that a night has time for; and whether offers are compared by it.
+    #: Whether the check is one of those that a night has time for; and whether bids are compared by it.
     short = False
-    compares_offers = False
+    for_procurement = False
 
     #: The launch that the check speaks of at the moment, if it has several: see :class:`LaunchesMixin`.
     launched: Layout | None = None
@@ -139,7 +139,7 @@ class LayoutMixin(RegressionTestPlugin):
         Of a check that is ``short``, the corners of the layouts are in ``nightly``, and the corners of those on few
         nodes in ``smoke`` as well.
         """
-        levels = {"acceptance"} | ({"procurement"} if self.compares_offers else set())
+        levels = {"acceptance"} | ({"procurement"} if self.for_procurement else set())
         if self.short:
             own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}
             fitting = [own & set(_layouts_of(partition)) for partition in runtime().system.partitions]
