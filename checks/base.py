@@ -39,8 +39,8 @@ class FabricCheck(
 
     Subclasses give the parameter ``layout`` from the start, and three methods, which are called from the phase setup on
     and may look at system and environment: ``metrics()``, ``command()`` and ``measure(text)``. ``command()`` says what
-    is run: a list of the executable and its options. It is asked for once for each launch, so it goes by ``place`` and
-    ``num_tasks`` and changes nothing.
+    is run: a list of the executable and its options. It is asked for once for each launch, so it goes by
+    ``current_layout`` and ``num_tasks`` and changes nothing.
 
     The hooks run in this order, and leave behind what later ones stand on. OWN are those of suites and of checks, in
     the order of the classes; a star marks what several launches in one job add or do otherwise::
@@ -58,7 +58,7 @@ class FabricCheck(
                             require_packages            what its analysis needs of Python beyond ReFrame
                             read_references             reference; facts: no_reference, evidence
                             bound_pending_time          max_pending_time
-                            find_program                program; facts: program, program_version, source
+                            find_program                program; facts: program, program_version, stack
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
         before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too

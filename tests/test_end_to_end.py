@@ -70,7 +70,7 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
     assert first["job_state"] == "SUCCESS" and first["job_began"] <= first["time"]
     expected = {
         "metric": "latency_0B", "quantity": "latency", "size_B": 0, "unit": "us", "better": "smaller", "result": "pass",
-        "program": "osu-py", "source": "playback", "layout": "1x2", "tasks": 2, "system": "local", "partition": "node",
+        "program": "osu-py", "stack": "playback", "layout": "1x2", "tasks": 2, "system": "local", "partition": "node",
         "environ": "mpich", "check": "OsuLatency", "session": "20260101T000000Z-test",
         "no_reference": "local is any one machine: its figures are recorded, not judged",
     }  # fmt: skip

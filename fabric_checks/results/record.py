@@ -106,7 +106,7 @@ class Facts:
     # ProgramMixin, or OwnProgram of checks/fabric.
     program: str | None = None
     program_version: str | None = None
-    source: str | None = None  # where the program came from: wheels, spack, modules, built
+    stack: str | None = None  # where the program came from: wheels, spack, modules, simgrid, or built here
     # ProgramMixin, of what Spack built: the concretized spec, its hash, and the release of Spack.
     spec: str | None = None
     spec_hash: str | None = None

@@ -111,14 +111,14 @@ class LayoutMixin(RegressionTestPlugin):
     launched: Layout | None = None
 
     @property
-    def place(self) -> Layout:
-        """The layout as numbers."""
+    def current_layout(self) -> Layout:
+        """The layout of the launch that the check speaks of: that of the case, if it has one launch."""
         return self.launched or Layout.of(self.layout)
 
     @property
     def launches(self) -> list[Layout]:
         """The layouts that the program is launched in, one after the other."""
-        return [self.place]
+        return [self.current_layout]
 
     @run_after("init")
     def apply_layout(self):
@@ -144,8 +144,8 @@ class LayoutMixin(RegressionTestPlugin):
             own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}
             fitting = [own & set(_layouts_of(partition)) for partition in runtime().system.partitions]
             on_few = [{layout for layout in fit if layout.nodes <= SMOKE_NODES} for fit in fitting]
-            if any(self.place in corners(fit) for fit in on_few):
+            if any(self.current_layout in corners(fit) for fit in on_few):
                 levels |= {"smoke", "nightly"}
-            if any(self.place in corners(fit) for fit in fitting):
+            if any(self.current_layout in corners(fit) for fit in fitting):
                 levels |= {"nightly"}
         self.tags = {*self.tags} | levels

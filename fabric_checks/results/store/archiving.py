@@ -21,7 +21,7 @@ import polars as pl
 
 from fabric_checks.errors import FileError, RecordError
 from fabric_checks.locks import LockedError, exclusive
-from fabric_checks.results.store import archive, database, jsonlines, objects, places, rows
+from fabric_checks.results.store import archive, database, jsonlines, listing, objects, rows
 from fabric_checks.results.store.faults import LEFT_OUT, Faults
 from fabric_checks.results.store.schema import COLUMNS, REPEATED
 
@@ -35,7 +35,7 @@ class BusyError(RecordError):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Added:
     """What :func:`add` did.
 
     :param added: records that the archive did not have; :param known: records that it had, or that came twice.
@@ -49,7 +49,7 @@ class Outcome:
     faults: tuple[str, ...]
 
 
-def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda done: None) -> Outcome:
+def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda done: None) -> Added:
     """Add the records of ``results`` to the archive in ``folder``.
 
     :param results: what :func:`fabric_checks.results.store.reading.load` reads.
@@ -57,7 +57,7 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
     :raises RecordError: if there are no results, another process writes the archive, or it cannot be written.
     """
     faults = Faults()
-    files = places.files_of(results, faults)
+    files = listing.files_of(results, faults)
     read = added = 0
     written: set[Path] = set()
     with _alone(folder):
@@ -74,7 +74,7 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
     lines = tuple(faults.lines())
     if not read:
         raise RecordError(f"{results}: no sound record{'; the first fault: ' + lines[0] if lines else ''}")
-    return Outcome(added, read - added, tuple(sorted(written)), lines)
+    return Added(added, read - added, tuple(sorted(written)), lines)
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _tables(files: places.Files, faults: Faults) -> Iterator[pl.DataFrame]:
+def _tables(files: listing.Files, faults: Faults) -> Iterator[pl.DataFrame]:
     """Read all sound records as rows of an archive."""
     for path in files.json_lines:
         report = partial(_report, faults, path)
@@ -187,7 +187,7 @@ def export(folder: Path, faults: Faults) -> Iterator[str]:
     :param faults: gets what is left out.
     :raises RecordError: if there is no archive.
     """
-    files = places.files_of(folder, faults).parquet
+    files = listing.files_of(folder, faults).parquet
     if not files:
         raise RecordError(f"{folder}: there is no archive here")
     for path in files:
