@@ -28,7 +28,7 @@ class OsuLatency(OsuPointToPoint):
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     short = True
-    compares_offers = True
+    for_procurement = True
 
 
 @check()
@@ -50,7 +50,7 @@ class OsuBandwidth(OsuPointToPoint):
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     short = True
-    compares_offers = True
+    for_procurement = True
     has_zero = False
     curves = (BANDWIDTH,)
 
@@ -69,7 +69,7 @@ class OsuMessageRate(OsuPointToPoint):
     needs = ("osu_c",)
     layout = layouts("pairs")
     tags = {"osu", "pt2pt"}
-    compares_offers = True
+    for_procurement = True
     has_zero = False
     curves = (BANDWIDTH, MESSAGE_RATE)
 

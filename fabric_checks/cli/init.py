@@ -6,16 +6,17 @@ from __future__ import annotations
 import socket
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import click
 
 from fabric_checks import door
 from fabric_checks.errors import FabricError
-
-if TYPE_CHECKING:
-    from fabric_checks.site.facts import Facts
-    from fabric_checks.site.questions import Answer, Question
+from fabric_checks.site import placing, questions, writing
+from fabric_checks.site.facts import Facts
+from fabric_checks.site.looking import look
+from fabric_checks.site.probe import Machine
+from fabric_checks.site.questions import Answer, Question, taken
+from fabric_checks.site.writing import CALLED
 
 _EPILOG = """
 \b
@@ -41,10 +42,6 @@ def command(*, yes: bool, **told: str | None) -> None:
     What is found is shown, what cannot be seen is asked, and what was guessed is marked in the file. Nothing is
     overwritten. In the end ReFrame tries the system without running anything.
     """
-    from fabric_checks.site import placing, questions, writing  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.site.looking import look  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.site.probe import Machine  # noqa: PLC0415  (only this needs it)
-
     facts = look(Machine(), socket.gethostname())
     door.say(*shown(facts))
     door.say("")
@@ -78,7 +75,6 @@ def command(*, yes: bool, **told: str | None) -> None:
 
 def shown(facts: Facts) -> Iterable[str]:
     """Return what was found, in lines."""
-    from fabric_checks.site.writing import CALLED  # noqa: PLC0415  (only this needs it)
 
     def row(key: str, text: str) -> str:
         return f"  {key:<12}{text}"
@@ -112,8 +108,6 @@ def shown(facts: Facts) -> Iterable[str]:
 
 def _answer(asked: Iterable[Question], told: dict[str, str | None], answers: dict[str, Answer], *, yes: bool) -> None:
     """Add an answer for each question: as told by an option, known, guessed, or given."""
-    from fabric_checks.site.questions import taken  # noqa: PLC0415  (only this needs it)
-
     for question in asked:
         option = f"--{question.key.replace('_', '-')}"
         if told.get(question.key) is not None:
@@ -131,8 +125,6 @@ def _answer(asked: Iterable[Question], told: dict[str, str | None], answers: dic
 
 def _ask(question: Question, option: str) -> Answer:
     """Ask until there is an answer; an empty line takes the guess."""
-    from fabric_checks.site.questions import taken  # noqa: PLC0415  (only this needs it)
-
     guess = f"{question.guess:g}" if isinstance(question.guess, float) else str(question.guess or "")
     while True:
         for choice in question.choices:

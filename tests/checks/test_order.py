@@ -34,7 +34,7 @@ for partition in system["partitions"]:
     partition |= {{"scheduler": "fabric-slurm", "prepare_cmds": ["umask 077"], "env_vars": [["OF_PARTITION", "1"]]}}
 environment["env_vars"] = [["OF_ENVIRONMENT", "1"]]
 for program in environment["extras"]["programs"].values():
-    program["source"] = "wheels"
+    program["stack"] = "wheels"
 """
 PLAIN = ("LammpsBench %problem=lj %layout=2x2", "OsuHello %layout=2x2")
 SEVERAL = ("OsuHelloPpnRatio %layout=2x2", "LammpsPpnSeries %problem=lj %scaling=fixed %layout=2x2")

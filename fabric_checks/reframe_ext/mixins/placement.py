@@ -20,7 +20,8 @@ class PlacementMixin(RegressionTestPlugin):
     A partition whose nodes have fewer cores than ``extras['cores']`` says, as on a test machine, has
     ``extras['oversubscribed']``: there ranks may share cores.
 
-    Needs: ``place`` (:class:`LayoutMixin`); before the phase ``run``, ``placement_probe``, the path of the probe.
+    Needs: ``current_layout`` (:class:`LayoutMixin`); before the phase ``run``, ``placement_probe``, the path of the
+    probe.
     """
 
     #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
@@ -60,6 +61,6 @@ class PlacementMixin(RegressionTestPlugin):
         self.hosts = tuple(dict.fromkeys((*self.hosts, *facts.nodelist)))
         oversubscribed = bool(self.current_partition.extras.get("oversubscribed"))
         try:
-            placement.verify(found.ranks, self.place, oversubscribed)
+            placement.verify(found.ranks, self.current_layout, oversubscribed)
         except PlacementError as error:
             raise SanityError(f"placement: {error}") from None
