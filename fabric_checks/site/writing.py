@@ -201,8 +201,8 @@ def _partition(facts: Facts, answers: Mapping[str, Answer], managed: str, mpis: 
         ]
     if mpis:
         built = [mpi.family for mpi in mpis if _has_scope(mpi)]
-        spack = f", *({_list(f'{name}-spack' for name in built)} if SPACK else [])" if built else ""
-        lines.append(f'"environs": [{", ".join(_text(mpi.name) for mpi in mpis)}{spack}],')
+        spack = [f"*({_list(f'{name}-spack' for name in built)} if SPACK else [])"] if built else []
+        lines += _listing(0, '"environs"', [*(_text(mpi.name) for mpi in mpis), *spack])
     else:
         lines.append('"environs": STACKS.get(selected_stack(), []),')
         if facts.scheduler == "slurm":
@@ -258,7 +258,7 @@ def _environment(system: str, mpi: Mpi) -> list[str]:
     if mpi.module:
         more = [suite.module for suite in mpi.suites]
         lines.append("            # guess: of each the default version, or else the newest")
-        lines.append(f'            "modules": {_list([mpi.module, *more])},')
+        lines += _listing(12, '"modules"', map(_text, [mpi.module, *more]))
     variables = []
     if mpi.prefix and mpi.prefix not in ("/usr", "/usr/local"):
         library = f"{mpi.prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
@@ -370,12 +370,20 @@ def _guessed(indent: int, key: str, answer: Answer) -> list[str]:
 def _text(text: str) -> str:
     """Return a text as a literal of Python, in the quotes of this collection where that makes no difference."""
     literal = repr(text)
-    plain = literal == f"'{text}'" and '"' not in text
+    plain = literal == f"'{text}'" and '"' not in text and text.isascii()
     return f'"{text}"' if plain else ascii(text)
 
 
 def _list(words: Iterable[str]) -> str:
     return f"[{', '.join(map(_text, words))}]"
+
+
+def _listing(indent: int, key: str, literals: Iterable[str]) -> list[str]:
+    """Return a list in the lines that it needs."""
+    words = list(literals)
+    line = f"{key}: [{', '.join(words)}],"
+    lines = [line] if len(line) + indent < _WIDTH - 20 else [f"{key}: [", *(f"    {word}," for word in words), "],"]
+    return [f"{' ' * indent}{each}" for each in lines]
 
 
 def _comment(text: str) -> str:
