@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """yours: Slurm, InfiniBand.
 
 Written by `fabric-checks init`. What stands below a line with `guess` rests on what that line says: see that
 it is right. config/systems/generic_slurm.py explains every line.
 """
 
-from fabric_checks.software.programs import environment, imb, osu
+from fabric_checks.software.programs import environment, imb, lammps, osu
 from fabric_checks.software.stacks import selected_stack
 
 # What Spack builds runs only where it is asked for: `ci/run --stack spack`.
@@ -52,7 +53,7 @@ environments = [
             "target_systems": ["yours"],
             "cc": "mpicc",
             # guess: of each the default version, or else the newest
-            "modules": ["openmpi/5.0.8", "osu-micro-benchmarks", "imb", "lammps"],
+            "modules": ["openmpi/5.0.8", "osu-micro-benchmarks", "imb", "lammps", "npb/3.4.3"],
             # guess: the best for it of `srun --mpi=list`
             "env_vars": [
                 ["SLURM_MPI_TYPE", "pmix"],
@@ -61,7 +62,8 @@ environments = [
         "modules",
         osu("/apps/osu-micro-benchmarks/7.5", "7.5"),
         imb("/apps/imb/2021.7", "2021.7"),
-        # lammps does not tell where it is. Put its prefix in, and import lammps above:
-        # lammps("PREFIX", "22 Jul 2025"),
+        lammps("/apps/lammps/22Jul2025", "22 Jul 2025"),
+        # npb/3.4.3 does not tell where it is. Put its prefix in, and import npb above:
+        # npb("PREFIX", "3.4.3"),
     ),
 ]

@@ -51,7 +51,16 @@ def questions(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Questio
     :param name_is_free: tells whether a system can be called so.
     """
     name = _name(facts, name_is_free)
-    asked = [Question("name", "What is the system to be called", name[0], name[1], False, _free(name_is_free))]
+    asked = [
+        Question(
+            "name",
+            "What is the system to be called",
+            name[0],
+            name[1],
+            False,
+            lambda text: free_name(text, name_is_free),
+        )
+    ]
     if facts.scheduler != "local":
         names = tuple(queue.name for queue in facts.queues)
         best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes), default=None)
@@ -124,17 +133,16 @@ def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
     return "", ""
 
 
-def _free(is_free: Callable[[str], bool]) -> Callable[[str], object]:
-    def read(text: str) -> object:
-        if not _NAME.fullmatch(text):
-            raise FabricError(
-                f"{quoted(text)} is no name of a system: letters, digits, _ and - make one, a letter first"
-            )
-        if not is_free(text):
-            raise FabricError(f"there is a system {text!r} in config already, which stays as it is; take another name")
-        return text
+def free_name(text: str, is_free: Callable[[str], bool]) -> str:
+    """Return a name for a system that is not there yet.
 
-    return read
+    :raises FabricError: if it cannot be one, or is there.
+    """
+    if not _NAME.fullmatch(text):
+        raise FabricError(f"{quoted(text)} is no name of a system: letters, digits, _ and - make one, a letter first")
+    if not is_free(text):
+        raise FabricError(f"there is a system {text!r} in config already, which stays as it is; take another name")
+    return text
 
 
 def _one_of(names: tuple[str, ...]) -> Callable[[str], object]:

@@ -94,6 +94,7 @@ def _system(facts: Facts, answers: Mapping[str, Answer]) -> str:
     explained = _EXPLAINED.get(facts.scheduler, facts.scheduler)
     groups = _groups(facts)
     lines = [
+        "# SPDX-License-Identifier: BSD-3-Clause",
         f'"""{title(facts, name)}.',
         "",
         "Written by `fabric-checks init`. What stands below a line with `guess` rests on what that line says: see that",

@@ -185,6 +185,7 @@ CALLS = (
     (f"nightly --system yours --session {SESSION}", 1, "markdown"),
     (f"nightly --system yours --session {SESSION} --json", 1, "json"),
     ("nightly --system ODD", 2, "text"),
+    ("init --name ODD --yes", 1, "text"),
     ("new-session", 0, "text"),
     ("ODD", 2, "text"),
     ("show --ODD", 2, "text"),

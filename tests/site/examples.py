@@ -11,7 +11,8 @@ TEMPLATES = ROOT / "config" / "templates"
 SUITES = (
     Suite("osu", "osu-micro-benchmarks", "7.5", "/apps/osu-micro-benchmarks/7.5"),
     Suite("imb", "imb", "2021.7", "/apps/imb/2021.7"),
-    Suite("lammps", "lammps", "22 Jul 2025", None),
+    Suite("lammps", "lammps", "22 Jul 2025", "/apps/lammps/22Jul2025"),
+    Suite("npb", "npb/3.4.3", "3.4.3", None),
 )
 
 

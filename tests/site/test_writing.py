@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-from fabric_checks.errors import FabricError
-from fabric_checks.site import placing, questions
 from fabric_checks.site.looking import look
 from fabric_checks.yaml_file import load
 from tests.site import examples
@@ -122,53 +120,6 @@ def test_the_templates_are_what_is_written():
         assert (examples.TEMPLATES / path).read_text() == text, path
     there = {str(path.relative_to(examples.TEMPLATES)) for path in examples.TEMPLATES.rglob("*.*")}
     assert {path for path in there if "__pycache__" not in path} == {*examples.templates(), "modules.py"}
-
-
-@pytest.mark.parametrize(
-    ("key", "text", "why"),
-    [
-        ("name", "a b", "is no name of a system"), ("name", "8wide", "is no name"), ("name", "$(x)", "is no name"),
-        ("name", "taken", "which stays as it is"), ("queue", "nowhere", "is none of batch, debug, himem"),
-        ("nodes", "0", "is no number of 1 or more"), ("nodes", "many", "is no number"), ("cores", "-1", "is no number"),
-        ("account", "a;b", "the account is 'a;b', which is no name"), ("link_gbits", "fast", "is no rate in Gbit/s"),
-        ("link_gbits", "0", "is no rate in Gbit/s"), ("link_gbits", "1e999", "is no rate"),
-    ],
-)  # fmt: skip
-def test_what_is_no_answer(key, text, why):
-    found = look(site("slurm_infiniband"), "login2")
-    asked = [*questions.questions(found, lambda name: name != "taken"), *questions.of_queue(found, "batch")]
-    (question,) = [each for each in asked if each.key == key]
-    with pytest.raises(FabricError, match=re.escape(why)):
-        questions.taken(question, text)
-
-
-def test_few_questions_are_asked_and_each_guess_is_an_answer():
-    """Of a large cluster six at most, of one machine its name."""
-    for name in HOSTS:
-        found = look(site(name), HOSTS[name])
-        first = questions.questions(found, lambda _: True)
-        queue = next((each.guess for each in first if each.key == "queue"), None)
-        asked = [each for each in [*first, *questions.of_queue(found, queue)] if not each.certain]
-        assert asked[0].key == "name" and len(asked) <= (1 if found.scheduler == "local" else 5)
-        for question in asked:
-            assert question.read("" if question.guess is None else f"{question.guess}") == question.guess
-
-
-def test_names_that_are_there_are_not_taken_again():
-    assert placing.is_free("ada")
-    assert not any(map(placing.is_free, ("local", "generic_slurm", "cbc", "twins", "minicluster")))
-
-
-def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
-    files = {"systems/new/spack/site/a.yaml": "a", "references/new.yaml": "b", "systems/new.py": "c"}
-    (tmp_path / "systems").mkdir()
-    (tmp_path / "systems/new.py").write_text("mine")
-    with pytest.raises(FabricError, match="new.py: is there already, and stays as it is; nothing was written"):
-        placing.place(files, tmp_path)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "systems/new.py"]
-    assert (tmp_path / "systems/new.py").read_text() == "mine"
-    (tmp_path / "systems/new.py").unlink()
-    assert [path.read_text() for path in placing.place(files, tmp_path)] == ["a", "b", "c"]
 
 
 def test_a_template_is_python():

@@ -45,8 +45,10 @@ class Module:
 
     @property
     def software(self) -> str:
-        """What it is of: ``OpenMPI`` of ``mpi/OpenMPI/4.1.5-GCC-12.3.0``."""
+        """What it is of: ``OpenMPI`` of ``mpi/OpenMPI/4.1.5-GCC-12.3.0``, ``openmpi`` of ``mpi/openmpi-x86_64``."""
         parts = self.name.split("/")
+        if parts[-2:-1] == ["mpi"]:
+            return parts[-1].removesuffix("-x86_64")
         return parts[-2] if len(parts) > 1 else parts[0]
 
     @property
