@@ -5,8 +5,9 @@ Written by `fabric-checks init`. What stands below a line with `guess` rests on 
 it is right. config/systems/generic_flux.py explains every line.
 """
 
-from fabric_checks.software.programs import environment, imb, lammps, osu
+from fabric_checks.software.programs import environment
 from fabric_checks.software.stacks import selected_stack
+from fabric_checks.software.suites import imb, lammps, osu
 
 # What Spack builds runs only where it is asked for: `ci/run --stack spack`.
 SPACK = selected_stack() == "spack"
@@ -55,10 +56,10 @@ environments = [
             "modules": ["openmpi/5.0.8", "osu-micro-benchmarks", "imb", "lammps", "npb/3.4.3"],
         },
         "modules",
-        osu("/apps/osu-micro-benchmarks/7.5", "7.5"),
-        imb("/apps/imb/2021.7", "2021.7"),
-        lammps("/apps/lammps/22Jul2025", "22 Jul 2025"),
+        osu.installed("/apps/osu-micro-benchmarks/7.5", "7.5"),
+        imb.installed("/apps/imb/2021.7", "2021.7"),
+        lammps.installed("/apps/lammps/22Jul2025", "22 Jul 2025"),
         # npb/3.4.3 does not tell where it is. Put its prefix in, and import npb above:
-        # npb("PREFIX", "3.4.3"),
+        # npb.installed("PREFIX", "3.4.3"),
     ),
 ]

@@ -6,8 +6,9 @@ it is right. config/systems/generic_slurm.py explains every line.
 """
 
 from fabric_checks.locks import host_lock, lock_in_job
-from fabric_checks.software.programs import environment, imb, lammps, osu
+from fabric_checks.software.programs import environment
 from fabric_checks.software.stacks import selected_stack
+from fabric_checks.software.suites import imb, lammps, osu
 
 # What Spack builds runs only where it is asked for: `ci/run --stack spack`.
 SPACK = selected_stack() == "spack"
@@ -52,10 +53,10 @@ environments = [
             "modules": ["openmpi/5.0.8", "osu-micro-benchmarks", "imb", "lammps", "npb/3.4.3"],
         },
         "modules",
-        osu("/apps/osu-micro-benchmarks/7.5", "7.5"),
-        imb("/apps/imb/2021.7", "2021.7"),
-        lammps("/apps/lammps/22Jul2025", "22 Jul 2025"),
+        osu.installed("/apps/osu-micro-benchmarks/7.5", "7.5"),
+        imb.installed("/apps/imb/2021.7", "2021.7"),
+        lammps.installed("/apps/lammps/22Jul2025", "22 Jul 2025"),
         # npb/3.4.3 does not tell where it is. Put its prefix in, and import npb above:
-        # npb("PREFIX", "3.4.3"),
+        # npb.installed("PREFIX", "3.4.3"),
     ),
 ]

@@ -135,10 +135,11 @@ def _imports(facts: Facts) -> list[str]:
     if facts.scheduler == "local":
         lines.append("from fabric_checks.locks import host_lock, lock_in_job")
     if facts.mpis:
-        used = {suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}
-        lines.append(f"from fabric_checks.software.programs import {', '.join(sorted({'environment', *used}))}")
+        lines.append("from fabric_checks.software.programs import environment")
         if any(map(_has_scope, facts.mpis)):
             lines.append("from fabric_checks.software.stacks import selected_stack")
+        used = {suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}
+        lines += [f"from fabric_checks.software.suites import {', '.join(sorted(used))}"] if used else []
     else:
         lines.append("from fabric_checks.software.stacks import selected_mpis, selected_stack")
     return lines
@@ -283,10 +284,10 @@ def _environment(system: str, mpi: Mpi) -> list[str]:
 
 def _suite(suite: Suite) -> list[str]:
     if suite.prefix:
-        return [f"{suite.suite}({_text(suite.prefix)}, {_text(suite.version)}),"]
+        return [f"{suite.suite}.installed({_text(suite.prefix)}, {_text(suite.version)}),"]
     return [
         f"# {_comment(suite.module)} does not tell where it is. Put its prefix in, and import {suite.suite} above:",
-        f'# {suite.suite}("PREFIX", {_text(suite.version)}),',
+        f'# {suite.suite}.installed("PREFIX", {_text(suite.version)}),',
     ]
 
 

@@ -83,8 +83,10 @@ def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
     assert text.isascii() and all(char.isprintable() or char == "\n" for char in text)
     # A file of names and literals: nothing is called but what is written of every site.
     calls = {ast.unparse(node.func) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)}
-    assert calls <= {"environment", "osu", "imb", "lammps", "npb", "host_lock", "lock_in_job", "str", "selected_mpis",
-                     "selected_stack", "STACKS.get"}  # fmt: skip
+    assert calls <= {
+        *("environment", "host_lock", "lock_in_job", "str", "selected_mpis", "selected_stack", "STACKS.get"),
+        *(f"{suite}.installed" for suite in ("osu", "imb", "lammps", "npb")),
+    }
     system, environments = configuration(text)
     for partition in system["partitions"]:
         for word in [*words(partition.get("access", [])), *partition["environs"]]:
