@@ -12,6 +12,9 @@ from fabric_checks.analysis.cross_section.matrix import PairMatrix, name_of, of_
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import rotate
 
+#: So many nodes are named in words that were not measured; the data have all.
+_MOST_NAMED = 6
+
 
 @dataclass(frozen=True)
 class Report:
@@ -38,16 +41,24 @@ class Report:
         """Return the declared figures of the check, see :func:`fabric_checks.analysis.cross_section.figures.figures`.
 
         Further ``full_rate_share``, the share of pairs in percent that have a link for themselves; ``faults``, the
-        number of nodes and paths that are slow for certain; and what the run took over its transfers.
+        number of nodes and paths that are slow for certain; what the run took over its transfers; the share of all
+        ordered pairs in percent that the scan measured; and the number of ranks that it had only as senders, only as
+        receivers, or not at all.
         """
+        measured, all_pairs = self.output.ordered_pairs
         return figures.figures(self.matrix, self.output.pairs) | {
             "full_rate_share": 100 * self.plateaus.get(1, 0.0),
             "faults": float(len(findings.faults(self.findings))),
             "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
+            "measured_pairs": 100 * measured / all_pairs,
+            "one_way_nodes": float(len({*self.output.never_senders, *self.output.never_receivers})),
         }
 
     def notes(self) -> list[dict[str, Any]]:
-        """Return the findings, the slowest pair and the plateaus as plain data, each with a ``text``."""
+        """Return the findings, the slowest pair, the plateaus and what was not measured as plain data.
+
+        Each has a ``text``.
+        """
         sender, receiver = figures.slowest_pair(self.matrix)
         names = [name_of(self.output.hosts, rank) for rank in (sender, receiver)]
         rate = figures.figures(self.matrix, self.output.pairs)["slowest_pair_bandwidth"]
@@ -70,7 +81,32 @@ class Report:
                 "shares": {str(k): share for k, share in self.plateaus.items()},
                 "text": f"of the pairs, with a link of {self.link_MBps:.0f} MB/s, run {levels}",
             },
+            self._not_measured(),
         ]
+
+    def _not_measured(self) -> dict[str, Any]:
+        """Return what the scan says nothing of."""
+        output = self.output
+        measured, all_pairs = output.ordered_pairs
+        sides = {"sent": output.never_senders, "received": output.never_receivers}
+        missing = [f"never {verb}: {_some([name_of(output.hosts, r) for r in of])}" for verb, of in sides.items() if of]
+        of_nodes = "; ".join(missing) or "every one sent and received"
+        return {
+            "kind": "not measured",
+            "ordered_pairs": measured,
+            "of": all_pairs,
+            "never_sent": [output.hosts[rank] for rank in sides["sent"]],
+            "never_received": [output.hosts[rank] for rank in sides["received"]],
+            "text": f"measured were {measured} of {all_pairs} pairs, each direction counted; {of_nodes}",
+        }
+
+
+def _some(names: list[str]) -> str:
+    return (
+        ", ".join(names)
+        if len(names) <= _MOST_NAMED
+        else f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED} more"
+    )
 
 
 def of_text(text: str, pattern: str | None = None, link_MBps: float | None = None) -> Report:
