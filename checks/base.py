@@ -12,6 +12,7 @@ from fabric_checks.reframe_ext.mixins import (
     HostLockMixin,
     JobMixin,
     LayoutMixin,
+    PackagesMixin,
     PerflogMixin,
     PlacementMixin,
     ReferencesMixin,
@@ -27,6 +28,7 @@ class FabricCheck(
     PlacementMixin,
     JobMixin,
     ReferencesMixin,
+    PackagesMixin,
     ResultsMixin,  # ReFrame runs the hooks of the last of these first: it begins the facts that the others fill
     CostMixin,
     PerflogMixin,
@@ -53,6 +55,7 @@ class FabricCheck(
                             ask_for_launch_options *    valid_systems without those that cannot launch fewer
                             tag_levels                  the tags of levels: all that selects cases
         after setup         begin_facts                 facts: the session, the check, the layout, its metrics
+                            require_packages            what its analysis needs of Python beyond ReFrame
                             read_references             reference; facts: no_reference, evidence
                             bound_pending_time          max_pending_time
                             find_program                program; facts: program, program_version, source

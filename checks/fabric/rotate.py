@@ -26,6 +26,8 @@ class Rotate(OwnProgram):
     pattern = parameter(["round-robin", "rotate", "shift", "bisection"])
     layout = layouts("several")
     own_program = "rotate"
+    packages = ("polars", "numpy", "scipy")
+    packages_for = "to tell slow nodes, slow paths and chance apart in the matrix of pairs"
     tags = {"fabric", "cross-section"}
 
     @run_after("init")

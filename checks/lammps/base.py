@@ -9,7 +9,7 @@ from fabric_checks.parsers import lammps
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
-from ..builds import Lammps, built_by_spack
+from ..builds import built_by_spack
 
 PROBLEMS = ["lj", "chain", "eam", "chute", "rhodo"]
 #: What each input reads beside itself.
@@ -57,7 +57,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     """
 
     suite = "lammps"
-    built = built_by_spack(Lammps)
+    built = built_by_spack("lammps")
     tags = {"lammps"}
     compares_offers = True
     scaled = False

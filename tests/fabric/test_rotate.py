@@ -5,10 +5,12 @@ With more ranks than cores nothing can be said of speed. Where a test needs slow
 pairs slow by a known time and the faulty ones by a multiple of it.
 """
 
+import functools
 import math
 import re
 import statistics
 import subprocess
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +69,25 @@ def built(request, tmp_path_factory):
 def quick(tmp_path_factory):
     """The program with the shim, whose waiting ranks sleep, for what no MPI changes."""
     return build("impi", tmp_path_factory.mktemp("quick"), always_shim=True)
+
+
+def despite_load(test):
+    """Run a test again, at most twice, if it fails: other work on the machine may hide a fault of 40 ms.
+
+    What the program does wrong, it does wrong every time.
+    """
+
+    @functools.wraps(test)
+    def repeated(*arguments, **named):
+        for attempt in range(3):
+            try:
+                return test(*arguments, **named)
+            except AssertionError as error:
+                if attempt == 2:
+                    raise
+                warnings.warn(f"{test.__name__}, attempt {attempt + 1}: {error}", stacklevel=1)
+
+    return repeated
 
 
 def header_of(text):
@@ -262,6 +283,7 @@ def require_whole(header, rows, repeats=2):
     assert not {pairs[0] for pairs in control.values()} & {pairs[0] for pairs in single.values()}
 
 
+@despite_load
 def test_a_slow_pair_stays_slow_alone(built):
     header, rows = built.rows(8, *FAULTY, **SLOW, sender=1, receiver=6)
     require_whole(header, rows)
@@ -277,6 +299,7 @@ def test_a_slow_pair_stays_slow_alone(built):
         assert {0, 5} & busy and {2, 7} & busy
 
 
+@despite_load
 def test_a_slow_sender_is_measured_with_all_others(built):
     header, rows = built.rows(8, *FAULTY, **SLOW, sender=2)
     require_whole(header, rows)
@@ -297,6 +320,7 @@ def test_a_slow_node_of_an_odd_number_is_found(quick):
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
+@despite_load
 def test_a_slow_receiver_is_found_in_every_pattern(quick, pattern):
     header, rows = quick.rows(8, *FAULTY, "--pattern", pattern, "--shifts", "7", **SLOW, receiver=5)
     require_whole(header, rows)
@@ -305,6 +329,7 @@ def test_a_slow_receiver_is_found_in_every_pattern(quick, pattern):
     assert slow < 0.6 * median_MBps(rows, "control")
 
 
+@despite_load
 def test_the_number_of_pairs_measured_alone_has_a_limit(quick):
     header, rows = quick.rows(8, *FAULTY, "--confirm-limit", "1", **SLOW, sender=2)
     require_whole(header, rows)

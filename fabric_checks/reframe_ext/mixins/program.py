@@ -29,10 +29,13 @@ class ProgramMixin(RegressionTestPlugin):
     #: :default: required
     suite = variable(str)
 
+    #: What the environment has to offer beside the suite: features that the suite declares.
+    needs: tuple[str, ...] = ()
+
     @run_after("init")
     def ask_for_suite(self):
-        """Run in every environment that offers the suite."""
-        self.valid_prog_environs = [f"+mpi +{self.suite}"]
+        """Run in every environment that offers what the check needs."""
+        self.valid_prog_environs = [" +".join(["+mpi", self.suite, *self.needs])]
 
     def note_version(self, program, version):
         """Hold what the output says of its program against the environment, and record its version.
