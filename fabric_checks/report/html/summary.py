@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fabric_checks.report.html.blocks import Cell, Column, Lines, Section, Table, column_of
 from fabric_checks.report.html.change_points import Changed
 from fabric_checks.report.html.judged import DESCRIBING, bounds_text, verdicts
-from fabric_checks.report.html.rotate import largest
+from fabric_checks.report.html.rotate import largest, pattern_of
 from fabric_checks.report.html.tables import BETWEEN, WITHIN, Ask, answer
 from fabric_checks.report.html.values import Results, Value, case_text, clean
 from fabric_checks.text import value_text
@@ -135,8 +135,9 @@ def _at_a_glance(results: Results) -> Table:
     ]
     worst: list[Value | None] = []
     for machine in results.machines:
-        layout = largest(results, machine, "rotate")
-        found = results.of(machine, "Rotate", "slowest_to_median", layout, pattern="rotate") if layout else []
+        pattern = pattern_of(results, machine)
+        layout = largest(results, machine, pattern)
+        found = results.of(machine, "Rotate", "slowest_to_median", layout, pattern=pattern) if layout else []
         worst.append(next(iter(found), None))
     columns.append((Column("slowest pair to median, all pairs at once", "%"), worst))
     cells = [column_of(values) for _, values in columns]
