@@ -6,7 +6,8 @@ leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file,
 ``parsers``     a program's text to rows, and Slurm's; what a machine's tools say of it
 ``analysis``    numbers to values and findings: curves, ppn, placement, statistics, cross-section
 ``software``    what environments offer and where it comes from: wheels, modules, Spack
-``results``     the record and its writer, sessions, reading, archives, what runs cost
+``results``     the record and its writer, sessions, reading, archives
+``cost``        what runs cost: measured, remembered, computed before
 ``references``  the file, line rates, look-up, proposals, audit
 ``reframe_ext`` everything that imports ReFrame; what ReFrame calls private in ``internals.py`` only
 ``comparison``  sets of results, changes, series over time

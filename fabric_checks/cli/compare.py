@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from fabric_checks import door
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
-
-if TYPE_CHECKING:
-    from fabric_checks.comparison.gate import Gate
+from fabric_checks.comparison import folding, gate, pairing
+from fabric_checks.comparison.analysis import compare
+from fabric_checks.comparison.gate import Gate
+from fabric_checks.comparison.verdicts import VERDICTS
+from fabric_checks.report.comparison import documents, table, terminal
+from fabric_checks.results.store import reading
+from fabric_checks.results.store import sources as places
 
 _EPILOG = """
 \b
@@ -69,13 +71,6 @@ def command(
     not, the smallest difference that could have been told stands beside it. What one side does not have is shown as
     missing, and what cannot be compared with the reason.
     """
-    from fabric_checks.comparison import folding, gate, pairing  # noqa: PLC0415  (slow)
-    from fabric_checks.comparison.analysis import compare  # noqa: PLC0415  (slow to import)
-    from fabric_checks.comparison.verdicts import VERDICTS  # noqa: PLC0415  (slow to import)
-    from fabric_checks.report.comparison import documents, table, terminal  # noqa: PLC0415  (slow)
-    from fabric_checks.results.store import reading  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.store import sources as places  # noqa: PLC0415  (slow to import)
-
     verdicts = chosen_words(only, VERDICTS)
     if len(sources) < 2:
         raise click.UsageError("two sets of results are needed, the baseline first")

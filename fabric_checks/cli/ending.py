@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fabric_checks import door
+from fabric_checks.cost import recorded
 from fabric_checks.errors import FabricError, RecordError
 from fabric_checks.report.terminal import screen
 from fabric_checks.results import records
-from fabric_checks.results.cost import recorded
 from fabric_checks.results.record import is_success
 
 

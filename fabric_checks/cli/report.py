@@ -10,6 +10,9 @@ from pathlib import Path
 import click
 
 from fabric_checks import door, files
+from fabric_checks.report.html import pdf as printing
+from fabric_checks.report.html.build import report
+from fabric_checks.results.store.sources import default, parse
 
 _EPILOG = """
 \b
@@ -47,10 +50,6 @@ def command(
     references met and missed, and where every figure comes from. It works offline, prints, and reads nothing from
     anywhere. Exit status 1 if records could not be read; the report is written of the others.
     """
-    from fabric_checks.report.html import pdf as printing  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.store.sources import default, parse  # noqa: PLC0415  (slow to import)
-
     if pdf:
         printing.browser()  # before the work, not after it
     chosen = [parse(text) for text in sources] or [default()]

@@ -27,8 +27,8 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
 
     The exit status is ReFrame's, or 1 if the session is no success all the same.
     """
+    from fabric_checks.cost import durations  # noqa: PLC0415  (likewise)
     from fabric_checks.report.terminal import progress  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.results.cost import durations  # noqa: PLC0415  (likewise)
 
     folder, session = paths.results(), session_id()
     state = progress.State(durations.of_runs(folder))

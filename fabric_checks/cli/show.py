@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 
 import click
+from rich import box
+from rich.table import Table
 
 from fabric_checks import door, paths
-from fabric_checks.report.terminal import summary
-from fabric_checks.results import records
-from fabric_checks.results.cost import recorded
+from fabric_checks.cost import recorded
+from fabric_checks.report.terminal import cost_table, summary
+from fabric_checks.results import records, runs
 from fabric_checks.results.record import FIELDS
 from fabric_checks.text import csv_text
 
@@ -74,8 +76,6 @@ def command(
 def _show_cost(folder: Path, name: str) -> None:
     lines = [line for line in recorded.read(folder)[0] if line.get("session") == name]
     if lines:
-        from fabric_checks.report.terminal import cost_table  # noqa: PLC0415  (slow to import)
-
         door.say(f"cost:     {cost_table.one_line(lines[-1])}")
 
 
@@ -83,7 +83,6 @@ def _session(folder: Path, name: str | None) -> records.Session:
     of_records = records.only_records(folder)
     if not of_records and (name is None or (folder / "logs" / f"{name}.log").exists()):
         return records.load_session(folder, name)
-    from fabric_checks.results import runs  # noqa: PLC0415  (slow to import)
 
     if name is not None:
         name = runs.resolved(folder, name)
@@ -91,11 +90,6 @@ def _session(folder: Path, name: str | None) -> records.Session:
 
 
 def _list(folder: Path, form: str | None) -> None:
-    from rich import box  # noqa: PLC0415  (only this needs it)
-    from rich.table import Table  # noqa: PLC0415  (only this needs it)
-
-    from fabric_checks.results import runs  # noqa: PLC0415  (slow to import)
-
     fields = ("session", "started", "systems", "cases", "passed")
     listed, faults = runs.listed(folder)
     rows = [

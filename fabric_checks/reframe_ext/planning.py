@@ -14,8 +14,8 @@ from pathlib import Path
 
 from reframe.core.systems import SystemPartition
 
+from fabric_checks.cost.plan import SIMULATED, Partition, Plan, PlannedCase, options_of
 from fabric_checks.reframe_ext.internals import TestCase, select_only
-from fabric_checks.results.cost.plan import SIMULATED, Partition, Plan, PlannedCase, options_of
 
 
 def plan(testcases: list[TestCase], command: str, passes: int) -> Plan:

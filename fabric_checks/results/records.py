@@ -15,6 +15,8 @@ from fabric_checks import files
 from fabric_checks.errors import RecordError, quoted
 from fabric_checks.results import run_report
 from fabric_checks.results.record import Record, case_name, is_success
+from fabric_checks.results.store import objects
+from fabric_checks.results.store.faults import Faults
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,6 @@ def load_session(results: Path, name: str | None = None) -> Session:
     :raises RecordError: if there are no results at all, or none of that name.
     """
     # Slow to import, and this module is loaded for the help of the command.
-    from fabric_checks.results.store import objects  # noqa: PLC0415
-    from fabric_checks.results.store.faults import Faults  # noqa: PLC0415
 
     nameless: list[str] = []
     reports = reports_of(results, nameless)

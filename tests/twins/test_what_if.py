@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The what-if command: what it says of alternatives whose rates can be worked out by hand, and the story in docs.
+"""The what-if command: alternatives whose rates can be worked out by hand, and the story of docs/rotate-story.md.
 
 The pictures of the story are simulated again and compared byte by byte. After a change of the simulation or of the
 pictures::

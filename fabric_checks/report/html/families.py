@@ -169,7 +169,7 @@ def _counts(value: Value) -> tuple[str, str, str]:
 
 
 def _tables(results: Results, key: str, name: str, values: Sequence[Value]) -> list[Table]:
-    """Return the values that are no curves: a row for each, a column for each machine, of many machines some a table."""
+    """Return the values that are no curves: a row for each, a column a machine; of many machines some a table."""
     machines = [machine for machine in results.machines if any(value.machine == machine for value in values)]
     tables = []
     for at in range(0, len(machines), _COLUMNS):

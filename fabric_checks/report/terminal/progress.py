@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fabric_checks import door
+from fabric_checks.cost import durations
 from fabric_checks.report.terminal.screen import duration
-from fabric_checks.results.cost import durations
 from fabric_checks.text import one_line
 
 #: Where lines cannot be rewritten there is one in so many seconds.

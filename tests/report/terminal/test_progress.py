@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fabric_checks import door
+from fabric_checks.cost import durations
 from fabric_checks.report.terminal import progress
-from fabric_checks.results.cost import durations
 
 #: What ReFrame 4.10.4 printed, thinned: a build, 36 cases of which one failed, an interrupt.
 SAID = (Path(__file__).with_name("reframe-4.10.4.txt")).read_text().splitlines()

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from fabric_checks.cost import past
+from fabric_checks.cost.estimate import Beside, beside_jobs, estimate
+from fabric_checks.cost.past import BOUND, ELSEWHERE, LAYOUT, OWN, SYSTEM, UNKNOWN, Figure, Past
+from fabric_checks.cost.plan import Partition, Plan, PlannedCase
 from fabric_checks.report.terminal import cost_table
-from fabric_checks.results.cost import past
-from fabric_checks.results.cost.estimate import Beside, beside_jobs, estimate
-from fabric_checks.results.cost.past import BOUND, ELSEWHERE, LAYOUT, OWN, SYSTEM, UNKNOWN, Figure, Past
-from fabric_checks.results.cost.plan import Partition, Plan, PlannedCase
 from tests.results.store.samples import failed, load, record, write
 
 CASE = PlannedCase(

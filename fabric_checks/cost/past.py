@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from fabric_checks.cost.plan import PlannedCase
 from fabric_checks.layouts import Layout
-from fabric_checks.results.cost.plan import PlannedCase
 
 #: The fields of records that are read, and those of them that are costs.
 FIELDS = (

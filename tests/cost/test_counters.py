@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from fabric_checks.results.cost import counters
-from fabric_checks.results.cost.counters import node_traffic_B, parse
+from fabric_checks.cost import counters
+from fabric_checks.cost.counters import node_traffic_B, parse
 
 HEAD = "Inter-|   Receive\n face |bytes    packets errs\n"
 

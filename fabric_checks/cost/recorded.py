@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks import files
+from fabric_checks.cost.plan import level_of, options_of
 from fabric_checks.errors import RecordError
 from fabric_checks.layouts import Layout
 from fabric_checks.results import perflog, run_report
-from fabric_checks.results.cost.plan import level_of, options_of
 from fabric_checks.results.record import Record
 from fabric_checks.results.records import Session
+from fabric_checks.results.store import jsonlines
 
 FILE = "costs.jsonl"
 COMPUTED, MEASURED = "computed", "measured"
@@ -153,7 +154,6 @@ def _now() -> str:
 def read(results: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the lines in their order, and a line of text for each that is no cost: file, place, cause, remedy."""
     # Slow to import, and this module is loaded for the help of the command.
-    from fabric_checks.results.store import jsonlines  # noqa: PLC0415
 
     path = results / FILE
     found, faults = [], []

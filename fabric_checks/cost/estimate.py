@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from fabric_checks.results.cost import past
-from fabric_checks.results.cost.past import Past
-from fabric_checks.results.cost.plan import Plan, level_of
-from fabric_checks.results.cost.recorded import MEASURED
+from fabric_checks.cost import past
+from fabric_checks.cost.past import Past
+from fabric_checks.cost.plan import Plan, level_of
+from fabric_checks.cost.recorded import MEASURED
 
 #: Of how many runs the median of what they take beside their jobs is taken: the latest of those of like size.
 _LATEST_RUNS = 5
@@ -51,7 +51,7 @@ class Estimate:
         only the time limit is known: they take less.
     :param wall_minutes: jobs one after the other, and what goes with them; without the queue.
     :param disk_B: what they leave, None unless it is known of each.
-    :param rests: for each of :data:`fabric_checks.results.cost.past.COSTS`, how many jobs rest on what.
+    :param rests: for each of :data:`fabric_checks.cost.past.COSTS`, how many jobs rest on what.
     """
 
     command: str
@@ -76,7 +76,7 @@ class Estimate:
         return self.rests["elapsed_s"].get(past.UNKNOWN, 0)
 
     def as_line(self) -> dict[str, Any]:
-        """Return it as :func:`fabric_checks.results.cost.recorded.append` takes it."""
+        """Return it as :func:`fabric_checks.cost.recorded.append` takes it."""
         return asdict(self)
 
 
@@ -130,7 +130,7 @@ def beside_jobs(lines: Sequence[Mapping[str, Any]], system: str, jobs: int) -> B
 
     A run has costs of its own, such as loading the checks, that a short one spreads over few jobs.
 
-    :param lines: as :func:`fabric_checks.results.cost.recorded.read` returns them.
+    :param lines: as :func:`fabric_checks.cost.recorded.read` returns them.
     """
     told = [
         line

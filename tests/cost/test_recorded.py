@@ -10,14 +10,14 @@ from click.testing import CliRunner
 
 from fabric_checks.cli import ending
 from fabric_checks.cli.main import cli
+from fabric_checks.cost import recorded
+from fabric_checks.cost.estimate import Beside, estimate
+from fabric_checks.cost.past import Past
+from fabric_checks.cost.plan import level_of, options_of
 from fabric_checks.errors import RecordError
 from fabric_checks.report.terminal import cost_table
-from fabric_checks.results.cost import recorded
-from fabric_checks.results.cost.estimate import Beside, estimate
-from fabric_checks.results.cost.past import Past
-from fabric_checks.results.cost.plan import level_of, options_of
 from fabric_checks.results.records import load_session
-from tests.results.cost.test_estimate import PLAN
+from tests.cost.test_estimate import PLAN
 from tests.results.store.samples import failed, record
 
 NAME = record()["session"]
