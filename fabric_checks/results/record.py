@@ -104,6 +104,8 @@ class Facts:
         None  # bytes in and out of the node that its script ran on; null where that cannot tell
     )
     disk_B: int | None = None  # what the case leaves on disk: the files that are kept, and these records
+    # PortsMixin: what crossed the ports; see `fabric_checks.analysis.ports.evaluation.record_of`. Null on one node.
+    ports: dict[str, Any] | None = None
     # What the analysis says beside figures: objects with kind and text. The checks themselves, and ProgramMixin.
     findings: list[dict[str, Any]] | None = None
 

@@ -26,7 +26,7 @@ def _rate(port: Port) -> str | None:
 
 #: What ports of one name are compared by: what it is called, and its value in words.
 SAME: tuple[tuple[str, Callable[[Port], Any]], ...] = (
-    ("its link", lambda port: None if port.up is None else ("up" if port.up else "down")),
+    ("link", lambda port: None if port.up is None else ("up" if port.up else "down")),
     ("rate", _rate),
     ("MTU", lambda port: port.mtu),
     ("PCIe", lambda port: port.pcie),

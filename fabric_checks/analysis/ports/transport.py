@@ -74,7 +74,7 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     ways = [f"{bytes_text(count)} went over {name}" for name, count in list(others.items())[:2]]
     went = ", ".join(ways) or "nothing went over another port"
     over = f"{went}, {bytes_text(by_fabric) if by_fabric else 'none'} over {wanted}"
-    moved = f" of the {bytes_text(moved_B)} that the program moved between nodes" if moved_B is not None else ""
+    moved = f"; the program moved {bytes_text(moved_B)} between nodes" if moved_B is not None else ""
     return f"{begin}{over}{moved}: {_likely(nodes, others, by_others, moved_B)}"
 
 
