@@ -12,10 +12,10 @@ from reframe.core.exceptions import ConfigError, SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.analysis import placement
+from fabric_checks.cost.plan import SIMULATED
 from fabric_checks.errors import OutputError
 from fabric_checks.layouts import Layout
 from fabric_checks.parsers import ports as parser
-from fabric_checks.results.cost.plan import SIMULATED
 from fabric_checks.text import value_text
 
 
