@@ -158,6 +158,8 @@ site_configuration = {
             "report_file": str(RESULTS / "reports" / f"run-report-{SESSION}-{{sessionid}}.json"),
             "topology_prefix": str(TOPOLOGY),
             "keep_stage_files": False,
+            # A line for each value goes to the log; thousands of them are nothing to read as they scroll by.
+            "perf_info_level": "verbose",
             "colorize": sys.stdout.isatty(),
         }
     ],

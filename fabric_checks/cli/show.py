@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -13,7 +12,6 @@ from rich.table import Table
 
 from fabric_checks import door, paths
 from fabric_checks.cost import recorded
-from fabric_checks.errors import RecordError
 from fabric_checks.report.terminal import cost_table, summary
 from fabric_checks.results import records, runs
 from fabric_checks.results.record import FIELDS
@@ -23,6 +21,7 @@ _EPILOG = """
 \b
 Examples:
   fabric-checks show                            the latest run
+  fabric-checks show --short                    the one screen that it ended with
   fabric-checks show --list                     which runs there are
   fabric-checks show --session 20261121T08      the run whose name begins like this
   fabric-checks show --results archive --list   those of an archive, or of any other set of records
@@ -42,15 +41,9 @@ Examples:
 @click.option("--json", "form", flag_value="json", help="Print the records, or the list, as a JSON array.")
 @click.option("--csv", "form", flag_value="csv", help="Print the records as CSV.")
 @click.option("--gate", is_flag=True, help="Exit with status 1 unless a case ran, all passed and all left records.")
-@click.option(
-    "--began-at-uptime",
-    "began_s",
-    type=float,
-    hidden=True,
-    help="For ci/run: note what the run cost, which began when the host had been up for so many seconds.",
-)
+@click.option("--short", is_flag=True, help="Print the one screen that the run ended with instead.")
 def command(
-    results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool, began_s: float | None
+    results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool, short: bool
 ) -> None:
     """Print the metrics of a run."""
     folder = results or paths.results()
@@ -58,14 +51,16 @@ def command(
         _list(folder, form)
         return
     found = _session(folder, name)
-    if began_s is not None:
-        _note_cost(folder, found, began_s)
     if form:
         door.warn([*found.unreadable, *found.report_faults])
     if form == "json":
         door.json_text(json.dumps(list(found.records), indent=1))
     elif form == "csv":
         door.document(csv_text(FIELDS, ([row[field] for field in FIELDS] for row in found.records)))
+    elif short:
+        from fabric_checks.cli import ending  # noqa: PLC0415  (only this needs it)
+
+        ending.show(folder, found, None)
     else:
         door.show(summary.render(found))
         if found.report:
@@ -76,17 +71,6 @@ def command(
     # A gate is about its own run: a line that is none may be of any other, and one of its own is missed by name.
     if records.verdict(found) if gate else found.unreadable or found.report_faults:
         raise SystemExit(1)
-
-
-def _note_cost(folder: Path, found: records.Session, began_s: float) -> None:
-    """Note what a run cost; if that fails, its figures are still to be shown."""
-    try:
-        now_s = float(Path("/proc/uptime").read_text().split()[0])
-        measured = recorded.measure(folder, found, now_s - began_s if now_s >= began_s else None)
-        if measured:
-            recorded.append(folder, asdict(measured), recorded.MEASURED)
-    except (RecordError, OSError, ValueError) as error:
-        door.warn([str(error)])
 
 
 def _show_cost(folder: Path, name: str) -> None:

@@ -151,7 +151,7 @@ def cases_of(report: Path, within: Path | None = None) -> tuple[tuple[Case, ...]
     tried: dict[str, list[Any]] = {}
     for run in found.runs:
         for case in run:
-            tried.setdefault(_name(case), []).append(case)
+            tried.setdefault(name_of(case), []).append(case)
     # A retry is of cases that failed, and of builds that they need.
     passes = any(
         not case.get("fixture") and is_success(case["result"]) for results in tried.values() for case in results[:-1]
@@ -177,7 +177,8 @@ def cases_of(report: Path, within: Path | None = None) -> tuple[tuple[Case, ...]
     return cases, found.faults
 
 
-def _name(case: Mapping[str, Any]) -> str:
+def name_of(case: Mapping[str, Any]) -> str:
+    """Return what a case of a run report is called, see :func:`fabric_checks.results.record.case_name`."""
     return case_name({**case, "test": case.get("display_name") or case["name"]})
 
 

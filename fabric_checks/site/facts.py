@@ -41,8 +41,8 @@ class Mpi:
 
     @property
     def name(self) -> str:
-        """What the environment is called."""
-        return f"{self.family}-{self.version}" if self.version else self.family
+        """What the environment is called: the same after an update, so that figures have a history."""
+        return f"{self.family}-site"
 
 
 @dataclass(frozen=True)

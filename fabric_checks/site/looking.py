@@ -100,7 +100,9 @@ def look(machine: Machine, host: str) -> Facts:
 
 def _slurm(now: Look) -> Facts:
     ask = now.machine.ask
-    groups = ask("sinfo", "--noheader", f"--format={slurm.SINFO}") or ""
+    groups = ask("sinfo", "--noheader", f"--format={slurm.SINFO}")
+    if groups is None:
+        return Facts("", scheduler="slurm")  # commands without a cluster
     queues = now.understood("sinfo", slurm.partitions, groups) or []
     queues = slurm.with_limits(queues, ask("scontrol", "--oneliner", "show", "partition") or "")
     settings = slurm.settings(ask("scontrol", "show", "config") or "")

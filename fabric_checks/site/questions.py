@@ -13,6 +13,8 @@ from fabric_checks.site.facts import Facts
 
 #: A cluster of so many nodes is measured as a whole unless somebody says otherwise.
 SMALL = 16
+#: What ReFrame takes for the name of a system.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ def of_queue(facts: Facts, queue_name: object) -> list[Question]:
         asked.append(Question("nodes", "How many nodes may a job have", min(nodes, SMALL), why, known, _number(1)))
     cores = queue.cores if queue else None
     if cores is None:
-        why = "this host has so many" if facts.cores else "nothing tells"
         known = facts.scheduler == "local" and facts.cores is not None
+        why = "" if known else "this host has so many" if facts.cores else "nothing tells"
         asked.append(Question("cores", "How many cores has a node", facts.cores or 1, why, known, _number(1)))
     else:
         why = "the fewest of unlike nodes" if queue and queue.differ else ""
@@ -127,17 +129,20 @@ def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
     """Return what a system might be called, and why."""
     host = re.sub(r"[^a-z0-9]", "", re.sub(r"(login|head|front|mgmt)?[0-9-]*$", "", facts.host.split(".")[0].lower()))
     domain = facts.host.lower().split(".")[1:2]
-    names = [facts.cluster.lower(), *([] if host else domain), host, "yours"]
+    names = [facts.cluster.lower(), *domain, host, "yours"] if facts.scheduler != "local" else [host, "yours"]
     for name in names:
         for each in (name, f"{name}-site"):
-            if re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,40}", each) and is_free(each):
+            if _NAME.fullmatch(each) and is_free(each):
                 return each, "the scheduler calls it so" if name == facts.cluster.lower() else "the name of this host"
     return "", ""
 
 
 def _free(is_free: Callable[[str], bool]) -> Callable[[str], object]:
     def read(text: str) -> object:
-        sound_name("the name", text)
+        if not _NAME.fullmatch(text):
+            raise FabricError(
+                f"{quoted(text)} is no name of a system: letters, digits, _ and - make one, a letter first"
+            )
         if not is_free(text):
             raise FabricError(f"there is a system {text!r} in config already, which stays as it is; take another name")
         return text

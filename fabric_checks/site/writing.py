@@ -176,7 +176,11 @@ def _groups(facts: Facts) -> dict[str, list[Mpi]]:
 def _partition(facts: Facts, answers: Mapping[str, Answer], managed: str, mpis: list[Mpi], *, alone: bool) -> list[str]:
     style = _STYLES[facts.scheduler][managed]
     queue = answers.get("queue", Answer(""))
-    called = str(queue.value) or ("node" if facts.scheduler == "local" else "compute")
+    # What ReFrame takes for the name of a partition has no dot, and begins with a letter.
+    called = (
+        re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", str(queue.value))) if queue.value else "compute"
+    )
+    called = "node" if facts.scheduler == "local" else called
     gpus = next((one.gpus for one in facts.queues if one.name == queue.value), "")
     lines = [
         f'"name": {_text(called if alone else f"{called}-{managed}")},',
@@ -189,12 +193,14 @@ def _partition(facts: Facts, answers: Mapping[str, Answer], managed: str, mpis: 
     if facts.scheduler == "slurm":
         lines.insert(-1, '"sched_options": {"use_nodes_option": True},')
     if facts.scheduler == "local":
+        # No remote shell and no batch system is to be asked, by MPICH or Intel MPI.
+        lines.append('"env_vars": [["HYDRA_LAUNCHER", "fork"], ["I_MPI_HYDRA_BOOTSTRAP", "fork"]],')
         lines += [
             "# One job at a time on this host, and no build beside it.",
             '"prepare_cmds": [lock_in_job(host_lock())],',
         ]
     if mpis:
-        built = [mpi.name for mpi in mpis if _has_scope(mpi)]
+        built = [mpi.family for mpi in mpis if _has_scope(mpi)]
         spack = f", *({_list(f'{name}-spack' for name in built)} if SPACK else [])" if built else ""
         lines.append(f'"environs": [{", ".join(_text(mpi.name) for mpi in mpis)}{spack}],')
     else:
@@ -253,9 +259,19 @@ def _environment(system: str, mpi: Mpi) -> list[str]:
         more = [suite.module for suite in mpi.suites]
         lines.append("            # guess: of each the default version, or else the newest")
         lines.append(f'            "modules": {_list([mpi.module, *more])},')
+    variables = []
+    if mpi.prefix and mpi.prefix not in ("/usr", "/usr/local"):
+        library = f"{mpi.prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+        variables += [["PATH", f"{mpi.prefix}/bin:$PATH"], ["LD_LIBRARY_PATH", library]]
     if mpi.pmi:
         lines.append("            # guess: the best for it of `srun --mpi=list`")
-        lines.append(f'            "env_vars": [["SLURM_MPI_TYPE", {_text(mpi.pmi)}]],')
+        variables.append(["SLURM_MPI_TYPE", mpi.pmi])
+    if variables:
+        lines += [
+            '            "env_vars": [',
+            *(f"                {_list(pair)}," for pair in variables),
+            "            ],",
+        ]
     lines += [
         "        },",
         '        "modules",',
@@ -309,14 +325,14 @@ def _scopes(facts: Facts) -> dict[str, str]:
     for mpi in filter(_has_scope, facts.mpis):
         spec = json.dumps(f"{mpi.family}@{mpi.version}")
         place = f"modules: [{json.dumps(mpi.module)}]" if mpi.module else f"prefix: {json.dumps(mpi.prefix)}"
-        found[f"{mpi.name}/packages.yaml"] = (
+        found[f"{mpi.family}/packages.yaml"] = (
             "# guess: the release that the module or `mpirun` names, with no variants\n"
             "packages:\n  mpi:\n"
             f"    require: [{spec}]\n  {mpi.family}:\n    buildable: false\n    externals:\n"
             f"    - spec: {spec}\n      {place}\n"
         )
         if mpi.pmi:
-            found[f"{mpi.name}/env_vars.yaml"] = f"env_vars:\n  set:\n    SLURM_MPI_TYPE: {json.dumps(mpi.pmi)}\n"
+            found[f"{mpi.family}/env_vars.yaml"] = f"env_vars:\n  set:\n    SLURM_MPI_TYPE: {json.dumps(mpi.pmi)}\n"
     return found
 
 

@@ -59,7 +59,7 @@ def test_without_a_name_it_is_that_of_the_shell_in_use():
 def test_the_help_of_all_names_every_command_but_the_hidden():
     text = CliRunner().invoke(cli, ["--help"]).output
     for name in MODULES:
-        assert (f"  {name} " in text) == (name != "new-session"), name
+        assert (f"  {name} " in text) == (name not in HIDDEN), name
 
 
 def test_the_list_of_commands_loads_none_of_them_and_cuts_no_line():
