@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.analysis.ports import moved
 from fabric_checks.metrics import Metric, curve, powers_of_two
 from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import layouts
@@ -127,6 +128,11 @@ class ImbParallel(ImbCheck):
     ppn_short = ("Sendrecv",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
+
+    def moved_B(self, text):
+        repetitions = {row.size_B: row.values["repetitions"] for row in self.read_rows(text)}
+        nodes = [rank.node for rank in self.ranks]
+        return moved.imb_ring_B(repetitions, nodes, both_ways=self.benchmark == "Exchange")
 
 
 @check()

@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.analysis.ports import moved
 from fabric_checks.errors import OutputError
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -17,6 +18,14 @@ class OsuPointToPoint(OsuCheck):
     folder = "pt2pt"
     largest_B = 4 * MiB
     device_buffers = ("D", "D")
+
+
+class OsuWindows(OsuPointToPoint):
+    """Windows of messages: the same repetitions in all programs, so that what was moved is known."""
+
+    def moved_B(self, text):
+        both_ways = self.benchmark.startswith("bibw")
+        return moved.osu_bandwidth_B(self.sizes_B, pairs=self.num_tasks // 2, both_ways=both_ways)
 
 
 @check()
@@ -42,7 +51,7 @@ class OsuMultiLatency(OsuPointToPoint):
 
 
 @check()
-class OsuBandwidth(OsuPointToPoint):
+class OsuBandwidth(OsuWindows):
     """Bandwidth between two processes with a window of messages in flight, one way (bw) and both ways (bibw)."""
 
     descr = "OSU bandwidth"
@@ -61,7 +70,7 @@ class OsuBandwidth(OsuPointToPoint):
 
 
 @check("osu_c")
-class OsuMessageRate(OsuPointToPoint):
+class OsuMessageRate(OsuWindows):
     """Bandwidth and message rate of many pairs at once, one way, summed over the pairs."""
 
     descr = "OSU bandwidth and message rate of many pairs at once"
@@ -114,7 +123,7 @@ class OsuPersistentLatency(OsuPointToPoint):
 
 
 @check("osu_c", "osu_7_3")
-class OsuPersistentBandwidth(OsuPointToPoint):
+class OsuPersistentBandwidth(OsuWindows):
     """Bandwidth between two processes with persistent requests, one way and both ways."""
 
     descr = "OSU bandwidth with persistent requests"

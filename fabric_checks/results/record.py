@@ -123,7 +123,9 @@ class Facts:
         None  # bytes in and out of the node that its script ran on; null where that cannot tell
     )
     disk_B: int | None = None  # what the case leaves on disk: the files that are kept, and these records
-    # What the analysis says beside figures: the checks themselves, and ProgramMixin.
+    # PortsMixin: what crossed the ports; see `fabric_checks.analysis.ports.evaluation.record_of`. Null on one node.
+    ports: dict[str, Any] | None = None
+    # What the analysis says beside figures: the checks themselves, ProgramMixin and PortsMixin.
     findings: list[Finding] | None = None
 
     def as_data(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ PLACEHOLDERS = {
     "PREPARE": "umask 077",
     "OWN": r"ln -sf \S+ \.",
     "PROBE": r"\S+/placement",
+    "PORTS": r"\S+/ports --output ports(?:-\d+x\d+)? --",
     "PROGRAM": r"/(?:osu|lammps)/.*?",
     "LAUNCH": r"mpirun -np \d+(?: -ppn \d+)?",
     "BEFORE": r"fabric_start=\$\(date \+%s%N\)",

@@ -186,6 +186,7 @@ CALLS = (
     (f"nightly --system yours --session {SESSION}", 1, "markdown"),
     (f"nightly --system yours --session {SESSION} --json", 1, "json"),
     ("nightly --system ODD", 2, "text"),
+    ("init --name ODD --yes", 1, "text"),
     ("run --began-at-uptime ODD true", 2, "text"),
     ("new-session", 0, "text"),
     ("ODD", 2, "text"),

@@ -29,7 +29,8 @@ class LaunchesMixin(RegressionTestPlugin):
     the launches, so the partition says in ``extras['launch_options']`` what its launcher has to be told for fewer
     processes than there is room for, with ``{nodes}``, ``{ppn}`` and ``{tasks}``.
 
-    Needs: ``launches`` (overrides :class:`LayoutMixin`), ``command()``, ``around_launch()``, ``placement_probe``.
+    Needs: ``launches`` (overrides :class:`LayoutMixin`), ``command()``, ``recorded()``, ``around_launch()``,
+    ``placement_probe``.
     """
 
     launched: Layout | None = None
@@ -69,6 +70,11 @@ class LaunchesMixin(RegressionTestPlugin):
         """The name of the file with what a launch's probe saw, in the stage folder."""
         return f"placement-{self.current_layout}.txt"
 
+    @property
+    def ports_folder(self) -> str:
+        """The name of the folder with what the nodes of a launch say, in the stage folder."""
+        return f"ports-{self.current_layout}"
+
     @run_before("run")
     def probe_placement(self):
         """Write the job: before each launch its placement probe; a launch or a probe that fails ends the job."""
@@ -81,7 +87,7 @@ class LaunchesMixin(RegressionTestPlugin):
     def _lines(self, layout: Layout) -> list[str]:
         with self.launched_in(layout):
             launch = self._launch(layout)
-            program = f"{launch} {' '.join(self.command())}"
+            program = f"{launch} {' '.join(self.recorded(self.command()))}"
             probe = self.probe_output
         if layout != self.launches[-1]:
             before, behind = self.around_launch()

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from reframe.core.builtins import parameter, run_after, variable
@@ -119,6 +120,15 @@ class LayoutMixin(RegressionTestPlugin):
     def launches(self) -> list[Layout]:
         """The layouts that the program is launched in, one after the other."""
         return [self.current_layout]
+
+    @contextmanager
+    def launched_in(self, layout: Layout) -> Iterator[None]:
+        """Let the check speak of one of its launches; of one alone it does anyway."""
+        yield
+
+    def outputs(self, last: str) -> dict[Layout, str]:
+        """Return what each launch printed, given the output of the last."""
+        return {self.current_layout: last}
 
     @run_after("init")
     def apply_layout(self):

@@ -22,7 +22,8 @@ class ResultsMixin(RegressionTestPlugin):
 
     Needs: ``metrics()``, the declared :class:`~fabric_checks.metrics.Metric` objects, from the start;
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
-    ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`).
+    ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`);
+    ``hold_to_ports(text)`` (:class:`PortsMixin`).
     """
 
     #: What is known about this run beside its values, from when it is set up: a
@@ -82,9 +83,11 @@ class ResultsMixin(RegressionTestPlugin):
             raise SanityError(f"the program ended with exit status {self.job.exitcode}{self.last_error_line()}")
         path = Path(self.stagedir) / str(self.stdout)
         try:
-            self.values = self.measure(path.read_text(errors="replace"))
+            text = path.read_text(errors="replace")
+            self.values = self.measure(text)
         except OutputError as error:
             raise SanityError(f"{path}: {error}{self.last_error_line()}") from None
+        self.hold_to_ports(text)
         declared = {metric.name for metric in self.metrics()}
         return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
 

@@ -55,6 +55,23 @@ def _compared(value: Any) -> str | None:
     return "an object with metric, quantity, unit and values by layout"
 
 
+def _ports(value: Any) -> str | None:
+    nodes = value.get("nodes") if isinstance(value, dict) else None
+    if isinstance(nodes, dict) and all(isinstance(ports, dict) for ports in nodes.values()):
+        counts = (port for ports in nodes.values() for port in ports.values())
+        carried = value.get("carried_B", {})
+        if all(map(_is_port, counts)) and isinstance(carried, dict) and all(map(_is_number, carried.values())):
+            return None
+    return "an object with nodes, which have ports with bytes, rate and errors"
+
+
+def _is_port(value: Any) -> bool:
+    known = ("sent_B", "received_B", "rate_MBps")
+    right = isinstance(value, dict) and all(value.get(name) is None or _is_number(value[name]) for name in known)
+    errors = value.get("errors", {}) if right else None
+    return isinstance(errors, dict) and all(map(_is_number, errors.values()))
+
+
 def _extra(value: Any) -> str | None:
     right = isinstance(value, dict) and isinstance(value.get("other", {}), dict)
     return (
@@ -73,6 +90,7 @@ _RULES: dict[str, Callable[[Any], str | None]] = {
     "findings": _findings,
     "nodelist": _texts,
     "placement": _texts,
+    "ports": _ports,
     "extra": _extra,  # of the rows of an archive, see fabric_checks.results.store.rows
 }
 NAMES = tuple(_RULES)

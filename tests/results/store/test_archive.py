@@ -75,6 +75,22 @@ NESTED_KINDS = {
     "parameters": st.dictionaries(st.text(), st.text() | st.integers(0, 99) | st.floats(-1e9, 1e9), max_size=3),
     "findings": st.lists(st.builds(lambda one, other: {**one, **other}, finding, more), max_size=3),
     "nodelist": st.lists(st.text(), max_size=3),
+    "ports": st.fixed_dictionaries(
+        {
+            "nodes": st.dictionaries(
+                st.text(),
+                st.dictionaries(
+                    st.text(),
+                    st.fixed_dictionaries(
+                        {"sent_B": st.none() | st.integers(0, 2**62), "errors": st.dictionaries(st.text(), figures)}
+                    ),
+                    max_size=2,
+                ),
+                max_size=2,
+            ),
+            "moved_B": st.none() | st.integers(0, 2**62),
+        }
+    ),
     "placement": st.lists(st.text(), max_size=3),
 }
 
