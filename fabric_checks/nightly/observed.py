@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fabric_checks.nightly.model import Finding
 from fabric_checks.results import records as results
@@ -69,29 +68,34 @@ def observed(session: Session) -> Observed:
 
 
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Finding]]:
-    """Return the nodes and paths that the analysis of some case is certain of, each once, with what it says."""
+    """Return the nodes, paths, cables and switches that the analysis of some case is certain of, with what it says.
+
+    Each is there once, with its nodes; cables and switches have none.
+    """
     said: dict[frozenset[str], dict[tuple[str, str], None]] = {}
+    parts: dict[str, dict[tuple[str, str], None]] = {}
     for name, records in by_case.items():
         for found in records[0].get("findings") or ():
-            if _is_fault(found):
-                hosts = frozenset(map(str, found["hosts"]))
-                said.setdefault(hosts, {})[(name, str(found["text"]))] = None
+            if not isinstance(found, Mapping) or found.get("fault") is not True:
+                continue
+            line = (name, str(found["text"]))
+            if hosts := frozenset(map(str, found.get("hosts") or ())):
+                said.setdefault(hosts, {})[line] = None
+            elif part := str(found.get("part") or ""):
+                parts.setdefault(part, {})[line] = None
     nodes = [hosts for hosts in said if len(hosts) == 1]
     for pair in [hosts for hosts in said if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
         ends = [node for node in nodes if node <= pair]
         if ends:
             said[ends[0]] |= said.pop(pair)
-    return [(set(hosts), _fault(hosts, list(lines))) for hosts, lines in reversed(said.items())]
+    of_parts = [(set[str](), _fault((), list(lines), part)) for part, lines in reversed(parts.items())]
+    return of_parts + [(set(hosts), _fault(hosts, list(lines))) for hosts, lines in reversed(said.items())]
 
 
-def _is_fault(found: Any) -> bool:
-    return isinstance(found, Mapping) and found.get("fault") is True and bool(found.get("hosts"))
-
-
-def _fault(hosts: frozenset[str], lines: Sequence[tuple[str, str]]) -> Finding:
-    names = sorted(hosts)
-    what = f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
+def _fault(hosts: Collection[str], lines: Sequence[tuple[str, str]], part: str = "") -> Finding:
+    names = sorted(hosts) or [part]
+    what = part or f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
     texts = list(dict.fromkeys(text for _, text in lines))
     cases = list(dict.fromkeys(name for name, _ in lines))
     # A text names the node or path itself, as a rule, and perhaps its ranks.
@@ -99,9 +103,9 @@ def _fault(hosts: frozenset[str], lines: Sequence[tuple[str, str]]) -> Finding:
     return Finding(
         title=named,
         details=(*_some(texts[1:]), f"seen by {_listed(cases)}"),
-        keys=frozenset({"hosts:" + " ".join(names)}),
+        keys=frozenset({f"part:{part}" if part else "hosts:" + " ".join(names)}),
         cases=frozenset(cases),
-        hosts=tuple(names),
+        hosts=tuple(sorted(hosts)),
     )
 
 

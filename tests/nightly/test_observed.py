@@ -57,6 +57,13 @@ def test_a_text_without_names_gets_them(hosts, title):
     assert found.title == title
 
 
+def test_a_cable_is_a_finding_although_no_node_is_named():
+    text = "the cable leaf-1 to spine-0 carries at 0.3 of the rate of others"
+    said = {"kind": "cable", "hosts": [], "part": "the cable leaf-1 to spine-0", "fault": True, "text": text}
+    (found,) = observed(session(case("R"), records=[record("R", findings=[said])])).findings
+    assert found.title == text and found.keys == {"part:the cable leaf-1 to spine-0"} and not found.hosts
+
+
 @pytest.mark.parametrize(
     "said", [fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}, "?"]
 )
