@@ -7,16 +7,18 @@ import json
 import socket
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
 from fabric_checks import door
 from fabric_checks.errors import FabricError
-
-if TYPE_CHECKING:
-    from fabric_checks.site.facts import Facts
-    from fabric_checks.site.questions import Answer, Question
+from fabric_checks.site import placing, questions, writing
+from fabric_checks.site.facts import Facts
+from fabric_checks.site.looking import look
+from fabric_checks.site.probe import Machine
+from fabric_checks.site.questions import Answer, Question, taken
+from fabric_checks.site.writing import CALLED
 
 T = TypeVar("T")
 
@@ -45,10 +47,6 @@ def command(*, yes: bool, as_json: bool, **told: str | None) -> None:
     What is found is shown, what cannot be seen is asked, and what was guessed is marked in the file. Nothing is
     overwritten. In the end ReFrame tries the system without running anything.
     """
-    from fabric_checks.site import placing, questions, writing  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.site.looking import look  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.site.probe import Machine  # noqa: PLC0415  (only this needs it)
-
     stream = door.err() if as_json else door.out()
     if told["name"] is not None:
         _told("--name", questions.free_name, told["name"], placing.is_free)  # before anything is asked
@@ -88,7 +86,6 @@ def command(*, yes: bool, as_json: bool, **told: str | None) -> None:
 
 def shown(facts: Facts) -> Iterable[str]:
     """Return what was found, in lines."""
-    from fabric_checks.site.writing import CALLED  # noqa: PLC0415  (only this needs it)
 
     def row(key: str, text: str) -> str:
         return f"  {key:<12}{text}"
@@ -139,8 +136,6 @@ def _answer(
     yes: bool,
 ) -> None:
     """Add an answer for each question: as told by an option, known, guessed, or given."""
-    from fabric_checks.site.questions import taken  # noqa: PLC0415  (only this needs it)
-
     for question in asked:
         option = f"--{question.key.replace('_', '-')}"
         if told.get(question.key) is not None:
@@ -155,8 +150,6 @@ def _answer(
 
 def _ask(question: Question, option: str, stream: door.Stream) -> Answer:
     """Ask until there is an answer; an empty line takes the guess."""
-    from fabric_checks.site.questions import taken  # noqa: PLC0415  (only this needs it)
-
     guess = f"{question.guess:g}" if isinstance(question.guess, float) else str(question.guess or "")
     if question.choices:
         door.say(f"  there are {', '.join(question.choices)}", to=stream)

@@ -67,7 +67,7 @@ def test_programs_by_prefix_run_the_same_checks(site):
     assert done.returncode == 0, done.stdout + done.stderr
     found = records.load_session(site / "results", SESSION).records
     assert {record["check"] for record in found} == {"ImbPointToPoint", "HotSpot"}
-    (imb,) = {record["source"] for record in found if record["check"] == "ImbPointToPoint"}
+    (imb,) = {record["stack"] for record in found if record["check"] == "ImbPointToPoint"}
     assert imb == "modules"
     (without,) = {tuple(sorted(record["not_offered"])) for record in found}
     assert {"osu", "lammps", "imb_p2p"} <= set(without)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from fabric_checks.report.html import figures, judged, over_time, page, rotate, scaling, summary, tables, traffic
+from fabric_checks.report.html import families, judged, not_measured, over_time, page, rotate, sand, summary
 from fabric_checks.report.html.blocks import Section
 from fabric_checks.report.html.change_points import Changed, change_points
 from fabric_checks.report.html.collecting import COLUMNS, collect
@@ -60,27 +60,24 @@ def sections(
     :param paths: where the results are: outputs beside them have the pair matrices.
     :param over: whether to show figures over time. :param changes: :func:`fabric_checks.report.html.over_time.section`.
     """
-    number_of = provenance.number_of
     found = [
-        summary.section(results, changes or ()),
-        tables.section(results),
-        figures.section(results, number_of),
+        summary.section(results, provenance, changes or ()),
+        *families.sections(results, provenance),
         rotate.section(results, roots(paths)),
-        traffic.overlap(results, number_of),
-        traffic.hot_spot(results, number_of),
-        traffic.compared(results),
-        scaling.section(results),
-        *([over_time.section(results, number_of, changes)] if over else []),
+        families.compared(results),
+        over_time.section(results, provenance, changes) if over else None,
         judged.references(results),
         judged.findings(results),
         judged.failures(results),
+        sand.section(results, provenance),
         judged.faults(results),
+        not_measured.section(results),
     ]
-    return found
+    return [section for section in found if section]
 
 
 def _title(results: Results) -> str:
-    names = results.machines
+    names = list(dict.fromkeys(name.partition(", ")[0] for name in results.machines))
     if len(names) > 3:
         return f"Interconnects of {len(names)} machines"
     return f"Interconnect{'s' if len(names) > 1 else ''} of {' and '.join(names)}"
