@@ -91,7 +91,7 @@ def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Fin
 def _is_fault(found: Any) -> bool:
     return (
         isinstance(found, Mapping)
-        and found.get("kind") in (*NODE, PATH)
+        and (found.get("kind") in (*NODE, PATH) or found.get("fault") is True)
         and bool(found.get("confirmed"))
         and bool(found.get("hosts"))
     )
