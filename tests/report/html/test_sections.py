@@ -250,6 +250,15 @@ def test_the_tables_of_the_sand_report_are_there_where_they_have_something_to_sa
     ]
 
 
+def test_published_platforms_stand_beside_the_machine_if_they_are_asked_for():
+    rows = records.streaming()
+    assert list(texts(blocks(sections(rows), "tables")["table-2"])) == ["oak"]
+    found = blocks(sections(rows, published=True), "tables")
+    shown = texts(found["table-2"])
+    assert shown["oak"] == ["1", "0.5", "50"] and shown["cbc (published)"] == ["1.35", "0.36", "73.3"]
+    assert {cell.mark for cell in dict(found["table-2"].rows)["cbc (published)"]} == {"SAND Table 2"}
+
+
 def test_bandwidth_is_size_over_time_and_both_directions_count_twice():
     two = [*records.streaming(), *records.streaming(factor=2, system="elm")]
     found, provenance = built(two)
