@@ -96,7 +96,7 @@ class SpackPackage(Build):
     @property
     def from_spack(self):
         """Whether this environment has the suite built by Spack; others of the system may have it from elsewhere."""
-        return self.current_environ.extras["programs"][self.suite]["source"] == "spack"
+        return self.current_environ.extras["programs"][self.suite]["stack"] == "spack"
 
     @run_before("compile")
     def call_spack(self):
@@ -155,7 +155,7 @@ def built_by_spack(name):
     """
     for partition in runtime().system.partitions:
         for environ in partition.environs:
-            if environ.extras.get("programs", {}).get(name, {}).get("source") == "spack":
+            if environ.extras.get("programs", {}).get(name, {}).get("stack") == "spack":
                 return fixture(_package_of(name), scope="environment")
     return None
 

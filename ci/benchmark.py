@@ -351,7 +351,7 @@ RECORD: dict[str, Any] = {
     "format": 2, "collection": "0.1.0+g0123456789ab", "reframe": "4.10.4", "partition": "compute",
     "environ": "mpich-spack", "layout": "16x4", "nodes": 16, "ppn": 4, "tasks": 64, "quantity": "latency", "unit": "us",
     "better": "smaller", "no_reference": "no reference yet: these figures are recorded, and not judged",
-    "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.1", "source": "spack",
+    "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.1", "stack": "spack",
     "spec": "osu-micro-benchmarks@7.5.1 ~cuda+graphing~papi~rocm build_system=autotools arch=linux-debian12-zen3",
     "spec_hash": "abcdefghijklmnopqrstuvwxyz012345", "spack": "1.0.2",
     "not_offered": {"imb": "the package does not build with this compiler", "npb": "not asked for on this system"},

@@ -23,13 +23,13 @@ class OwnProgram(PicturesMixin, FabricCheck):
     own_program = variable(str)
 
     valid_prog_environs = ["+mpi +mpicc"]
-    compares_offers = True
+    for_procurement = True
 
     @run_after("setup")
     def note_program(self):
         """Note that it is one of ours."""
         facts = self.facts
-        facts.program, facts.program_version, facts.source = f"fabric-checks {self.own_program}", "1", "built"
+        facts.program, facts.program_version, facts.stack = f"fabric-checks {self.own_program}", "1", "built"
 
     def command(self):
         """Run the program that was built for this environment.
@@ -43,7 +43,7 @@ class OwnProgram(PicturesMixin, FabricCheck):
     @property
     def where(self):
         """Layout and partition, for the title of a picture."""
-        return f"{self.place} on {self.current_partition.fullname}"
+        return f"{self.current_layout} on {self.current_partition.fullname}"
 
     @property
     def pictures(self):

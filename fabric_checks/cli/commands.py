@@ -13,7 +13,7 @@ from fabric_checks import door
 #: The modules of the commands by name, in the order of the help, and what each does: the help of the whole, and the
 #: shell's completion, load none of them.
 MODULES = {
-    "init": ("fabric_checks.cli.init", "Look at this machine, and write the files that a site needs."),
+    "init": ("fabric_checks.cli.init", "Look at this machine, ask the rest, write a site's files."),
     "show": ("fabric_checks.cli.show", "Print the metrics of a run."),
     "history": ("fabric_checks.cli.history", "Plot how a metric went from run to run."),
     "references": ("fabric_checks.cli.references", "Propose references from history, and check the files."),

@@ -22,7 +22,7 @@ A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one it is the resu
 Examples:
   fabric-checks report                                   all machines that were run here, into report.html
   fabric-checks report .fabric/results,system=twins -o twins.html --pdf twins.pdf
-  fabric-checks report ours=/data/ours theirs=/media/disk/perflogs --title 'Two offers'
+  fabric-checks report ours=/data/ours theirs=/media/disk/perflogs --title 'Two bids'
   fabric-checks report .fabric/results@2026-11-01..,system=minicluster --over-time
 """
 

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric_checks.nightly.model import Finding
-from fabric_checks.parsers import slurm
 from fabric_checks.results import records as results
-from fabric_checks.results.record import Record, case_name
+from fabric_checks.results.record import Record, case_name, never_began
 from fabric_checks.results.records import Case, Session
 from fabric_checks.text import value_text
 
-#: Kinds of findings in records that blame somebody; see :mod:`fabric_checks.analysis.cross_section.findings`.
-NODE, PATH = ("sender", "receiver"), "pair"
 #: What a case fails with that has no room for its files; it says nothing about the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
 #: How many lines of one kind a finding has.
@@ -50,11 +47,11 @@ def observed(session: Session) -> Observed:
     if without_room:
         failures.append(f"{_cases(without_room)} had no room for their files: {_reason(without_room[0])}")
     rest = [case for case in failed if case not in without_room]
-    waiting = [case for case in rest if slurm.never_ran(_reason(case)) or slurm.named_faults(_reason(case))]
+    waiting = [case for case in rest if any(map(_lacked_nodes, by_case.get(case.name, ())))]
     if waiting and not measured:
-        failures.append(f"no case could run: {_why_not(waiting)}")
+        failures.append(f"no case could run: {_why_not(waiting, by_case)}")
     elif waiting:
-        findings.append(_out_of_service(waiting))
+        findings.append(_out_of_service(waiting, by_case))
     rest = [case for case in rest if case not in waiting]
     for hosts, finding in blamed:
         explained = [case for case in rest if not case.fixture and hosts & set(_nodes(by_case.get(case.name, ())))]
@@ -89,12 +86,7 @@ def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Fin
 
 
 def _is_fault(found: Any) -> bool:
-    return (
-        isinstance(found, Mapping)
-        and found.get("kind") in (*NODE, PATH)
-        and bool(found.get("confirmed"))
-        and bool(found.get("hosts"))
-    )
+    return isinstance(found, Mapping) and found.get("fault") is True and bool(found.get("hosts"))
 
 
 def _fault(hosts: frozenset[str], lines: Sequence[tuple[str, str]]) -> Finding:
@@ -127,11 +119,15 @@ def _with(finding: Finding, cases: Sequence[Case], by_case: Mapping[str, Sequenc
     )
 
 
-def _out_of_service(cases: Sequence[Case]) -> Finding:
-    faults = _node_faults(cases)
-    names = tuple(dict.fromkeys(name for name, _ in faults))
+def _lacked_nodes(record: Record) -> bool:
+    """Tell whether a job never began, or nodes of it are out of service."""
+    return never_began(record) or bool(record["node_faults"])
+
+
+def _out_of_service(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> Finding:
+    names = tuple(_node_faults(cases, by_case))
     return Finding(
-        title=f"{_cases(cases)} could not run, or not to the end: {_why_not(cases)}",
+        title=f"{_cases(cases)} could not run, or not to the end: {_why_not(cases, by_case)}",
         details=(f"they are {_listed([case.name for case in cases])}",),
         keys=frozenset({f"service:{name}" for name in names} or {"service"}),
         cases=frozenset(case.name for case in cases),
@@ -139,14 +135,15 @@ def _out_of_service(cases: Sequence[Case]) -> Finding:
     )
 
 
-def _why_not(cases: Sequence[Case]) -> str:
+def _why_not(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> str:
     """Return what kept jobs from running: the nodes that are out of service, or what was said of the first."""
-    faults = list(dict.fromkeys(text for _, text in _node_faults(cases)))
+    faults = list(_node_faults(cases, by_case).values())
     return "; ".join(_some(faults)) if faults else _reason(cases[0])
 
 
-def _node_faults(cases: Iterable[Case]) -> list[tuple[str, str]]:
-    return [fault for case in cases for fault in slurm.named_faults(_reason(case))]
+def _node_faults(cases: Iterable[Case], by_case: Mapping[str, Sequence[Record]]) -> dict[str, str]:
+    records = (record for case in cases for record in by_case.get(case.name, ())[:1])
+    return {node: why for record in records for node, why in (record["node_faults"] or {}).items()}
 
 
 def _build(case: Case, missed: Sequence[Case]) -> Finding:

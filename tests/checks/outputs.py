@@ -30,7 +30,7 @@ OWN = {
     "Streaming": (lambda _: "streaming/mpich-5.0.2.txt", [1, 6, 11, 16]),
     "StreamingQueue": (lambda check: f"streaming/mpich-5.0.2.queue-{check.queue_depth}.txt", [1, 6, 11, 16]),
 }
-ROTATE = {"rotate": "", "shift": ".shift", "bisection": ".bisection"}
+ROTATE = {"rotate": "", "shift": ".shift", "bisection": ".bisection", "round-robin": ".round-robin"}
 
 
 #: The columns of OSU's tables that hold what is measured, where it is not only the one after the size.

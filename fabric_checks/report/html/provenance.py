@@ -160,7 +160,7 @@ def _case_facts(value: Value) -> Facts:
         ("test", case_text(record)),
         (
             "program",
-            f"{record['program'] or 'not known'} {record['program_version'] or ''}, {record['source'] or 'unknown'}",
+            f"{record['program'] or 'not known'} {record['program_version'] or ''}, {record['stack'] or 'unknown'}",
         ),
         ("MPI", record["mpi"] or ""),
         ("compiler", record["compiler"] or ""),

@@ -17,6 +17,8 @@ from fabric_checks.report.html.matrices import matrix_of
 from fabric_checks.report.html.values import Results, Value, clean
 from fabric_checks.text import value_text
 
+#: The patterns in the order in which they are shown.
+_PATTERNS = ("rotate", "round-robin", "shift", "bisection")
 _METRICS = {
     "median_bandwidth": "median pair",
     "p5_bandwidth": "5th percentile",
@@ -26,6 +28,8 @@ _METRICS = {
     "perceived_aggregate_bandwidth": "perceived aggregate",
     "full_rate_share": "pairs at full rate",
     "faults": "faults",
+    "measured_pairs": "pairs measured",
+    "one_way_nodes": "nodes one way only",
 }
 NOT_KEPT = "matrix not kept: the output of that run is not beside the records, or only as a link out of their folder"
 #: A matrix with more rows is too large to be read as a table.
@@ -40,21 +44,28 @@ def largest(results: Results, machine: str, pattern: str) -> str:
     return str(max(single)) if single else ""
 
 
+def pattern_of(results: Results, machine: str) -> str:
+    """Return the pattern that stands for a machine: the source's own, or that of its nights if only that was run."""
+    return next((pattern for pattern in _PATTERNS if largest(results, machine, pattern)), _PATTERNS[0])
+
+
 def section(results: Results, folders: Sequence[Path]) -> Section | None:
     """Return the cross-section of each machine, None if none was measured.
 
     :param folders: where outputs are kept, see :func:`fabric_checks.report.html.matrices.roots`.
     """
     blocks: list[Table | Picture | Lines] = []
-    for pattern in ("rotate", "shift", "bisection"):
+    pictured = 0
+    for pattern in _PATTERNS:
         layouts = {machine: largest(results, machine, pattern) for machine in results.machines}
         shown = [machine for machine in results.machines if layouts[machine]]
         if shown:
             blocks.append(_table(results, pattern, {machine: layouts[machine] for machine in shown}))
-        if pattern == "rotate":
-            for index, machine in enumerate(shown):
+        for machine in shown:
+            if pattern == pattern_of(results, machine):
                 median = results.of(machine, "Rotate", "median_bandwidth", layouts[machine], pattern=pattern)[0]
-                blocks += _machine(f"rotate-{index}", label(results, machine, layouts[machine]), median, folders)
+                blocks += _machine(f"rotate-{pictured}", label(results, machine, layouts[machine]), median, folders)
+                pictured += 1
     intro = (
         "Every pair of nodes while all others talk too. A data move over all pairs takes as long as its slowest pair: "
         "the perceived aggregate is pairs x slowest (Naegle, cross-sectional bandwidth testing, e-mails of June 2004).",

@@ -157,7 +157,7 @@ def _lammps(problem: str) -> Ask:
 
 
 def _rotate(title: str, unit: str, quantity: str, fits: Callable[[Layout], bool]) -> Ask:
-    patterns = ("rotate", "shift", "bisection")
+    patterns = ("rotate", "round-robin", "shift", "bisection")
     ways = tuple(Way("Rotate", quantity, {"pattern": pattern}) for pattern in patterns)
     return Ask(title, unit, fits, _most_nodes, ways)
 

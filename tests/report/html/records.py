@@ -51,7 +51,7 @@ def record(metric="latency", value=1.0, **fields):
         "case_result": "pass",
         "program": "fabric-checks streaming",
         "program_version": "1",
-        "source": "built",
+        "stack": "built",
         "mpi": "MPICH 5.0.2",
         "compiler": "gcc 12.2.0",
         "nodelist": [f"oak{number:02}" for number in range(nodes)],

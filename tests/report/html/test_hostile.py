@@ -48,7 +48,7 @@ FIELDS = (
         "reference_source",
         "program",
         "program_version",
-        "source",
+        "stack",
         "mpi",
         "compiler",
         "binding",
