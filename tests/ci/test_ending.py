@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run ends, whatever ReFrame does: by `fabric-checks run` around a stand-in that prints what a real one printed."""
+"""How a run ends, whatever ReFrame does: `fabric-checks run` around a stand-in that prints what a real one did."""
 
 import json
 import os
