@@ -73,7 +73,7 @@ class LaunchesMixin(RegressionTestPlugin):
     @property
     def ports_folder(self) -> str:
         """The name of the folder with what the nodes of a launch say, in the stage folder."""
-        return f"ports-{self.place}"
+        return f"ports-{self.current_layout}"
 
     @run_before("run")
     def probe_placement(self):

@@ -128,7 +128,7 @@ class LayoutMixin(RegressionTestPlugin):
 
     def outputs(self, last: str) -> dict[Layout, str]:
         """Return what each launch printed, given the output of the last."""
-        return {self.place: last}
+        return {self.current_layout: last}
 
     @run_after("init")
     def apply_layout(self):

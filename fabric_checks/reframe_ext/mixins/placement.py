@@ -33,7 +33,7 @@ class PlacementMixin(RegressionTestPlugin):
     @property
     def ranks(self) -> Sequence[parser.RankPlace]:
         """The places of the ranks of the launch that the check speaks of; none before its placement is verified."""
-        return self._ranks_of.get(str(self.place), ())
+        return self._ranks_of.get(str(self.current_layout), ())
 
     @property
     def probe_output(self):
@@ -66,7 +66,7 @@ class PlacementMixin(RegressionTestPlugin):
         facts.nodelist = list(dict.fromkeys(rank.node for rank in found.ranks))
         facts.placement = [f"{rank.node}:{rank.cpus}" for rank in found.ranks]
         facts.binding = placement.binding(found.ranks)
-        self._ranks_of = {**self._ranks_of, str(self.place): found.ranks}
+        self._ranks_of = {**self._ranks_of, str(self.current_layout): found.ranks}
         self.hosts = tuple(dict.fromkeys((*self.hosts, *facts.nodelist)))
         oversubscribed = bool(self.current_partition.extras.get("oversubscribed"))
         try:

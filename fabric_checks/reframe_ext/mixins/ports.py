@@ -42,7 +42,7 @@ class PortsMixin(RegressionTestPlugin):
     @property
     def has_ports(self) -> bool:
         """Whether the launch that the check speaks of is recorded."""
-        return self.records_ports and self.place.nodes > 1 and SIMULATED not in self.current_partition.features
+        return self.records_ports and self.current_layout.nodes > 1 and SIMULATED not in self.current_partition.features
 
     @property
     def fabric(self) -> list[str]:
