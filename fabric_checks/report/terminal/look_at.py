@@ -62,7 +62,7 @@ def _findings(of: Iterable[Record]) -> list[Matter]:
 
 
 def _failures(cases: Sequence[Case]) -> list[Matter]:
-    """Return the failures, those of one cause together: causes that differ in numbers or in the check's name are one."""
+    """Return the failures, those of one cause together, whatever numbers are in it and whatever the check is called."""
     by_cause: dict[str, list[Case]] = {}
     for case in cases:
         if case.result == "fail_deps":
