@@ -11,6 +11,7 @@ from fabric_checks.report.html.blocks import column_of
 from fabric_checks.report.html.collecting import collect
 from fabric_checks.report.html.provenance import Provenance
 from tests.report.html import records
+from tests.report.html.conftest import html_of
 from tests.report.html.records import SIZES_B, record
 
 
@@ -362,14 +363,6 @@ def test_the_values_asked_for_first_are_at_a_glance(everything):
 
 
 def test_twenty_thousand_values_are_below_three_megabytes():
-    from tests.report.html.conftest import html_of
-
-    rows = [
-        row
-        for environ in ("mpich", "openmpi", "impi")
-        for layout in ("2x1", "4x1", "8x1", "8x2", "16x1", "16x2", "32x1")
-        for name in range(68)
-        for row in records.imb("ImbCollective", f"Benchmark{name}", layout, environ=environ)
-    ]
+    rows = records.twenty_thousand()
     assert len(rows) > 19_000
     assert len(html_of(rows).encode()) < 3_000_000
