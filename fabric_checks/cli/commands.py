@@ -23,6 +23,7 @@ MODULES = {
     "archive": "fabric_checks.cli.archive",
     "compare": "fabric_checks.cli.compare",
     "changes": "fabric_checks.cli.changes",
+    "nodes": "fabric_checks.cli.nodes",
     "rotate": "fabric_checks.cli.rotate",
     "twin": "fabric_twins.cli.twin",
     "twins-table": "fabric_twins.cli.twins_table",

@@ -17,6 +17,8 @@ from fabric_checks.text import value_text
 
 #: Kinds of findings in records that blame somebody; see :mod:`fabric_checks.analysis.cross_section.findings`.
 NODE, PATH = ("sender", "receiver"), "pair"
+#: Those that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.analysis.ports`.
+PORTS = ("port", "rail", "host")
 #: What a case fails with that has no room for its files; it says nothing about the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
 #: How many lines of one kind a finding has.
@@ -73,40 +75,50 @@ def observed(session: Session) -> Observed:
 
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Finding]]:
     """Return the nodes and paths that the analysis of some case is certain of, each once, with what it says."""
-    said: dict[frozenset[str], dict[tuple[str, str], None]] = {}
+    said: dict[frozenset[str], dict[tuple[str, str], bool]] = {}
     for name, records in by_case.items():
         for found in records[0].get("findings") or ():
             if _is_fault(found):
                 hosts = frozenset(map(str, found["hosts"]))
-                said.setdefault(hosts, {})[(name, str(found["text"]))] = None
+                said.setdefault(hosts, {})[(name, str(found["text"]))] = found["kind"] in PORTS
     nodes = [hosts for hosts in said if len(hosts) == 1]
     for pair in [hosts for hosts in said if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
         ends = [node for node in nodes if node <= pair]
         if ends:
             said[ends[0]] |= said.pop(pair)
-    return [(set(hosts), _fault(hosts, list(lines))) for hosts, lines in reversed(said.items())]
+    return [(set(hosts), _fault(hosts, lines)) for hosts, lines in reversed(said.items())]
 
 
 def _is_fault(found: Any) -> bool:
     return (
         isinstance(found, Mapping)
-        and found.get("kind") in (*NODE, PATH)
+        and found.get("kind") in (*NODE, PATH, *PORTS)
         and bool(found.get("confirmed"))
         and bool(found.get("hosts"))
     )
 
 
-def _fault(hosts: frozenset[str], lines: Sequence[tuple[str, str]]) -> Finding:
+def _fault(hosts: frozenset[str], lines: Mapping[tuple[str, str], bool]) -> Finding:
+    """Return one finding of all that is said of some hosts: what is slow, and what their ports say of it.
+
+    :param lines: case and text, and whether it is the ports that say it.
+    """
     names = sorted(hosts)
     what = f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
-    texts = list(dict.fromkeys(text for _, text in lines))
+    slow = list(dict.fromkeys(text for (_, text), by_ports in lines.items() if not by_ports))
+    told = list(dict.fromkeys(text for (_, text), by_ports in lines.items() if by_ports))
+    texts = [*slow, *told]
     cases = list(dict.fromkeys(name for name, _ in lines))
     # A text names the node or path itself, as a rule, and perhaps its ranks.
     named = texts[0] if all(name in texts[0] for name in names) else f"{what} is slow: {texts[0]}"
+    alone = ["no slow path was found beside it"] if told and not slow else []
+    if slow and told:
+        named, texts = f"{named}; {told[0]}", [*slow, *told[1:]]
+    more = [f"more: fabric-checks nodes --node {names[0]}"] if told and len(names) == 1 else []
     return Finding(
         title=named,
-        details=(*_some(texts[1:]), f"seen by {_listed(cases)}"),
+        details=(*_some(texts[1:]), *alone, f"seen by {_listed(cases)}", *more),
         keys=frozenset({"hosts:" + " ".join(names)}),
         cases=frozenset(cases),
         hosts=tuple(names),

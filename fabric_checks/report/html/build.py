@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from fabric_checks.report.html import figures, judged, over_time, page, rotate, scaling, summary, tables, traffic
+from fabric_checks.comparison.nodes import nodes_of
+from fabric_checks.report.html import figures, judged, nodes, over_time, page, rotate, scaling, summary, tables, traffic
 from fabric_checks.report.html.blocks import Section
 from fabric_checks.report.html.change_points import Changed, change_points
 from fabric_checks.report.html.collecting import COLUMNS, collect
@@ -43,6 +44,7 @@ def report(
     progress("drawing")
     provenance = Provenance()
     shown = sections(results, provenance, [source.path for source in sources], over=over, changes=changes)
+    shown.append(nodes.section(nodes_of(loaded.frame)))
     progress("writing")
     return page.render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
 

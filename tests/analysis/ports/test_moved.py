@@ -24,7 +24,7 @@ def test_rotate():
 
 
 def test_only_neighbours_on_different_nodes_cross():
-    assert imb_ring_B({0: 1000, 8: 10}, ["a", "b"], both_ways=True) == 8 * 10 * 2 * 2
-    assert imb_ring_B({8: 10}, ["a", "a", "b", "b"], both_ways=True) == 8 * 10 * 2 * 2
-    assert imb_ring_B({8: 10}, ["a", "b", "c"], both_ways=False) == 8 * 10 * 3
+    assert imb_ring_B({0: 1000, 8: 10}, ["a", "b"], both_ways=True) == 8 * 21 * 2 * 2
+    assert imb_ring_B({8: 1000}, ["a", "a", "b", "b"], both_ways=True) == 8 * 1101 * 2 * 2
+    assert imb_ring_B({8: 5}, ["a", "b", "c"], both_ways=False) == 8 * 11 * 3
     assert imb_ring_B({8: 10}, ["a", "a"], both_ways=True) == 0
