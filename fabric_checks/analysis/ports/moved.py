@@ -18,6 +18,12 @@ OSU_LARGE_B, OSU_WINDOW = 8192, 64
 OSU_SMALL_LOOP, OSU_LARGE_LOOP = 100 + 10, 20 + 2
 
 
+def told_B(text: str) -> int | None:
+    """Return the bytes that our own programs say their ranks sent to each other; None of one that does not say it."""
+    told = re.search(r"^# moved: (\d{1,19}) bytes$", text, re.MULTILINE)
+    return int(told[1]) if told else None
+
+
 def osu_bandwidth_B(sizes_B: Iterable[int], *, pairs: int = 1, both_ways: bool = False) -> int:
     """Return what the pairs of osu_bw, osu_bibw (both ways) and osu_mbw_mr send to each other.
 

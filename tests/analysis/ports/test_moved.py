@@ -3,9 +3,14 @@
 
 import pytest
 
-from fabric_checks.analysis.ports.moved import imb_ring_B, osu_bandwidth_B, rotate_B
+from fabric_checks.analysis.ports.moved import imb_ring_B, osu_bandwidth_B, rotate_B, told_B
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import powers_of_two
+
+
+def test_what_our_own_programs_say():
+    assert told_B("1 2 3\n# moved: 257075990 bytes\n# complete: 25 rows\n") == 257_075_990
+    assert told_B("# complete: 25 rows\n") is None is told_B("# moved: -1 bytes\n")
 
 
 def test_osu_bandwidth():
