@@ -39,7 +39,7 @@ Examples:
 )
 @click.option("--pdf", type=click.Path(path_type=Path, dir_okay=False), help="Print it to this file too, by a browser.")
 @click.option("--title", default="", help="Title of the page.  [default: made of the machines' names]")
-@click.option("--over-time", is_flag=True, help="Show the figures run by run; one machine alone always does.")
+@click.option("--over-time", is_flag=True, help="Show the values run by run; one machine alone always does.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     sources: tuple[str, ...], *, output: Path, pdf: Path | None, title: str, over_time: bool, as_json: bool
@@ -47,7 +47,7 @@ def command(
     """Write one self-contained HTML file about the machines in the results.
 
     It has the tables and figures of SAND2005-5199 for these machines, the cross-section, overlap, hot spot, scaling,
-    references met and missed, and where every figure comes from. It works offline, prints, and reads nothing from
+    references met and missed, and where every value comes from. It works offline, prints, and reads nothing from
     anywhere. Exit status 1 if records could not be read; the report is written of the others.
     """
     if pdf:
@@ -72,7 +72,7 @@ def command(
         }
         door.json_text(json.dumps(told, indent=1))
     else:
-        door.say(f"{output}: {len(results.machines)} machines, {len(results.values)} figures")
+        door.say(f"{output}: {len(results.machines)} machines, {len(results.values)} values")
         if pdf:
             door.say(str(pdf))
     if results.faults:
