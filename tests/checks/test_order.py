@@ -65,7 +65,8 @@ def told_order(base):
         if name := line[:20].strip():
             when, _, phase = name.rpartition(" ")
             hooks = order[f"{ {'before': 'pre', 'after': 'post', '': 'in'}[when] }_{phase}"] = []
-        hooks.append(line[20:48].removesuffix("* ").split()[0])
+        if hook := line[20:48].removesuffix("* ").strip():  # or else the line goes on with what there is
+            hooks.append(hook.split()[0])
     assert order.pop("in_sanity") == ["validate"]
     return order
 

@@ -13,6 +13,7 @@ from fabric_checks.report.html.change_points import Changed, change_points
 from fabric_checks.report.html.collecting import COLUMNS, collect
 from fabric_checks.report.html.matrices import roots
 from fabric_checks.report.html.provenance import Provenance
+from fabric_checks.report.html.published import platforms
 from fabric_checks.report.html.values import Results
 from fabric_checks.results.store import reading
 from fabric_checks.results.store.sources import Source
@@ -23,12 +24,14 @@ def report(
     title: str = "",
     *,
     with_time: bool = False,
+    with_published: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[str, Results]:
     """Return the page about sets of results, and what it is about.
 
     :param title: its title, empty for one made of the machines' names.
     :param with_time: whether to show figures over time even for several machines.
+    :param with_published: whether to show the published platforms beside the machines.
     :param progress: is told what is being done.
     :raises RecordError: if a source does not exist or has no record.
     """
@@ -42,7 +45,9 @@ def report(
         changes = change_points(loaded.frame)
     progress("drawing")
     provenance = Provenance()
-    shown = sections(results, provenance, [source.path for source in sources], over=over, changes=changes)
+    shown = sections(
+        results, provenance, [source.path for source in sources], over=over, changes=changes, published=with_published
+    )
     progress("writing")
     return page.render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
 
@@ -54,11 +59,13 @@ def sections(
     *,
     over: bool = False,
     changes: Sequence[Changed] | None = None,
+    published: bool = False,
 ) -> list[Section]:
     """Return all sections of the page.
 
     :param paths: where the results are: outputs beside them have the pair matrices.
     :param over: whether to show figures over time. :param changes: :func:`fabric_checks.report.html.over_time.section`.
+    :param published: whether the published platforms stand beside the machines.
     """
     found = [
         summary.section(results, provenance, changes or ()),
@@ -69,7 +76,7 @@ def sections(
         judged.references(results),
         judged.findings(results),
         judged.failures(results),
-        sand.section(results, provenance),
+        sand.section(results, provenance, platforms() if published else None),
         judged.faults(results),
         not_measured.section(results),
     ]

@@ -75,8 +75,9 @@ def panel(of: Panel, looks: Mapping[str, int], series_of: SeriesOf) -> str:
     title = escape(", ".join(filter(None, (of.title, unit))))
     parts = [f'<svg class="plot" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{title}">']
     parts.append(f'<text class="title" x="2" y="12">{escape(_short(of.title))}</text>')
+    grid = "".join(f"M{_LEFT} {at:.0f}H{_RIGHT}" for _, at in up.ticks)
+    parts.append(f'<path class="grid" d="{grid}"/>')
     for text, at in up.ticks:
-        parts.append(f'<path class="grid" d="M{_LEFT} {at:.0f}H{_RIGHT}"/>')
         parts.append(f'<text class="tick end" x="{_LEFT - 4}" y="{at + 3.5:.0f}">{escape(text)}</text>')
     for text, at in across.ticks:
         parts.append(f'<text class="tick mid" x="{at:.0f}" y="{_BOTTOM + 14}">{escape(text)}</text>')

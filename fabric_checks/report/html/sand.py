@@ -16,6 +16,7 @@ from fabric_checks.report.html.blocks import Cell, Column, Picture, Section, Tab
 from fabric_checks.report.html.curves import by_size, label, layout_of, picture
 from fabric_checks.report.html.drawing import Line, Panel
 from fabric_checks.report.html.provenance import Provenance
+from fabric_checks.report.html.published import Platforms
 from fabric_checks.report.html.values import Results, Value, clean
 from fabric_checks.text import size_text, value_text
 
@@ -118,15 +119,25 @@ TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
 }
 
 
-def table(results: Results, key: str, caption: str, asks: Sequence[Ask]) -> Table | None:
-    """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None without any."""
+def table(results: Results, key: str, caption: str, asks: Sequence[Ask], published: Platforms) -> Table | None:
+    """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None without any.
+
+    :param published: what stands beside them in rows of its own, where it has the columns.
+    """
     columns = [(ask, [answer(results, machine, ask) for machine in results.machines]) for ask in asks]
     kept = [(ask, values) for ask, values in columns if any(values)]
     if not kept:
         return None
     cells = [column_of(values) for _, values in kept]
-    rows = tuple((machine, tuple(column[row] for column in cells)) for row, machine in enumerate(results.machines))
-    return Table(key, caption, "machine", tuple(Column(ask.title, ask.unit) for ask, _ in kept), rows)
+    rows = [(machine, tuple(column[row] for column in cells)) for row, machine in enumerate(results.machines)]
+    for name, of in published.items():
+        found = [of.get((ask.check, ask.layout, ask.quantity)) for ask, _ in kept]
+        if any(found):
+            told = (
+                Cell(value_text(each.value), mark=each.source) if each else Cell("", missing=True) for each in found
+            )
+            rows.append((f"{name} (published)", tuple(told)))
+    return Table(key, caption, "machine", tuple(Column(ask.title, ask.unit) for ask, _ in kept), tuple(rows))
 
 
 def platforms(results: Results) -> Table:
@@ -246,23 +257,22 @@ def figures(results: Results, provenance: Provenance) -> list[Picture]:
     return found
 
 
-def section(results: Results, provenance: Provenance, published: Table | None = None) -> Section | None:
+def section(results: Results, provenance: Provenance, published: Platforms | None = None) -> Section | None:
     """Return the tables and figures that have something to say; None if none has.
 
-    :param published: what the document itself has, to stand beside them.
+    :param published: the platforms of the document itself, to stand beside the machines.
     """
-    listed = (table(results, f"table-{n}", f"Table {n}. {title}", asks) for n, (title, asks) in TABLES.items())
+    listed = (
+        table(results, f"table-{n}", f"Table {n}. {title}", asks, published or {})
+        for n, (title, asks) in TABLES.items()
+    )
     tables = [each for each in listed if each]
     if not tables:
         return None
-    blocks: list[Table | Picture] = [
-        platforms(results),
-        *tables,
-        *([published] if published else []),
-        *figures(results, provenance),
-    ]
+    blocks: list[Table | Picture] = [platforms(results), *tables, *figures(results, provenance)]
     intro = (
         "The tables of SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath, 2005), for these "
-        "machines. MB/s is 10^6 bytes a second. The best value of a column is bold and has a star.",
+        "machines. MB/s is 10^6 bytes a second. The best value of a column is bold and has a star."
+        + (" Published values are as they were printed in 2005, and measured by nobody here." if published else ""),
     )
     return Section("tables", "As in the SAND report", tuple(blocks), intro)

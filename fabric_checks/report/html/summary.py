@@ -161,7 +161,7 @@ def _curves(results: Results, provenance: Provenance) -> list[Picture]:
         if drawn:
             name = f"{title}: {row.title.split(',')[0]}, {row.layout}"
             panels.append(Panel(name, drawn, row.unit))
-    text = "By message size in bytes. Point at a line, or go along it with the arrow keys, to see whence a value is."
+    text = "By message size in bytes. Point at a line, or go along it with the arrow keys, to see its values."
     made = picture("main-curves", "The main curves", text, panels, provenance)
     return [made] if made else []
 

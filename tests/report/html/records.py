@@ -190,6 +190,17 @@ def everything(**fields):
     return records
 
 
+def twenty_thousand():
+    """Return about 20,000 values: 68 collectives on three MPIs in seven layouts."""
+    return [
+        row
+        for environ in ("mpich", "openmpi", "impi")
+        for layout in ("2x1", "4x1", "8x1", "8x2", "16x1", "16x2", "32x1")
+        for name in range(68)
+        for row in imb("ImbCollective", f"Benchmark{name}", layout, environ=environ)
+    ]
+
+
 def later(records, days, factor=1.0):
     """Return the same run again, some days later."""
     return [

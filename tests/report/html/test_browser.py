@@ -6,6 +6,7 @@ import shutil
 from itertools import pairwise
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from fabric_checks.report.html import pdf
 from tests.report.html import records
@@ -355,6 +356,24 @@ def test_text_and_lines_can_be_told_from_the_background(opened, scheme):
     page.locator("#table-2 button").first.hover()
     assert page.evaluate(CONTRAST, "body *:not(svg *)") == {}
     assert page.evaluate(CONTRAST, "svg text, polyline, .change, .key path") == {}
+
+
+def test_axe_would_find_what_is_wrong(opened):
+    page = opened("full.html")
+    page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    assert "button-name" in Axe().run(page).generate_report()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(opened, name, viewport, scheme):
+    """Deque's axe-core: WCAG 2.2 A and AA, and its best practices; with the data of some figures open."""
+    page = opened(name, viewport=viewport, color_scheme=scheme)
+    for summary in page.locator("figure summary").all()[:3]:
+        summary.click()
+    found = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert found.violations_count == 0, found.generate_report()
 
 
 def test_no_record_runs_a_script_or_asks_for_anything(opened, tmp_path):

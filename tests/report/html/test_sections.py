@@ -11,6 +11,7 @@ from fabric_checks.report.html.blocks import column_of
 from fabric_checks.report.html.collecting import collect
 from fabric_checks.report.html.provenance import Provenance
 from tests.report.html import records
+from tests.report.html.conftest import html_of
 from tests.report.html.records import SIZES_B, record
 
 
@@ -250,6 +251,15 @@ def test_the_tables_of_the_sand_report_are_there_where_they_have_something_to_sa
     ]
 
 
+def test_published_platforms_stand_beside_the_machine_if_they_are_asked_for():
+    rows = records.streaming()
+    assert list(texts(blocks(sections(rows), "tables")["table-2"])) == ["oak"]
+    found = blocks(sections(rows, published=True), "tables")
+    shown = texts(found["table-2"])
+    assert shown["oak"] == ["1", "0.5", "50"] and shown["cbc (published)"] == ["1.35", "0.36", "73.3"]
+    assert {cell.mark for cell in dict(found["table-2"].rows)["cbc (published)"]} == {"SAND Table 2"}
+
+
 def test_bandwidth_is_size_over_time_and_both_directions_count_twice():
     two = [*records.streaming(), *records.streaming(factor=2, system="elm")]
     found, provenance = built(two)
@@ -353,14 +363,6 @@ def test_the_values_asked_for_first_are_at_a_glance(everything):
 
 
 def test_twenty_thousand_values_are_below_three_megabytes():
-    from tests.report.html.conftest import html_of
-
-    rows = [
-        row
-        for environ in ("mpich", "openmpi", "impi")
-        for layout in ("2x1", "4x1", "8x1", "8x2", "16x1", "16x2", "32x1")
-        for name in range(68)
-        for row in records.imb("ImbCollective", f"Benchmark{name}", layout, environ=environ)
-    ]
+    rows = records.twenty_thousand()
     assert len(rows) > 19_000
     assert len(html_of(rows).encode()) < 3_000_000
