@@ -14,7 +14,7 @@ _EPILOG = """
 \b
 Examples:
   mpirun -np 16 rotate --confirm > a.txt
-  fabric-checks rotate a.txt                    figures and findings
+  fabric-checks rotate a.txt                    values and findings
   fabric-checks rotate a.txt --pictures folder  the heat map and the histogram too
   fabric-checks rotate a.txt b.txt              and how alike the patterns of two runs are
 """

@@ -27,7 +27,7 @@ class Observed:
 
     :param findings: what is wrong with the machine, each once; the ones that blame somebody first.
     :param failures: why the run itself is not to be trusted, a line each.
-    :param measured: the names of the cases that have figures.
+    :param measured: the names of the cases that have values.
     """
 
     findings: tuple[Finding, ...]
@@ -194,7 +194,7 @@ def _alike(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> li
 
 
 def _what(case: Case, by_case: Mapping[str, Sequence[Record]]) -> str:
-    """Return what was wrong with a case: the figures that miss their references, or the reason that ReFrame gives."""
+    """Return what was wrong with a case: the values that miss their references, or the reason that ReFrame gives."""
     records = by_case.get(case.name, ())
     missed = [record for record in records if record["result"] in ("fail", "xpass") and record["metric"] is not None]
     if not missed or case.phase != "performance":
