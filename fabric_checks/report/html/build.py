@@ -7,7 +7,18 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from fabric_checks.report.html import figures, judged, over_time, page, rotate, scaling, summary, tables, traffic
+from fabric_checks.report.html import (
+    figures,
+    judged,
+    latency_map,
+    over_time,
+    page,
+    rotate,
+    scaling,
+    summary,
+    tables,
+    traffic,
+)
 from fabric_checks.report.html.blocks import Section
 from fabric_checks.report.html.change_points import Changed, change_points
 from fabric_checks.report.html.collecting import COLUMNS, collect
@@ -66,6 +77,7 @@ def sections(
         tables.section(results),
         figures.section(results, number_of),
         rotate.section(results, roots(paths)),
+        latency_map.section(results, roots(paths)),
         traffic.overlap(results, number_of),
         traffic.hot_spot(results, number_of),
         traffic.compared(results),

@@ -162,25 +162,34 @@ def _size_axis(axes: Axes, largest_B: int) -> None:
     axes.set_xticks([_place(size) for size in ticks], [size_text(size) for size in ticks])
 
 
-def heat_map(key: str, MBps: NDArray[np.float64], senders: Sequence[str], receivers: Sequence[str]) -> str:
-    """Draw the bandwidth of every pair, senders down and receivers across; what was not measured is left out.
+def heat_map(
+    key: str,
+    values: NDArray[np.float64],
+    senders: Sequence[str],
+    receivers: Sequence[str],
+    *,
+    what: str = "bandwidth, MB/s",
+    ends: tuple[str, str] = ("sender", "receiver"),
+) -> str:
+    """Draw a figure of every pair, senders down and receivers across; what was not measured is left out.
 
-    :param MBps: senders x receivers, NaN where there is none.
+    :param values: senders x receivers, NaN where there is none. :param what: the figure and its unit.
+    :param ends: what the rows are, and the columns.
     """
     with mpl.rc_context(_STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(4.6, 3.8), layout="constrained")
         axes = figure.subplots()
         # From zero, so that a picture of pairs that are all alike is of one colour.
-        image = axes.imshow(MBps, cmap="cividis", interpolation="nearest", aspect="auto", vmin=0)
-        bar = figure.colorbar(image, ax=axes, label="bandwidth, MB/s")
+        image = axes.imshow(values, cmap="cividis", interpolation="nearest", aspect="auto", vmin=0)
+        bar = figure.colorbar(image, ax=axes, label=what)
         outline: Any = bar.outline  # what matplotlib's releases say of its type differs
         outline.set_visible(False)
         for axis, names in ((axes.xaxis, receivers), (axes.yaxis, senders)):
             step = -(-len(names) // 16)
             axis.set_ticks(range(0, len(names), step), [clean(name)[:24] for name in names[::step]])
         axes.tick_params(axis="x", labelrotation=90)
-        axes.set_xlabel("receiver")
-        axes.set_ylabel("sender")
+        axes.set_ylabel(ends[0])
+        axes.set_xlabel(ends[1])
         return page_svg(figure, key, {})
 
 
