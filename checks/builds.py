@@ -44,7 +44,7 @@ class FabricPrograms(Build):
     @run_before("compile")
     def build_or_take_what_is_kept(self):
         """Leave the compiler and its flags to the environment and the Makefile."""
-        if why := self.current_environ.extras.get("not_set_up"):
+        if (why := self.current_environ.extras.get("not_set_up")) and not self.is_dry_run():
             raise EnvironError(why)
         self.build_system.commands = [shlex.join(["sh", "build.sh", str(home() / "programs"), self.current_environ.cc])]
 
@@ -96,7 +96,7 @@ class SpackPackage(Build):
     @property
     def from_spack(self):
         """Whether this environment has the suite built by Spack; others of the system may have it from elsewhere."""
-        return self.current_environ.extras["programs"][self.suite]["source"] == "spack"
+        return self.current_environ.extras["programs"][self.suite]["stack"] == "spack"
 
     @run_before("compile")
     def call_spack(self):
@@ -155,7 +155,7 @@ def built_by_spack(name):
     """
     for partition in runtime().system.partitions:
         for environ in partition.environs:
-            if environ.extras.get("programs", {}).get(name, {}).get("source") == "spack":
+            if environ.extras.get("programs", {}).get(name, {}).get("stack") == "spack":
                 return fixture(_package_of(name), scope="environment")
     return None
 

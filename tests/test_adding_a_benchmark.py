@@ -71,7 +71,7 @@ def test_the_check_runs_and_leaves_its_records(copy, tmp_path):
     (line,) = (tmp_path / "perflogs/local/node/RingTest.jsonl").read_text().splitlines()
     record = json.loads(line)
     assert (record["metric"], record["unit"], record["program"]) == ("hop_time", "us", "ringtest")
-    assert record["value"] > 0 and record["source"] == "wheels" and record["layout"] == "1x2"
+    assert record["value"] > 0 and record["stack"] == "wheels" and record["layout"] == "1x2"
 
 
 def test_who_does_not_have_it_says_so(copy):

@@ -4,6 +4,7 @@
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.analysis.cross_section.metrics import METRICS
+from fabric_checks.analysis.ports import moved
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -52,6 +53,10 @@ class Rotate(OwnProgram):
         self.report = evaluation.of_text(text, self.pattern, self.link_MBps)
         self.facts.findings = self.report.notes()
         return self.report.metrics()
+
+    def moved_B(self, text):
+        output = self.report.output
+        return moved.rotate_B(output.header.get("options", ""), sum(map(len, output.phases.values())))
 
     @property
     def link_MBps(self):

@@ -28,7 +28,7 @@ class NpbKernel(ProgramMixin, FabricCheck):
     # IS and FT take powers of two only.
     layout = layouts("any", where=lambda layout: layout.tasks & (layout.tasks - 1) == 0)
     tags = {"npb"}
-    compares_offers = True
+    for_procurement = True
     time_limit = "30m"
 
     @run_after("init")

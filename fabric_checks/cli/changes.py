@@ -15,7 +15,7 @@ from fabric_checks.comparison.changes.model import OPEN, STATES
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.report.terminal import changes
 from fabric_checks.results.store import reading
-from fabric_checks.results.store import sources as places
+from fabric_checks.results.store import sources as sets_of
 
 _EPILOG = """
 \b
@@ -57,7 +57,7 @@ def command(
     wanted = chosen_words(only, STATES)
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
         raise click.BadParameter(f"{other[0]!r}: only worse can be asked for here", param_hint="--fail-on")
-    sets = [places.parse(source) for source in sources] or [places.default()]
+    sets = [sets_of.parse(source) for source in sources] or [sets_of.default()]
     loaded = reading.load(sets, search.FIELDS, compact=True)
     console = door.console(door.err())
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:

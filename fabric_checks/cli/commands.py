@@ -13,7 +13,7 @@ from fabric_checks import door
 #: The modules of the commands by name, in the order of the help, and what each does: the help of the whole, and the
 #: shell's completion, load none of them.
 MODULES = {
-    "init": ("fabric_checks.cli.init", "Look at this machine, and write the files that a site needs."),
+    "init": ("fabric_checks.cli.init", "Look at this machine, ask the rest, write a site's files."),
     "show": ("fabric_checks.cli.show", "Print the metrics of a run."),
     "history": ("fabric_checks.cli.history", "Plot how a metric went from run to run."),
     "references": ("fabric_checks.cli.references", "Propose references from history, and check the files."),
@@ -22,6 +22,7 @@ MODULES = {
     "archive": ("fabric_checks.cli.archive", "Add results to an archive."),
     "compare": ("fabric_checks.cli.compare", "Compare sets of results with the first of them."),
     "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else did."),
+    "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs touched, against each other."),
     "rotate": ("fabric_checks.cli.rotate", "Analyse outputs of rotate: which node or path is slow."),
     "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster gives."),
     "twins-table": ("fabric_twins.cli.twins_table", "Print published against simulated values of the twins."),

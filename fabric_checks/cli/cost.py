@@ -13,7 +13,7 @@ from fabric_checks.cost import estimate, past, plan, recorded
 from fabric_checks.errors import RecordError
 from fabric_checks.report.terminal import cost_table
 from fabric_checks.results.store import reading
-from fabric_checks.results.store import sources as places
+from fabric_checks.results.store import sources as sets_of
 
 _EPILOG = """
 \b
@@ -62,9 +62,9 @@ def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sour
 
 def _compute(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
     wanted = plan.read(plan_file)
-    sets = [places.parse(text) for text in sources]
+    sets = [sets_of.parse(text) for text in sources]
     if (folder / "perflogs").is_dir() and any((folder / "perflogs").rglob("*.jsonl")):
-        sets.insert(0, places.Source(str(folder), folder))
+        sets.insert(0, sets_of.Source(str(folder), folder))
     known = past.Past()
     if sets:
         loaded = reading.load(sets, past.FIELDS, compact=True)

@@ -22,7 +22,12 @@ def end(folder: Path, session: str, began_at_uptime_s: float | None, said: tuple
     found = records.load_session(folder, session)
     elapsed_s = wall_s(began_at_uptime_s)
     note_cost(folder, found, elapsed_s)
-    show(folder, found, elapsed_s, report=write_report(folder, found), said=said)
+    try:
+        report = write_report(folder, found)
+    except Exception as fault:  # what was measured is shown all the same
+        show(folder, found, elapsed_s, report=f"not written, a fault of fabric-checks: {fault}", said=said)
+        raise
+    show(folder, found, elapsed_s, report=report, said=said)
     return not records.verdict(found)
 
 

@@ -3,26 +3,31 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import click
 
 from fabric_checks import door
 from fabric_checks.errors import FabricError
+from fabric_checks.site import placing, questions, writing
+from fabric_checks.site.facts import Facts
+from fabric_checks.site.looking import look
+from fabric_checks.site.probe import Machine
+from fabric_checks.site.questions import Answer, Question, taken
+from fabric_checks.site.writing import CALLED
 
-if TYPE_CHECKING:
-    from fabric_checks.site.facts import Facts
-    from fabric_checks.site.questions import Answer, Question
+T = TypeVar("T")
 
 _EPILOG = """
 \b
 Examples:
-  fabric-checks init                                    looks, asks, writes
-  fabric-checks init --name ada --link-gbits 200        asks what these two leave open
-  fabric-checks init --name ada --partition batch --yes asks nothing, takes the guesses
+  fabric-checks init                                      looks, asks, writes
+  fabric-checks init --name ada --link-gbits 200          asks what these two leave open
+  fabric-checks init --name ada --partition batch --yes   asks nothing, takes the guesses
 """
 
 
@@ -35,50 +40,52 @@ Examples:
 @click.option("--link-gbits", "link_gbits", help="What one link of a node carries, in Gbit/s.")
 @click.option("--nics", help="How many such links a node has.")
 @click.option("--yes", is_flag=True, help="Take the guess where nothing else is said.")
-def command(*, yes: bool, **told: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print at the end what was written as JSON; the rest to stderr.")
+def command(*, yes: bool, as_json: bool, **told: str | None) -> None:
     """Look at this machine and write config/systems/NAME.py, scopes for Spack, and config/references/NAME.yaml.
 
     What is found is shown, what cannot be seen is asked, and what was guessed is marked in the file. Nothing is
     overwritten. In the end ReFrame tries the system without running anything.
     """
-    from fabric_checks.site import placing, questions, writing  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.site.looking import look  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.site.probe import Machine  # noqa: PLC0415  (only this needs it)
-
+    stream = door.err() if as_json else door.out()
+    if told["name"] is not None:
+        _told("--name", questions.free_name, told["name"], placing.is_free)  # before anything is asked
     facts = look(Machine(), socket.gethostname())
-    door.say(*shown(facts))
-    door.say("")
+    door.say(*shown(facts), "", to=stream)
     answers: dict[str, Answer] = {}
-    first = questions.questions(facts, placing.is_free)
-    _answer(first, told, answers, yes=yes)
+    _answer(questions.questions(facts, placing.is_free), told, answers, stream, yes=yes)
     queue = answers["queue"].value if "queue" in answers else None
-    _answer(questions.of_queue(facts, queue), told, answers, yes=yes)
+    _answer(questions.of_queue(facts, queue), told, answers, stream, yes=yes)
     unused = [key for key, value in told.items() if value is not None and key not in answers]
     if unused:
         raise FabricError(f"--{unused[0].replace('_', '-')} says nothing of this machine; leave it out")
 
     name = str(answers["name"].value)
-    paths = placing.place(writing.files(facts, answers))
-    door.say("written:", *(f"  {path.relative_to(placing.CONFIG.parent)}" for path in reversed(paths)), "")
-    guesses = [f"  {key.replace('_', ' ')}: {each.guess}" for key, each in answers.items() if each.guess]
+    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.place(writing.files(facts, answers))]
+    door.say("written:", *(f"  {path}" for path in reversed(paths)), "", to=stream)
+    guesses = {key: each.guess for key, each in answers.items() if each.guess}
     if guesses:
-        door.say("guessed, and marked in the file:", *guesses, "")
+        lines = [f"  {key.replace('_', ' ')}: {why}" for key, why in guesses.items()]
+        door.say("guessed, and marked in the file:", *lines, "", to=stream)
     mpi = "none" if facts.mpis else writing.wheels(facts)[0]
     cases = placing.dry_run(name, mpi)
     option = {"none": " --mpi none", "mpich": ""}.get(mpi, f" --mpi {mpi}")
+    following = [
+        f"ci/run --system {name}{option} --mode smoke",
+        f"ci/nightly --system {name}{option}",
+        f"fabric-checks references propose --system {name} --write",
+    ]
     door.say(
-        f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run",
-        "",
-        "next:",
-        f"  ci/run --system {name}{option} --mode smoke",
-        f"  ci/nightly --system {name}{option}",
-        f"  fabric-checks references propose --system {name} --write     # after five nights",
-    )
+        f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run", "", "next:",
+        *(f"  {line}" for line in following[:2]), f"  {following[2]}     # after five nights", to=stream,
+    )  # fmt: skip
+    if as_json:
+        found = {"system": name, "files": [str(path) for path in paths], "guesses": guesses, "cases": int(cases)}
+        door.json_text(json.dumps(found | {"next": following}))
 
 
 def shown(facts: Facts) -> Iterable[str]:
     """Return what was found, in lines."""
-    from fabric_checks.site.writing import CALLED  # noqa: PLC0415  (only this needs it)
 
     def row(key: str, text: str) -> str:
         return f"  {key:<12}{text}"
@@ -102,6 +109,8 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("MPI", f"{mpi.module or mpi.prefix or mpi.name}{f' with {suites}' if suites else ''}")
     if not facts.mpis:
         yield row("MPI", "none of the site; the wheels of ci/run are taken")
+    if facts.spack:
+        yield row("Spack", "is there; `--stack spack` takes it")
     for fault in [f"{tool}: {said}" for tool, said in facts.asked.items() if said != "ok"]:
         yield row("no answer", fault)
     for note in facts.notes:
@@ -110,43 +119,49 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("left out", f"{name}: it cannot be a name in a job script")
 
 
-def _answer(asked: Iterable[Question], told: dict[str, str | None], answers: dict[str, Answer], *, yes: bool) -> None:
-    """Add an answer for each question: as told by an option, known, guessed, or given."""
-    from fabric_checks.site.questions import taken  # noqa: PLC0415  (only this needs it)
+def _told(option: str, read: Callable[..., T], *words: object) -> T:
+    """Return what an option says; its name goes before what is wrong with it."""
+    try:
+        return read(*words)
+    except FabricError as error:
+        raise FabricError(f"{option}: {error}") from None
 
+
+def _answer(
+    asked: Iterable[Question],
+    told: dict[str, str | None],
+    answers: dict[str, Answer],
+    stream: door.Stream,
+    *,
+    yes: bool,
+) -> None:
+    """Add an answer for each question: as told by an option, known, guessed, or given."""
     for question in asked:
         option = f"--{question.key.replace('_', '-')}"
         if told.get(question.key) is not None:
-            try:
-                answers[question.key] = taken(question, told[question.key])
-            except FabricError as error:
-                raise FabricError(f"{option}: {error}") from None
+            answers[question.key] = _told(option, taken, question, told[question.key])
         elif question.certain or yes:
             if question.guess == "" and question.key == "name":
                 raise FabricError(f"nothing here tells what the system could be called; say so by {option}")
             answers[question.key] = taken(question, None)
         else:
-            answers[question.key] = _ask(question, option)
+            answers[question.key] = _ask(question, option, stream)
 
 
-def _ask(question: Question, option: str) -> Answer:
+def _ask(question: Question, option: str, stream: door.Stream) -> Answer:
     """Ask until there is an answer; an empty line takes the guess."""
-    from fabric_checks.site.questions import taken  # noqa: PLC0415  (only this needs it)
-
     guess = f"{question.guess:g}" if isinstance(question.guess, float) else str(question.guess or "")
+    if question.choices:
+        door.say(f"  there are {', '.join(question.choices)}", to=stream)
     while True:
-        for choice in question.choices:
-            door.say(f"    {choice}")
         why = f" ({question.why})" if question.why else ""
-        door.out().write(f"{question.text}? [{guess}]{why} ")
-        door.out().flush()
+        stream.write(f"{question.text}? [{guess}]{why} ")
+        stream.flush()
         line = sys.stdin.readline()
         if not line:
-            door.say("")
+            door.say("", to=stream)
             raise FabricError(f"nobody answers; give {option}, or --yes to take the guesses")
         try:
-            if line.strip() or question.guess is None:
-                return taken(question, line.strip())
-            return taken(question, None)
+            return taken(question, line.strip() if line.strip() or question.guess is None else None)
         except FabricError as error:
-            door.say(f"  {error}")
+            door.say(f"  {error}", to=stream)

@@ -50,7 +50,7 @@ def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
         "check": type(check).__name__,
         "partition": case.partition.fullname,
         "environ": case.environ.name,
-        "layout": str(check.place),
+        "layout": str(check.current_layout),
         "file": extras.get("references", check.current_system.name),
         "extras": {name: extras[name] for name in ("link_MBps", "nics") if name in extras},
         "attributes": values,

@@ -238,6 +238,7 @@ def _of_modules(now: Look, system: str, pmis: tuple[str, ...]) -> tuple[Mpi, ...
             "cc" if family == "cray-mpich" else "mpicc",
             _pmi(family, pmis),
             _suites(now, listed, family, alone=len(found) == 1),
+            pmi_library=_pmi_library(now) if family == "intel-oneapi-mpi" and _pmi(family, pmis) else "",
         )
         for family, module in found
     )
@@ -249,22 +250,30 @@ def _looks_like_ours(name: str) -> bool:
 
 def _suites(now: Look, listed: list[modules.Module], family: str, *, alone: bool) -> tuple[Suite, ...]:
     """Return the suites whose modules were built with an MPI, or do not say with which and there is only this one."""
+    own = [module for module in listed if modules.built_with(module, family) is not False]
+    own = [module for module in own if alone or modules.built_with(module, family)]
+    named = [(suite, modules.best(own, pattern)) for suite, pattern in modules.SUITES.items()]
+    there = [(suite, module) for suite, module in named if module is not None and module.version]
+    newest = max((module.toolchain for _, module in there), default="")
     found = []
-    for suite, pattern in modules.SUITES.items():
-        own = [module for module in listed if modules.built_with(module, family) is not False]
-        own = [module for module in own if alone or modules.built_with(module, family)]
-        module = modules.best(own, pattern)
-        if module is None or not module.version:
+    for suite, module in there:
+        if module.toolchain and module.toolchain != newest:
+            now.notes.append(f"{module.name} is left out: in one job with the others it would be of another toolchain")
             continue
-        prefix = modules.prefix(_module(now, f"show {module.name}"), suite)
-        if prefix is not None:
-            try:
-                prefix = str(sound_path(f"the prefix of {module.name}", prefix)) if prefix.startswith("/") else None
-            except FabricError as error:
-                now.refused.append(str(error))
-                prefix = None
-        found.append(Suite(suite, module.name, module.version, prefix))
+        found.append(Suite(suite, module.name, module.version, _prefix_of(now, module, suite)))
     return tuple(found)
+
+
+def _prefix_of(now: Look, module: modules.Module, suite: str) -> str | None:
+    """Return where the suite of a module is, if the module tells and it can be in a job script."""
+    prefix = modules.prefix(_module(now, f"show {module.name}"), suite)
+    if prefix is None or not prefix.startswith("/"):
+        return None
+    try:
+        return str(sound_path(f"the prefix of {module.name}", prefix))
+    except FabricError as error:
+        now.refused.append(str(error))
+        return None
 
 
 def _on_path(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
@@ -286,6 +295,20 @@ def _prefix_of_mpicc(now: Look) -> str:
     except FabricError as error:
         now.refused.append(str(error))
         return ""
+
+
+#: Where Slurm's packages put its libraries for MPIs.
+_LIBRARIES = ("/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/opt/slurm/lib64", "/opt/slurm/lib", "/usr/local/lib")
+
+
+def _pmi_library(now: Look) -> str:
+    """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; nothing if it is in no usual place."""
+    for folder in _LIBRARIES:
+        for name in ("libpmi2.so", "libpmi2.so.0"):
+            if name in now.machine.listed(folder):
+                return f"{folder}/{name}"
+    now.notes.append("no libpmi2.so was found, which Intel MPI may need in I_MPI_PMI_LIBRARY to be started by srun")
+    return ""
 
 
 def _pmi(family: str, offered: tuple[str, ...]) -> str:

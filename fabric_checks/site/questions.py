@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fabric_checks.errors import FabricError, quoted
 from fabric_checks.paths import sound_name
@@ -24,7 +24,7 @@ class Question:
     :param key: its name, which is the option's too; :param text: what is asked.
     :param guess: what it is taken for unless somebody says otherwise; None if nothing can be guessed and it may be left
         open; :param why: what the guess rests on.
-    :param certain: whether it is known, so that nobody is asked.
+    :param certain: whether nobody is asked; then it is known if ``why`` is empty, and else a guess all the same.
     :param read: turns an answer into its value, and raises ``FabricError`` for what is none.
     """
 
@@ -51,12 +51,22 @@ def questions(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Questio
     :param name_is_free: tells whether a system can be called so.
     """
     name = _name(facts, name_is_free)
-    asked = [Question("name", "What is the system to be called", name[0], name[1], False, _free(name_is_free))]
+    asked = [
+        Question(
+            "name",
+            "What is the system to be called",
+            name[0],
+            name[1],
+            False,
+            lambda text: free_name(text, name_is_free),
+        )
+    ]
     if facts.scheduler != "local":
         names = tuple(queue.name for queue in facts.queues)
         best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes), default=None)
         guess = best.name if best else ""
         why = "jobs that name none go there" if best and best.is_default else "it has the most nodes"
+        why = why if len(names) > 1 else ""
         what = "partition" if facts.scheduler == "slurm" else "queue"
         asked.append(
             Question("queue", f"Which {what} is to be measured", guess, why, len(names) == 1, _one_of(names), names)
@@ -68,31 +78,22 @@ def of_queue(facts: Facts, queue_name: object) -> list[Question]:
     """Return what else has to be known, now that it is known which nodes are meant."""
     queue = next((queue for queue in facts.queues if queue.name == queue_name), None)
     asked = []
-    nodes = queue.usable if queue else 1
-    few = nodes <= SMALL
-    why = "all that a job may have" if few else f"{SMALL} of {nodes}, so that a night fits a busy machine"
-    if facts.scheduler != "local":
-        known = queue is not None and few
-        asked.append(Question("nodes", "How many nodes may a job have", min(nodes, SMALL), why, known, _number(1)))
-    cores = queue.cores if queue else None
-    if cores is None:
-        known = facts.scheduler == "local" and facts.cores is not None
-        why = "" if known else "this host has so many" if facts.cores else "nothing tells"
-        asked.append(Question("cores", "How many cores has a node", facts.cores or 1, why, known, _number(1)))
-    else:
-        why = "the fewest of unlike nodes" if queue and queue.differ else ""
-        asked.append(Question("cores", "How many cores has a node", cores, why, True, _number(1)))
+    if queue is not None:
+        few = queue.usable <= SMALL
+        why = "" if few else f"{SMALL} of {queue.usable}, so that a night fits a busy machine"
+        asked.append(Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, _number(1)))
+    cores, why, known = facts.cores or 1, "", facts.scheduler == "local" and facts.cores is not None
+    if queue is not None and queue.cores is not None:
+        cores, why, known = queue.cores, "the fewest of unlike nodes" if queue.differ else "", True
+    elif not known:
+        why = "this host has so many" if facts.cores else "nothing tells"
+    asked.append(Question("cores", "How many cores has a node", cores, why, known, _number(1)))
     if facts.scheduler not in ("local", "flux"):
-        many = len(facts.accounts) > 1
-        known = not many and facts.scheduler == "slurm"
-        guess = None
+        known = facts.scheduler == "slurm" and len(facts.accounts) < 2
+        why = "" if known else "jobs go to your default one"
         text = "Which account do jobs name (empty: none)"
-        asked.append(
-            Question("account", text, guess, "jobs go to your default one", known, _name_or_none, facts.accounts)
-        )
-    if facts.scheduler != "local":
-        asked += _link(facts)
-    return asked
+        asked.append(Question("account", text, None, why, known, _name_or_none, facts.accounts))
+    return [*asked, *([] if facts.scheduler == "local" else _link(facts))]
 
 
 def _link(facts: Facts) -> list[Question]:
@@ -117,12 +118,7 @@ def taken(question: Question, told: str | None) -> Answer:
     """
     if told is not None:
         return Answer(question.read(told.strip()))
-    return Answer(question.guess, "" if question.certain and not question.why else question.why)
-
-
-def changed(question: Question, **more: object) -> Question:
-    """Return a question with something else about it."""
-    return replace(question, **more)  # type: ignore[arg-type]  # each is a field of its type
+    return Answer(question.guess, question.why)
 
 
 def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
@@ -133,21 +129,21 @@ def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
     for name in names:
         for each in (name, f"{name}-site"):
             if _NAME.fullmatch(each) and is_free(each):
-                return each, "the scheduler calls it so" if name == facts.cluster.lower() else "the name of this host"
+                whys = {facts.cluster.lower(): "the scheduler calls it so", "yours": "nothing tells a better one"}
+                return each, whys.get(name, "the name of this host")
     return "", ""
 
 
-def _free(is_free: Callable[[str], bool]) -> Callable[[str], object]:
-    def read(text: str) -> object:
-        if not _NAME.fullmatch(text):
-            raise FabricError(
-                f"{quoted(text)} is no name of a system: letters, digits, _ and - make one, a letter first"
-            )
-        if not is_free(text):
-            raise FabricError(f"there is a system {text!r} in config already, which stays as it is; take another name")
-        return text
+def free_name(text: str, is_free: Callable[[str], bool]) -> str:
+    """Return a name for a system that is not there yet.
 
-    return read
+    :raises FabricError: if it cannot be one, or is there.
+    """
+    if not _NAME.fullmatch(text):
+        raise FabricError(f"{quoted(text)} is no name of a system: letters, digits, _ and - make one, a letter first")
+    if not is_free(text):
+        raise FabricError(f"there is a system {text!r} in config already, which stays as it is; take another name")
+    return text
 
 
 def _one_of(names: tuple[str, ...]) -> Callable[[str], object]:

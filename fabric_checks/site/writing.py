@@ -94,6 +94,7 @@ def _system(facts: Facts, answers: Mapping[str, Answer]) -> str:
     explained = _EXPLAINED.get(facts.scheduler, facts.scheduler)
     groups = _groups(facts)
     lines = [
+        "# SPDX-License-Identifier: BSD-3-Clause",
         f'"""{title(facts, name)}.',
         "",
         "Written by `fabric-checks init`. What stands below a line with `guess` rests on what that line says: see that",
@@ -134,10 +135,11 @@ def _imports(facts: Facts) -> list[str]:
     if facts.scheduler == "local":
         lines.append("from fabric_checks.locks import host_lock, lock_in_job")
     if facts.mpis:
-        used = {suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}
-        lines.append(f"from fabric_checks.software.programs import {', '.join(sorted({'environment', *used}))}")
+        lines.append("from fabric_checks.software.programs import environment")
         if any(map(_has_scope, facts.mpis)):
             lines.append("from fabric_checks.software.stacks import selected_stack")
+        used = {suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}
+        lines += [f"from fabric_checks.software.suites import {', '.join(sorted(used))}"] if used else []
     else:
         lines.append("from fabric_checks.software.stacks import selected_mpis, selected_stack")
     return lines
@@ -201,8 +203,8 @@ def _partition(facts: Facts, answers: Mapping[str, Answer], managed: str, mpis: 
         ]
     if mpis:
         built = [mpi.family for mpi in mpis if _has_scope(mpi)]
-        spack = f", *({_list(f'{name}-spack' for name in built)} if SPACK else [])" if built else ""
-        lines.append(f'"environs": [{", ".join(_text(mpi.name) for mpi in mpis)}{spack}],')
+        spack = [f"*({_list(f'{name}-spack' for name in built)} if SPACK else [])"] if built else []
+        lines += _listing(0, '"environs"', [*(_text(mpi.name) for mpi in mpis), *spack])
     else:
         lines.append('"environs": STACKS.get(selected_stack(), []),')
         if facts.scheduler == "slurm":
@@ -258,7 +260,7 @@ def _environment(system: str, mpi: Mpi) -> list[str]:
     if mpi.module:
         more = [suite.module for suite in mpi.suites]
         lines.append("            # guess: of each the default version, or else the newest")
-        lines.append(f'            "modules": {_list([mpi.module, *more])},')
+        lines += _listing(12, '"modules"', map(_text, [mpi.module, *more]))
     variables = []
     if mpi.prefix and mpi.prefix not in ("/usr", "/usr/local"):
         library = f"{mpi.prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
@@ -266,6 +268,8 @@ def _environment(system: str, mpi: Mpi) -> list[str]:
     if mpi.pmi:
         lines.append("            # guess: the best for it of `srun --mpi=list`")
         variables.append(["SLURM_MPI_TYPE", mpi.pmi])
+    if mpi.pmi_library:
+        variables.append(["I_MPI_PMI_LIBRARY", mpi.pmi_library])
     if variables:
         lines += [
             '            "env_vars": [',
@@ -282,10 +286,10 @@ def _environment(system: str, mpi: Mpi) -> list[str]:
 
 def _suite(suite: Suite) -> list[str]:
     if suite.prefix:
-        return [f"{suite.suite}({_text(suite.prefix)}, {_text(suite.version)}),"]
+        return [f"{suite.suite}.installed({_text(suite.prefix)}, {_text(suite.version)}),"]
     return [
         f"# {_comment(suite.module)} does not tell where it is. Put its prefix in, and import {suite.suite} above:",
-        f'# {suite.suite}("PREFIX", {_text(suite.version)}),',
+        f'# {suite.suite}.installed("PREFIX", {_text(suite.version)}),',
     ]
 
 
@@ -331,8 +335,10 @@ def _scopes(facts: Facts) -> dict[str, str]:
             f"    require: [{spec}]\n  {mpi.family}:\n    buildable: false\n    externals:\n"
             f"    - spec: {spec}\n      {place}\n"
         )
-        if mpi.pmi:
-            found[f"{mpi.family}/env_vars.yaml"] = f"env_vars:\n  set:\n    SLURM_MPI_TYPE: {json.dumps(mpi.pmi)}\n"
+        variables = {"SLURM_MPI_TYPE": mpi.pmi, "I_MPI_PMI_LIBRARY": mpi.pmi_library}
+        lines = [f"    {name}: {json.dumps(value)}\n" for name, value in variables.items() if value]
+        if lines:
+            found[f"{mpi.family}/env_vars.yaml"] = f"env_vars:\n  set:\n{''.join(lines)}"
     return found
 
 
@@ -341,7 +347,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _references(name: str) -> str:
-    return f"""# References of the system `{name}`: what its figures are held to. docs/adding-a-system.md has the form.
+    return f"""# References of the system `{name}`: what its values are held to. docs/adding-a-system.md has the form.
 #
 # Nothing is judged yet. When there are five runs:
 #
@@ -353,7 +359,7 @@ def _references(name: str) -> str:
 #   - {{check: OsuBandwidth, metric: bandwidth_4194304B, share_of_line_rate: 0.9, lower: -0.05}}
 
 no_reference:
-- why: "no figures yet"
+- why: "no values yet"
 """
 
 
@@ -370,12 +376,20 @@ def _guessed(indent: int, key: str, answer: Answer) -> list[str]:
 def _text(text: str) -> str:
     """Return a text as a literal of Python, in the quotes of this collection where that makes no difference."""
     literal = repr(text)
-    plain = literal == f"'{text}'" and '"' not in text
+    plain = literal == f"'{text}'" and '"' not in text and text.isascii()
     return f'"{text}"' if plain else ascii(text)
 
 
 def _list(words: Iterable[str]) -> str:
     return f"[{', '.join(map(_text, words))}]"
+
+
+def _listing(indent: int, key: str, literals: Iterable[str]) -> list[str]:
+    """Return a list in the lines that it needs."""
+    words = list(literals)
+    line = f"{key}: [{', '.join(words)}],"
+    lines = [line] if len(line) + indent < _WIDTH - 20 else [f"{key}: [", *(f"    {word}," for word in words), "],"]
+    return [f"{' ' * indent}{each}" for each in lines]
 
 
 def _comment(text: str) -> str:

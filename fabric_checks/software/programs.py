@@ -12,7 +12,7 @@ from fabric_checks.software.suites import SUITES
 
 def environment(
     base: Mapping[str, Any],
-    source: str,
+    stack: str,
     *programs: Program,
     why_not: Mapping[str, str] | None = None,
     extras: Mapping[str, Any] | None = None,
@@ -22,13 +22,13 @@ def environment(
     Its ``extras`` have, beside those given:
 
     ``programs``
-        for each suite that it offers what results call its program (``program``), ``version``, ``source``, ``command``
+        for each suite that it offers what results call its program (``program``), ``version``, ``stack``, ``command``
         and the suite's own keys.
     ``without``
         what it does not offer, and why: for each suite, and for what its program of a suite lacks.
 
     :param base: the rest of it: ``name``, ``cc``, ``modules``, ``env_vars``, further ``features``.
-    :param source: one of :data:`fabric_checks.software.suite.SOURCES`; `ci/run --stack` selects by it.
+    :param stack: one of :data:`fabric_checks.software.suite.STACKS`; `ci/run --stack` selects by it.
     :param why_not: for suites without a program here, the reason that the summary of a run gives.
     :param extras: further ``extras``.
     :raises ValueError: for a reason why there is none of a suite that does not exist.
@@ -40,9 +40,9 @@ def environment(
     without = {name: why for program in programs for name, why in program.without.items()}
     without |= {suite: why for suite, why in reasons.items() if suite not in offers}
     features = [feature for program in programs for feature in program.features]
-    described = {suite: {**program.description, "source": source} for suite, program in offers.items()}
+    described = {suite: {**program.description, "stack": stack} for suite, program in offers.items()}
     return {
         **base,
         "features": ["mpi", "mpicc", *base.get("features", []), *features],
-        "extras": {"stack": source, "programs": described, "without": without, **(extras or {})},
+        "extras": {"stack": stack, "programs": described, "without": without, **(extras or {})},
     }

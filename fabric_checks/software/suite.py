@@ -16,7 +16,7 @@ from typing import Any
 from fabric_checks.paths import ROOT
 
 #: Where programs come from.
-SOURCES = ("wheels", "spack", "modules", "simgrid")
+STACKS = ("wheels", "spack", "modules", "simgrid")
 
 #: Stands for the view of the environment that Spack builds, which is known only when a check has been set up.
 VIEW = "{view}"

@@ -70,4 +70,4 @@ def test_the_list_of_commands_loads_none_of_them_and_cuts_no_line():
     assert not {module for module, _ in MODULES.values()} & set(loaded.split())
     listed = "\n".join(shown).partition("Commands:")[2]
     assert all(text in listed for name, (_, text) in MODULES.items() if name not in HIDDEN) and "..." not in listed
-    assert not any(name in listed for name in HIDDEN)
+    assert not any(f"  {name} " in listed for name in HIDDEN)

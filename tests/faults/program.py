@@ -27,7 +27,10 @@ def round_robin(nodes, rounds=0):
     rank = np.arange(turns)
     if nodes % 2 == 0:
         rank = np.where(rank >= nodes // 2, rank + 1, rank)
-    upper, lower, one_sends = rank[upper], rank[lower], away % 2 == 1
+    one_sends = np.broadcast_to(away % 2 == 1, upper.shape)
+    if nodes >= 16:
+        one_sends = one_sends ^ ((np.minimum(upper, lower) % 2 == 1) & ((upper ^ lower) % 2 == 1))
+    upper, lower = rank[upper], rank[lower]
     sender, receiver = np.where(one_sends, upper, lower), np.where(one_sends, lower, upper)
     if nodes % 2 == 0:
         half, met = np.full(wanted, nodes // 2), rank[middle]

@@ -19,7 +19,7 @@ def test_an_environment_says_what_it_has_and_why_not_the_rest():
     assert made["features"] == ["mpi", "mpicc", "blocking_wait", "osu", "osu_c", "osu_7_3"]
     extras = made["extras"]
     assert extras["stack"] == "modules" and extras["blocking_wait"] == {"X": "1"}
-    assert extras["programs"]["osu"]["source"] == "modules"
+    assert extras["programs"]["osu"]["stack"] == "modules"
     assert extras["without"] == {
         "osu_7_4": "OSU 7.3 is older than 7.4",
         "imb": "no licence",

@@ -129,7 +129,7 @@ def of_output(output: RotateOutput) -> Evidence:
     nodes = _nodes(scan - reference, sender, receiver, ranks, spread)
     noise = Noise(
         repeat=repeat,
-        scan=max(spread, float(np.hypot(repeat, between))),
+        scan=max(spread, float(np.hypot(repeat, _between(controls, most=True)))),
         between=between,
         top=of_top,
         nodes=nodes,
@@ -233,8 +233,10 @@ def _pooled(samples: list[Array]) -> float:
     return float(np.sqrt(sum(np.var(values) * len(values) for values in several) / freedom)) if freedom else 0.0
 
 
-def _between(samples: list[Array]) -> float:
+def _between(samples: list[Array], *, most: bool = False) -> float:
     """Return the standard deviation from sample to sample that is beyond chance; 0 if none is.
+
+    :param most: that of most of them: a few may be slow, which says nothing of how much healthy ones differ.
 
     The component of variance between groups of a one-way analysis of variance with random effects.
     """
@@ -244,7 +246,11 @@ def _between(samples: list[Array]) -> float:
     if f_oneway(*several).pvalue >= CHANCE:
         return 0.0
     of_mean = np.mean([np.var(values, ddof=1) / len(values) for values in several])
-    return float(np.sqrt(max(0.0, np.var([np.mean(values) for values in several], ddof=1) - of_mean)))
+    means = np.array([np.mean(values) for values in several])
+    spread = float(np.std(means, ddof=1))
+    if most:
+        spread = min(spread, 1.4826 * float(np.median(np.abs(means - np.median(means)))))
+    return float(np.sqrt(max(0.0, spread**2 - of_mean)))
 
 
 def _allowance(samples: int) -> float:

@@ -15,6 +15,8 @@ from fabric_checks.analysis.cross_section.coverage import listed
 from fabric_checks.analysis.cross_section.evidence import of_output
 from fabric_checks.analysis.cross_section.inference import (
     LEAST_FAULT,
+    NEIGHBOURS,
+    OF_NODES,
     SPREAD_ERRORS,
     Culprit,
     Explanation,
@@ -139,11 +141,13 @@ def _finding(ground: Ground, hosts: tuple[str, ...], culprit: Culprit) -> Findin
     others = [words.of_part(ground, hosts, each) for each in culprit.others]
     names = tuple(dict.fromkeys(each.name for each in others if each.name != said.name))
     also = sorted({each.side for each in others if each.name == said.name and each.side != said.side})
-    side = f" {said.side}" if said.side and part.kind not in ("sender", "receiver", "node", "pair") else ""
+    side = f" {said.side}" if said.side and part.kind not in (*OF_NODES, "pair") else ""
     text = f"{said.name} {said.verb}{side} at {culprit.share:.2f} of the rate of others, {_evidence(culprit)}"
     if names:
         text += f"; {listed(names)} would explain that as well"
-    if also:
+    if part.kind in OF_NODES and not _near(ground, culprit):
+        text += "; no pair with its neighbours was measured, so it may be its way to all others as well"
+    elif also:
         text += "; the other direction was not measured often enough to tell"
     if not culprit.sure:
         text += "; that is within what chance or the differences of healthy ones can be"
@@ -163,6 +167,14 @@ def _finding(ground: Ground, hosts: tuple[str, ...], culprit: Culprit) -> Findin
         names,
         said.look,
     )
+
+
+def _near(ground: Ground, culprit: Culprit) -> bool:
+    """Tell whether a node was measured with one that is at its switch, or is one of the next ranks."""
+    evidence, pairs = ground.evidence, culprit.part.pairs
+    if ground.known is not None:
+        return bool(ground.within[pairs].any() or not ground.within.any())
+    return bool((np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= NEIGHBOURS).any())
 
 
 def _evidence(culprit: Culprit) -> str:

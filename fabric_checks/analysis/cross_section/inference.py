@@ -26,6 +26,8 @@ CONFIRMED_ERRORS = 4.0
 SPREAD_ERRORS = 6.0
 #: What nodes differ by at most, if all that pairs differ by is due to their two nodes.
 OF_NODE = 0.71
+#: The kinds of parts that are nodes.
+OF_NODES = ("sender", "receiver", "node")
 #: One pair weighs no more than this, in squared standard errors, however far off it is.
 MOST_WEIGHT = 25.0
 #: What a pair reaches beyond what is predicted of it speaks against that from so many standard errors on; ...
@@ -36,10 +38,10 @@ CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
 MOST_SCAN_WEIGHT = 16.0
 #: How many low pairs of a scan, and how many parts that are low on average, are looked into.
 MOST_LOW, MOST_WORST = 128, 6
-#: A part of which too few pairs were measured alone is blamed for so many of the scan at least, ...
-FEWEST_UNCONFIRMED = 12
-#: ... in each third of it, if it has so many rounds: other people's traffic does not last as long.
-FEWEST_ROUNDS = 30
+#: A part of which one pair only was slow alone is blamed if there are so many of the scan, in each third of it.
+FEWEST_BESIDE = 6
+#: Ranks that are no further apart than this are taken to be at one switch where nothing is known of it.
+NEIGHBOURS = 2
 #: Explanations that are worse by less than this are as good: a ratio of likelihoods of twenty.
 AS_GOOD = 6.0
 #: More parts than these are no explanation any more.
@@ -90,7 +92,7 @@ def least_loss(ground: Ground, errors: float, kind: str) -> float:
     noise = ground.evidence.noise
     between = noise.between * noise.allowance
     spread = between
-    if kind in ("sender", "receiver", "node"):
+    if kind in OF_NODES:
         # Of what pairs differ by, the node has no more than the half, as a variance.
         spread = max(noise.nodes, between * OF_NODE)
     elif kind != "pair":
@@ -114,6 +116,12 @@ def explain(ground: Ground) -> Explanation:
         # Among the controls are pairs of whatever is slow: what healthy ones differ by is seen without them.
         blamed = np.concatenate([each.part.pairs for each in chosen])
         ground = replace(ground, evidence=evidence.without(blamed))
+        # What cables have in common shows once the pairs of slow nodes are out of the way.
+        of_nodes = [each.part.pairs for each in chosen if each.part.kind in OF_NODES]
+        if of_nodes:
+            rest = np.setdiff1d(looks_slow, np.concatenate(of_nodes))
+            there = {(part.kind, part.key) for part in parts}
+            parts += [part for part in candidates(ground, rest) if (part.kind, part.key) not in there]
         chosen = _Search(ground, parts).best()
     culprits = tuple(found for each in chosen if (found := _culprit(ground, each)) is not None)
     limit = np.array([least_loss(ground, float(error), "pair") for error in errors])
@@ -242,7 +250,7 @@ class _Search:
         """Tell whether a part cannot be slow, because more of its pairs are fast than by chance."""
         pairs = choice.part.pairs
         fast = self.fast(choice)
-        return int(fast.sum()) > max(1, int(MOST_CONTRADICTIONS * len(pairs))) if len(pairs) > 2 else bool(fast.all())
+        return bool(fast.sum() > int(MOST_CONTRADICTIONS * len(pairs)))
 
     def fast(self, choice: _Choice) -> NDArray[np.bool_]:
         """Tell of each pair of a part whether it reached more than the part could give it."""
@@ -306,16 +314,37 @@ def _culprit(ground: Ground, choice: _Choice) -> Culprit | None:
         level = float(np.median(evidence.alone[slow]))
         errors = float(np.median(evidence.error(slow))) / np.sqrt(len(slow)) * (OF_MEDIAN if len(slow) > 2 else 1.0)
         sure = -level > least_loss(ground, errors, part.kind if len(slow) > 1 else "pair")
+        sure &= _has_neighbours(ground, part)
         return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, sure)
-    if len(beside) < needed:
+    if len(beside) + len(slow) < needed:
         return None
-    level = float(np.median((search.scan + _on(part, len(search.scan)))[beside]))
-    errors = search.of_scan * OF_MEDIAN / np.sqrt(len(beside))
+    scan = (search.scan + _on(part, len(search.scan)))[beside]
+    level = float(np.median(np.concatenate((evidence.alone[slow], scan))))
+    errors = search.of_scan * OF_MEDIAN / np.sqrt(len(beside) + len(slow))
     rounds = evidence.round[evidence.round >= 0]
     thirds = np.unique((evidence.round[beside] - rounds.min()) * 3 // (np.ptp(rounds) + 1))
-    sure = len(beside) >= FEWEST_UNCONFIRMED and len(thirds) == 3 and len(np.unique(rounds)) >= FEWEST_ROUNDS
+    # Other people's traffic may last as long as a scan. It is over, as a rule, when pairs are measured alone.
+    sure = len(slow) > 0 and len(beside) >= FEWEST_BESIDE and len(thirds) == 3
     sure &= -level > least_loss(ground, errors, part.kind)
     return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, bool(sure))
+
+
+def _has_neighbours(ground: Ground, part: Part) -> bool:
+    """Tell whether a node was measured with nodes that are at its switch.
+
+    Where switches are not known these are taken to be the next ranks: what is slow with everybody but them is not the
+    node. Where a node has no such pair it cannot be told from its way to the others.
+    """
+    evidence = ground.evidence
+    if part.kind not in OF_NODES:
+        return True
+    pairs = part.pairs
+    if ground.known is not None:
+        return bool(ground.within[pairs].any() or not ground.within.any())
+    near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS
+    if len(np.unique(evidence.sender[near])) < evidence.ranks / 2:
+        return True  # a pattern that has no such pairs: it cannot tell, which is said
+    return int(near[pairs].sum()) >= 2
 
 
 def _on(part: Part, count: int) -> Array:

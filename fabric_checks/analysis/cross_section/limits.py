@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fabric_checks.analysis.cross_section.evidence import OF_MEDIAN
-from fabric_checks.analysis.cross_section.inference import FEWEST_UNCONFIRMED, LEAST_FAULT, least_loss
+from fabric_checks.analysis.cross_section.inference import LEAST_FAULT, least_loss
 from fabric_checks.analysis.cross_section.parts import Ground
 
 #: A fault of the least size is found in so many standard errors of the cases: in 95 of 100.
@@ -74,9 +74,4 @@ def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
     of_node = named("sender", _PAIRS_OF_NODE, OF_MEDIAN * noise.scan / np.sqrt(partners))
     of_pair = named("pair", 1, noise.scan)
     of_cable = named("cable", _PAIRS_OF_CABLE, 0.0) if ground.known is not None and ground.known.has_routes else None
-    if ground.corrected and ground.known is not None:
-        # The scan alone names a node or a cable of which it has pairs enough.
-        bare = least_loss(ground, OF_MEDIAN * ground.of_rest / np.sqrt(FEWEST_UNCONFIRMED), "cable")
-        of_scan = float(1 - np.exp(-(bare + _CERTAIN * ground.of_rest / np.sqrt(FEWEST_UNCONFIRMED))))
-        of_cable = of_scan if of_cable is None else max(of_cable, LEAST_FAULT)
     return Limits(of_node, of_pair, of_cable)

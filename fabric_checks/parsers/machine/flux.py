@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from fabric_checks.errors import OutputError, quoted
 from fabric_checks.parsers.machine.queues import Queue
@@ -18,21 +17,24 @@ def queues(text: str) -> list[Queue]:
     """
     try:
         resources = json.loads(text)["execution"]
-        groups = [(_ids(group["rank"]), group["children"]) for group in resources["R_lite"]]
+        groups = [
+            (_ids(group["rank"]), len(_ids(group["children"].get("core"))), len(_ids(group["children"].get("gpu"))))
+            for group in resources["R_lite"]
+        ]
         properties = {str(name): _ids(ranks) for name, ranks in (resources.get("properties") or {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise OutputError(f"no resources of Flux: {quoted(text)}") from None
-    everywhere = {rank for ranks, _ in groups for rank in ranks}
+    everywhere = {rank for ranks, _, _ in groups for rank in ranks}
     if not everywhere:
         raise OutputError("Flux has no node")
     named = {name: ranks for name, ranks in properties.items() if ranks}
     return [_queue(name, ranks, groups) for name, ranks in (named or {"": everywhere}).items()]
 
 
-def _queue(name: str, ranks: set[int], groups: list[tuple[set[int], Any]]) -> Queue:
-    own = [children for members, children in groups if members & ranks]
-    cores = [len(_ids(children.get("core", ""))) for children in own]
-    gpus = max((len(_ids(children.get("gpu", ""))) for children in own), default=0)
+def _queue(name: str, ranks: set[int], groups: list[tuple[set[int], int, int]]) -> Queue:
+    """Make a queue of some ranks, from groups of them with the cores and the GPUs of each."""
+    cores = [cores for members, cores, _ in groups if members & ranks]
+    gpus = max((gpus for members, _, gpus in groups if members & ranks), default=0)
     return Queue(
         name,
         len(ranks),
@@ -47,10 +49,13 @@ def _queue(name: str, ranks: set[int], groups: list[tuple[set[int], Any]]) -> Qu
 _MOST_IDS = 1_000_000
 
 
-def _ids(text: str) -> set[int]:
-    """Return the numbers of an idset, such as ``0-3,7``."""
+def _ids(text: object) -> set[int]:
+    """Return the numbers of an idset, such as ``0-3,7``; none of what is not there.
+
+    :raises ValueError: if it is no idset.
+    """
     found: set[int] = set()
-    for part in str(text).strip("[]").split(","):
+    for part in ("" if text is None else str(text)).strip("[]").split(","):
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip())
         if match is None:
             if part.strip():

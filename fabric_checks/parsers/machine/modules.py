@@ -18,7 +18,7 @@ FAMILIES = {
 }
 #: What suites are called as modules.
 SUITES = {
-    "osu": r"osu([-_]?micro[-_]?benchmarks)?|omb",
+    "osu": r"osu([-_]?(micro[-_]?)?benchmarks)?|omb",
     "imb": r"imb|intel-mpi-benchmarks",
     "lammps": r"lammps",
     "npb": r"npb",
@@ -45,20 +45,31 @@ class Module:
 
     @property
     def software(self) -> str:
-        """What it is of: ``OpenMPI`` of ``mpi/OpenMPI/4.1.5-GCC-12.3.0``."""
+        """What it is of: ``OpenMPI`` of ``mpi/OpenMPI/4.1.5-GCC-12.3.0``, ``openmpi`` of ``mpi/openmpi-x86_64``."""
         parts = self.name.split("/")
+        if parts[-2:-1] == ["mpi"]:
+            return parts[-1].removesuffix("-x86_64")
         return parts[-2] if len(parts) > 1 else parts[0]
 
     @property
     def version(self) -> str:
-        """The numbers that its version begins with, or nothing."""
-        match = re.match(r"v?(\d+(?:\.\d+)*)", self.name.rpartition("/")[2])
-        return match[1] if match and "/" in self.name else ""
+        """The numbers that its version begins with, or its date, or nothing."""
+        text = self.name.rpartition("/")[2] if "/" in self.name else ""
+        if date := re.match(r"(\d{1,2})[_-]?([A-Z][a-z]{2})[_-]?(\d{4})", text):
+            return f"{int(date[1])} {date[2]} {date[3]}"  # as LAMMPS is released
+        match = re.match(r"v?(\d+(?:\.\d+)*)", text)
+        return match[1] if match else ""
+
+    @property
+    def toolchain(self) -> str:
+        """The release of EasyBuild's toolchains that it is of: ``2023b`` of ``IMB/2021.3-gompi-2023b``; or nothing."""
+        match = re.search(r"-(20\d\d[ab])(-|$)", self.name)
+        return match[1] if match else ""
 
     @property
     def rank(self) -> tuple[bool, list[int], str]:
         """Sorts modules of one software: the default and the newest are the greatest."""
-        return self.is_default, [int(number) for number in self.version.split(".") if number], self.name
+        return self.is_default, list(map(int, re.findall(r"\d+", self.version))), self.name
 
 
 def available(text: str) -> tuple[list[Module], list[str]]:
@@ -96,7 +107,7 @@ def prefix(text: str, suite: str) -> str | None:
 
     Lmod writes ``prepend_path("PATH","/apps/imb/bin")``, Environment Modules ``prepend-path PATH /apps/imb/bin``.
     """
-    pattern = r"""prepend[-_]path[ \t(]+(?:-{1,2}\S+[ \t]+)*["{]?PATH["}]?[ \t,]+["{]?([^\s"{},)]+)"""
+    pattern = r"""prepend[-_]path\b[^\n]*?(?<!\w)PATH(?!\w)["}]?[ \t,]+["{]?([^\s"{},)]+)"""
     for path in re.findall(pattern, text):
         if suite == "osu":
             if "/libexec/osu-micro-benchmarks" in path:

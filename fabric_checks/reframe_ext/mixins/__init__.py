@@ -13,6 +13,7 @@ from fabric_checks.reframe_ext.mixins.packages import PackagesMixin
 from fabric_checks.reframe_ext.mixins.perflog import PerflogMixin
 from fabric_checks.reframe_ext.mixins.pictures import PicturesMixin
 from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
+from fabric_checks.reframe_ext.mixins.ports import PortsMixin
 from fabric_checks.reframe_ext.mixins.ppn_ratio import PpnRatioMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
@@ -28,6 +29,7 @@ __all__ = [
     "PerflogMixin",
     "PicturesMixin",
     "PlacementMixin",
+    "PortsMixin",
     "PpnRatioMixin",
     "ProgramMixin",
     "ReferencesMixin",

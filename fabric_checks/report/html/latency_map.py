@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from fabric_checks.analysis.latency_map.evaluation import Report
-from fabric_checks.report.html import plots
+from fabric_checks.report.html import drawing
 from fabric_checks.report.html.blocks import Cell, Column, Lines, Picture, Section, Table, column_of
-from fabric_checks.report.html.curves import label
+from fabric_checks.report.html.curves import label, layout_of
 from fabric_checks.report.html.matrices import latencies_of
 from fabric_checks.report.html.rotate import NOT_KEPT
-from fabric_checks.report.html.scaling import layout_of
 from fabric_checks.report.html.values import Results, Value, clean
 from fabric_checks.text import value_text
 
@@ -26,8 +25,10 @@ _METRICS = {
 }
 
 
-def section(results: Results, folders: Sequence[Path]) -> Section:
+def section(results: Results, folders: Sequence[Path]) -> Section | None:
     """Return the latency map of each machine, of its layout of the most nodes with one process each, or of the most.
+
+    None if none was measured.
 
     :param folders: where outputs are kept, see :func:`fabric_checks.report.html.matrices.roots`.
     """
@@ -37,7 +38,7 @@ def section(results: Results, folders: Sequence[Path]) -> Section:
         median = results.of(machine, "LatencyMap", "median_latency", layout)[0]
         blocks.append(_map(f"latency-map-{index}", label(results, machine, layout), median, folders))
     intro = "Half of a ping-pong of 8 bytes between every two nodes: those behind one switch are nearer to each other."
-    return Section("latency-map", "Latency map", tuple(blocks), (intro if blocks else "Latency map: not measured.",))
+    return Section("latency-map", "Latency map", tuple(blocks), (intro,)) if blocks else None
 
 
 def _largest(results: Results, machine: str) -> str:
@@ -68,7 +69,7 @@ def _table(results: Results, layouts: dict[str, str]) -> Table:
 def _map(key: str, name: str, median: Value, folders: Sequence[Path]) -> Picture:
     found = latencies_of(median, folders)
     if found is None:
-        return Picture(key, f"Latencies of {name}", "The latency of every pair.", None, absent=NOT_KEPT)
+        return Picture(key, f"Latencies of {name}", "The latency of every pair.", absent=NOT_KEPT)
     hosts = list(found.output.hosts)
     values = [value_text(float(value)) for value in np.percentile(found.measured_us, (0, 50, 100))]
     marked = "Simulated. " if median.evidence else ""
@@ -78,7 +79,8 @@ def _map(key: str, name: str, median: Value, folders: Sequence[Path]) -> Picture
         key,
         f"Latency map of {name}",
         f"Latency of every pair. Least {values[0]}, median {values[1]}, largest {values[2]} us.",
-        plots.heat_map(key, found.latency_us, hosts, hosts, what="latency, us", ends=("node", "node")),
+        (drawing.heat_map(found.latency_us, hosts, hosts),),
+        (),
         (_nodes(f"{key}-data", name, found),),
         (f"{marked}Of the run {run[1]}{when}.", *(clean(note["text"]) for note in found.notes())),
     )

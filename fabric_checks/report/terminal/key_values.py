@@ -51,12 +51,16 @@ class Ask:
 
 @dataclass(frozen=True)
 class Cell:
-    """A value in a table: text before its curve, the values of the curve in its order, and text after it."""
+    """A value in a table: text before its curve, the values of the curve in its order, and text after it.
+
+    :param missed: whether it missed its reference, or a point of its curve did. :param record: that of the first text.
+    """
 
     before: str
     curve: tuple[float, ...] = ()
     after: str = ""
     missed: bool = False
+    record: Record | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ def _lammps(problem: str) -> Ask:
 
 
 def _rotate(title: str, unit: str, quantity: str, fits: Callable[[Layout], bool]) -> Ask:
-    patterns = ("rotate", "shift", "bisection")
+    patterns = ("rotate", "round-robin", "shift", "bisection")
     ways = tuple(Way("Rotate", quantity, {"pattern": pattern}) for pattern in patterns)
     return Ask(title, unit, fits, _most_nodes, ways)
 
@@ -199,13 +203,15 @@ class Values:
     """The values of a run, to be asked for.
 
     :param records: of the perflog; only those with a value count, and none of one process a node against more.
+    :param machine_of: returns what has a column of its own.
     """
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self, records: Iterable[Record], machine_of: Callable[[Record], Machine] = machine_name) -> None:
         self._found: dict[tuple[str, str], dict[_Series, dict[int, Record]]] = {}
         machines: dict[Machine, None] = {}
         for record in records:
-            machines.setdefault(machine_name(record))
+            machine = machine_of(record)
+            machines.setdefault(machine)
             value = record["value"]
             if record["metric"] is None or record.get("compared") or not isinstance(value, (int, float)):
                 continue
@@ -213,7 +219,7 @@ class Values:
                 continue
             parameters = tuple(sorted((str(k), str(v)) for k, v in (record["parameters"] or {}).items()))
             of = self._found.setdefault((str(record["check"]), str(record["quantity"])), {})
-            points = of.setdefault((machine_name(record), str(record["layout"]), parameters), {})
+            points = of.setdefault((machine, str(record["layout"]), parameters), {})
             points[-1 if record["size_B"] is None else record["size_B"]] = record
         #: All machines of the run, in its order, whether or not they have values.
         self.machines = tuple(machines)
@@ -266,17 +272,20 @@ def cell(points: Points, show: str) -> Cell:
     curve = tuple(values) if len(values) > 2 else ()
     if show == "peak":
         best = min if points[sizes[0]]["better"] == "smaller" else max
-        return Cell(value_text(best(values)), curve, "", missed)
+        top = best(sizes, key=lambda size: float(points[size]["value"]))
+        return Cell(value_text(float(points[top]["value"])), curve, "", missed, points[top])
     if show == "last":
-        return Cell(value_text(values[-1]), curve, _named(sizes[-1]) if len(sizes) > 1 else "", missed)
+        after = _named(sizes[-1]) if len(sizes) > 1 else ""
+        return Cell(value_text(values[-1]), curve, after, missed, points[sizes[-1]])
     if show in ("ends", "both") and len(sizes) > 1:
-        texts = []
+        texts, of = [], []
         for wanted in (8, MiB) if show == "ends" else (sizes[0], sizes[-1]):
             size = _nearest(sizes, wanted)
             named = "" if show == "ends" and size == wanted else _named(size)
             texts.append(f"{value_text(float(points[size]['value']))}{named}")
-        return Cell(texts[0], curve, texts[1], missed)
-    return Cell(value_text(values[0]), curve, "", missed)
+            of.append(points[size])
+        return Cell(texts[0], curve, texts[1], missed, of[0])
+    return Cell(value_text(values[0]), curve, "", missed, points[sizes[0]])
 
 
 def _nearest(sizes_B: Sequence[int], wanted_B: int) -> int:

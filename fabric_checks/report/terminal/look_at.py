@@ -14,7 +14,7 @@ from fabric_checks.results.records import Case, Session
 from fabric_checks.text import one_line, range_text, test_text, value_text
 
 #: Findings of these kinds describe a machine and blame nothing.
-DESCRIBING = ("slowest pair", "plateaus", "protocol switch", "blocking wait")
+DESCRIBING = ("slowest pair", "plateaus", "sharing", "protocol switch", "blocking wait")
 #: The most that is quoted of a reason.
 _LONGEST = 270
 
@@ -62,14 +62,16 @@ def _findings(of: Iterable[Record]) -> list[Matter]:
 
 
 def _failures(cases: Sequence[Case]) -> list[Matter]:
-    """Return the failures, those of one cause together: causes that differ in numbers only are one."""
+    """Return the failures, those of one cause together, whatever numbers are in it and whatever the check is called."""
     by_cause: dict[str, list[Case]] = {}
     for case in cases:
         if case.result == "fail_deps":
             cause = "what they depend on failed"
         else:
             cause = f"in {case.phase}: {one_line(case.reason or 'no reason is told')}"
-        by_cause.setdefault(re.sub(r"\d+(?:\.\d+)?", "0", cause), []).append(case)
+        # Numbers, and the name of the check itself, make no cause of its own.
+        alike = re.sub(r"\d+(?:\.\d+)?", "0", cause.replace(case.name.split(" ")[0], ""))
+        by_cause.setdefault(alike, []).append(case)
     found = []
     for group in sorted(by_cause.values(), key=len, reverse=True):
         first, names = group[0], [short_name(case.name) for case in group]

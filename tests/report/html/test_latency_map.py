@@ -22,6 +22,7 @@ def run():
 def of(found):
     hosts = list(found.output.hosts)
     at = {"check": "LatencyMap", "layout": "8x1", "unit": "us", "better": "smaller", "nodelist": hosts, "tasks": 8}
+    at["output"] = "output/20261101T120000Z-0001/oak/compute/mpich/LatencyMap_1"
     rows = [record(name, value, **(at | {"findings": found.notes()})) for name, value in found.metrics().items()]
     return collect(records.frame(rows))
 
@@ -32,21 +33,26 @@ def test_figures_and_map_are_shown(tmp_path, run):
     shown = section(of(found), roots([tmp_path]))
     table, picture = shown.blocks
     assert [column.title for column in table.columns] == ["median pair", "largest pair", "spread", "faults"]
-    assert picture.svg and "latency, us" in picture.svg and "n005" in picture.svg
+    (svg,) = picture.svgs
+    assert "n005" in svg
+    assert picture.description.endswith(" us.")
     assert any("n000 and n005 are " in note for note in picture.notes)
 
 
 def test_a_map_that_is_gone_is_said(tmp_path, run):
     _, picture = section(of(run[1]), roots([tmp_path])).blocks
-    assert picture.svg is None and "not kept" in picture.absent
+    assert picture.svgs == () and "not kept" in picture.absent
 
 
 def test_the_map_of_another_run_is_not_taken(tmp_path, run):
     place(tmp_path, text_of(latencies([0] * 8)), case="LatencyMap_1")
-    place(tmp_path, "no output", case="LatencyMap_2")
-    assert section(of(run[1]), roots([tmp_path])).blocks[1].svg is None
+    assert section(of(run[1]), roots([tmp_path])).blocks[1].svgs == ()
 
 
-def test_nothing_measured_is_said():
-    shown = section(collect(records.frame([record("latency", 1.0)])), [])
-    assert shown.blocks == () and "not measured" in "".join(shown.intro)
+def test_a_broken_map_is_not_taken(tmp_path, run):
+    place(tmp_path, run[0][:-30], case="LatencyMap_1")
+    assert section(of(run[1]), roots([tmp_path])).blocks[1].svgs == ()
+
+
+def test_nothing_measured_is_no_section():
+    assert section(collect(records.frame([record("latency", 1.0)])), []) is None
