@@ -8,7 +8,18 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from fabric_checks.comparison.nodes import Node, nodes_of
-from fabric_checks.report.html import families, judged, nodes, not_measured, over_time, page, rotate, sand, summary
+from fabric_checks.report.html import (
+    families,
+    judged,
+    latency_map,
+    nodes,
+    not_measured,
+    over_time,
+    page,
+    rotate,
+    sand,
+    summary,
+)
 from fabric_checks.report.html.blocks import Section
 from fabric_checks.report.html.change_points import Changed, change_points
 from fabric_checks.report.html.collecting import COLUMNS, collect
@@ -79,6 +90,7 @@ def sections(
         summary.section(results, provenance, changes or ()),
         *families.sections(results, provenance),
         rotate.section(results, roots(paths)),
+        latency_map.section(results, roots(paths)),
         families.compared(results),
         over_time.section(results, provenance, changes) if over else None,
         judged.references(results),

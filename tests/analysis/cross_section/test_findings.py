@@ -67,7 +67,7 @@ def test_more_repeats_find_a_slow_pair_in_strong_noise():
     right = 0
     for seed in range(30):
         faults, expected = scenario("slow pair", 32, seed)
-        right += blamed(run(Fabric(32, 0.10, seed, **faults), suspect_share=0.02, repeats=16)) == expected
+        right += blamed(run(Fabric(32, 0.10, seed, **faults), repeats=16)) == expected
     assert right >= 27
 
 
