@@ -139,12 +139,19 @@ def test_two_clones_in_one_home(reframe, clone, tmp_path):
 
 @pytest.mark.parametrize("version", ["3.10", "3.12", "3.13", "3.14"])
 def test_any_python_that_it_runs_on(version, clone, tmp_path):
-    python = shutil.which(f"python{version}")
     if sys.version.startswith(f"{version}."):
         pytest.skip(f"the other tests run on Python {version}")
-    if not python or subprocess.run([python, "-c", "import venv, ensurepip"], capture_output=True).returncode:
+    on_path = shutil.which(f"python{version}")
+    # That of pyenv is a script that may stand for none; the Pythons are beside it.
+    own = Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}") if on_path else ()
+    works = [
+        each
+        for each in [on_path, *own]
+        if each and subprocess.run([each, "-c", "import venv, ensurepip"], capture_output=True).returncode == 0
+    ]
+    if not works:
         pytest.skip(f"no Python {version} with venv here")
-    reframe = make(tmp_path / "venv", VERSIONS["newest"], python)
+    reframe = make(tmp_path / "venv", VERSIONS["newest"], works[0])
     one, of = ran(done := call(reframe, clone, "-n^Osu.*%layout=1x2", "--dry-run"))
     shutil.rmtree(tmp_path / "venv")
     assert one == of > 5, done.stdout

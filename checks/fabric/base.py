@@ -5,6 +5,7 @@ from pathlib import Path
 
 from reframe.core.builtins import run_after, variable
 
+from fabric_checks.analysis.ports import moved
 from fabric_checks.reframe_ext.mixins import PicturesMixin
 
 from ..base import FabricCheck
@@ -39,6 +40,10 @@ class OwnProgram(PicturesMixin, FabricCheck):
         """
         own = self.current_partition.extras.get("program_options", {}).get(self.own_program, [])
         return [str(Path(self.fabric_programs.stagedir) / self.own_program), *self.arguments(), *own]
+
+    def moved_B(self, text):
+        """Take the program's word where every rank has a node for itself; which of others share one it does not say."""
+        return moved.told_B(text) if self.place.ppn == 1 else None
 
     @property
     def where(self):

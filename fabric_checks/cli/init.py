@@ -109,6 +109,8 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("MPI", f"{mpi.module or mpi.prefix or mpi.name}{f' with {suites}' if suites else ''}")
     if not facts.mpis:
         yield row("MPI", "none of the site; the wheels of ci/run are taken")
+    if facts.spack:
+        yield row("Spack", "is there; `--stack spack` takes it")
     for fault in [f"{tool}: {said}" for tool, said in facts.asked.items() if said != "ok"]:
         yield row("no answer", fault)
     for note in facts.notes:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fabric_checks.nightly.model import Finding
 from fabric_checks.results import records as results
@@ -14,6 +13,8 @@ from fabric_checks.results.record import Record, case_name, never_began
 from fabric_checks.results.records import Case, Session
 from fabric_checks.text import value_text
 
+#: Kinds of findings in records that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.analysis.ports`.
+PORTS = ("port", "rail", "host")
 #: What a case fails with that has no room for its files; it says nothing about the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
 #: How many lines of one kind a finding has.
@@ -69,39 +70,54 @@ def observed(session: Session) -> Observed:
 
 
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Finding]]:
-    """Return the nodes and paths that the analysis of some case is certain of, each once, with what it says."""
-    said: dict[frozenset[str], dict[tuple[str, str], None]] = {}
+    """Return the nodes, paths, cables and switches that the analysis of some case is certain of, with what it says.
+
+    Each is there once, with its nodes; cables and switches have none.
+    """
+    said: dict[frozenset[str], dict[tuple[str, str], bool]] = {}
+    parts: dict[str, dict[tuple[str, str], bool]] = {}
     for name, records in by_case.items():
         for found in records[0].get("findings") or ():
-            if _is_fault(found):
-                hosts = frozenset(map(str, found["hosts"]))
-                said.setdefault(hosts, {})[(name, str(found["text"]))] = None
+            if not isinstance(found, Mapping) or found.get("fault") is not True:
+                continue
+            line, by_ports = (name, str(found["text"])), found.get("kind") in PORTS
+            if hosts := frozenset(map(str, found.get("hosts") or ())):
+                said.setdefault(hosts, {})[line] = by_ports
+            elif part := str(found.get("part") or ""):
+                parts.setdefault(part, {})[line] = by_ports
     nodes = [hosts for hosts in said if len(hosts) == 1]
     for pair in [hosts for hosts in said if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
         ends = [node for node in nodes if node <= pair]
         if ends:
             said[ends[0]] |= said.pop(pair)
-    return [(set(hosts), _fault(hosts, list(lines))) for hosts, lines in reversed(said.items())]
+    of_parts = [(set[str](), _fault((), lines, part)) for part, lines in reversed(parts.items())]
+    return of_parts + [(set(hosts), _fault(hosts, lines)) for hosts, lines in reversed(said.items())]
 
 
-def _is_fault(found: Any) -> bool:
-    return isinstance(found, Mapping) and found.get("fault") is True and bool(found.get("hosts"))
+def _fault(hosts: Collection[str], lines: Mapping[tuple[str, str], bool], part: str = "") -> Finding:
+    """Return one finding of all that is said of some hosts or a part: what is slow, and what their ports say of it.
 
-
-def _fault(hosts: frozenset[str], lines: Sequence[tuple[str, str]]) -> Finding:
-    names = sorted(hosts)
-    what = f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
-    texts = list(dict.fromkeys(text for _, text in lines))
+    :param lines: case and text, and whether it is the ports that say it.
+    """
+    names = sorted(hosts) or [part]
+    what = part or f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
+    slow = list(dict.fromkeys(text for (_, text), by_ports in lines.items() if not by_ports))
+    told = list(dict.fromkeys(text for (_, text), by_ports in lines.items() if by_ports))
+    texts = [*slow, *told]
     cases = list(dict.fromkeys(name for name, _ in lines))
     # A text names the node or path itself, as a rule, and perhaps its ranks.
     named = texts[0] if all(name in texts[0] for name in names) else f"{what} is slow: {texts[0]}"
+    alone = ["no slow path was found beside it"] if told and not slow else []
+    if slow and told:
+        named, texts = f"{named}; {told[0]}", [*slow, *told[1:]]
+    more = [f"more: fabric-checks nodes --node {names[0]}"] if told and len(names) == 1 else []
     return Finding(
         title=named,
-        details=(*_some(texts[1:]), f"seen by {_listed(cases)}"),
-        keys=frozenset({"hosts:" + " ".join(names)}),
+        details=(*_some(texts[1:]), *alone, f"seen by {_listed(cases)}", *more),
+        keys=frozenset({f"part:{part}" if part else "hosts:" + " ".join(names)}),
         cases=frozenset(cases),
-        hosts=tuple(names),
+        hosts=tuple(sorted(hosts)),
     )
 
 

@@ -28,6 +28,7 @@ class Mpi:
 
     :param family: Spack's name of it; :param module: what loads it, empty where its `mpicc` is on PATH.
     :param prefix: where it is, if that is how it was found.
+    :param pmi_library: what Intel MPI has to load to be started by srun, if it was found.
     :param cc: its compiler; :param pmi: what `srun --mpi` has to be, empty where there is no Slurm.
     """
 
@@ -38,10 +39,11 @@ class Mpi:
     pmi: str = ""
     suites: tuple[Suite, ...] = ()
     prefix: str = ""
+    pmi_library: str = ""
 
     @property
     def name(self) -> str:
-        """What the environment is called: the same after an update, so that figures have a history."""
+        """What the environment is called: the same after an update, so that values have a history."""
         return f"{self.family}-site"
 
 

@@ -238,6 +238,7 @@ def _of_modules(now: Look, system: str, pmis: tuple[str, ...]) -> tuple[Mpi, ...
             "cc" if family == "cray-mpich" else "mpicc",
             _pmi(family, pmis),
             _suites(now, listed, family, alone=len(found) == 1),
+            pmi_library=_pmi_library(now) if family == "intel-oneapi-mpi" and _pmi(family, pmis) else "",
         )
         for family, module in found
     )
@@ -294,6 +295,20 @@ def _prefix_of_mpicc(now: Look) -> str:
     except FabricError as error:
         now.refused.append(str(error))
         return ""
+
+
+#: Where Slurm's packages put its libraries for MPIs.
+_LIBRARIES = ("/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/opt/slurm/lib64", "/opt/slurm/lib", "/usr/local/lib")
+
+
+def _pmi_library(now: Look) -> str:
+    """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; nothing if it is in no usual place."""
+    for folder in _LIBRARIES:
+        for name in ("libpmi2.so", "libpmi2.so.0"):
+            if name in now.machine.listed(folder):
+                return f"{folder}/{name}"
+    now.notes.append("no libpmi2.so was found, which Intel MPI may need in I_MPI_PMI_LIBRARY to be started by srun")
+    return ""
 
 
 def _pmi(family: str, offered: tuple[str, ...]) -> str:

@@ -129,7 +129,8 @@ def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
     for name in names:
         for each in (name, f"{name}-site"):
             if _NAME.fullmatch(each) and is_free(each):
-                return each, "the scheduler calls it so" if name == facts.cluster.lower() else "the name of this host"
+                whys = {facts.cluster.lower(): "the scheduler calls it so", "yours": "nothing tells a better one"}
+                return each, whys.get(name, "the name of this host")
     return "", ""
 
 

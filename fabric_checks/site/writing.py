@@ -268,6 +268,8 @@ def _environment(system: str, mpi: Mpi) -> list[str]:
     if mpi.pmi:
         lines.append("            # guess: the best for it of `srun --mpi=list`")
         variables.append(["SLURM_MPI_TYPE", mpi.pmi])
+    if mpi.pmi_library:
+        variables.append(["I_MPI_PMI_LIBRARY", mpi.pmi_library])
     if variables:
         lines += [
             '            "env_vars": [',
@@ -333,8 +335,10 @@ def _scopes(facts: Facts) -> dict[str, str]:
             f"    require: [{spec}]\n  {mpi.family}:\n    buildable: false\n    externals:\n"
             f"    - spec: {spec}\n      {place}\n"
         )
-        if mpi.pmi:
-            found[f"{mpi.family}/env_vars.yaml"] = f"env_vars:\n  set:\n    SLURM_MPI_TYPE: {json.dumps(mpi.pmi)}\n"
+        variables = {"SLURM_MPI_TYPE": mpi.pmi, "I_MPI_PMI_LIBRARY": mpi.pmi_library}
+        lines = [f"    {name}: {json.dumps(value)}\n" for name, value in variables.items() if value]
+        if lines:
+            found[f"{mpi.family}/env_vars.yaml"] = f"env_vars:\n  set:\n{''.join(lines)}"
     return found
 
 
@@ -343,7 +347,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _references(name: str) -> str:
-    return f"""# References of the system `{name}`: what its figures are held to. docs/adding-a-system.md has the form.
+    return f"""# References of the system `{name}`: what its values are held to. docs/adding-a-system.md has the form.
 #
 # Nothing is judged yet. When there are five runs:
 #
@@ -355,7 +359,7 @@ def _references(name: str) -> str:
 #   - {{check: OsuBandwidth, metric: bandwidth_4194304B, share_of_line_rate: 0.9, lower: -0.05}}
 
 no_reference:
-- why: "no figures yet"
+- why: "no values yet"
 """
 
 

@@ -24,6 +24,7 @@ OWN = {
     "BufferReuse": (lambda _: "buffer_reuse/mpich-5.0.2.txt", [2, 7]),
     "CollectiveOverlap": (lambda _: "collective_overlap/mpich-5.0.2.txt", [1, 2]),
     "HotSpot": (lambda _: "hot_spot/mpich-5.0.2.txt", [2, 7]),
+    "LatencyMap": (lambda _: "latency_map/mpich-5.0.2.txt", [4, 5]),
     "Notification": (lambda _: "notification/mpich-5.0.2.txt", [1, 6]),
     "Overlap": (lambda _: "overlap/mpich-5.0.2.txt", [1, 2]),
     "Rotate": (lambda check: f"rotate/mpich-5.0.2{ROTATE[check.pattern]}.txt", [3]),

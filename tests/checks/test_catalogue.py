@@ -68,6 +68,7 @@ OWN = {
     "BufferReuse",
     "CollectiveOverlap",
     "HotSpot",
+    "LatencyMap",
     "Notification",
     "Overlap",
     "Rotate",

@@ -57,6 +57,13 @@ def test_a_text_without_names_gets_them(hosts, title):
     assert found.title == title
 
 
+def test_a_cable_is_a_finding_although_no_node_is_named():
+    text = "the cable leaf-1 to spine-0 carries at 0.3 of the rate of others"
+    said = {"kind": "cable", "hosts": [], "part": "the cable leaf-1 to spine-0", "fault": True, "text": text}
+    (found,) = observed(session(case("R"), records=[record("R", findings=[said])])).findings
+    assert found.title == text and found.keys == {"part:the cable leaf-1 to spine-0"} and not found.hosts
+
+
 @pytest.mark.parametrize(
     "said", [fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}, "?"]
 )
@@ -130,3 +137,20 @@ def test_a_run_that_measured_nothing_failed():
     assert observed(session()).failures
     killed = session(records=[record("A")])
     assert observed(type(killed)(killed.name, None, (), killed.records)).failures
+
+
+def test_what_is_slow_and_what_its_port_says_are_one_finding():
+    """Two witnesses of one cause; the port alone is told as such."""
+    errors = fault("n3", kind="port", text="node n3: symbol_error of mlx5_0:1 grew by 900")
+    slow = fault("n3", text="node n3 sends at 0.5 of the median")
+
+    def found(**findings):
+        records = [record(name, findings=[each]) for name, each in findings.items()]
+        return observed(session(*map(case, findings), records=records)).findings
+
+    both = found(Osu=errors, Rotate=slow)
+    assert [finding.title for finding in both] == [f"{slow['text']}; {errors['text']}"]
+    assert "more: fabric-checks nodes --node n3" in both[0].details
+    (alone,) = found(Osu=errors)
+    assert alone.title == errors["text"] and alone.details[0] == "no slow path was found beside it"
+    assert found(Osu=fault("n3", kind="port", confirmed=False)) == ()

@@ -94,6 +94,8 @@ def test_environments_load_what_offers_their_programs():
     _, (openmpi, intel) = configuration(written("slurm_infiniband")["systems/new.py"])
     assert openmpi["modules"] == ["OpenMPI/4.1.6-GCC-13.2.0", "OSU-Micro-Benchmarks/7.2-gompi-2023b"]
     assert openmpi["env_vars"] == [["SLURM_MPI_TYPE", "pmix"]] and "osu_c" in openmpi["features"]
+    # srun starts it only with Slurm's library.
+    assert intel["env_vars"] == [["SLURM_MPI_TYPE", "pmi2"], ["I_MPI_PMI_LIBRARY", "/usr/lib64/libpmi2.so.0"]]
     assert intel["extras"]["programs"]["imb"]["command"].startswith("/apps/software/IMB/2021.3-iimpi-2022b/bin/")
 
 

@@ -10,6 +10,15 @@
 
 /* ---------------------------------------------------------- slow once more */
 
+/* Only in `shift` may a node send and receive in the same round. */
+static bool is_free(const struct roster *roster, enum pattern pattern, int sender, int receiver)
+{
+    if (roster->to[sender] >= 0 || roster->from[receiver] >= 0) {
+        return false;
+    }
+    return pattern == pattern_shift || (roster->from[sender] < 0 && roster->to[receiver] < 0);
+}
+
 /*
  * Rank 0: gives every suspect a round of the phase `together`, the first in which both its nodes
  * are free, as long as there are rounds left. Returns the number of rounds.

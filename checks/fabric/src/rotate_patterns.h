@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * The patterns of `rotate`: which rounds there are, and who streams to whom in each.
+ * The tournament is that of `latency_map` too.
  *
- * In the headers of this one program functions are not inline: the compiler
- * tells of those that nobody calls any more.
+ * In the headers of these two functions are not inline: the compiler tells of
+ * those that nobody calls any more.
  */
 #ifndef ROTATE_PATTERNS_H
 #define ROTATE_PATTERNS_H
@@ -60,15 +61,6 @@ static void add_pair(struct roster *roster, int sender, int receiver)
 {
     roster->to[sender] = receiver;
     roster->from[receiver] = sender;
-}
-
-/* Only in `shift` may a node send and receive in the same round. */
-static bool is_free(const struct roster *roster, enum pattern pattern, int sender, int receiver)
-{
-    if (roster->to[sender] >= 0 || roster->from[receiver] >= 0) {
-        return false;
-    }
-    return pattern == pattern_shift || (roster->from[sender] < 0 && roster->to[receiver] < 0);
 }
 
 /* Steele, Lea, Flood, Fast splittable pseudorandom number generators (OOPSLA 2014). */

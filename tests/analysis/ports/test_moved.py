@@ -3,9 +3,14 @@
 
 import pytest
 
-from fabric_checks.analysis.ports.moved import imb_ring_B, osu_bandwidth_B, rotate_B
+from fabric_checks.analysis.ports.moved import imb_ring_B, osu_bandwidth_B, rotate_B, told_B
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import powers_of_two
+
+
+def test_what_our_own_programs_say():
+    assert told_B("1 2 3\n# moved: 257075990 bytes\n# complete: 25 rows\n") == 257_075_990
+    assert told_B("# complete: 25 rows\n") is None is told_B("# moved: -1 bytes\n")
 
 
 def test_osu_bandwidth():
@@ -24,7 +29,7 @@ def test_rotate():
 
 
 def test_only_neighbours_on_different_nodes_cross():
-    assert imb_ring_B({0: 1000, 8: 10}, ["a", "b"], both_ways=True) == 8 * 10 * 2 * 2
-    assert imb_ring_B({8: 10}, ["a", "a", "b", "b"], both_ways=True) == 8 * 10 * 2 * 2
-    assert imb_ring_B({8: 10}, ["a", "b", "c"], both_ways=False) == 8 * 10 * 3
+    assert imb_ring_B({0: 1000, 8: 10}, ["a", "b"], both_ways=True) == 8 * 21 * 2 * 2
+    assert imb_ring_B({8: 1000}, ["a", "a", "b", "b"], both_ways=True) == 8 * 1101 * 2 * 2
+    assert imb_ring_B({8: 5}, ["a", "b", "c"], both_ways=False) == 8 * 11 * 3
     assert imb_ring_B({8: 10}, ["a", "a"], both_ways=True) == 0

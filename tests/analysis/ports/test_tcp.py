@@ -17,6 +17,7 @@ def test_healthy_nodes_are_quiet():
     # Late answers are no losses, and neither are few of many.
     assert lost_segments(nodes(n2={"RetransSegs": 300, "TCPDSACKRecv": 299})) == []
     assert lost_segments(nodes(n2={"RetransSegs": 61, "OutSegs": 3_235_936})) == []
+    assert lost_segments(nodes(n2={"RetransSegs": 59, "OutSegs": 100_000}, n3={"TCPOFOQueue": 4})) == []
     assert lost_segments(nodes(n2={"RetransSegs": 9, "OutSegs": 100})) == []
 
 
