@@ -43,7 +43,7 @@ class OwnProgram(PicturesMixin, FabricCheck):
 
     def moved_B(self, text):
         """Take the program's word where every rank has a node for itself; which of others share one it does not say."""
-        return moved.told_B(text) if self.place.ppn == 1 else None
+        return moved.told_B(text) if self.current_layout.ppn == 1 else None
 
     @property
     def where(self):

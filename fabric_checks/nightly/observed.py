@@ -13,7 +13,7 @@ from fabric_checks.results.record import Record, case_name, never_began
 from fabric_checks.results.records import Case, Session
 from fabric_checks.text import value_text
 
-#: Kinds of findings in records that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.analysis.ports`.
+#: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.analysis.ports`.
 PORTS = ("port", "rail", "host")
 #: What a case fails with that has no room for its files; it says nothing about the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
