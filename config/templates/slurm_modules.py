@@ -34,6 +34,7 @@ systems = [
                     "ppn": [1, 2, "full"],
                     "link_MBps": 25000.0,  # <- one direction of a link, in 10^6 bytes a second: 200 Gbit/s
                     "nics": 1,  # <- links of a node
+                    "fabric": [],  # <- ports that have to carry the traffic, such as ["mlx5_*"]: docs/ports.md
                     "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
                     "references": "generic_slurm",  # <- "yours" as soon as there is config/references/yours.yaml
                 },
