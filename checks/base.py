@@ -12,6 +12,7 @@ from fabric_checks.reframe_ext.mixins import (
     HostLockMixin,
     JobMixin,
     LayoutMixin,
+    PackagesMixin,
     PerflogMixin,
     PlacementMixin,
     PortsMixin,
@@ -29,6 +30,7 @@ class FabricCheck(
     PortsMixin,
     JobMixin,
     ReferencesMixin,
+    PackagesMixin,
     ResultsMixin,  # ReFrame runs the hooks of the last of these first: it begins the facts that the others fill
     CostMixin,
     PerflogMixin,
@@ -39,8 +41,8 @@ class FabricCheck(
 
     Subclasses give the parameter ``layout`` from the start, and three methods, which are called from the phase setup on
     and may look at system and environment: ``metrics()``, ``command()`` and ``measure(text)``. ``command()`` says what
-    is run: a list of the executable and its options. It is asked for once for each launch, so it goes by ``place`` and
-    ``num_tasks`` and changes nothing.
+    is run: a list of the executable and its options. It is asked for once for each launch, so it goes by
+    ``current_layout`` and ``num_tasks`` and changes nothing.
 
     The hooks run in this order, and leave behind what later ones stand on. OWN are those of suites and of checks, in
     the order of the classes; a star marks what several launches in one job add or do otherwise::
@@ -54,10 +56,11 @@ class FabricCheck(
                             tag_comparison *            the tag of comparisons
                             ask_for_launch_options *    valid_systems without those that cannot launch fewer
                             tag_levels                  the tags of levels: all that selects cases
-        after setup         begin_facts                 facts: the session, the check, the layout, its metrics
+        after setup         begin_facts                 facts: the session, the check, its output, its metrics
+                            require_packages            what its analysis needs of Python beyond ReFrame
                             read_references             reference; facts: no_reference, evidence
                             bound_pending_time          max_pending_time
-                            find_program                program; facts: program, program_version, source
+                            find_program                program; facts: program, program_version, stack
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
         before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
@@ -66,10 +69,12 @@ class FabricCheck(
                             take_snapshots              the state of the node before all of prerun_cmds
                             wait_for_host               the host of a partition that is this host: free
         before sanity       note_time                   facts: elapsed_s
+                            note_job                    facts: job_state, job_began
                             note_ports                  facts: ports, findings, of a program that failed, too
                             note_build                  facts: spec, spec_hash, spack
                             OWN                         values of what the check depends on
-        sanity              validate                    hosts; facts: mpi, placement, binding, ports; values
+        sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
+                                                        values
         after sanity        draw_pictures               keep_files
                             note_traffic_and_files      facts: disk_B, node_traffic_B
         before performance  declare_performance         perf_variables

@@ -75,7 +75,7 @@ class ImbPointToPoint(ImbCheck):
     layout = layouts("pair")
     tags = {"imb", "pt2pt"}
     short = True
-    compares_offers = True
+    for_procurement = True
     ppn_short = ("PingPong",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
@@ -124,7 +124,7 @@ class ImbParallel(ImbCheck):
     benchmark = parameter(["Sendrecv", "Exchange"], type=str)
     layout = layouts("several")
     tags = {"imb", "pt2pt"}
-    compares_offers = True
+    for_procurement = True
     ppn_short = ("Sendrecv",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
@@ -150,7 +150,7 @@ class ImbCollective(ImbCheck):
         return self.benchmark in THOROUGH
 
     @property
-    def compares_offers(self):
+    def for_procurement(self):
         """What is measured well is compared."""
         return self.thorough
 

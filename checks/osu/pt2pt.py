@@ -37,7 +37,7 @@ class OsuLatency(OsuPointToPoint):
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     short = True
-    compares_offers = True
+    for_procurement = True
 
 
 @check()
@@ -59,7 +59,7 @@ class OsuBandwidth(OsuWindows):
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     short = True
-    compares_offers = True
+    for_procurement = True
     has_zero = False
     curves = (BANDWIDTH,)
 
@@ -78,7 +78,7 @@ class OsuMessageRate(OsuWindows):
     needs = ("osu_c",)
     layout = layouts("pairs")
     tags = {"osu", "pt2pt"}
-    compares_offers = True
+    for_procurement = True
     has_zero = False
     curves = (BANDWIDTH, MESSAGE_RATE)
 

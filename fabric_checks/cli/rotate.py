@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from fabric_checks import door
+from fabric_checks.report import cross_section as rotate_files
 
 _EPILOG = """
 \b
@@ -29,8 +30,6 @@ def command(files: tuple[Path, ...], link_MBps: float | None, pictures: Path | N
 
     Exit status 1 if a node or a path is slow for certain.
     """
-    from fabric_checks.report import cross_section as rotate_files  # noqa: PLC0415  (slow to import)
-
     reports = rotate_files.load(files, link_MBps)
     if pictures:
         rotate_files.draw(reports, pictures)

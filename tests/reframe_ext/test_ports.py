@@ -27,18 +27,18 @@ class Check:
     records_ports, ports_program, values = True, "/x/ports", None
 
     def __init__(self, stage, layout="2x1", *, moved=None, features=(), **extras):
-        self.stagedir, self.place, self.moved = str(stage), Layout.of(layout), moved
-        self.launches = [self.place]
+        self.stagedir, self.current_layout, self.moved = str(stage), Layout.of(layout), moved
+        self.launches = [self.current_layout]
         self.current_partition = SimpleNamespace(extras=extras, features=features, fullname="s:p")
         self.facts = SimpleNamespace(findings=None, ports=None)
-        hosts = [f"n{i + 1}.domain" for i in range(self.place.nodes)]
+        hosts = [f"n{i + 1}.domain" for i in range(self.current_layout.nodes)]
         self.ranks = [RankPlace(i, host, host, "0", frozenset()) for i, host in enumerate(hosts)]
 
     def launched_in(self, _):
         return nullcontext()
 
     def outputs(self, text):
-        return {self.place: text}
+        return {self.current_layout: text}
 
     def moved_B(self, _):
         return self.moved

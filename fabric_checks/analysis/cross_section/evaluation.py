@@ -6,9 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fabric_checks.analysis.cross_section import figures, findings
+import numpy as np
+
+from fabric_checks.analysis.cross_section import evidence, figures, findings, parts
+from fabric_checks.analysis.cross_section.coverage import missed
 from fabric_checks.analysis.cross_section.findings import Finding
+from fabric_checks.analysis.cross_section.limits import Limits, limits
 from fabric_checks.analysis.cross_section.matrix import PairMatrix, name_of, of_output
+from fabric_checks.analysis.cross_section.parts import Ground
+from fabric_checks.analysis.fabric_map.model import FabricMap
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import rotate
 
@@ -21,6 +27,8 @@ class Report:
     :param link_MBps: the rate of a link in MB/s, given or as the fastest pairs show it.
     :param plateaus: which share of the pairs runs at link/1, link/2, ...
     :param findings: what is slow, see :func:`fabric_checks.analysis.cross_section.findings.find`.
+    :param ground: what was seen of each pair, on the map of the fabric as far as it is known.
+    :param limits: the smallest faults that the run would have named; :param missed: what it did not measure.
     """
 
     output: rotate.RotateOutput
@@ -28,26 +36,37 @@ class Report:
     link_MBps: float
     plateaus: dict[int, float]
     findings: tuple[Finding, ...]
+    ground: Ground
+    limits: Limits
+    missed: tuple[str, ...]
 
     @property
     def has_faults(self) -> bool:
-        """Whether a node or a path is slow for certain."""
+        """Whether anything is slow for certain."""
         return bool(findings.faults(self.findings))
 
     def metrics(self) -> dict[str, float]:
         """Return the declared figures of the check, see :func:`fabric_checks.analysis.cross_section.figures.figures`.
 
         Further ``full_rate_share``, the share of pairs in percent that have a link for themselves; ``faults``, the
-        number of nodes and paths that are slow for certain; and what the run took over its transfers.
+        number of parts that are slow for certain; what the run took over its transfers; the share of all
+        ordered pairs in percent that the scan measured; and the number of ranks that it had only as senders, only as
+        receivers, or not at all.
         """
+        measured, all_pairs = self.output.ordered_pairs
         return figures.figures(self.matrix, self.output.pairs) | {
             "full_rate_share": 100 * self.plateaus.get(1, 0.0),
             "faults": float(len(findings.faults(self.findings))),
             "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
+            "measured_pairs": 100 * measured / all_pairs,
+            "one_way_nodes": float(len({*self.output.never_senders, *self.output.never_receivers})),
         }
 
     def notes(self) -> list[dict[str, Any]]:
-        """Return the findings, the slowest pair and the plateaus as plain data, each with a ``text``."""
+        """Return the findings, the slowest pair, the plateaus and what was not measured as plain data.
+
+        Each has a ``text``.
+        """
         sender, receiver = figures.slowest_pair(self.matrix)
         names = [name_of(self.output.hosts, rank) for rank in (sender, receiver)]
         rate = figures.figures(self.matrix, self.output.pairs)["slowest_pair_bandwidth"]
@@ -70,21 +89,50 @@ class Report:
                 "shares": {str(k): share for k, share in self.plateaus.items()},
                 "text": f"of the pairs, with a link of {self.link_MBps:.0f} MB/s, run {levels}",
             },
+            *self._by_switch(),
+            *({"kind": "not measured", "text": f"not measured: {line}"} for line in self.missed),
+            {"kind": "limits", **self.limits.as_dict(), "text": self.limits.text},
         ]
 
+    def _by_switch(self) -> list[dict[str, Any]]:
+        """Return the medians within switches and between them, if switches are known."""
+        found = {
+            name: float(np.exp(np.nanmedian(self.ground.evidence.scan[which])) * self.ground.evidence.reference_MBps)
+            for name, which in (("within", self.ground.within), ("across", self.ground.across))
+            if (which & (self.ground.evidence.round >= 0)).any()
+        }
+        if not found:
+            return []
+        said = {"within": "within a switch", "across": "between switches"}
+        text = ", ".join(f"{value:.0f} MB/s {said[name]}" for name, value in found.items())
+        medians = {f"{name}_MBps": value for name, value in found.items()}
+        source = self.ground.known.source if self.ground.known is not None else ""
+        return [{"kind": "by switch", **medians, "text": f"the median of the scan is {text} (by {source})"}]
 
-def of_text(text: str, pattern: str | None = None, link_MBps: float | None = None) -> Report:
+
+def of_text(
+    text: str, pattern: str | None = None, link_MBps: float | None = None, known: FabricMap | None = None
+) -> Report:
     """Analyse the output of ``rotate``.
 
     :param pattern: the pattern that was asked for, if one was.
     :param link_MBps: the rate of a link in MB/s if it is known, see
         :func:`fabric_checks.analysis.cross_section.figures.plateaus`.
+    :param known: the map of the fabric, as far as it is known.
     :raises OutputError: if the output is not whole, or that of another pattern.
     """
     output = rotate.parse(text)
     if pattern not in (None, output.pattern):
         raise OutputError(f"the pattern {pattern} was asked for, the output is that of {output.pattern}")
+    return of_run(output, link_MBps, known)
+
+
+def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: FabricMap | None = None) -> Report:
+    """Analyse a run; the parameters are those of :func:`of_text`."""
     matrix = of_output(output)
     link = link_MBps or figures.link_rate_MBps(matrix)
     plateaus = figures.plateaus(matrix, link)
-    return Report(output, matrix, link, plateaus, tuple(findings.find(output, matrix)))
+    ground = parts.lay(evidence.of_output(output), output.hosts, known)
+    found = tuple(findings.find(output, matrix, ground))
+    smallest = limits(ground, output.suspect_share, confirmed=output.confirmed)
+    return Report(output, matrix, link, plateaus, found, ground, smallest, tuple(missed(ground, output.hosts)))

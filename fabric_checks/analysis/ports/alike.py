@@ -16,7 +16,7 @@ def finding(kind: str, hosts: Sequence[str], text: str, *, confirmed: bool = Tru
     :param kind: ``port``, ``rail``, ``host`` or ``wire``. :param hosts: who is to blame, or has part in it.
     :param confirmed: whether it is certain enough for somebody to look at it.
     """
-    return {"kind": kind, "hosts": list(hosts), "confirmed": confirmed, "text": text} | more
+    return {"kind": kind, "hosts": list(hosts), "confirmed": confirmed, "fault": confirmed, "text": text} | more
 
 
 def usual(values: Mapping[str, Value]) -> Value | None:

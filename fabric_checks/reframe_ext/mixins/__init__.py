@@ -9,6 +9,7 @@ from fabric_checks.reframe_ext.mixins.host_lock import HostLockMixin
 from fabric_checks.reframe_ext.mixins.job import JobMixin
 from fabric_checks.reframe_ext.mixins.launches import LaunchesMixin
 from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layouts_of, whole_partitions
+from fabric_checks.reframe_ext.mixins.packages import PackagesMixin
 from fabric_checks.reframe_ext.mixins.perflog import PerflogMixin
 from fabric_checks.reframe_ext.mixins.pictures import PicturesMixin
 from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
@@ -24,6 +25,7 @@ __all__ = [
     "JobMixin",
     "LaunchesMixin",
     "LayoutMixin",
+    "PackagesMixin",
     "PerflogMixin",
     "PicturesMixin",
     "PlacementMixin",

@@ -12,10 +12,10 @@ from reframe.core.exceptions import ConfigError, SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.analysis import placement
+from fabric_checks.cost.plan import SIMULATED
 from fabric_checks.errors import OutputError
 from fabric_checks.layouts import Layout
 from fabric_checks.parsers import ports as parser
-from fabric_checks.results.cost.plan import SIMULATED
 from fabric_checks.text import value_text
 
 
@@ -42,7 +42,7 @@ class PortsMixin(RegressionTestPlugin):
     @property
     def has_ports(self) -> bool:
         """Whether the launch that the check speaks of is recorded."""
-        return self.records_ports and self.place.nodes > 1 and SIMULATED not in self.current_partition.features
+        return self.records_ports and self.current_layout.nodes > 1 and SIMULATED not in self.current_partition.features
 
     @property
     def fabric(self) -> list[str]:

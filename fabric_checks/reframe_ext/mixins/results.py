@@ -12,6 +12,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.errors import OutputError, quoted
+from fabric_checks.paths import results
 from fabric_checks.results import sessions
 from fabric_checks.results.record import Facts, Figure
 
@@ -49,12 +50,13 @@ class ResultsMixin(RegressionTestPlugin):
             collection=sessions.collection_version(),
             check=type(self).__name__,
             parameters=self.own_parameters,
+            output=self._output(),
             about=self.current_partition.descr or self.current_system.descr or None,
             link_MBps=self.current_partition.extras.get("link_MBps"),
-            layout=str(self.place),
-            nodes=self.place.nodes,
-            ppn=self.place.ppn,
-            tasks=self.place.tasks,
+            layout=str(self.current_layout),
+            nodes=self.current_layout.nodes,
+            ppn=self.current_layout.ppn,
+            tasks=self.current_layout.tasks,
             not_offered=self.current_environ.extras.get("without", {}),
             sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
             figures={
@@ -62,6 +64,13 @@ class ResultsMixin(RegressionTestPlugin):
                 for metric in metrics
             },
         )
+
+    def _output(self) -> str | None:
+        """Return the folder of the case's files below that of results; None in a dry run, or if it is elsewhere."""
+        if not self.outputdir:
+            return None
+        folder = Path(self.outputdir)
+        return str(folder.relative_to(results())) if folder.is_relative_to(results()) else None
 
     @sanity_function
     def validate(self):

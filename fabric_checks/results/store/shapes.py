@@ -28,7 +28,7 @@ def _sizes(value: Any) -> str | None:
 
 def _reasons(value: Any) -> str | None:
     right = isinstance(value, dict) and all(map(_is_text, value.values()))
-    return None if right else "an object with a text for each suite"
+    return None if right else "an object of texts"
 
 
 def _parameters(value: Any) -> str | None:
@@ -42,6 +42,8 @@ def _findings(value: Any) -> str | None:
             return "a list of objects with kind and text"
         if each.get("hosts") is not None and _texts(each["hosts"]):
             return "a list of objects whose hosts are texts"
+        if not isinstance(each.get("fault", False), bool):
+            return "a list of objects whose fault is true or false"
     return None
 
 
@@ -82,6 +84,7 @@ def _extra(value: Any) -> str | None:
 _RULES: dict[str, Callable[[Any], str | None]] = {
     "compared": _compared,
     "not_offered": _reasons,
+    "node_faults": _reasons,
     "parameters": _parameters,
     "sizes_B": _sizes,
     "findings": _findings,

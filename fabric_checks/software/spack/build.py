@@ -24,9 +24,10 @@ from fabric_checks.software.spack import lock
 from fabric_checks.software.spack.credentials import without_user
 from fabric_checks.software.spack.errors import SpackError
 from fabric_checks.software.spack.fingerprint import fingerprint
-from fabric_checks.software.spack.packages import Asked, Package, asked
+from fabric_checks.software.spack.packages import Asked, asked
 from fabric_checks.software.spack.scopes import Scopes
 from fabric_checks.software.spack.tool import Installed, Known, Spack, scope_defaults
+from fabric_checks.software.suite import Package
 
 BUILT = "built.json"
 LOCK = "spack.lock"

@@ -10,8 +10,9 @@ from pathlib import Path
 from fabric_checks.errors import FabricError
 from fabric_checks.software.spack.build import build, concretized
 from fabric_checks.software.spack.errors import SpackError
-from fabric_checks.software.spack.packages import Package, why_not
+from fabric_checks.software.spack.packages import why_not
 from fabric_checks.software.spack.scopes import Scopes
+from fabric_checks.software.suite import Package
 
 
 def write(

@@ -80,7 +80,8 @@ def test_sharing_is_reported_as_no_fault():
     found = findings.find(output, of_output(output))
     assert [finding.kind for finding in found] == ["sharing"]
     assert not found[0].is_fault
-    assert "share paths" in found[0].text
+    assert "they share what they pass through" in found[0].text
+    assert "no node" not in found[0].text, "a sentence says no more than was measured"
 
 
 def test_pairs_that_only_share_are_counted_apart_from_the_slow_one():
@@ -89,15 +90,15 @@ def test_pairs_that_only_share_are_counted_apart_from_the_slow_one():
     slow, sharing = findings.find(output, of_output(output))
     assert slow.hosts == ("n3", "n20")
     assert sharing.share == len(alone) - 1
-    assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs run at full rate alone")
+    assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs run at 0.9")
 
 
 def test_the_words_name_hosts_share_and_direction():
     output = run(Fabric(32, 0.01, 1, receivers={20: 0.41}, senders={3: 0.6}, pairs={(9, 25): 0.5}))
     texts = [finding.text for finding in findings.find(output, of_output(output)) if finding.is_fault]
-    assert texts[0].startswith("node n20 receives at 0.41 of the median from everybody")
-    assert texts[1].startswith("node n3 sends at 0.60 of the median to everybody")
-    assert texts[2].startswith("n9 to n25 runs at 0.50 of the median")
+    assert texts[0].startswith("node n20 receives at 0.41 of the rate of others, alone as well")
+    assert texts[1].startswith("node n3 sends at 0.60 of the rate of others, alone as well")
+    assert texts[2].startswith("n9 to n25 runs at 0.50 of the rate of others, alone as well")
 
 
 @pytest.mark.parametrize(("sender", "receiver", "first"), [(0.4, 0.6, "sender"), (0.6, 0.4, "receiver")])
@@ -163,18 +164,18 @@ def blameless(nodes, spread, trials=TRIALS):
 
 
 def test_nobody_is_blamed_for_what_healthy_pairs_are_too(report_table):
-    """As on nodes that share cores: by the spread of the few healthy pairs, so less surely the more pairs there are."""
+    """As on nodes that share cores."""
     found = {(nodes, spread): blameless(nodes, spread) for nodes in (8, 32) for spread in (0.05, 0.10)}
     lines = [f"{nodes} nodes, {spread:.0%}: {right}" for (nodes, spread), right in found.items()]
     report_table("nobody is blamed, of 100 healthy fabrics whose pairs differ by so much", lines)
-    assert all(found[8, spread] >= 90 for spread in (0.05, 0.10))
-    assert all(found[32, spread] >= 60 for spread in (0.05, 0.10))
+    assert all(right >= 98 for right in found.values())
 
 
 @pytest.mark.parametrize("spread", [0.05, 0.10])
 def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread):
     faults = {"senders": {3: 0.5}}
-    assert all(("sender", 3) in blamed(run(Fabric(32, 0.02, seed, spread=spread, **faults))) for seed in range(30))
+    runs = [run(Fabric(32, 0.02, seed, spread=spread, **faults)) for seed in range(30)]
+    assert sum(("sender", 3) in blamed(output) for output in runs) >= 27
 
 
 def test_nodes_that_share_cores_have_no_slow_cable(golden):

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The smallest fault of each kind that a run would have named, by its noise and what it measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fabric_checks.analysis.cross_section.evidence import OF_MEDIAN
+from fabric_checks.analysis.cross_section.inference import LEAST_FAULT, least_loss
+from fabric_checks.analysis.cross_section.parts import Ground
+
+#: A fault of the least size is found in so many standard errors of the cases: in 95 of 100.
+_CERTAIN = 1.645
+#: How many pairs of a suspect node, and of a suspect cable, are measured alone as a rule.
+_PAIRS_OF_NODE, _PAIRS_OF_CABLE = 6, 6
+#: Measurements of a suspect where a run had none.
+_REPEATS = 4
+#: A night that does not see a fault of this share says so.
+A_TENTH = 0.10
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Shares of the bandwidth that something has to lose so that it is named; None where it could not have been.
+
+    :param node: one that sends or receives slowly; :param pair: one way between two nodes.
+    :param cable: one between switches, None where the ways are not known.
+    """
+
+    node: float | None
+    pair: float | None
+    cable: float | None
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return the shares as plain data."""
+        return {"node": self.node, "pair": self.pair, "cable": self.cable}
+
+    @property
+    def text(self) -> str:
+        """The same in words."""
+        named = (("a node", self.node), ("a pair", self.pair), ("a cable", self.cable))
+        known = ", ".join(f"{what} slower by {100 * value:.0f} %" for what, value in named if value is not None)
+        text = f"the smallest faults that this run would have named: {known or 'none'}"
+        if self.node is None or self.node > A_TENTH:
+            text += "; a node slower by a tenth it would not have seen"
+        return text
+
+
+def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
+    """Return the smallest faults that a run would have named.
+
+    A fault is named if it is suspected, by what is seen of it in the scan, and sure, by what is measured alone.
+
+    :param suspect_share: from which loss on a pair or a node is measured again; :param confirmed: whether it is at all.
+    """
+    evidence = ground.evidence
+    noise = evidence.noise
+    repeat = noise.repeat or noise.scan
+    error = OF_MEDIAN * repeat / np.sqrt(_REPEATS)
+    senders = np.bincount(evidence.sender[evidence.round >= 0], minlength=evidence.ranks)
+    partners = max(float(np.median(senders)), 1.0)
+    threshold = -float(np.log1p(-suspect_share))
+
+    def named(kind: str, pairs: int, seen: float) -> float | None:
+        if not confirmed:
+            return None
+        of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
+        sure = least_loss(ground, of_alone, kind) + _CERTAIN * of_alone
+        suspected = threshold + _CERTAIN * seen
+        return float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
+
+    of_node = named("sender", _PAIRS_OF_NODE, OF_MEDIAN * noise.scan / np.sqrt(partners))
+    of_pair = named("pair", 1, noise.scan)
+    of_cable = named("cable", _PAIRS_OF_CABLE, 0.0) if ground.known is not None and ground.known.has_routes else None
+    return Limits(of_node, of_pair, of_cable)

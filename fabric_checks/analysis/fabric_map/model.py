@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fabric as far as it is known: switches of hosts, cables, and, where the forwarding is known, ways.
+
+Everything is in numbers, because a run on a thousand nodes has a million pairs: a host, a switch or a directed cable
+(an *arc*) is its position in the arrays of its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+#: In place of a number where there is none, and in place of the first arc of a way that is not known.
+NONE, UNKNOWN = -1, -2
+#: A way over more switches than this goes in a circle.
+LONGEST_WAY = 32
+
+
+@dataclass(frozen=True)
+class FabricMap:
+    """What is known of a fabric.
+
+    :param source: where that comes from, in words.
+    :param hosts: their names; :param switches: the names of switches, or of blocks.
+    :param at: the switch of each host, :data:`NONE` where it is not known.
+    :param starts: the switch that each arc leaves; :param ends: the one that it leads to. Arcs 2c and 2c + 1 are the
+        two directions of cable c.
+    :param cables: the name of each cable, for messages, such as ``leaf-3 port 7 to spine-12 port 4``.
+    :param next: by switch and host the arc towards that host, :data:`NONE` where the host is at the switch or the way
+        is not known; None if no forwarding is known.
+    :param ways: by sending and receiving host the arcs of ways that differ from those of ``next``.
+    :param rates: the rate of each arc as a multiple of that of a host's link; None if they are all alike.
+    :param doubts: what of the sources could not be used, a line each.
+    """
+
+    source: str
+    hosts: tuple[str, ...]
+    switches: tuple[str, ...]
+    at: Numbers
+    starts: Numbers
+    ends: Numbers
+    cables: tuple[str, ...] = ()
+    next: NDArray[np.int32] | None = None
+    ways: Mapping[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+    rates: NDArray[np.float64] | None = None
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def has_routes(self) -> bool:
+        """Whether the ways between hosts are known."""
+        return self.next is not None
+
+
+def of_switches(source: str, members: Mapping[str, Sequence[str]]) -> FabricMap:
+    """Return a map that knows the hosts of each switch and no more.
+
+    :param members: the hosts of each switch that has any.
+    """
+    hosts = tuple(host for names in members.values() for host in names)
+    at = np.repeat(np.arange(len(members)), [len(names) for names in members.values()])
+    nothing = np.empty(0, dtype=np.int64)
+    return FabricMap(source, hosts, tuple(members), at.astype(np.int64), nothing, nothing)
+
+
+def arcs_of(known: FabricMap, senders: Numbers, receivers: Numbers) -> NDArray[np.int32]:
+    """Return the arcs between pairs of hosts: pairs x longest way, the rest :data:`NONE`.
+
+    A way that is not known, because a host is not, a table has no entry or it goes in a circle, has no arcs and the
+    first of them is :data:`UNKNOWN`.
+    """
+    count = len(senders)
+    if known.next is None:
+        return np.full((count, 1), UNKNOWN, dtype=np.int32)
+    placed = (senders >= 0) & (receivers >= 0)
+    source, target = np.where(placed, senders, 0), np.where(placed, receivers, 0)
+    here, there = known.at[source], known.at[target]
+    placed &= (here >= 0) & (there >= 0)
+    lost = ~placed
+    steps: list[NDArray[np.int32]] = []
+    here, there = np.where(placed, here, 0), np.where(placed, there, 0)
+    for _ in range(LONGEST_WAY):
+        going = ~lost & (here != there)
+        if not going.any():
+            break
+        step = np.where(going, known.next[here, target], NONE).astype(np.int32)
+        lost |= going & (step < 0)
+        steps.append(step)
+        here = np.where(step >= 0, known.ends[np.maximum(step, 0)], here) if len(known.ends) else here
+    lost |= here != there
+    found = np.stack(steps, axis=1) if steps else np.full((count, 1), NONE, dtype=np.int32)
+    for row in np.flatnonzero(np.isin(senders * len(known.hosts) + receivers, _keys(known))) if known.ways else ():
+        way = known.ways[int(senders[row]), int(receivers[row])]
+        if len(way) > found.shape[1]:
+            more = np.full((count, len(way) - found.shape[1]), NONE, dtype=np.int32)
+            found = np.hstack((found, more))
+        found[row] = NONE
+        found[row, : len(way)] = way
+        lost[row] = False
+    found[lost] = NONE
+    found[lost, 0] = UNKNOWN
+    return found
+
+
+def _keys(known: FabricMap) -> Numbers:
+    return np.array([source * len(known.hosts) + target for source, target in known.ways], dtype=np.int64)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A simulated fabric in numpy: flows share cables max-min fairly, and measuring them has noise."""
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+
+from fabric_checks.analysis.fabric_map.model import arcs_of
+from fabric_checks.analysis.fabric_map.sharing import max_min
+from fabric_twins import fabric_map
+from fabric_twins.routing import routes
+from fabric_twins.topology import Dragonfly, FatTree, Fault, Routing, with_faults
+
+LINK_MBps = 1000.0
+#: What a pair may be slowed down by at most when others' traffic is there.
+BURST_SHARES = (0.35, 0.8)
+
+
+def topology(name, nodes):
+    """Return one of the shapes of the laboratory with so many nodes."""
+    if name == "fat tree 3":
+        ports = 8 if nodes <= 128 else 16
+        return FatTree(nodes, ports, 3, ports // 2, ports // 2, LINK_MBps)
+    if name == "dragonfly":
+        routers, hosts = (4, 4) if nodes <= 144 else (8, 8)
+        groups = -(-nodes // (routers * hosts))
+        return Dragonfly(nodes, max(groups, 2), routers, hosts, hosts // 2, 2 * LINK_MBps, 2 * LINK_MBps)
+    ports = {16: 8, 32: 8, 64: 16}.get(nodes, 32)
+    return FatTree(nodes, ports, 2, ports // 2, ports // 2, LINK_MBps)
+
+
+def routing(name):
+    """Return `d-mod-k` or `random`, as a twin's description would have it."""
+    return Routing("destination-table" if name == "random" else name, 7, (), {}, "laboratory")
+
+
+@lru_cache(maxsize=64)
+def wired(shape, nodes, table, faults=()):
+    """Return wiring and map of a fabric; what is cut off by a fault is routed around."""
+    wiring = with_faults(topology(shape, nodes).wiring(), faults)
+    return wiring, fabric_map.of_routes(wiring, routes(wiring, routing(table)))
+
+
+def dead(*ends):
+    """Return a cable or switch that does not work at all."""
+    return Fault("cable" if len(ends) == 2 else "switch", (tuple(ends),), 0.0, "laboratory")
+
+
+def swapped(one, other):
+    return Fault("swap", (one, other), 1.0, "laboratory")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations of logarithms: of each measurement, of a pair and of a host as they stay for a run, of the
+    drift of all over a run; and the number of bursts of other people's traffic that are under way at a time."""
+
+    each: float = 0.0
+    pair: float = 0.0
+    host: float = 0.0
+    drift: float = 0.0
+    bursts: float = 0.0
+
+
+@dataclass
+class Fabric:
+    """Rates of flows; `senders`, `receivers`, `arcs` and `pairs` have the share of its rate that each has."""
+
+    wiring: object
+    known: object
+    noise: Noise
+    seed: int
+    senders: dict = field(default_factory=dict)
+    receivers: dict = field(default_factory=dict)
+    arcs: dict = field(default_factory=dict)
+    pairs: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        nodes, cables = len(self.wiring.hosts), self.wiring.cables
+        rates = np.repeat([cable.rate_MBps for cable in cables], 2).astype(float)
+        self.nodes = nodes
+        #: Sending sides, receiving sides, arcs, and one that is never in the way.
+        self.capacity = np.concatenate([np.full(2 * nodes, LINK_MBps), rates, [np.inf]])
+        for first, shares in ((0, self.senders), (nodes, self.receivers), (2 * nodes, self.arcs)):
+            for number, share in shares.items():
+                self.capacity[first + number] *= share
+        self.random = np.random.default_rng([self.seed, 77])
+        own = np.random.default_rng([self.seed, 78])
+        self.of_host = np.exp(self.noise.host * own.standard_normal((2, nodes)))
+        self.own_seed = int(own.integers(2**31))
+        phases = own.uniform(0, 2 * np.pi, 3)
+        self._drift = phases
+        self.time = 0
+        self.busy = []  # (begin, end, resource, share)
+        self.next_burst = self.random.exponential(1 / self.noise.bursts) * 25 if self.noise.bursts else np.inf
+
+    def ways(self, sender, receiver):
+        """Return the resources of each flow: its two sides and its arcs."""
+        arcs = arcs_of(self.known, sender.astype(np.int64), receiver.astype(np.int64)).astype(np.int64)
+        assert (arcs[:, 0] >= -1).all(), "the laboratory knows all its ways"
+        arcs = np.where(arcs < 0, len(self.capacity) - 1, arcs + 2 * self.nodes)
+        return np.column_stack((sender, receiver + self.nodes, arcs))
+
+    def measure(self, round_, sender, receiver):
+        """Return measured rates in MB/s; flows of a round, which are numbered in order, run at once."""
+        round_, sender, receiver = (np.asarray(each, dtype=np.int64) for each in (round_, sender, receiver))
+        if not len(round_):
+            return np.empty(0)
+        numbers, place = np.unique(round_, return_inverse=True)
+        ways = self.ways(sender, receiver)
+        capacity = np.tile(self.capacity, (len(numbers), 1))
+        self._disturb(capacity, self.time + np.arange(len(numbers)))
+        most = np.full(len(round_), np.inf)
+        for (one, other), share in self.pairs.items():
+            most[(sender == one) & (receiver == other)] = share * LINK_MBps
+        rate = max_min(ways + place[:, None] * capacity.shape[1], capacity.ravel(), most)
+        noise = self.noise
+        if noise.pair:
+            rate = rate * np.exp(noise.pair * self._own(sender, receiver))
+        rate = rate * np.minimum(self.of_host[0][sender], self.of_host[1][receiver])
+        when = (self.time + place) / max(self.nodes, 16)
+        waves = sum(np.sin(when * speed + phase) for speed, phase in zip((1.3, 3.1, 7.7), self._drift, strict=True))
+        rate = rate * np.exp(noise.drift * waves / 1.22 + noise.each * self.random.standard_normal(len(rate)))
+        self.time += len(numbers)
+        return rate
+
+    def _own(self, sender, receiver):
+        """Return what each pair has of its own: normal numbers by a hash of the pair."""
+        key = (sender * self.nodes + receiver).astype(np.uint64) + np.uint64(self.own_seed) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
+        key ^= key >> np.uint64(31)
+        one = ((key >> np.uint64(32)).astype(float) + 0.5) / 2**32
+        two = ((key & np.uint64(0xFFFFFFFF)).astype(float) + 0.5) / 2**32
+        return np.sqrt(-2 * np.log(one)) * np.cos(2 * np.pi * two)
+
+    def _disturb(self, capacity, times):
+        """Take other people's traffic off what is there: on a host's side or a cable, for some rounds."""
+        if not self.noise.bursts:
+            return
+        while self.next_burst < times[-1] + 1:
+            length = 1 + self.random.exponential(25)
+            share = self.random.uniform(*BURST_SHARES)
+            resource = int(self.random.integers(capacity.shape[1] - 1))
+            self.busy.append((self.next_burst, self.next_burst + length, resource, share))
+            self.next_burst += self.random.exponential(25 / self.noise.bursts)
+        for begin, end, resource, share in self.busy:
+            capacity[(times >= begin) & (times < end), resource] *= share
+        self.busy = [each for each in self.busy if each[1] > times[-1]]
+
+
+def healthy(shape, nodes, table, noise, seed):
+    """Return a fabric without faults."""
+    return Fabric(*wired(shape, nodes, table), noise, seed)
+
+
+def with_shares(fabric, **shares):
+    """Return the same fabric with parts at a share of their rate."""
+    return replace(fabric, **shares)
