@@ -27,6 +27,10 @@ EXTRAS = {
     "link_MBps": 25000.0,
     # How many such links, network interfaces, a node has. References that are derived from the line rate count it.
     "nics": 1,
+    # Which ports have to carry the traffic between nodes, as patterns: ["mlx5_*"], ["hsn*"], ["eth0"]. If others do, as
+    # when MPI falls back to TCP, the case fails; of several, one that idles is a finding. docs/ports.md. Without it the
+    # record says what carried it.
+    "fabric": [],
     # How long a job may wait in the queue before it is cancelled and its case fails, in ReFrame's notation: 30m, 12h,
     # 2d. Without it: 1d. A job for which too few nodes are in service does not wait.
     "max_pending_time": "12h",

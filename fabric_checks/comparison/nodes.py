@@ -91,7 +91,7 @@ def nodes_of(frame: pl.DataFrame) -> list[Node]:
     found: dict[tuple[str, str], Node] = {}
     for row in frame.unique(_RUN, keep="last", maintain_order=True).iter_rows(named=True):
         names = _data(row, "nodelist") or []
-        findings = [each for each in _data(row, "findings") or [] if each.get("confirmed") and each.get("hosts")]
+        findings = [each for each in _data(row, "findings") or [] if each.get("fault") and each.get("hosts")]
         bad = not is_success(row["case_result"])
         ports = (_data(row, "ports") or {}).get("nodes", {})
         for name in names:

@@ -10,7 +10,7 @@ from fabric_checks.cli import main
 from fabric_checks.comparison import nodes
 from tests.results.store.samples import load, record, write
 
-BLAMED = {"kind": "sender", "hosts": ["n3"], "confirmed": True, "text": "node n3 sends at 0.50 of the median"}
+BLAMED = {"kind": "sender", "hosts": ["n3"], "fault": True, "text": "node n3 sends at 0.50 of the median"}
 PORTS = {
     "nodes": {
         name: {"eth0": {"sent_B": 10**9, "received_B": 2 * 10**9, "rate_MBps": 1250.0, "errors": {"rx_errs": 4}}}
@@ -64,7 +64,7 @@ def test_a_case_that_failed_and_blames_nobody_is_of_all_its_nodes(told):
 
 
 def test_what_is_not_certain_or_of_a_path_blames_no_node(told):
-    for change in ({"confirmed": False}, {"hosts": ["n3", "n4"]}):
+    for change in ({"fault": False}, {"hosts": ["n3", "n4"]}):
         assert not any(node.blamed for node in told(runs(3, bad=lambda run: False, findings=[BLAMED | change])))
 
 

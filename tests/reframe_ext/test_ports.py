@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a check makes of the files that `ports` left, without running one."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import ConfigError, SanityError
+
+from fabric_checks.layouts import Layout
+from fabric_checks.metrics import Metric
+from fabric_checks.parsers.placement import RankPlace
+from fabric_checks.reframe_ext.mixins import PortsMixin
+from tests.conftest import TESTS
+
+TREE = (TESTS / "golden" / "ports" / "infiniband.txt").read_text()
+
+
+class Check:
+    """What the mixin needs of a check."""
+
+    recorded, hold_to_ports, note_ports = PortsMixin.recorded, PortsMixin.hold_to_ports, PortsMixin.note_ports
+    _note_ports, _nodes, _files, _fastest = (
+        getattr(PortsMixin, name) for name in ("_note_ports", "_nodes", "_files", "_fastest")
+    )
+    fabric, has_ports, ports_folder = PortsMixin.fabric, PortsMixin.has_ports, PortsMixin.ports_folder
+    records_ports, ports_program, values = True, "/x/ports", None
+
+    def __init__(self, stage, layout="2x1", *, moved=None, features=(), **extras):
+        self.stagedir, self.current_layout, self.moved = str(stage), Layout.of(layout), moved
+        self.launches = [self.current_layout]
+        self.current_partition = SimpleNamespace(extras=extras, features=features, fullname="s:p")
+        self.facts = SimpleNamespace(findings=None, ports=None)
+        hosts = [f"n{i + 1}.domain" for i in range(self.current_layout.nodes)]
+        self.ranks = [RankPlace(i, host, host, "0", frozenset()) for i, host in enumerate(hosts)]
+
+    def launched_in(self, _):
+        return nullcontext()
+
+    def outputs(self, text):
+        return {self.current_layout: text}
+
+    def moved_B(self, _):
+        return self.moved
+
+    def metrics(self):
+        return [Metric("bandwidth_8B", "MB/s", "larger"), Metric("latency_8B", "us", "smaller")]
+
+    def is_dry_run(self):
+        return False
+
+
+@pytest.fixture
+def stage(tmp_path):
+    folder = tmp_path / "ports"
+    folder.mkdir()
+    for node in ("n1", "n2"):
+        (folder / f"{node}.txt").write_text(TREE.replace("# node: n1", f"# node: {node}"))
+    return tmp_path
+
+
+def test_the_command_line(stage):
+    assert Check(stage).recorded(["osu_bw", "-m"]) == ["/x/ports", "--output", "ports", "--", "osu_bw", "-m"]
+    for quiet in (Check(stage, "1x2"), Check(stage, features=["simulated"])):
+        assert quiet.recorded(["osu_bw"]) == ["osu_bw"]
+
+
+@pytest.mark.parametrize("wrong", ["mlx5_*", [1], [""], {"a": 1}])
+def test_patterns_that_are_none_are_told_before_anything_runs(stage, wrong):
+    with pytest.raises(ConfigError, match=r"s:p: extras: fabric is .*; give a list of patterns"):
+        Check(stage, fabric=wrong).recorded(["osu_bw"])
+
+
+def test_the_named_network_carried_it(stage):
+    check = Check(stage, fabric=["mlx5_0"], moved=1_900_000)
+    check.facts.findings = [{"kind": "slowest pair", "text": "x"}]
+    check.hold_to_ports("")
+    assert check.facts.ports["carried_B"] == {"mlx5_0:1": 2_000_000, "eno1": 360}
+    assert check.facts.ports["moved_B"] == 1_900_000
+    texts = [found["text"] for found in check.facts.findings]
+    # What the analysis says comes first; then host, port and counter.
+    assert texts[0] == "x" and texts[1].startswith("node n1: symbol_error of mlx5_1:1 grew by 4000 in 20.0 s")
+
+
+def test_another_network_carried_it(stage):
+    check = Check(stage, fabric=["mlx5_1"], moved=1_900_000)
+    check.values = {"bandwidth_8B": 118.0, "latency_8B": 500.0}
+    with pytest.raises(
+        SanityError, match=r"^bandwidth 118 MB/s: 2 MB went over mlx5_0:1, 360 B went over eno1, none over mlx5_1"
+    ):
+        check.hold_to_ports("")
+    assert check.facts.ports and check.facts.findings
+
+
+def test_what_the_ports_say_of_a_program_that_failed(stage):
+    check = Check(stage, fabric=["mlx5_1"], moved=1)
+    check.note_ports()
+    assert check.facts.ports["moved_B"] is None and check.facts.findings
+
+
+def test_files_that_are_missing_or_damaged_prove_nothing_and_are_said(stage):
+    (stage / "ports" / "n2.txt").write_text("junk\x1b[31m\n")
+    check = Check(stage, "3x1", fabric=["mlx5_1"], moved=1_900_000)
+    check.hold_to_ports("")
+    said = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
+    assert len(said) == 2 and all(text.isprintable() for text in said)
+    assert said[1] == "node n3.domain: the ports told nothing: there is no file of it"
