@@ -15,7 +15,8 @@ from fabric_checks.results.record import Record, case_name
 from fabric_checks.results.records import Case, Session
 from fabric_checks.text import value_text
 
-#: Kinds of findings in records that blame somebody; see :mod:`fabric_checks.analysis.cross_section.findings`.
+#: Kinds of findings that blame somebody in records from before they said so themselves: see
+#: :mod:`fabric_checks.analysis.cross_section.findings`.
 NODE, PATH = ("sender", "receiver"), "pair"
 #: What a case fails with that has no room for its files; it says nothing about the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
@@ -74,26 +75,46 @@ def observed(session: Session) -> Observed:
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Finding]]:
     """Return the nodes and paths that the analysis of some case is certain of, each once, with what it says."""
     said: dict[frozenset[str], dict[tuple[str, str], None]] = {}
+    parts: dict[str, dict[tuple[str, str], None]] = {}
     for name, records in by_case.items():
         for found in records[0].get("findings") or ():
             if _is_fault(found):
-                hosts = frozenset(map(str, found["hosts"]))
-                said.setdefault(hosts, {})[(name, str(found["text"]))] = None
+                hosts = frozenset(map(str, found.get("hosts") or ()))
+                line = name, str(found["text"])
+                if hosts:
+                    said.setdefault(hosts, {})[line] = None
+                else:
+                    parts.setdefault(str(found.get("part") or line[1]), {})[line] = None
     nodes = [hosts for hosts in said if len(hosts) == 1]
     for pair in [hosts for hosts in said if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
         ends = [node for node in nodes if node <= pair]
         if ends:
             said[ends[0]] |= said.pop(pair)
-    return [(set(hosts), _fault(hosts, list(lines))) for hosts, lines in reversed(said.items())]
+    # A cable or a switch is no host's: which cases failed because of it nobody can tell.
+    between: list[tuple[set[str], Finding]] = [
+        (set(), _between(part, list(of))) for part, of in reversed(parts.items())
+    ]
+    return [*((set(hosts), _fault(hosts, list(lines))) for hosts, lines in reversed(said.items())), *between]
 
 
 def _is_fault(found: Any) -> bool:
     return (
         isinstance(found, Mapping)
-        and found.get("kind") in (*NODE, PATH)
-        and bool(found.get("confirmed"))
-        and bool(found.get("hosts"))
+        and bool(found.get("fault", found.get("kind") in (*NODE, PATH) and found.get("confirmed")))
+        and bool(found.get("hosts") or found.get("part"))
+    )
+
+
+def _between(part: str, lines: Sequence[tuple[str, str]]) -> Finding:
+    """Return what is said of a cable or a switch."""
+    texts = list(dict.fromkeys(text for _, text in lines))
+    cases = list(dict.fromkeys(name for name, _ in lines))
+    return Finding(
+        title=texts[0],
+        details=(*_some(texts[1:]), f"seen by {_listed(cases)}"),
+        keys=frozenset({f"part:{part}"}),
+        cases=frozenset(cases),
     )
 
 
