@@ -83,7 +83,7 @@ def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Fin
             line, by_ports = (name, str(found["text"])), found.get("kind") in PORTS
             if hosts := frozenset(map(str, found.get("hosts") or ())):
                 said.setdefault(hosts, {})[line] = by_ports
-            elif part := str(found.get("part") or ""):
+            elif part := str(found.get("part") or found["text"]):
                 parts.setdefault(part, {})[line] = by_ports
     nodes = [hosts for hosts in said if len(hosts) == 1]
     for pair in [hosts for hosts in said if len(hosts) > 1]:
