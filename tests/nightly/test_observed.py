@@ -153,4 +153,4 @@ def test_what_is_slow_and_what_its_port_says_are_one_finding():
     assert "more: fabric-checks nodes --node n3" in both[0].details
     (alone,) = found(Osu=errors)
     assert alone.title == errors["text"] and alone.details[0] == "no slow path was found beside it"
-    assert found(Osu=fault("n3", kind="port", confirmed=False, fault=False)) == ()
+    assert found(Osu=fault("n3", kind="port", confirmed=False)) == ()
