@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from fabric_checks.cli.commands import Commands
+from fabric_checks.cli.commands import Commands, load
 from tests.conftest import TESTS
 from tests.pipelines import steps
 
@@ -88,7 +88,7 @@ def test_knows_its_options(command, tmp_path):
 
 
 def of_click(name):
-    command = Commands().get_command(None, name)
+    command = load(name)
     return CliRunner().invoke(command, ["--help"]).output
 
 
