@@ -2,7 +2,7 @@
 """Levels: how much of the collection a run is, from a few minutes after maintenance to all there is.
 
 A level is a tag, which its cases have, and a mode of ReFrame, which chooses that tag and says how often the cases run.
-Each of the first three has what the one before it has, so that their figures have one history.
+Each of the first three has what the one before it has, so that their values have one history.
 """
 
 from __future__ import annotations

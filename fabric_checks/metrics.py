@@ -15,7 +15,7 @@ UNITS = ("us", "s", "MB/s", "Mmsg/s", "B", "%", "1", "1/s", "Matom-step/s")
 
 @dataclass(frozen=True)
 class Metric:
-    """One declared figure of a check.
+    """A metric that a check declares.
 
     :param name: unique within the check; a point of a curve carries its message size, as in ``latency_8B``.
     :param unit: one of :data:`UNITS`.

@@ -22,6 +22,7 @@ from fabric_checks.analysis.cross_section.matrix import name_of
 from fabric_checks.metrics import point, powers_of_two
 from fabric_checks.parsers import collective_overlap, hot_spot
 from fabric_checks.text import size_text, value_text
+from fabric_twins import fabric_map
 from fabric_twins.description import Twin
 from fabric_twins.plan import Alternative
 from fabric_twins.reading import sources_by_kind
@@ -133,7 +134,8 @@ def simulate(
 def _outcome(alternative: Alternative, questions: Questions, bounds: Bounds) -> Prediction:
     twin = alternative.twin
     arguments = rotate_arguments(twin.nodes, questions)
-    found = evaluation.of_text(output(twin, twin.nodes, "rotate", arguments, bounds), link_MBps=_link_MBps(twin))
+    text = output(twin, twin.nodes, "rotate", arguments, bounds)
+    found = evaluation.of_text(text, link_MBps=_link_MBps(twin), known=fabric_map.of_twin(twin))
     return Prediction(
         alternative,
         found,
@@ -225,7 +227,7 @@ def _blamed(outcome: Prediction) -> list[str]:
     """Return what the analysis of rotate blames, the first few in words."""
     found = [finding.as_dict()["text"] for finding in outcome.report.findings]
     if not found:
-        return ["", f"{outcome.alternative.name}: no node and no path stands out"]
+        return ["", f"{outcome.alternative.name}: nothing stands out of what was measured"]
     more = [f"  and {len(found) - _MOST_BLAMED} more"] if len(found) > _MOST_BLAMED else []
     return ["", f"{outcome.alternative.name}:", *(f"  {text}" for text in found[:_MOST_BLAMED]), *more]
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long a test waits: that ends a test that hangs and judges nothing; what has to be soon is an order of events."""
 
+import functools
 import time
+import warnings
 
 #: Longer than any bound of the programs themselves, which say more, and than a loaded machine takes.
 GUARD_S = 600
@@ -17,3 +19,22 @@ def wait_for(condition, what):
         assert time.monotonic() < deadline, f"after {GUARD_S} s: {what() if callable(what) else what}"
         time.sleep(0.05)
     return answer
+
+
+def despite_load(test):
+    """Run a test again, at most twice, if it fails: other work on the machine may hide a fault that is small.
+
+    What the program does wrong, it does wrong every time.
+    """
+
+    @functools.wraps(test)
+    def repeated(*arguments, **named):
+        for attempt in range(3):
+            try:
+                return test(*arguments, **named)
+            except AssertionError as error:
+                if attempt == 2:
+                    raise
+                warnings.warn(f"{test.__name__}, attempt {attempt + 1}: {error}", stacklevel=1)
+
+    return repeated

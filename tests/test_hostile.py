@@ -97,7 +97,7 @@ LINES = {
     "no check": (lacking("check"), "the record has no 'check'"),
     "no format": (lacking("format"), "the record has no 'format'"),
     "another format": (record(format=99), "format '99' is of another release"),
-    "a value of 1e300": (record(value=1e300), "no figure up to 1e+30"),
+    "a value of 1e300": (record(value=1e300), "no number up to 1e+30"),
     "a reference of 1e300": (record(reference=-1e300), "'reference' is '-1e"),
     "a reference, a text": (record(reference="fast"), "'reference' is 'fast', not a finite number"),
     "a bound, a list": (record(lower=[0]), "'lower' is '[0]', not a finite number"),

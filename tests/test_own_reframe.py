@@ -133,7 +133,8 @@ def test_two_clones_in_one_home(reframe, clone, tmp_path):
     other = fresh(tmp_path, with_mpis=False)
     for each in (clone, other, clone):
         done = call(reframe, each, "-n^OsuBarrier%layout=1x2$", "--dry-run", FABRIC_HOME=str(clone / ".fabric"))
-        assert done.returncode == 0 and f"Test file: {each}" in done.stdout + f"Test file: {each}", done.stdout
+        assert done.returncode == 0 and f"check search path: (R) '{each}/checks'" in done.stdout, done.stdout
+        assert f"'<builtin>', '{each}/config/settings.py'" in done.stdout
         assert str(clone / ".fabric/results/stage") in done.stdout
 
 

@@ -30,6 +30,8 @@ class Rotate(OwnProgram):
     packages = ("polars", "numpy", "scipy")
     packages_for = "to tell slow nodes, slow paths and chance apart in the matrix of pairs"
     tags = {"fabric", "cross-section"}
+    #: On links of 1 Gbit/s the rounds that confirm a node at half rate take nine minutes.
+    time_limit = "20m"
 
     @run_after("init")
     def keep_short(self):

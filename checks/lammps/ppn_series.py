@@ -55,7 +55,7 @@ class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
             with self.reading(layout):
                 times_s[layout] = self.read(output).loop_time_s
         for metric, values in ppn_series.compared(times_s).items():
-            self.facts.figures[metric].compared = {
+            self.facts.metrics[metric].compared = {
                 "metric": "loop_time",
                 "quantity": "loop_time",
                 "unit": "s",

@@ -42,7 +42,7 @@ class OsuProgram(ProgramMixin, FabricCheck):
     """One OSU benchmark in one launch.
 
     Source: the OSU Micro-Benchmarks of the Ohio State University. Where an environment offers the Python ports that
-    come with mpi4py, results say ``osu-py``: their figures include the interpreter.
+    come with mpi4py, results say ``osu-py``: their values include the interpreter.
 
     Subclasses declare ``benchmark``, its ``folder`` in OSU's own installation, and in ``needs`` what the environment
     has to offer beside ``osu``.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks changes``: where figures changed over time."""
+"""``fabric-checks changes``: where metrics changed over time."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def command(
     each: bool,
     as_json: bool,
 ) -> None:
-    """Find where the level of a figure changed, by how much, and what else changed then.
+    """Find where the level of a metric changed, by how much, and what else changed then.
 
-    A change is open if the figure is worse since; closed if it is back where it was; or better. One bad run is no
+    A change is open if the value is worse since; closed if it is back where it was; or better. One bad run is no
     change, three are. Series of fewer than 8 runs are too short.
     """
     wanted = chosen_words(only, STATES)

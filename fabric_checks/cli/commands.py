@@ -22,7 +22,7 @@ MODULES = {
     "archive": ("fabric_checks.cli.archive", "Add results to an archive."),
     "compare": ("fabric_checks.cli.compare", "Compare sets of results with the first of them."),
     "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else did."),
-    "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs have touched, and who stands out."),
+    "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs touched, against each other."),
     "rotate": ("fabric_checks.cli.rotate", "Analyse outputs of rotate: which node or path is slow."),
     "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster gives."),
     "twins-table": ("fabric_twins.cli.twins_table", "Print published against simulated values of the twins."),

@@ -39,9 +39,9 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
     "--repeatable",
     callback=read_share,
     metavar="SHARE",
-    help="Figures are known to repeat to this: judge few runs by it.",
+    help="Values are known to repeat to this: judge few runs by it.",
 )
-@click.option("--across-versions", is_flag=True, help="Compare figures of different programs or releases, too.")
+@click.option("--across-versions", is_flag=True, help="Compare values of different programs or releases, too.")
 @fail_on_option("worse, worse:5%, missing, too-few, not-comparable: exit with status 3 then; may be repeated.")
 @click.option("--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Of output.")
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
@@ -52,7 +52,7 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
     help="Verdicts to show: worse, missing, not-comparable, too-few, better, no-difference.",
 )
 @click.option("--sort", "order", type=click.Choice(("verdict", "change", "test")), default="verdict", help="Of rows.")
-@click.option("--all", "every_point", is_flag=True, help="A row for each figure: do not fold curves.")
+@click.option("--all", "every_point", is_flag=True, help="A row for each metric: do not fold curves.")
 def command(
     sources: tuple[str, ...],
     *,
@@ -67,7 +67,7 @@ def command(
 ) -> None:
     """Compare sets of results with the first of them.
 
-    Medians and their ratio have intervals from the bootstrap. A figure is worse or better if the whole interval is; if
+    Medians and their ratio have intervals from the bootstrap. A metric is worse or better if the whole interval is; if
     not, the smallest difference that could have been detected stands beside it. What one side does not have is shown as
     missing, and what cannot be compared with the reason.
     """

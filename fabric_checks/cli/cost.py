@@ -20,7 +20,7 @@ _EPILOG = """
 Examples:
   fabric-checks cost                         the runs of this clone: measured, and what was computed before
   fabric-checks cost --results /archive/a    those of another folder of results
-  fabric-checks cost --json                  the same as JSON, with what each figure rests on
+  fabric-checks cost --json                  the same as JSON, with what each value rests on
   ci/run --cost --mode nightly               compute what a run would cost; nothing is run
   ci/run --cost --mode acceptance --past /archive/2026,system=oak
                                              the same, also from records of another place

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks history``: a figure over time."""
+"""``fabric-checks history``: a metric over time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands ``fabric-checks references ...``: what figures are held to."""
+"""The commands ``fabric-checks references ...``: what values are held to."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Examples:
 
 @click.group("references")
 def command() -> None:
-    """Propose what figures are held to from the history of runs, and check the files that say so."""
+    """Propose what values are held to from the history of runs, and check the files that say so."""
 
 
 def _folder() -> Path:
@@ -76,7 +76,7 @@ def _shown(path: Path) -> Path:
     show_default=True,
     help="And in robust standard deviations (1.4826 x the median absolute deviation).",
 )
-@click.option("--both-sides", is_flag=True, help="Bound figures that are too good, too.")
+@click.option("--both-sides", is_flag=True, help="Bound values that are too good, too.")
 @click.option("--write", is_flag=True, help="Change the file.")
 @click.option("--allow-looser", is_flag=True, help="With --write: also where less would be asked for than before.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -100,7 +100,7 @@ def propose_command(
     A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A reference is the
     median of the runs. The bound on the worse side is as far from it as the worst run, three robust standard
     deviations, or 2 %, whichever is furthest. Beside each stands what it is from. What a case measured that failed
-    before its figures were whole is not used; of runs that missed a reference the figures are, and the report says so.
+    before its values were whole is not used; of runs that missed a reference the values are, and the report says so.
 
     The report goes to standard error. Exit status 1 if nothing could be proposed, if something was held back by
     --write, or if records could not be read.

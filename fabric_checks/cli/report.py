@@ -39,7 +39,7 @@ Examples:
 )
 @click.option("--pdf", type=click.Path(path_type=Path, dir_okay=False), help="Print it to this file too, by a browser.")
 @click.option("--title", default="", help="Title of the page.  [default: made of the machines' names]")
-@click.option("--over-time", is_flag=True, help="Show the figures run by run; one machine alone always does.")
+@click.option("--over-time", is_flag=True, help="Show the values run by run; one machine alone always does.")
 @click.option("--published", is_flag=True, help="Show the published platforms of SAND2005-5199 beside the machines.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
@@ -86,7 +86,7 @@ def command(
         }
         door.json_text(json.dumps(told, indent=1))
     else:
-        door.say(f"{output}: {len(results.machines)} machines, {len(results.values)} figures")
+        door.say(f"{output}: {len(results.machines)} machines, {len(results.values)} values")
         if pdf:
             door.say(str(pdf))
     if results.faults:

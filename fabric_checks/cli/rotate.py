@@ -14,8 +14,9 @@ _EPILOG = """
 \b
 Examples:
   mpirun -np 16 rotate --confirm > a.txt
-  fabric-checks rotate a.txt                    figures and findings
+  fabric-checks rotate a.txt                    values and findings
   fabric-checks rotate a.txt --pictures folder  the heat map and the histogram too
+  fabric-checks rotate a.txt --topology net.txt --topology lfts.txt   of ibnetdiscover and dump_lfts.sh
   fabric-checks rotate a.txt b.txt              and how alike the patterns of two runs are
 """
 
@@ -23,14 +24,28 @@ Examples:
 @click.command("rotate", epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
+@click.option(
+    "--topology",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="What is known of the fabric: output of ibnetdiscover, iblinkinfo, dump_lfts.sh or `scontrol show topology`, "
+    "or Slurm's topology.yaml. May be given several times.",
+)
 @click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def command(files: tuple[Path, ...], link_MBps: float | None, pictures: Path | None, as_json: bool) -> None:
-    """Analyse outputs of the program rotate: which node or path is slow.
+def command(
+    files: tuple[Path, ...],
+    link_MBps: float | None,
+    topology: tuple[Path, ...],
+    pictures: Path | None,
+    as_json: bool,
+) -> None:
+    """Analyse outputs of the program rotate: which node, cable or switch is slow.
 
-    Exit status 1 if a node or a path is slow for certain.
+    Exit status 1 if one is slow for certain. Cables are named where topology and forwarding tables are given, switches
+    with the topology alone.
     """
-    reports = rotate_files.load(files, link_MBps)
+    reports = rotate_files.load(files, link_MBps, rotate_files.topology(topology))
     if pictures:
         rotate_files.draw(reports, pictures)
     if as_json:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare sets of results: every figure of each with the same of the first."""
+"""Compare sets of results: every metric of each with the same of the first."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Comparison:
     """What came of a comparison.
 
     :param baseline: the label of the set that the others are compared with; :param sides: theirs.
-    :param frame: a row for each other set and each figure that it or the baseline has; the columns are
+    :param frame: a row for each other set and each metric that it or the baseline has; the columns are
         :data:`COLUMNS`. A case that failed in both has a row without a metric.
     :param confidence: of the intervals, such as 0.95.
     :param repeatable: the share that few runs were judged by, or None.
@@ -89,9 +89,9 @@ def compare(
 
     :param frame: records with a column ``side`` and at least :data:`fabric_checks.comparison.pairing.FIELDS`.
     :param labels: the sides, the baseline first.
-    :param repeatable: the share to which figures are known to repeat, such as 0.05; then pairs of fewer than
+    :param repeatable: the share to which values are known to repeat, such as 0.05; then pairs of fewer than
         :data:`~fabric_checks.comparison.verdicts.MIN_RUNS` runs are judged by that.
-    :param across_versions: compare figures of different programs, or releases of one, and note it.
+    :param across_versions: compare values of different programs, or releases of one, and note it.
     :raises RecordError: if a side has no records, or do not say what belongs together.
     """
     # Categories first: of millions of rows their text would take gigabytes.

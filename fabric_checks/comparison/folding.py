@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Thousands of compared figures as few rows: what agrees is one row."""
+"""Thousands of compared values as few rows: what agrees is one row."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def chosen(frame: pl.DataFrame, verdicts: Collection[str] = (), order: str = "ve
 
 
 def folded(frame: pl.DataFrame, *, fold: bool = True) -> pl.DataFrame:
-    """Return a row for all figures of a curve with one verdict, and for all figures of a case that differ in nothing.
+    """Return a row for all metrics of a curve with one verdict, and for all metrics of a case that differ in nothing.
 
-    The figures of a curve are those of one quantity. What is better or worse stands for each quantity; what is neither,
+    The metrics of a curve are those of one quantity. What is better or worse stands for each quantity; what is neither,
     once for a case.
 
     :param frame: as :func:`chosen` returns it; the order of the first rows is kept.
-    :param fold: False: a row a figure, in the same form.
+    :param fold: False: a row a metric, in the same form.
     :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
         ``quantity``, null if there are several; ``figures``, how many; lists of ``metrics`` and of ``sizes_B``;
-        ``change_unit``, null for per cent; ``simulated``, whether figures of a simulation are among them; and of the
+        ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are among them; and of the
         columns of numbers the least and the greatest, with ``_min`` and ``_max`` behind the name.
     """
     differs = pl.col("verdict").is_in([WORSE, BETTER])

@@ -21,7 +21,7 @@ class Gate:
     """One condition under which a comparison fails.
 
     :param kind: one of :data:`KINDS`.
-    :param margin_percent: of ``worse``: the whole interval has to be at least as much worse; of figures in per cent in
+    :param margin_percent: of ``worse``: the whole interval has to be at least as much worse; of values in per cent in
         points.
     """
 
@@ -76,5 +76,5 @@ def objections(comparison: Comparison, gates: Sequence[Gate]) -> list[str]:
             lines.append(f"{count} {words}")
     judged = sum(comparison.count(verdict) for verdict in (WORSE, BETTER, NO_DIFFERENCE))
     if any(gate.kind == "worse" for gate in gates) and not judged:
-        lines.append("not one figure could be compared")
+        lines.append("not one metric could be compared")
     return lines

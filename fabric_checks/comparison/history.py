@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The series of a figure, with what it was held to and what changed on the way."""
+"""The series of a metric, with what it was held to and what changed on the way."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Line:
     :param series: the values of ``SERIES`` by field.
     :param low: and :param high: the bounds of each run, None: none; :param references: the values that they are about.
     :param missed: the positions of runs that missed their reference.
-    :param failed: how many cases of the test failed before they had figures.
-    :param evidence: of a simulation, what kind of figure it is.
+    :param failed: how many cases of the test failed before they had values.
+    :param evidence: of a simulation, what kind of value it is.
     """
 
     series: Mapping[str, Any]

@@ -72,7 +72,7 @@ def notes(baseline: str, side: str) -> pl.Expr:
         failed = pl.col(f"failed_{name}")
         parts.append(
             pl.when(pl.col(f"n_{name}").is_not_null() & failed.is_not_null()).then(
-                pl.concat_str(failed, pl.lit(f" runs without figures in {label}"))
+                pl.concat_str(failed, pl.lit(f" runs without values in {label}"))
             )
         )
     text = pl.concat_str(parts, separator="; ", ignore_nulls=True)

@@ -12,11 +12,11 @@ from fabric_checks.errors import RecordError, quoted
 from fabric_checks.results.store.schema import SERIES
 from fabric_checks.results.store.series import grouped
 
-#: What says on what a figure was taken. Two sets may differ in these and still be compared.
+#: What says on what a value was taken. Two sets may differ in these and still be compared.
 MACHINE = ("system", "partition", "environ")
 
-#: What a figure is. Series of two sets that agree in these are compared; their units are then looked at.
-FIGURE = tuple(name for name in SERIES if name not in (*MACHINE, "unit"))
+#: What a metric is. Series of two sets that agree in these are compared; their units are then looked at.
+METRIC = tuple(name for name in SERIES if name not in (*MACHINE, "unit"))
 
 #: The columns of records that a comparison needs.
 FIELDS = (
@@ -34,7 +34,7 @@ FIELDS = (
     "fail_reason",
 )
 
-#: What a case is; it has many figures.
+#: What a case is; it has many metrics.
 CASE = ("check", "test", "layout")
 
 #: What a series is expected to have one of; a list of all that it has, sorted.
@@ -51,10 +51,10 @@ def gathered(frame: pl.DataFrame) -> pl.DataFrame:
 
     :param frame: records with the columns ``side`` and :data:`FIELDS`.
     """
-    key = ["side", *MACHINE, *FIGURE]
-    is_figure = (pl.col("value").is_finite() & pl.col("metric").is_not_null()).fill_null(value=False)
+    key = ["side", *MACHINE, *METRIC]
+    is_measured = (pl.col("value").is_finite() & pl.col("metric").is_not_null()).fill_null(value=False)
     # Leaving nothing out would copy millions of rows.
-    measured = frame if frame.select(is_figure.all()).item() else frame.filter(is_figure)
+    measured = frame if frame.select(is_measured.all()).item() else frame.filter(is_measured)
     lists = [pl.col(name).cast(pl.String).unique().alias(name) for name in _ATTRIBUTES]
     gathered = grouped(
         measured, key, pl.col("value").alias("values"), *(pl.col(name).last() for name in _LATEST), *lists
@@ -68,7 +68,7 @@ def gathered(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def failures(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a row a side and case without figures: how many of its runs failed so, and why the last one did."""
+    """Return a row a side and case without values: how many of its runs failed so, and why the last one did."""
     case = ["side", *MACHINE, *CASE]
     return (
         frame.filter(pl.col("metric").is_null())
@@ -112,11 +112,11 @@ def paired(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -
     """Join the series of two sides, also those that only one has.
 
     :param series: what :func:`gathered` returns; :param key: what :func:`machine_key` returns.
-    :returns: a row a figure: :data:`FIGURE` and :data:`_LATEST`, and of each side ``where`` (as in
+    :returns: a row a metric: :data:`METRIC` and :data:`_LATEST`, and of each side ``where`` (as in
         ``local:node+mpich``), ``values``, ``n`` and the lists, with ``_baseline`` or ``_side`` behind the name.
     """
     halves = []
-    on = (*key, *FIGURE)
+    on = (*key, *METRIC)
     for label, suffix in ((baseline, "_baseline"), (side, "_side")):
         half = series.with_columns(_WHERE).filter(pl.col("side") == label)
         half = half.drop("side", *(name for name in MACHINE if name not in on))
@@ -130,9 +130,9 @@ def paired(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -
 def with_failures(
     pairs: pl.DataFrame, failed: pl.DataFrame, key: Sequence[str], baseline: str, side: str
 ) -> pl.DataFrame:
-    """Add of each side how many runs of the case ``failed`` without a figure, and the ``fail_reason`` of the last.
+    """Add of each side how many runs of the case ``failed`` without a value, and the ``fail_reason`` of the last.
 
-    A case that has figures on no side gets a row without a metric.
+    A case that has values on no side gets a row without a metric.
 
     :param pairs: what :func:`paired` returns; :param failed: what :func:`failures` returns.
     """
@@ -151,7 +151,7 @@ def with_failures(
 
 
 def with_layouts(pairs: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Add of each side the ``layouts`` at which it has figures of the test, whatever its layout is in this row."""
+    """Add of each side the ``layouts`` at which it has values of the test, whatever its layout is in this row."""
     on = [*key, "check", "parameters"]
     layouts = pairs.group_by(on).agg(
         pl.col("layout").filter(pl.col(f"n_{side}").is_not_null()).unique().sort().alias(f"layouts_{side}")

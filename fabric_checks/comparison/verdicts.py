@@ -29,7 +29,7 @@ MIN_RUNS = 5
 
 
 def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
-    """Tell which figures are compared by their difference: those that can be 0, as a ratio says little of them.
+    """Tell which values are compared by their difference: those that can be 0, as a ratio says little of them.
 
     :param can_be_zero: as the records say, or null: see :attr:`fabric_checks.metrics.Metric.can_be_zero`.
     :param least: their least value: of 0 or less there is no ratio, whatever was declared.
@@ -40,16 +40,16 @@ def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
 def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> pl.DataFrame:
     """Compare series in numbers.
 
-    Of a figure that is always positive the medians' ratio is taken, and the change is in per cent of the baseline; of
+    Of a metric that is always positive the medians' ratio is taken, and the change is in per cent of the baseline; of
     one that can be 0 or negative (``by_difference``) their difference, in its unit.
 
     :param pairs: a row a pair, with ``values_baseline``, ``values_side``, ``better``, ``unit``, ``by_difference``, and
         ``comparable``; no values where a side has none.
     :param confidence: such as 0.95.
-    :param repeatable: the share to which figures are known to repeat; with it, pairs with few runs are judged too.
+    :param repeatable: the share to which values are known to repeat; with it, pairs with few runs are judged too.
     :returns: the rows with, of each side, ``median``, ``low`` and ``high``; ``change``, ``change_low`` and
         ``change_high``; ``at_least``, by how much it is worse for certain (negative: not), in per cent of the baseline
-        (of a figure that can be 0: of the larger median; of shares in per cent: in points); ``detectable``, the
+        (of a metric that can be 0: of the larger median; of shares in per cent: in points); ``detectable``, the
         smallest change that could have been detected; ``bootstrapped``, whether an interval comes from the bootstrap
         and not from ``repeatable``; and ``verdict``, null where there is no ``comparable`` pair.
     """

@@ -89,13 +89,13 @@ def estimate(plan: Plan, known: Past, beside: Beside) -> Estimate:
     rests: dict[str, Counter[str]] = {cost: Counter() for cost in past.COSTS}
     for case in plan.cases:
         for cost in past.COSTS:
-            figure = known.find(case, cost)
-            rests[cost][figure.basis] += plan.passes
-            value = (figure.value or 0) * plan.passes
+            expected = known.find(case, cost)
+            rests[cost][expected.basis] += plan.passes
+            value = (expected.value or 0) * plan.passes
             sums[cost] += value
             if cost == "elapsed_s":
                 sums["node_s"] += value * case.nodes
-                if figure.basis == past.BOUND:
+                if expected.basis == past.BOUND:
                     sums["bounded_s"] += value
                     sums["bounded_node_s"] += value * case.nodes
     return Estimate(

@@ -34,7 +34,7 @@ FIELDS = (
 )
 COSTS = ("elapsed_s", "disk_B")
 
-#: What a figure may rest on, the best first.
+#: What a value may rest on, the best first.
 OWN = "own"
 SYSTEM = "same test on the system"
 LAYOUT = "nearest layout on the system"
@@ -48,7 +48,7 @@ LATEST = 9
 
 
 @dataclass(frozen=True)
-class Figure:
+class Expected:
     """A cost of a case, and what it rests on, one of :data:`BASES`; the value is None if that is ``UNKNOWN``."""
 
     value: float | None
@@ -78,7 +78,7 @@ class Past:
         """Take over records.
 
         :param frame: from :func:`fabric_checks.results.store.reading.load`, with :data:`FIELDS`. Cases that failed
-            before they had figures do not count: they ended early.
+            before they had values do not count: they ended early.
         """
         past = cls()
         case = ("system", "partition", "environ", "check", "test", "layout")
@@ -106,7 +106,7 @@ class Past:
             past._elsewhere.setdefault((test,), []).append(seen)
         return past
 
-    def find(self, case: PlannedCase, cost: str) -> Figure:
+    def find(self, case: PlannedCase, cost: str) -> Expected:
         """Return what a case will cost.
 
         :param cost: one of :data:`COSTS`. Where nothing is known, the time is that of the case's limit.
@@ -120,9 +120,9 @@ class Past:
         ):
             values = [value for each in seen if (value := each.costs[cost]) is not None]
             if values:
-                return Figure(median(values), basis)
+                return Expected(median(values), basis)
         bound = case.limit_s if cost == "elapsed_s" else None
-        return Figure(bound, UNKNOWN if bound is None else BOUND)
+        return Expected(bound, UNKNOWN if bound is None else BOUND)
 
     def _like(self, case: PlannedCase) -> list[_Seen]:
         return [seen for seen in self._elsewhere.get((case.test,), ()) if seen.simulated == case.simulated]

@@ -24,7 +24,7 @@ class Entry:
     """A line of the journal: a night that ended, or one of which only the beginning is known.
 
     :param ended: whether it came to its end.
-    :param measured: the names of the cases that have figures.
+    :param measured: the names of the cases that have values.
     """
 
     session: str

@@ -17,7 +17,7 @@ from fabric_checks.results.store.sources import Source
 
 #: So long another may write the archive, as the night of another system does.
 PATIENCE_S = 120
-#: The report has the figures of so many days.
+#: The report has the values of so many days.
 DAYS = 92
 
 

@@ -67,12 +67,12 @@ class Night:
     :param findings: what is wrong with the machine.
     :param failures: why the night itself failed, a line each; empty if it did not.
     :param warnings: what is wrong with earlier results, or good to know, a line each.
-    :param watched: figures that are far from all nights before, and may be chance, a line each.
-    :param cases: how many ran; :param passed: how many of them passed; :param records: how many figures were kept.
-    :param measured: the names of the cases that have figures.
+    :param watched: values that are far from all nights before, and may be chance, a line each.
+    :param cases: how many ran; :param passed: how many of them passed; :param records: how many values were kept.
+    :param measured: the names of the cases that have values.
     :param nights: how many nights of this system there are in the history, this one included.
     :param elapsed_s: how long the run took; None where it was not run here.
-    :param simulated: whether figures are of a simulation.
+    :param simulated: whether values are of a simulation.
     """
 
     session: str

@@ -27,7 +27,7 @@ class Observed:
 
     :param findings: what is wrong with the machine, each once; the ones that blame somebody first.
     :param failures: why the run itself is not to be trusted, a line each.
-    :param measured: the names of the cases that have figures.
+    :param measured: the names of the cases that have values.
     """
 
     findings: tuple[Finding, ...]
@@ -80,11 +80,11 @@ def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Fin
         for found in records[0].get("findings") or ():
             if not isinstance(found, Mapping) or found.get("fault") is not True:
                 continue
-            line = (name, str(found["text"]))
+            line, by_ports = (name, str(found["text"])), found.get("kind") in PORTS
             if hosts := frozenset(map(str, found.get("hosts") or ())):
-                said.setdefault(hosts, {})[line] = found.get("kind") in PORTS
-            elif part := str(found.get("part") or ""):
-                parts.setdefault(part, {})[line] = False
+                said.setdefault(hosts, {})[line] = by_ports
+            elif part := str(found.get("part") or found["text"]):
+                parts.setdefault(part, {})[line] = by_ports
     nodes = [hosts for hosts in said if len(hosts) == 1]
     for pair in [hosts for hosts in said if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
@@ -106,8 +106,8 @@ def _fault(hosts: Collection[str], lines: Mapping[tuple[str, str], bool], part: 
     told = list(dict.fromkeys(text for (_, text), by_ports in lines.items() if by_ports))
     texts = [*slow, *told]
     cases = list(dict.fromkeys(name for name, _ in lines))
-    # A text names the node or path itself, as a rule, and perhaps its ranks; what ports say has its own subject.
-    named = texts[0] if not slow or all(name in texts[0] for name in names) else f"{what} is slow: {texts[0]}"
+    # A text names the node or path itself, as a rule, and perhaps its ranks.
+    named = texts[0] if all(name in texts[0] for name in names) else f"{what} is slow: {texts[0]}"
     alone = ["no slow path was found beside it"] if told and not slow else []
     if slow and told:
         named, texts = f"{named}; {told[0]}", [*slow, *told[1:]]
@@ -194,7 +194,7 @@ def _alike(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> li
 
 
 def _what(case: Case, by_case: Mapping[str, Sequence[Record]]) -> str:
-    """Return what was wrong with a case: the figures that miss their references, or the reason that ReFrame gives."""
+    """Return what was wrong with a case: the values that miss their references, or the reason that ReFrame gives."""
     records = by_case.get(case.name, ())
     missed = [record for record in records if record["result"] in ("fail", "xpass") and record["metric"] is not None]
     if not missed or case.phase != "performance":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What history says: figures that went to a worse level and are still there.
+"""What history says: values that went to a worse level and are still there.
 
 A night is one run of a series, however often its level runs a case: passes within a night are more like each other than
 nights are, and taken for runs they would make a change of every night that is a little different. With thousands of
@@ -23,7 +23,7 @@ from fabric_checks.results.store import reading
 from fabric_checks.results.store.schema import SERIES
 from fabric_checks.results.store.sources import Source
 
-#: A change is a finding if it is worse by this at least, in per cent, of figures in per cent in points, ...
+#: A change is a finding if it is worse by this at least, in per cent, of values in per cent in points, ...
 LEAST_PERCENT = 10.0
 #: ... and by so many times the noise of one run.
 LEAST_NOISE = 6.0
@@ -37,7 +37,7 @@ class Trends:
 
     :param findings: changes for the worse that still are, those that began on one night together.
     :param nights: how many runs of the system there are; :param searched: how many series have enough of them.
-    :param watched: figures that are far from all nights before, a line a case; see :mod:`fabric_checks.nightly.watch`.
+    :param watched: values that are far from all nights before, a line a case; see :mod:`fabric_checks.nightly.watch`.
     :param warnings: what could not be read, a line each.
     """
 

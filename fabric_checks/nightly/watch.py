@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of tonight that are far from all nights before.
+"""Values of tonight that are far from all nights before.
 
 One bad night is no change, so these are told and are no findings; what stays for three nights becomes one.
 """
@@ -20,7 +20,7 @@ from fabric_checks.text import value_text
 
 #: Fewer nights before tell no range.
 LEAST_NIGHTS = 5
-#: A figure is far away by this at least, in per cent, of figures in per cent in points, ...
+#: A value is far away by this at least, in per cent, of values in per cent in points, ...
 LEAST_PERCENT = 10.0
 #: ... and by so many times the noise of one night, ...
 LEAST_NOISE = 6.0
@@ -40,7 +40,7 @@ class _Far:
 
 
 def watched(runs: pl.DataFrame, session: str, told: Collection[str] = ()) -> tuple[str, ...]:
-    """Return a line for each case with figures worse than in any night before, and far from them.
+    """Return a line for each case with values worse than in any night before, and far from them.
 
     :param runs: one record for each series and session, see :func:`fabric_checks.nightly.trends.by_night`.
     :param session: tonight's.
@@ -63,7 +63,7 @@ def watched(runs: pl.DataFrame, session: str, told: Collection[str] = ()) -> tup
 
 
 def _far_by(value: float, before: bootstrap.Floats, better: str | None, *, in_percent: bool) -> float:
-    """Return by how much a figure is worse than the nights before, in units of what is far; 0 if it is not."""
+    """Return by how much a value is worse than the nights before, in units of what is far; 0 if it is not."""
     if better not in ("smaller", "larger"):
         return 0.0
     sign = 1 if better == "smaller" else -1
@@ -74,10 +74,10 @@ def _far_by(value: float, before: bootstrap.Floats, better: str | None, *, in_pe
 
 
 def _lines(cases: Iterable[list[_Far]]) -> Iterable[str]:
-    ordered = sorted(cases, key=lambda figures: -max(far.by for far in figures))
-    for figures in ordered[:MOST_SHOWN]:
-        worst = max(figures, key=lambda far: far.by)
-        more = f", and {len(figures) - 1} more of its figures" if len(figures) > 1 else ""
+    ordered = sorted(cases, key=lambda case: -max(far.by for far in case))
+    for case in ordered[:MOST_SHOWN]:
+        worst = max(case, key=lambda far: far.by)
+        more = f", and {len(case) - 1} more of its values" if len(case) > 1 else ""
         yield (
             f"{worst.case}: {worst.metric} is {value_text(worst.value)} {worst.unit}, the median of {worst.nights} "
             f"nights {value_text(worst.median)}{more}"

@@ -235,7 +235,7 @@ def _is_said(file: ReferenceFile, case: Case, metric: str) -> bool:
 
 
 def _ceiling_MBps(case: Case) -> float | None:
-    """Return more than any figure of a case can be: all links of all nodes, one process on each."""
+    """Return more than any value of a case can be: all links of all nodes, one process on each."""
     layout = Layout.of(case.layout)
     link = case.extras.get("link_MBps")
     if layout.nodes == 1 or layout.ppn > 1 or not link:
@@ -244,17 +244,17 @@ def _ceiling_MBps(case: Case) -> float | None:
 
 
 def _lists(file: ReferenceFile, cases: Sequence[Case], lines: Mapping[Keys, int]) -> Iterator[str]:
-    """Yield items of our lists that cover no figure of any case."""
+    """Yield items of our lists that cover no metric of any case."""
     named: list[tuple[str, Sequence[Any]]] = [
         (NO_REFERENCE, file.reasons), ("derived", file.derived), ("evidence", file.evidence)
     ]  # fmt: skip
-    figures = [{**case.facts, "metric": metric.name} for case in cases for metric in case.metrics]
+    metrics = [{**case.facts, "metric": metric.name} for case in cases for metric in case.metrics]
     for name, items in named:
         for position, item in enumerate(items):
-            if not any(item.covers(**figure) for figure in figures):
+            if not any(item.covers(**metric) for metric in metrics):
                 what = " ".join(f"{key} {pattern}" for key, pattern in item.patterns.items())
                 line = lines.get((name, position), 0)
-                yield f"{file.path}:{line}: {name}: {quoted(what)} covers no figure; mend the patterns, or delete it"
+                yield f"{file.path}:{line}: {name}: {quoted(what)} covers no metric; mend the patterns, or delete it"
 
 
 def index_items(file: ReferenceFile) -> list[str]:

@@ -3,12 +3,12 @@
 
 The bound on the worse side is the largest of three shares of the median:
 
-- ``minimum``: a floor (2 % unless asked otherwise), because a few equal figures do not mean that the next is equal;
+- ``minimum``: a floor (2 % unless asked otherwise), because a few equal values do not mean that the next is equal;
 - ``spread``: three robust standard deviations, 1.4826 times the median absolute deviation from the median (Rousseeuw
   and Croux, *Alternatives to the Median Absolute Deviation*, JASA 88, 1993), which one bad run in a few does not widen;
-- ``extreme``: the distance to the worst figure seen, because what was measured once and believed will come again.
+- ``extreme``: the distance to the worst value seen, because what was measured once and believed will come again.
 
-It is rounded outward, so that every figure that it came from meets it.
+It is rounded outward, so that every value that it came from meets it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Rule:
 
     :param least_share: the least that a bound is away from the reference, as a share of it.
     :param sigmas: how many robust standard deviations it is away at least.
-    :param both_sides: whether figures that are too good are bounded as well.
+    :param both_sides: whether values that are too good are bounded as well.
     """
 
     least_share: float = 0.02
@@ -44,7 +44,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Derived:
-    """A reference that figures give.
+    """A reference that values give.
 
     :param value: their median, to four digits; :param lower: and :param upper: shares of its size as in ReFrame, lower
         zero or negative, None: no bound.
@@ -60,16 +60,16 @@ class Derived:
 
 
 def derive(values: Sequence[float], better: Better, rule: Rule | None = None) -> Derived:
-    """Return the reference for figures of one series.
+    """Return the reference for values of one series.
 
-    :param values: one figure a run, finite; at least one.
+    :param values: one a run, finite; at least one.
     :raises ReferenceError: if no reference can be made of them: the median is 0, or the bound would be so far away
-        that no figure can miss it.
+        that no value can miss it.
     """
     rule = rule or Rule()
     array = np.asarray(values, dtype=float)
     if not array.size or not np.isfinite(array).all():
-        raise ReferenceError("there are no figures, or some are not finite")
+        raise ReferenceError("there are no values, or some are not finite")
     value = _four_digits(float(np.median(array)))
     if value == 0:
         raise ReferenceError("the median is 0, and bounds are shares of it; give a reason under no_reference instead")
@@ -80,7 +80,7 @@ def derive(values: Sequence[float], better: Better, rule: Rule | None = None) ->
     # What is 0 or larger cannot fall below 0, and ReFrame takes no bound that is lower (what is negative: larger).
     if (better == "larger" and value > 0 and below >= 1) or (better == "smaller" and value < 0 and above >= 1):
         raise ReferenceError(
-            "the figures differ by as much as they are large, so no bound would mean anything; "
+            "the values differ by as much as they are large, so no bound would mean anything; "
             "give a reason under no_reference instead"
         )
     lower = -below if better == "larger" or (rule.both_sides and (value < 0 or below < 1)) else None

@@ -9,7 +9,7 @@ for (regular expressions; the metric has to be given), the share of the line rat
 
 The line rate of a node is ``nics`` (1 if it is not given) times ``link_MBps`` of the partition's extras. What stays
 within a node uses no link, so these apply to layouts of two nodes and more only. An entry of the file for the same
-figure goes first: it is about this figure, and a rule is about many.
+metric goes first: it is about this metric, and a rule is about many.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Reference = tuple[float, "float | None", "float | None", str]
 
 @dataclass(frozen=True)
 class Rule:
-    """What share of the line rate a group of figures is held to.
+    """What share of the line rate a group of metrics is held to.
 
     :param patterns: regular expressions by check, partition, environ, layout and metric.
     :param share: of the line rate; :param lower: and :param upper: the bounds, as shares of the reference.
@@ -46,7 +46,7 @@ class Rule:
     upper: float | None
 
     def covers(self, **case: str) -> bool:
-        """Tell whether this rule is about the figure; ``case`` has a value for each of check, partition, ..."""
+        """Tell whether this rule is about the metric; ``case`` has a value for each of check, partition, ..."""
         return Layout.of(case["layout"]).nodes > 1 and all(
             re.fullmatch(pattern, case[field]) for field, pattern in self.patterns.items()
         )

@@ -61,7 +61,7 @@ def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Slot:
-    """Return where the reference for the figure of a record stands, or belongs.
+    """Return where the reference for the metric of a record stands, or belongs.
 
     Existing keys are found as ReFrame finds them: one that is equal, or else the first that matches as a regular
     expression.

@@ -94,7 +94,7 @@ class Proposal:
 def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = None) -> list[Proposal]:
     """Return what the history proposes, a proposal for each series.
 
-    :param frame: records with :data:`COLUMNS`, of one system; records without a figure are not looked at.
+    :param frame: records with :data:`COLUMNS`, of one system; records without a value are not looked at.
     :raises ReferenceError: if they are of a simulation: its references come from the documents.
     """
     limits = limits or Limits()
@@ -171,7 +171,7 @@ def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived, limits: L
     worse = _sides(old, new, proposal.better)
     sides = [worse, _sides(old, new, _other(proposal.better))] if keep else [worse]
     size = abs(old[0])
-    # A smaller figure that is better, or the other way round: how much worse the new value is.
+    # A smaller value that is better, or the other way round: how much worse the new value is.
     lowered = (new[0] - old[0]) * (1 if proposal.better == "smaller" else -1)
     if max([abs(lowered), *(abs(by) for by in sides)]) <= _NO_CHANGE * size:
         return replace(proposal, action="unchanged")

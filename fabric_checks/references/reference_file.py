@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reference files: what each figure of a system is held to, or why it is held to nothing.
+"""Reference files: what each metric of a system is held to, or why it is held to nothing.
 
 A file belongs to one system. Its top level has an entry for each check class, in the form that ReFrame reads through
 ``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
@@ -8,7 +8,7 @@ layout and metric (regular expressions, all of them optional) they are:
 
 - ``no_reference``: there is none, and ``why``;
 - ``derived``: it is a share of the line rate (see :mod:`fabric_checks.references.line_rate`), where there is no entry;
-- ``evidence``, of simulated systems: how the figure comes to be as it is (one of :data:`EVIDENCE`), and the ``source``
+- ``evidence``, of simulated systems: how the value comes to be as it is (one of :data:`EVIDENCE`), and the ``source``
   of its reference.
 """
 
@@ -29,27 +29,27 @@ from fabric_checks.references import line_rate
 
 NO_REFERENCE = "no_reference"
 
-#: What a figure of a simulation is: chosen so by a parameter, following from parameters that were chosen for others,
-#: held to what a document says without a figure, or of something that no document tells.
+#: What a value of a simulation is: chosen so by a parameter, following from parameters that were chosen for others,
+#: held to what a document says without a number, or of something that no document tells.
 EVIDENCE = ("fitted", "predicted", "said", "simulated")
 _FIELDS = ("check", "partition", "environ", "layout", "metric")
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a group of figures has no reference; each pattern has to match in full."""
+    """Why a group of metrics has no reference; each pattern has to match in full."""
 
     why: str
     patterns: Mapping[str, str]
 
     def covers(self, **case: str) -> bool:
-        """Tell whether this reason is about the figure; ``case`` has a value for each of check, partition, ..."""
+        """Tell whether this reason is about the metric; ``case`` has a value for each of check, partition, ..."""
         return all(re.fullmatch(pattern, case[field]) for field, pattern in self.patterns.items())
 
 
 @dataclass(frozen=True)
 class Evidence(Reason):
-    """How a group of figures of a simulation comes to be as it is.
+    """How a group of metrics of a simulation comes to be as it is.
 
     :param why: the source of what they are held to, empty for those that are held to nothing.
     :param kind: one of :data:`EVIDENCE`.
@@ -74,16 +74,16 @@ class ReferenceFile:
     derived: tuple[line_rate.Rule, ...] = ()
 
     def why_none(self, **case: str) -> str | None:
-        """Return why a figure has no reference, or None if the file does not say.
+        """Return why a metric has no reference, or None if the file does not say.
 
         :param case: values for ``check``, ``partition``, ``environ``, ``layout`` and ``metric``.
         """
         return next((reason.why for reason in self.reasons if reason.covers(**case)), None)
 
     def evidence_of(self, *, held: bool, **case: str) -> Evidence | None:
-        """Return how a figure comes to be as it is, or None if the file does not say, as that of a machine.
+        """Return how a value comes to be as it is, or None if the file does not say, as that of a machine.
 
-        :param held: whether the figure has a reference; one that has none is ``simulated`` at most.
+        :param held: whether the metric has a reference; one that has none is ``simulated`` at most.
         """
         for evidence in self.evidence:
             if (held or evidence.kind == "simulated") and evidence.covers(**case):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds that history shows to judge nothing: no figure ever met them, or all did by far."""
+"""Bounds that history shows to judge nothing: no value ever met them, or all did by far."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fabric_checks.results.record import limit
 from fabric_checks.results.store.schema import SERIES
 from fabric_checks.text import value_text
 
-#: A bound that all figures meet by more than this factor judges nothing.
+#: A bound that all values meet by more than this factor judges nothing.
 EASY = 5.0
 #: The fields of records that this needs.
 COLUMNS = (*SERIES, "parameters", "tasks", "ppn", "time", "value", "better")
 
 
 def of_history(file: ReferenceFile, frame: pl.DataFrame, min_runs: int = 5) -> list[str]:
-    """Return bounds that no figure of the history met, or that all met by more than :data:`EASY` times.
+    """Return bounds that no value of the history met, or that all met by more than :data:`EASY` times.
 
     :param frame: records with :data:`COLUMNS`, of the systems that the file is for.
     """
@@ -57,8 +57,8 @@ def _unreachable(reference: Sequence[Any], values: Sequence[float], better: str,
     best, worst = (min(values), max(values)) if better == "smaller" else (max(values), min(values))
     text = f"{'at most' if better == 'smaller' else 'at least'} {value_text(bound)} {unit}"
     if (best > bound) if better == "smaller" else (best < bound):
-        return f"unreachable: {text}, and the best of {len(values)} figures is {value_text(best)}"
+        return f"unreachable: {text}, and the best of {len(values)} values is {value_text(best)}"
     easy = worst * EASY < bound if better == "smaller" else worst > bound * EASY
     if easy and bound > 0 and worst > 0:
-        return f"judges nothing: {text}, and the worst of {len(values)} figures is {value_text(worst)}"
+        return f"judges nothing: {text}, and the worst of {len(values)} values is {value_text(worst)}"
     return ""

@@ -93,7 +93,7 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
     lines += [f"warning: one reference from several versions: {each}; give a range of dates" for each in mixed]
     failed = sum(each.history.failed > 0 for each in proposals if each.reference)
     if failed:
-        lines.append(f"warning: {failed} of the proposals use figures of runs that missed a reference")
+        lines.append(f"warning: {failed} of the proposals use values of runs that missed a reference")
     counts = {
         action: sum(each.action == action for each in proposals)
         for action in ("new", "changed", "loosened", "unchanged", "kept", "refused")

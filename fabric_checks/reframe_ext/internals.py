@@ -155,7 +155,7 @@ class SlurmScheduler(SlurmJobScheduler):
 
 # The whole of ReFrame
 
-#: The oldest ReFrame that figures may be judged by; pyproject.toml promises the same.
+#: The oldest ReFrame that values may be judged by; pyproject.toml promises the same.
 OLDEST = "4.10.3"
 
 
@@ -169,7 +169,7 @@ def require_reframe() -> None:
     """
     if _numbers(reframe.VERSION) < _numbers(OLDEST):
         raise ConfigError(
-            f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: older ones do not judge figures by "
+            f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: older ones do not judge values by "
             f"their references, or name the wrong one; `. ci/env.sh` has a newer one, or take `pip install "
             f"'reframe-hpc>={OLDEST}'`"
         )

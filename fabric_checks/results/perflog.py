@@ -39,7 +39,7 @@ class JsonLinesHandler(logging.Handler):
         """
         attributes = record.__dict__
         if not attributes.get("check_facts"):
-            return  # a build: it has no figures, and its dependents name it
+            return  # a build: it has no values, and its dependents name it
         records = records_of(attributes)
         folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
         path = folder / f"{records[0]['check']}.jsonl"
@@ -61,7 +61,7 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         :class:`fabric_checks.results.record.Facts`.
     """
     facts = dict(attributes["check_facts"])
-    figures: Mapping[str, dict[str, Any]] = facts.pop("figures", {})
+    metrics: Mapping[str, dict[str, Any]] = facts.pop("metrics", {})
     case = Case(
         reframe=attributes["version"],
         system=attributes["check_system"],
@@ -81,11 +81,11 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     records = []
     for key, (value, reference, lower, upper, unit, result) in (attributes["check_perfvalues"] or {}).items():
         if value is None:
-            continue  # the case failed before its figures were taken
+            continue  # the case failed before its values were taken
         name = key.split(":")[-1]
-        figure = figures.get(name, {})
-        held_to = None if figure.get("no_reference") else reference
-        records.append(common | figure | asdict(Judgement(name, value, unit, held_to, lower, upper, result)))
+        of_metric = metrics.get(name, {})
+        held_to = None if of_metric.get("no_reference") else reference
+        records.append(common | of_metric | asdict(Judgement(name, value, unit, held_to, lower, upper, result)))
     records = records or [common]
     kept_B = common["disk_B"]
     if kept_B is not None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a record has, who says it, and what every reader asks of one.
 
-A perflog has a record for each figure of a case, and one for a case that failed before it had figures; then all of
-:class:`Figure` and :class:`Judgement` is null. :data:`FIELDS` are the keys of a record: ``format``, and the members of
-the four classes here but for ``figures`` and ``stage``, which :func:`fabric_checks.results.perflog.records_of` turns
-into fields. The annotations are also the types of the columns of tables (:mod:`fabric_checks.results.store.schema`).
+A perflog has a record for each metric of a case, and one for a case that failed before it had values; then all of
+:class:`MetricFacts` and :class:`Judgement` is null. :data:`FIELDS` are the keys of a record: ``format``, and the
+members of the four classes here but for ``metrics``, which :func:`fabric_checks.results.perflog.records_of` turns into
+fields. The annotations are also the types of the columns of tables (:mod:`fabric_checks.results.store.schema`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Judgement:
 
 
 @dataclass(slots=True)
-class Figure:
+class MetricFacts:
     """What a check says of one of its metrics beside the value."""
 
     # What it declares: ResultsMixin.
@@ -70,7 +70,7 @@ class _Said(TypedDict):
 
 
 class Finding(_Said, total=False):
-    """What an analysis says beside figures. It may have more, by its kind."""
+    """What an analysis says beside values. It may have more, by its kind."""
 
     fault: bool  # whether the hosts, or the path between them, are slow for certain
     hosts: list[str]  # that it is about
@@ -96,7 +96,7 @@ class Facts:
     # Where the case's files are, relative to the folder of results: output/SESSION/...; of a case that failed they are
     # in stage/SESSION/... still. Null in a dry run, and where a site keeps them elsewhere.
     output: str | None = None
-    figures: dict[str, Figure] = field(default_factory=dict)  # by metric
+    metrics: dict[str, MetricFacts] = field(default_factory=dict)  # by metric
     # ResultsMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of the log.
     time: str | None = None
     # JobMixin, when the job has ended.
@@ -125,7 +125,7 @@ class Facts:
     disk_B: int | None = None  # what the case leaves on disk: the files that are kept, and these records
     # PortsMixin: what crossed the ports; see `fabric_checks.analysis.ports.evaluation.record_of`. Null on one node.
     ports: dict[str, Any] | None = None
-    # What the analysis says beside figures: the checks themselves, ProgramMixin and PortsMixin.
+    # What the analysis says beside values: the checks themselves, ProgramMixin and PortsMixin.
     findings: list[Finding] | None = None
 
     def as_data(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ SUCCESS = ("pass", "xfail")
 
 
 def is_success(result: str | None) -> bool:
-    """Tell whether a case or a figure is as it should be."""
+    """Tell whether a case or a value is as it should be."""
     return result in SUCCESS
 
 
@@ -176,8 +176,8 @@ def bounds(record: Record) -> tuple[float | None, float | None]:
 #: The keys of a record, in their order, and the type of each beside null: bool, int, float, str, list or dict.
 TYPES: dict[str, type] = {"format": int} | {
     name: get_origin(kind := next(iter(get_args(hint)), hint)) or kind
-    for part in (Case, Facts, Judgement, Figure)
+    for part in (Case, Facts, Judgement, MetricFacts)
     for name, hint in get_type_hints(part).items()
-    if name != "figures"
+    if name != "metrics"
 }
 FIELDS = tuple(TYPES)

@@ -214,7 +214,7 @@ def other_faults(session: Session) -> list[str]:
         logged.setdefault(case_name(record), set()).add(record["metric"])
     for case in cases:
         if case.result == "pass" and not case.metrics:
-            faults.append(f"nothing was measured: {case.name} passed without a figure")
+            faults.append(f"nothing was measured: {case.name} passed without a value")
         lost = case.metrics - logged.get(case.name, set())
         if lost:
             faults.append(f"not in the perflog: {len(lost)} of {len(case.metrics)} metrics of {case.name}")

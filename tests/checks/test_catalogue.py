@@ -235,7 +235,7 @@ def test_every_metric_has_a_reference_or_a_reason(of_system):
         for name in names:
             reference = check.reference[f"{case.partition.fullname}:{name}"]
             judged = any(bound is not None for bound in reference[1:3])
-            assert judged != bool(check.facts.figures[name].no_reference), (check.display_name, name)
+            assert judged != bool(check.facts.metrics[name].no_reference), (check.display_name, name)
 
 
 def test_every_reference_file_belongs_to_a_system():

@@ -139,7 +139,7 @@ def test_every_metric_of_every_check_is_compared(on_two_processes):
         for metric in check.metrics():
             assert values[metric.name] == (0 if metric.can_be_zero else 1)
         for name in values:
-            assert set(check.facts.figures[name].compared["values"]) == {"2x1", "1x2"}
+            assert set(check.facts.metrics[name].compared["values"]) == {"2x1", "1x2"}
 
 
 def test_the_ratio_is_of_the_layout_to_its_counterpart(on_two_processes):
@@ -151,7 +151,7 @@ def test_the_ratio_is_of_the_layout_to_its_counterpart(on_two_processes):
     values = measured(check, text, slow)
     assert values["time_ratio_4194304B"] == pytest.approx(2, rel=1e-3)
     assert values["time_ratio_0B"] == 1
-    compared = check.facts.figures["time_ratio_4194304B"].compared
+    compared = check.facts.metrics["time_ratio_4194304B"].compared
     assert (compared["metric"], compared["unit"]) == ("time_4194304B", "us")
     assert compared["values"] == {"2x1": float(time), "1x2": pytest.approx(2 * float(time), rel=1e-3)}
 
@@ -206,6 +206,6 @@ def test_a_series_over_the_nodes(rich):
     values = check.measure(four)
     assert set(values) == {metric.name for metric in check.metrics()}
     assert values["loop_time_1x2"] == values["loop_time_2x1"]
-    assert check.facts.figures["ppn_gap_1x2"].compared["values"]["1x1"] == values["loop_time_1x1"]
+    assert check.facts.metrics["ppn_gap_1x2"].compared["values"]["1x1"] == values["loop_time_1x1"]
     with pytest.raises(OutputError, match="the launch 2x2: "):
         check.measure(two)

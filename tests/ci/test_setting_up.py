@@ -4,6 +4,7 @@
 The clones' pins are of nothing, so a virtual environment is made with nothing in it; all else is real.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -12,6 +13,8 @@ import sys
 
 import pytest
 
+from tests.conftest import TESTS
+from tests.guard import GUARD_S
 from tests.homes import Toy
 
 WHERE = 'python -c "import fabric_checks, sys; print(fabric_checks.__file__, sys.prefix)"'
@@ -259,3 +262,37 @@ def test_the_notes_of_a_home_name_its_clones(clones, home):
     two.run(home)
     found = {json.loads(path.read_text())["clone"] for path in (home / "clones").iterdir()}
     assert found == {str(one.root), str(two.root)}
+
+
+BAR = """
+import runpy, sys, time
+from pathlib import Path
+setup = runpy.run_path(sys.argv[1], run_name="setup")
+class Part:
+    folder, disk_MB = Path(sys.argv[2]), 2
+Part.folder.mkdir()
+with setup["bar"]("set-up 1/2: MPICH, 2 MB on disk", Part):
+    (Part.folder / "a").write_bytes(b"x" * 1_350_000)
+    time.sleep(2.5)
+print("the next line")
+"""
+
+
+def test_a_terminal_shows_how_much_of_a_part_is_there(tmp_path):
+    """On one line that is rewritten; at its end it says what it says elsewhere, without a bar."""
+    words = [sys.executable, "-c", BAR, str(TESTS.parent / "ci" / "setup.py"), str(tmp_path / "part")]
+    plain = subprocess.run(words, capture_output=True, text=True, timeout=GUARD_S)
+    assert plain.stdout == "==> set-up 1/2: MPICH, 2 MB on disk\nthe next line\n", plain.stderr
+    words[-1] = str(tmp_path / "again")
+    near, far = os.openpty()
+    process = subprocess.Popen(words, env=os.environ | {"TERM": "xterm", "COLUMNS": "100"}, stdout=far)
+    os.close(far)
+    said = b""
+    with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
+        while part := os.read(near, 4096):
+            said += part
+    os.close(near)
+    assert process.wait(GUARD_S) == 0
+    rewritten = said.decode().split("\r")
+    assert any("[########        ]  50%" in line for line in rewritten), rewritten
+    assert "==> set-up 1/2: MPICH, 2 MB on disk\x1b[K" in rewritten and said.endswith(b"\nthe next line\r\n")

@@ -34,7 +34,7 @@ def test_a_table_and_its_counts(logs):
     assert result.exit_code == 0, result.output
     (line,) = (line for line in result.stdout.splitlines() if line.startswith(" worse"))
     assert "latency_8B" in line and "+20 %" in line
-    assert "after against before: 2 figures: 1 worse, 1 missing" in result.stdout
+    assert "after against before: 2 metrics: 1 worse, 1 missing" in result.stdout
 
 
 @pytest.mark.parametrize(

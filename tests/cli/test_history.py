@@ -92,7 +92,7 @@ def test_the_caption_says_what_the_plot_shows(results):
         in done.stdout
     )
     assert "X: 1 missed the reference" in done.stdout
-    assert "1 cases of this test failed before they had figures" in done.stdout
+    assert "1 cases of this test failed before they had values" in done.stdout
     assert "| run 3 (2026-11-03 03:00): MPI: MPICH 4.2.3 -> MPICH 5.0.0" in done.stdout
     assert "5.0" not in done.stdout.replace("MPICH 5.0.0", "")
 

@@ -7,6 +7,7 @@
 import pytest
 
 from tests.faults import live
+from tests.guard import despite_load
 
 pytestmark = pytest.mark.alone
 
@@ -20,6 +21,7 @@ def place(machine):
 @pytest.mark.parametrize(
     ("kind", "node"), [("healthy", "n1"), ("sending", "n7"), ("receiving", "n2"), ("half rate", "n5")]
 )
+@despite_load
 def test_the_right_node_is_named_with_its_side_and_nobody_else(place, report_table, kind, node):
     trial = place.try_(kind, node)
     report_table(f"{kind}, {node}", trial.words or ["quiet"])

@@ -124,7 +124,7 @@ def test_a_case_that_failed_is_missing_for_that():
     new = compare(frame(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed | {"test": "new"})), ["A", "B"])
     assert new.frame["why"].to_list() == [None, "missing in A; its case failed in B: no output"]
     some = row(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed))
-    assert some["verdict"] == "no difference" and some["note"] == "1 runs without figures in B"
+    assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
 
 
 def test_a_case_without_a_layout_that_failed_on_both_sides_is_told_once():
@@ -132,7 +132,7 @@ def test_a_case_without_a_layout_that_failed_on_both_sides_is_told_once():
     both = row(runs("A", [None], **failed), runs("B", [None], **failed))
     assert both["why"] == "its case failed in A and in B: no output"
     some = row(runs("A", TIGHT, layout=None), runs("B", TIGHT, layout=None), runs("B", [None], **failed))
-    assert some["verdict"] == "no difference" and some["note"] == "1 runs without figures in B"
+    assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The computed cost: what each figure of a case rests on, and what comes of them."""
+"""The computed cost: what each expected of a case rests on, and what comes of them."""
 
 import math
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from fabric_checks.cost import past
 from fabric_checks.cost.estimate import Beside, beside_jobs, estimate
-from fabric_checks.cost.past import BOUND, ELSEWHERE, LAYOUT, OWN, SYSTEM, UNKNOWN, Figure, Past
+from fabric_checks.cost.past import BOUND, ELSEWHERE, LAYOUT, OWN, SYSTEM, UNKNOWN, Expected, Past
 from fabric_checks.cost.plan import Partition, Plan, PlannedCase
 from fabric_checks.report.terminal import cost_table
 from tests.results.store.samples import failed, load, record, write
@@ -45,8 +45,8 @@ def known(tmp_path):
 
 def test_a_case_costs_the_median_of_its_own_runs(known):
     found = known(*(ran(run, elapsed_s=time) for run, time in enumerate([9.0, 10.0, 99.0])), ran(5, environ="f"))
-    assert found.find(CASE, "elapsed_s") == Figure(10.0, OWN)
-    assert found.find(CASE, "disk_B") == Figure(300, OWN)
+    assert found.find(CASE, "elapsed_s") == Expected(10.0, OWN)
+    assert found.find(CASE, "disk_B") == Expected(300, OWN)
 
 
 def test_of_many_runs_the_latest_count(known):
@@ -62,12 +62,12 @@ def test_a_case_that_failed_before_it_had_figures_does_not_count(known):
 
 def test_without_own_runs_the_same_test_on_the_system_counts(known):
     found = known(ran(0, environ="f", elapsed_s=20.0), ran(0, partition="q", elapsed_s=30.0), ran(0, layout="4x1"))
-    assert found.find(CASE, "elapsed_s") == Figure(25.0, SYSTEM)
+    assert found.find(CASE, "elapsed_s") == Expected(25.0, SYSTEM)
 
 
 def test_then_the_nearest_layout(known):
     found = known(ran(0, "2x2"), ran(0, "2x1", elapsed_s=1.0), ran(0, "1x2", elapsed_s=2.0))
-    assert found.find(CASE, "elapsed_s") == Figure(10.0, LAYOUT)
+    assert found.find(CASE, "elapsed_s") == Expected(10.0, LAYOUT)
     # What stays within a node is like nothing that does not.
     assert known(ran(0, "1x2")).find(CASE, "elapsed_s").basis == BOUND
     # Other parameters are another test.
@@ -75,7 +75,7 @@ def test_then_the_nearest_layout(known):
 
 
 def test_then_another_system_but_no_simulated_one(known):
-    assert known(ran(0, system="t")).find(CASE, "elapsed_s") == Figure(10.0, ELSEWHERE)
+    assert known(ran(0, system="t")).find(CASE, "elapsed_s") == Expected(10.0, ELSEWHERE)
     twin = ran(0, system="t", evidence="simulated")
     assert known(twin).find(CASE, "elapsed_s").basis == BOUND
     assert known(twin).find(replace(CASE, simulated=True), "elapsed_s").basis == ELSEWHERE
@@ -83,15 +83,15 @@ def test_then_another_system_but_no_simulated_one(known):
 
 def test_then_the_limit_is_a_bound_of_the_time_and_nothing_is_known_of_the_disk():
     nothing = Past()
-    assert nothing.find(CASE, "elapsed_s") == Figure(600.0, BOUND)
-    assert nothing.find(replace(CASE, limit_s=None), "elapsed_s") == Figure(None, UNKNOWN)
-    assert nothing.find(CASE, "disk_B") == Figure(None, UNKNOWN)
+    assert nothing.find(CASE, "elapsed_s") == Expected(600.0, BOUND)
+    assert nothing.find(replace(CASE, limit_s=None), "elapsed_s") == Expected(None, UNKNOWN)
+    assert nothing.find(CASE, "disk_B") == Expected(None, UNKNOWN)
 
 
 def test_each_cost_falls_back_by_itself(known):
     """A node that did not tell the time says something of the disk all the same."""
     found = known(ran(0, elapsed_s=None), ran(0, environ="f", elapsed_s=7.0))
-    assert found.find(CASE, "disk_B").basis == OWN and found.find(CASE, "elapsed_s") == Figure(7.0, SYSTEM)
+    assert found.find(CASE, "disk_B").basis == OWN and found.find(CASE, "elapsed_s") == Expected(7.0, SYSTEM)
 
 
 def test_records_of_earlier_releases_say_nothing_of_costs(known):

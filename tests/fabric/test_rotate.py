@@ -5,12 +5,10 @@ With more ranks than cores nothing can be said of speed. Where a test needs slow
 pairs slow by a known time and the faulty ones by a multiple of it.
 """
 
-import functools
 import math
 import re
 import statistics
 import subprocess
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from fabric_checks.parsers import rotate
 from fabric_checks.software import installed
 from tests.conftest import TESTS
 from tests.fabric.test_programs import MPIS, SOURCES, environment
-from tests.guard import GUARD_S
+from tests.guard import GUARD_S, despite_load
 
 SHIM = TESTS / "fabric" / "slow_shim.c"
 SHORT = ["--size", "4K", "--messages", "2", "--tests", "1"]
@@ -69,25 +67,6 @@ def built(request, tmp_path_factory):
 def quick(tmp_path_factory):
     """The program with the shim, whose waiting ranks sleep, for what no MPI changes."""
     return build("impi", tmp_path_factory.mktemp("quick"), always_shim=True)
-
-
-def despite_load(test):
-    """Run a test again, at most twice, if it fails: other work on the machine may hide a fault of 40 ms.
-
-    What the program does wrong, it does wrong every time.
-    """
-
-    @functools.wraps(test)
-    def repeated(*arguments, **named):
-        for attempt in range(3):
-            try:
-                return test(*arguments, **named)
-            except AssertionError as error:
-                if attempt == 2:
-                    raise
-                warnings.warn(f"{test.__name__}, attempt {attempt + 1}: {error}", stacklevel=1)
-
-    return repeated
 
 
 def header_of(text):

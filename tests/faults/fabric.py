@@ -127,9 +127,7 @@ class Fabric:
 
     def _own(self, sender, receiver):
         """Return what each pair has of its own: normal numbers by a hash of the pair."""
-        key = (sender * self.nodes + receiver).astype(np.uint64) + np.uint64(self.own_seed) * np.uint64(
-            0x9E3779B97F4A7C15
-        )
+        key = (sender * self.nodes + receiver).astype(np.uint64) + np.uint64(self.own_seed * 0x9E3779B97F4A7C15 % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
         key ^= key >> np.uint64(31)

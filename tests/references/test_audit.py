@@ -95,7 +95,7 @@ def test_what_a_document_says_may_be_that_something_is_bad(write, tmp_path):
         ),
         (("[950,", "[2500,"), 12, "unreachable: 2375 MB/s is beyond the line rate of 2x1, 2000 MB/s by link_MBps and"),
         (("[benchmark,", "[bemchmark,"), 9, "OsuBandwidth: $index names 'bemchmark', which the check does not have"),
-        (("layout: 1x2", "layout: 1x4"), 14, "no_reference: 'check OsuLatency layout 1x4' covers no figure; mend the"),
+        (("layout: 1x2", "layout: 1x4"), 14, "no_reference: 'check OsuLatency layout 1x4' covers no metric; mend the"),
         (
             ("layout: 1x2", "metric: latency_8B"),
             None,
@@ -109,7 +109,7 @@ def test_what_a_document_says_may_be_that_something_is_bad(write, tmp_path):
         (
             ("no_reference:", "derived:\n- {metric: bandwidth_9B, share_of_line_rate: 0.5, lower: 0}\nno_reference:"),
             14,
-            "derived: 'metric bandwidth_9B' covers no figure",
+            "derived: 'metric bandwidth_9B' covers no metric",
         ),
         (
             (

@@ -67,7 +67,7 @@ def test_runs_that_missed_a_reference_are_counted(tmp_path):
     missed = [record(day, 1.4, result="fail", case_result="fail") for day in (5, 6)]
     found = proposed(tmp_path, [*(record(day) for day in range(5)), *missed])
     assert "2 of them missed a reference" in wording.comment(found[0])
-    assert "warning: 1 of the proposals use figures of runs that missed a reference" in wording.report(
+    assert "warning: 1 of the proposals use values of runs that missed a reference" in wording.report(
         found, held_back=False
     )
 

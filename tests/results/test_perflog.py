@@ -36,7 +36,7 @@ def attributes(**changes):
         },
         "check_facts": {
             "check": "A", "session": "x", "layout": "1x2",
-            "figures": {
+            "metrics": {
                 "t": {"quantity": "t", "size_B": None, "better": "smaller"},
                 "b": {"quantity": "b", "no_reference": "why not"},
             },

@@ -88,7 +88,7 @@ def test_what_is_no_success(results, cases, lines, fault):
 def test_a_pass_without_a_figure_is_no_success(results):
     """As --skip-performance-check makes them."""
     session = results(case() | {"perfvalues": {}}, lines=[json.dumps(record(metric=None, value=None))])
-    assert records.verdict(session) == ["nothing was measured: A %layout=1x2 @s:p+e passed without a figure"]
+    assert records.verdict(session) == ["nothing was measured: A %layout=1x2 @s:p+e passed without a value"]
 
 
 def test_a_retry_shows_all_cases_and_what_failed_before(results, tmp_path):

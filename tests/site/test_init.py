@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`fabric-checks init` in a clone, on machines whose tools say what was recorded; ReFrame tries what it wrote."""
 
+import json
 import os
 import re
 import shutil
@@ -68,6 +69,15 @@ def test_what_is_written_runs_dry(name, clone, tmp_path):
     assert len(commands) == 3 and all("--system new" in command for command in commands)
     again = init(clone, name, tmp_path / "again", "--name", "new", "--yes", *OPTIONS[name])
     assert again.returncode == 1 and "there is a system 'new' in config already, which stays as it is" in again.stderr
+    forget(clone, "new")
+
+
+def test_for_programs(clone, tmp_path):
+    done = init(clone, "no_scheduler", tmp_path / "tools", "--name", "new", "--yes", "--json")
+    told = json.loads(done.stdout)
+    assert done.returncode == 0 and told["system"] == "new" and told["cases"] > 4, done.stderr
+    assert all((clone / path).is_file() for path in told["files"]) and "config/systems/new.py" in told["files"]
+    assert told["next"][1] == "ci/nightly --system new --mpi none" and told["guesses"] == {}
     forget(clone, "new")
 
 

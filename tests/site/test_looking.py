@@ -108,6 +108,13 @@ def test_no_scheduler():
     assert (mpi.family, mpi.version, mpi.prefix, mpi.module) == ("openmpi", "4.1.4", "/usr", "")
 
 
+def test_modules_that_show_behind_a_compiler_only():
+    core, everything = "/core:\ngcc/12.2\n", "gcc/12.2\nopenmpi/\nopenmpi/4.1.5\n"
+    found = look(Recorded(f"% LMOD_CMD=/lmod\n$ module -t avail\n{core}$ module -t spider\n{everything}"), "box")
+    assert [mpi.module for mpi in found.mpis] == ["openmpi/4.1.5"]
+    assert found.notes == ("MPIs show in `module spider` only: their compiler's module may have to be loaded before",)
+
+
 def test_commands_without_a_cluster():
     found = look(Recorded("$ sinfo --version\nslurm 22.05.8\n$ lscpu\nCore(s) per socket: 4\nSocket(s): 1\n"), "box")
     assert found.scheduler == "local" and found.notes == ("sinfo is there, but tells of no nodes that take jobs",)

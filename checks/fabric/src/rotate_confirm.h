@@ -144,7 +144,7 @@ static void keep_slow(const struct node *node, struct verdict *verdict)
 {
     struct suspect *const list = verdict->suspects;
     for (size_t i = 0; i < verdict->count; i++) {
-        if (list[i].place >= 0 && is_slow(node, verdict, list[i].median)) {
+        if (list[i].place >= 0 && is_slow_again(node, verdict, &list[i])) {
             const struct suspect kept = list[verdict->slow];
             list[verdict->slow++] = list[i];
             list[i] = kept;
@@ -153,28 +153,62 @@ static void keep_slow(const struct node *node, struct verdict *verdict)
     qsort(list, verdict->slow, sizeof *list, compare_medians);
 }
 
+/* Rank 0: takes one of the slow suspects, which are in `slow`, to be measured alone. */
+static void take(struct verdict *verdict, struct suspect *at)
+{
+    verdict->suspects[verdict->alone++] = *at;
+    at->place = -1; /* as taken */
+}
+
 /*
- * Rank 0: puts those first that are measured alone, and says how many: the slowest, but at first
- * only a few of a sender or receiver. One very slow node would fill the list and hide another.
+ * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only a
+ * few of a sender or receiver: one very slow node would fill the list and hide another.
  */
-static void choose_alone(struct verdict *verdict, size_t limit, int nodes, int *counts)
+static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const bool *of_node,
+                            size_t limit, int nodes, int *counts)
 {
     static const int quotas[] = {4, 8, INT_MAX};
-    struct suspect *const list = verdict->suspects;
     int *const received = counts + nodes;
     memset(counts, 0, 2 * (size_t)nodes * sizeof *counts);
     for (size_t pass = 0; pass < sizeof quotas / sizeof quotas[0]; pass++) {
-        for (size_t i = verdict->alone; i < verdict->slow && verdict->alone < limit; i++) {
-            const struct suspect at = list[i];
-            if (counts[at.sender] >= quotas[pass] || received[at.receiver] >= quotas[pass]) {
-                continue;
+        for (size_t i = 0; i < verdict->slow && verdict->alone < limit; i++) {
+            struct suspect *const at = &slow[i];
+            if (of_node[i] && at->place >= 0 && counts[at->sender] < quotas[pass] &&
+                received[at->receiver] < quotas[pass]) {
+                counts[at->sender]++;
+                received[at->receiver]++;
+                take(verdict, at);
             }
-            counts[at.sender]++;
-            received[at.receiver]++;
-            /* The others keep their order. */
-            memmove(&list[verdict->alone + 1], &list[verdict->alone],
-                    (i - verdict->alone) * sizeof *list);
-            list[verdict->alone++] = at;
+        }
+    }
+}
+
+/*
+ * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of
+ * suspect nodes, up to three quarters of the places, and others evenly spread. Pairs that share a
+ * link stand at one half and one third, a fault may stand anywhere.
+ */
+static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow,
+                         bool *of_node, size_t limit, int *counts)
+{
+    const size_t count = verdict->slow;
+    size_t others = 0;
+    memcpy(slow, verdict->suspects, count * sizeof *slow);
+    for (size_t i = 0; i < count; i++) {
+        of_node[i] = is_slow_sender(node, verdict, slow[i].sender) ||
+                     is_slow_receiver(node, verdict, slow[i].receiver);
+        others += of_node[i] ? 0 : 1;
+    }
+    const size_t left = limit > others ? limit - others : 0;
+    choose_of_nodes(verdict, slow, of_node, left > limit * 3 / 4 ? left : limit * 3 / 4,
+                    node->world->size, counts);
+    const size_t wanted = least(limit - verdict->alone, others);
+    size_t seen = 0;
+    size_t taken = 0;
+    for (size_t i = 0; i < count && taken < wanted; i++) {
+        if (!of_node[i] && seen++ == spread(taken, wanted, others)) {
+            taken++;
+            take(verdict, &slow[i]);
         }
     }
 }
@@ -303,7 +337,6 @@ static void choose_controls(struct node *node, struct verdict *verdict, size_t m
     controls->wanted = counts;
     controls->most = least(most, controls_most);
     controls->slow_count = verdict->slow;
-    memcpy(controls->slow, verdict->suspects, verdict->slow * sizeof *controls->slow);
     qsort(controls->slow, verdict->slow, sizeof *controls->slow, compare_pairs);
     const size_t total = spread_controls(node, verdict, 0, controls);
     spread_controls(node, verdict, total, controls);
@@ -376,12 +409,15 @@ static void confirm(struct node *node, struct verdict *verdict)
         return;
     }
     const size_t rounds = (size_t)measure_together(node, verdict, budget.together);
-    int *const counts = fc_allocate_all(world, leads ? 2 * (size_t)world->size : 0, sizeof *counts);
     if (leads) {
         keep_slow(node, verdict);
-        choose_alone(verdict, budget.alone, world->size, counts);
     }
+    int *const counts = fc_allocate_all(world, leads ? 2 * (size_t)world->size : 0, sizeof *counts);
+    bool *const of_node = fc_allocate_all(world, verdict->slow, sizeof *of_node);
     controls.slow = fc_allocate_all(world, verdict->slow, sizeof *controls.slow);
+    if (leads) {
+        choose_alone(node, verdict, controls.slow, of_node, budget.alone, counts);
+    }
     if (verdict->alone > 0) {
         const size_t used = rounds + verdict->alone + budget.controls;
         const size_t left = budget.all > used ? budget.all - used : 0;
@@ -389,6 +425,7 @@ static void confirm(struct node *node, struct verdict *verdict)
     }
     measure_alone(node, &controls, verdict);
     free(controls.slow);
+    free(of_node);
     free(counts);
 }
 
@@ -399,13 +436,13 @@ static void examine(struct node *node, struct verdict *verdict)
     const size_t values = (size_t)node->layout.rounds;
     const size_t nodes = (size_t)world->size;
     double *const scratch = fc_allocate_all(world, values, sizeof *scratch);
-    verdict->medians = fc_allocate_all(world, 2 * nodes, sizeof *verdict->medians);
+    verdict->lines = fc_allocate_all(world, nodes, sizeof *verdict->lines);
     verdict->hosts = fc_allocate_all(world, nodes, sizeof *verdict->hosts);
     share_medians(node, verdict, scratch);
     share_hosts(node, verdict);
     confirm(node, verdict);
     free(scratch);
-    free(verdict->medians);
+    free(verdict->lines);
     free(verdict->hosts);
     free(verdict->suspects);
 }

@@ -28,10 +28,16 @@ struct suspect {
     double median; /* there, MBps */
 };
 
+/* What is known of a rank's pairs: negative where it had none, or too few. */
+enum { line_median, line_top = 2, line_fields = 4 }; /* of each as sender, as receiver */
+
+enum { fewest_for_top = 8, top_percent = 85 };
+
 /* What all ranks know after the scan, and on rank 0 the suspects. */
 struct verdict {
-    double overall;  /* median bandwidth of the scan, MBps */
-    double *medians; /* by rank: as sender, as receiver; negative if it was none */
+    double overall;      /* median bandwidth of the scan, MBps */
+    double plateaus[2];  /* the median over senders of their best pairs, and over receivers; or 0 */
+    double (*lines)[line_fields]; /* by rank */
     int *hosts;      /* by rank: the lowest rank on its host */
     bool one_host;   /* of all ranks */
     int senders;     /* suspect ones */
@@ -58,14 +64,40 @@ static bool is_slow(const struct node *node, const struct verdict *verdict, doub
     return MBps >= 0.0 && MBps < (1.0 - node->plan->suspect_share) * verdict->overall;
 }
 
+/* Also if its best pairs are: where links are shared, a median says who shares with it. */
+static bool is_slow_side(const struct node *node, const struct verdict *verdict, int rank, int side)
+{
+    const double top = verdict->lines[rank][line_top + side];
+    return is_slow(node, verdict, verdict->lines[rank][line_median + side]) ||
+           (top >= 0.0 && top < (1.0 - node->plan->suspect_share) * verdict->plateaus[side]);
+}
+
 static bool is_slow_sender(const struct node *node, const struct verdict *verdict, int rank)
 {
-    return is_slow(node, verdict, verdict->medians[2 * rank]);
+    return is_slow_side(node, verdict, rank, 0);
 }
 
 static bool is_slow_receiver(const struct node *node, const struct verdict *verdict, int rank)
 {
-    return is_slow(node, verdict, verdict->medians[2 * rank + 1]);
+    return is_slow_side(node, verdict, rank, 1);
+}
+
+/*
+ * Whether a suspect is slow again. A pair of a suspect node is held to what nodes reach at their
+ * best: on links that are shared the median of all pairs is half of that.
+ */
+static bool is_slow_again(const struct node *node, const struct verdict *verdict,
+                          const struct suspect *at)
+{
+    const bool slow[2] = {is_slow_sender(node, verdict, at->sender),
+                          is_slow_receiver(node, verdict, at->receiver)};
+    double reference = verdict->overall;
+    for (int side = 0; side < 2; side++) {
+        if (slow[side] && verdict->plateaus[side] > reference) {
+            reference = verdict->plateaus[side];
+        }
+    }
+    return at->median < (1.0 - node->plan->suspect_share) * reference;
 }
 
 /* A pair that no network is between says nothing of one, unless there are only such pairs. */
@@ -79,37 +111,65 @@ static double expected(const struct node *node, const struct verdict *verdict, i
                        int receiver)
 {
     double worst = verdict->overall;
-    if (is_slow_sender(node, verdict, sender)) {
-        worst = verdict->medians[2 * sender];
+    const double sends = verdict->lines[sender][line_median];
+    const double receives = verdict->lines[receiver][line_median + 1];
+    if (is_slow_sender(node, verdict, sender) && sends < worst) {
+        worst = sends;
     }
-    if (is_slow_receiver(node, verdict, receiver) && verdict->medians[2 * receiver + 1] < worst) {
-        worst = verdict->medians[2 * receiver + 1];
+    if (is_slow_receiver(node, verdict, receiver) && receives < worst) {
+        worst = receives;
     }
     return worst;
 }
 
-/* The median of a node as sender or receiver, negative if it never was one. */
-static double line_median(const struct line *line, double *scratch)
+/* The median of a node as sender or receiver, and what 85 % of its pairs do not exceed. */
+static void sum_up(const struct line *line, double *scratch, double *median, double *top)
 {
     for (size_t i = 0; i < line->count; i++) {
         scratch[i] = line->at[i].MBps;
     }
     qsort(scratch, line->count, sizeof *scratch, fc_compare_doubles);
-    return line->count > 0 ? fc_median(scratch, line->count) : -1.0;
+    *median = line->count > 0 ? fc_median(scratch, line->count) : -1.0;
+    *top = line->count >= fewest_for_top ? scratch[(top_percent * line->count + 99) / 100 - 1]
+                                         : -1.0;
 }
 
-/* Collective: the medians of all, of each node as sender and of each as receiver. */
+/* Rank 0: the median over nodes of what they reach at their best on a side; 0 if none is known. */
+static double find_plateau(const struct node *node, const struct verdict *verdict, int side)
+{
+    double *const tops = node->ledger.scratch;
+    size_t count = 0;
+    for (int rank = 0; rank < node->world->size; rank++) {
+        const double top = verdict->lines[rank][line_top + side];
+        if (top >= 0.0) {
+            tops[count++] = top;
+        }
+    }
+    qsort(tops, count, sizeof *tops, fc_compare_doubles);
+    return count > 0 ? fc_median(tops, count) : 0.0;
+}
+
+/* Collective: what is known of each node as sender and as receiver, and of all. */
 static void share_medians(struct node *node, struct verdict *verdict, double *scratch)
 {
     const struct fc_world *const world = node->world;
-    const double mine[2] = {line_median(&node->row, scratch), line_median(&node->column, scratch)};
-    if (world->rank == 0) {
-        verdict->overall = median_of(node->ledger.medians, (size_t)node->layout.rounds, scratch);
-    }
+    double mine[line_fields];
+    double common[3] = {0.0, 0.0, 0.0};
+    sum_up(&node->row, scratch, &mine[line_median], &mine[line_top]);
+    sum_up(&node->column, scratch, &mine[line_median + 1], &mine[line_top + 1]);
     /* Not MPI_Allgather: its N^2 messages take a simulator longer than the whole scan. */
-    FC_MPI(MPI_Gather(mine, 2, MPI_DOUBLE, verdict->medians, 2, MPI_DOUBLE, 0, world->comm));
-    FC_MPI(MPI_Bcast(verdict->medians, 2 * world->size, MPI_DOUBLE, 0, world->comm));
-    FC_MPI(MPI_Bcast(&verdict->overall, 1, MPI_DOUBLE, 0, world->comm));
+    FC_MPI(MPI_Gather(mine, line_fields, MPI_DOUBLE, verdict->lines, line_fields, MPI_DOUBLE, 0,
+                      world->comm));
+    if (world->rank == 0) {
+        common[0] = median_of(node->ledger.medians, (size_t)node->layout.rounds, scratch);
+        common[1] = find_plateau(node, verdict, 0);
+        common[2] = find_plateau(node, verdict, 1);
+    }
+    FC_MPI(MPI_Bcast(verdict->lines, line_fields * world->size, MPI_DOUBLE, 0, world->comm));
+    FC_MPI(MPI_Bcast(common, 3, MPI_DOUBLE, 0, world->comm));
+    verdict->overall = common[0];
+    verdict->plateaus[0] = common[1];
+    verdict->plateaus[1] = common[2];
     for (int rank = 0; rank < world->size; rank++) {
         verdict->senders += is_slow_sender(node, verdict, rank) ? 1 : 0;
         verdict->receivers += is_slow_receiver(node, verdict, rank) ? 1 : 0;
@@ -199,7 +259,7 @@ static size_t offer_lowest(const struct node *node, const struct verdict *verdic
         offers[at][2] = met->partner;
     }
     for (size_t i = 0; i < count; i++) {
-        offer(verdict, i, sender, offers[i][2], offers[i]);
+        offer(verdict, partners_most + i, sender, offers[i][2], offers[i]); /* nodes come first */
     }
     return count;
 }

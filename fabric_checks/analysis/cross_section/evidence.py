@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import f_oneway
+from scipy.stats import chi2, f_oneway
 
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
 
@@ -26,8 +26,15 @@ CHANCE = 0.02
 LEAST_SPREAD = 0.012
 #: The standard error of a median over that of a mean.
 OF_MEDIAN = 1.25
+#: The standard error of the mean of the best quarter over that of the mean of all: 1.40 for the best of four (Harter,
+#: Expected values of normal order statistics, Biometrika 48, 1961, has the moments).
+OF_BEST = 1.4
+#: How sure it has to be that healthy pairs differ by no more than is allowed for.
+BOUND_CHANCE = 0.05
 #: A spread is beyond chance from so many of its standard errors on.
 ERRORS_OF_SPREAD = 2.5
+#: What nodes differ by at most, if all that pairs differ by is due to their two nodes.
+OF_NODE = 0.71
 #: A node's rate is what so large a share of its pairs do not exceed: few share every cable in every round.
 NODE_QUANTILE = 0.85
 
@@ -39,7 +46,10 @@ class Noise:
     :param repeat: one measurement of a pair from the next; :param scan: one of a healthy pair of the scan from that of
         another; :param between: healthy pairs from each other beyond chance; :param top: the same as the fastest of the
         scan show it; :param nodes: healthy nodes from each other beyond chance; :param reference: the error of what all
-        are held to; :param allowance: by how much more than ``between`` pairs may differ, as only few were compared.
+        are held to.
+    :param most: by how much healthy pairs may differ beyond chance, as far as few of them can show it.
+    :param most_of_nodes: the same of healthy nodes.
+    :param fastest: by how much the fastest of the scan differ; :param seen: how many these are.
     """
 
     repeat: float
@@ -48,7 +58,10 @@ class Noise:
     top: float
     nodes: float
     reference: float
-    allowance: float
+    most: float
+    most_of_nodes: float
+    fastest: float
+    seen: int
 
 
 @dataclass(frozen=True)
@@ -81,15 +94,16 @@ class Evidence:
     def without(self, blamed: Numbers) -> Evidence:
         """Return the same, where what healthy pairs differ by is not taken from pairs of parts that are blamed.
 
+        What nodes differ by stays as it is: without the slowest, the others are always more alike.
+
         :param blamed: positions of the pairs of these parts.
         """
         left = [values for pair, values in self.controls if pair not in blamed]
-        between = max(_between(left), self.noise.top)
-        return replace(self, noise=replace(self.noise, between=between, allowance=_allowance(len(left))))
+        return replace(self, noise=replace(_most(left, self.noise), most_of_nodes=self.noise.most_of_nodes))
 
     def error(self, which: NDArray[np.bool_] | Numbers) -> Array:
         """Return the standard errors of ``alone`` of some pairs, by chance alone."""
-        return OF_MEDIAN * self.noise.repeat / np.sqrt(np.maximum(self.repeats[which], 1))
+        return OF_BEST * self.noise.repeat / np.sqrt(np.maximum(self.repeats[which], 1))
 
 
 def of_output(output: RotateOutput) -> Evidence:
@@ -103,18 +117,19 @@ def of_output(output: RotateOutput) -> Evidence:
     for phase, into in (("scan", scan), ("together", together)):
         key, value, _ = measured[phase]
         into[np.searchsorted(keys, key)] = value
-    key, value, count = _medians(_joined(output.phases["control"], output.phases["alone"]), ranks)
+    key, value, count = _medians(_joined(output.phases["control"], output.phases["alone"]), ranks, best=True)
     place = np.searchsorted(keys, key)
     alone[place], repeats[place] = value, count
     top, spread, seen = top_of(measured["scan"][1])
     controls = _by_pair(output.phases["control"], ranks)
     repeat = _pooled([*controls, *_by_pair(output.phases["alone"], ranks)])
-    reference = float(np.log(np.median(output.phases["control"].MBps))) if controls else top
+    best = np.array([np.sort(values)[-_counted(len(values)) :].mean() for values in controls])
+    reference = float(np.median(best)) if controls else top
     freedom = max(len(output.phases["control"]) + len(output.phases["alone"]) - int((repeats > 0).sum()), 1)
     by_chance = repeat * (1 + ERRORS_OF_SPREAD * np.sqrt(1.4 / seen + 0.5 / freedom))
     of_top = float(np.sqrt(spread**2 - repeat**2)) if repeat and spread > by_chance else 0.0
     between = max(_between(controls), of_top)
-    of_reference = OF_MEDIAN * np.hypot(repeat / 2, between) / np.sqrt(max(len(controls), 1))
+    of_reference = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(controls), 1))
     bound = np.fmax(scan, together) - reference
     key = output.scan.sender.astype(np.int64) * ranks + output.scan.receiver
     round_ = np.full(size, -1, dtype=np.int64)
@@ -134,7 +149,10 @@ def of_output(output: RotateOutput) -> Evidence:
         top=of_top,
         nodes=nodes,
         reference=float(of_reference),
-        allowance=_allowance(len(controls)),
+        most=between,
+        most_of_nodes=nodes,
+        fastest=spread,
+        seen=seen,
     )
     return Evidence(
         sender,
@@ -145,7 +163,7 @@ def of_output(output: RotateOutput) -> Evidence:
         scan - reference,
         round_,
         float(np.exp(reference)),
-        noise,
+        _most(controls, noise),
         ranks,
         tuple(zip(np.searchsorted(keys, _keys(output.phases["control"], ranks)).tolist(), controls, strict=True)),
     )
@@ -192,6 +210,16 @@ def _nodes(scan: Array, sender: Numbers, receiver: Numbers, ranks: int, spread: 
     return float(max(found))
 
 
+def _counted(repeats: int) -> int:
+    """Return how many of the repeats of a pair count: the best quarter."""
+    return -(-repeats // 4)
+
+
+def _best(rate: pl.Expr) -> pl.Expr:
+    """Return the mean of the best quarter."""
+    return rate.sort(descending=True).head((pl.len() + 3) // 4).mean()
+
+
 def _joined(one: Transfers, other: Transfers) -> Transfers:
     return Transfers(
         *(
@@ -201,13 +229,16 @@ def _joined(one: Transfers, other: Transfers) -> Transfers:
     )
 
 
-def _medians(part: Transfers, ranks: int) -> tuple[Numbers, Array, Numbers]:
-    """Return the pairs of a phase as numbers, ascending, the logarithm of the median of each, and its measurements."""
+def _medians(part: Transfers, ranks: int, *, best: bool = False) -> tuple[Numbers, Array, Numbers]:
+    """Return the pairs of a phase as numbers, ascending, the logarithm of the median of each, and its measurements.
+
+    :param best: the best quarter of each in place of the median: other people's traffic only makes a pair slower.
+    """
     key = part.sender.astype(np.int64) * ranks + part.receiver
     table = (
         pl.DataFrame({"key": key, "rate": np.log(part.MBps)}, schema={"key": pl.Int64, "rate": pl.Float64})
         .group_by("key")
-        .agg(pl.col("rate").median(), pl.len())
+        .agg(_best(pl.col("rate")) if best else pl.col("rate").median(), pl.len())
         .sort("key")
     )
     return table["key"].to_numpy(), table["rate"].to_numpy(), table["len"].to_numpy().astype(np.int64)
@@ -253,6 +284,30 @@ def _between(samples: list[Array], *, most: bool = False) -> float:
     return float(np.sqrt(max(0.0, spread**2 - of_mean)))
 
 
-def _allowance(samples: int) -> float:
-    """Return by how much more than so many of them all may differ: one and a half standard errors of the spread."""
-    return 1 + 1.5 / float(np.sqrt(2 * max(samples - 1, 1)))
+def _most_of_controls(samples: list[Array], repeat: float) -> float | None:
+    """Return by how much pairs may differ beyond chance without their controls showing it; None with too few of them.
+
+    An upper confidence bound of the variance from sample to sample (chi square).
+
+    :param samples: the logarithms of the controls; :param repeat: the deviation of one measurement.
+    """
+    several = [values for values in samples if len(values) > 1]
+    if len(several) < 3:
+        return None
+    freedom = len(several) - 1
+    variance = float(np.var([np.mean(values) for values in several], ddof=1))
+    most = variance * freedom / float(chi2.ppf(BOUND_CHANCE, freedom))
+    return float(np.sqrt(max(0.0, most - repeat**2 * float(np.mean([1 / len(values) for values in several])))))
+
+
+def _most(samples: list[Array], noise: Noise) -> Noise:
+    """Return the noise with what these controls show of how much healthy pairs and nodes differ."""
+    between = max(_between(samples), noise.top)
+    of_controls = _most_of_controls(samples, noise.repeat)
+    # The fastest of a scan were measured once each, and are many. Of nodes they show the fast ones only.
+    spread = noise.fastest * (1 + 1.64 * np.sqrt(1.4 / max(noise.seen, 1)))
+    of_scan = float(np.sqrt(max(0.0, spread**2 - noise.repeat**2)))
+    # Where the controls do differ beyond chance, they are what is believed.
+    most = of_scan if of_controls is None else of_controls if between > noise.top else min(of_controls, of_scan)
+    of_nodes = max(noise.nodes, OF_NODE * max(between, of_scan if of_controls is None else of_controls))
+    return replace(noise, between=between, most=max(between, most), most_of_nodes=of_nodes)

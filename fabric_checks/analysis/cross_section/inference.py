@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric_checks.analysis.cross_section.evidence import LEAST_SPREAD, OF_MEDIAN, Array, Numbers
+from fabric_checks.analysis.cross_section.evidence import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array, Numbers
 from fabric_checks.analysis.cross_section.parts import FEWEST_PAIRS, Ground, Part, candidates
 
 #: What is slower by less than this share is not reported, however sure it is.
@@ -23,9 +23,7 @@ LEAST_FAULT = 0.06
 #: How many standard errors a loss has to be beyond chance, ...
 CONFIRMED_ERRORS = 4.0
 #: ... and how many times what healthy ones differ by: the slowest of all is always somebody.
-SPREAD_ERRORS = 6.0
-#: What nodes differ by at most, if all that pairs differ by is due to their two nodes.
-OF_NODE = 0.71
+SPREAD_ERRORS = 5.0
 #: The kinds of parts that are nodes.
 OF_NODES = ("sender", "receiver", "node")
 #: One pair weighs no more than this, in squared standard errors, however far off it is.
@@ -90,13 +88,7 @@ def least_loss(ground: Ground, errors: float, kind: str) -> float:
     :param errors: the standard error of what was measured; :param kind: of the part.
     """
     noise = ground.evidence.noise
-    between = noise.between * noise.allowance
-    spread = between
-    if kind in OF_NODES:
-        # Of what pairs differ by, the node has no more than the half, as a variance.
-        spread = max(noise.nodes, between * OF_NODE)
-    elif kind != "pair":
-        spread = between / 2
+    spread = noise.most_of_nodes if kind in OF_NODES else noise.most * (1.0 if kind == "pair" else OF_NODE)
     beyond = np.hypot(CONFIRMED_ERRORS * np.hypot(errors, noise.reference), SPREAD_ERRORS * spread)
     return max(-float(np.log1p(-LEAST_FAULT)), float(beyond))
 
@@ -201,7 +193,7 @@ class _Search:
         self.bound = evidence.bound
         self.scan = ground.rest + ground.expected
         self.healthy = _Predicted(np.zeros(len(evidence.alone)), ground.expected)
-        of_alone = np.hypot(OF_MEDIAN * noise.repeat / np.sqrt(np.maximum(evidence.repeats, 1)), noise.reference)
+        of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)
         self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + LEAST_SPREAD**2)
         self.of_bound = float(np.hypot(noise.scan, LEAST_SPREAD))
         self.of_scan = float(np.hypot(ground.of_rest, LEAST_SPREAD))
@@ -319,8 +311,9 @@ def _culprit(ground: Ground, choice: _Choice) -> Culprit | None:
     if len(beside) + len(slow) < needed:
         return None
     scan = (search.scan + _on(part, len(search.scan)))[beside]
-    level = float(np.median(np.concatenate((evidence.alone[slow], scan))))
-    errors = search.of_scan * OF_MEDIAN / np.sqrt(len(beside) + len(slow))
+    # How slow it is, what was measured alone says best; that it is the part and not the pair, the others in the scan.
+    level = float(np.median(evidence.alone[slow] if len(slow) else scan))
+    errors = float(evidence.error(slow)[0]) if len(slow) else search.of_scan * OF_MEDIAN / np.sqrt(len(beside))
     rounds = evidence.round[evidence.round >= 0]
     thirds = np.unique((evidence.round[beside] - rounds.min()) * 3 // (np.ptp(rounds) + 1))
     # Other people's traffic may last as long as a scan. It is over, as a rule, when pairs are measured alone.

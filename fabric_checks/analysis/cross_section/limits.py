@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabric_checks.analysis.cross_section.evidence import OF_MEDIAN
+from fabric_checks.analysis.cross_section.evidence import OF_BEST, OF_MEDIAN
 from fabric_checks.analysis.cross_section.inference import LEAST_FAULT, least_loss
 from fabric_checks.analysis.cross_section.parts import Ground
 
@@ -58,7 +58,7 @@ def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
     evidence = ground.evidence
     noise = evidence.noise
     repeat = noise.repeat or noise.scan
-    error = OF_MEDIAN * repeat / np.sqrt(_REPEATS)
+    error = OF_BEST * repeat / np.sqrt(_REPEATS)
     senders = np.bincount(evidence.sender[evidence.round >= 0], minlength=evidence.ranks)
     partners = max(float(np.median(senders)), 1.0)
     threshold = -float(np.log1p(-suspect_share))

@@ -18,12 +18,16 @@ from numpy.typing import NDArray
 
 from fabric_checks.parsers.rotate import Transfers
 
+#: A node with fewer pairs on a side is judged by their median alone, another one also by this quantile of them.
+FEWEST_FOR_TOP, TOP = 8, 0.85
 #: A sender offers at most so many of its pairs.
 OFFERS = 16
 #: A suspect node is measured with so many nearest by rank, and so many others.
 NEAR, FAR = 4, 8
-#: In the list for the phase ``alone`` there are at first at most so many pairs of a sender and of a receiver.
+#: In the list for the phase ``alone`` there are at first at most so many pairs of a sender and of a receiver. Of its
+#: places so many parts belong to suspect nodes before the other pairs.
 QUOTAS = (4, 8)
+OF_NODES = (3, 4)
 #: How many controls are spread over all pairs, and how many there are at most.
 CONTROLS_OF_ALL, MOST_CONTROLS = 8, 32
 #: The repeats that :func:`budget` counts with, those of ``--confirm-repeats`` as it stands.
@@ -42,6 +46,8 @@ class Suspects:
     :param receivers: the same for receivers.
     :param pairs: positions in the scan, lowest first.
     :param share: the value of each of these pairs over what the shares of its sender and receiver predict.
+    :param plateaus_MBps: what senders and receivers reach at their best: the median over nodes of the 85 % quantile of
+        each one's pairs; NaN if none has enough.
     """
 
     overall_MBps: float
@@ -49,13 +55,15 @@ class Suspects:
     receivers: dict[int, float]
     pairs: NDArray[np.int64]
     share: NDArray[np.float64]
+    plateaus_MBps: tuple[float, float] = (np.nan, np.nan)
 
 
 def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str] = ()) -> Suspects:
     """Return the suspects of a scan.
 
-    A node is suspect if the median of its pairs is below ``1 - suspect_share`` of the overall median; a pair, if it is
-    so much below what is left after its sender's and its receiver's share.
+    A node is suspect if the median of its pairs is below ``1 - suspect_share`` of the overall median, or its best pairs
+    are so much below those of other nodes: where links are shared, a median says who shares with it. A pair is suspect
+    if it is so much below what is left after its sender's and its receiver's share.
 
     :param ranks: the number of ranks of the run.
     :param hosts: the host of each rank: a pair within one is no suspect, unless all are on one. Without them each rank
@@ -66,7 +74,13 @@ def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str]
     sender = _medians(scan.sender, scan.MBps, ranks) / overall
     receiver = _medians(scan.receiver, scan.MBps, ranks) / overall
     level = 1 - suspect_share
-    effect = [np.where(share < level, share, 1.0) for share in (sender, receiver)]
+    tops = [_tops(ranks_of, scan.MBps, ranks) for ranks_of in (scan.sender, scan.receiver)]
+    plateaus = [float(np.nanmedian(top)) if not np.isnan(top).all() else np.nan for top in tops]
+    slow = [
+        (share < level) | (top < level * plateau)
+        for share, top, plateau in zip((sender, receiver), tops, plateaus, strict=True)
+    ]
+    effect = [np.where(is_, np.minimum(share, 1.0), 1.0) for is_, share in zip(slow, (sender, receiver), strict=True)]
     expected = overall * np.minimum(effect[0][scan.sender], effect[1][scan.receiver])
     share = scan.MBps / expected
     low = np.flatnonzero((share < level) & ~_within(scan.sender, scan.receiver, hosts))
@@ -75,11 +89,41 @@ def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str]
     offered = offered[np.argsort(share[offered], kind="stable")]
     return Suspects(
         overall,
-        {int(rank): float(sender[rank]) for rank in np.flatnonzero(sender < level)},
-        {int(rank): float(receiver[rank]) for rank in np.flatnonzero(receiver < level)},
+        {int(rank): float(sender[rank]) for rank in np.flatnonzero(slow[0])},
+        {int(rank): float(receiver[rank]) for rank in np.flatnonzero(slow[1])},
         offered,
         share[offered],
+        (plateaus[0], plateaus[1]),
     )
+
+
+def level_MBps(found: Suspects, pair: Pair, suspect_share: float) -> float:
+    """Return below which bandwidth a pair is slow in the phase ``together``.
+
+    A pair of a suspect node is held to what nodes reach at their best: on links that are shared the median of all pairs
+    is half of that, and no node at 0.8 would be slow.
+    """
+    sender, receiver = pair
+    reference = found.overall_MBps
+    for is_suspect, plateau in zip(
+        (sender in found.senders, receiver in found.receivers), found.plateaus_MBps, strict=True
+    ):
+        if is_suspect and plateau > reference:
+            reference = plateau
+    return (1 - suspect_share) * reference
+
+
+def _tops(key: NDArray[np.int32], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Return the 85 % quantile of the values of each key; NaN for one that has too few."""
+    order = np.lexsort((values, key))
+    counts = np.bincount(key, minlength=size)
+    first = np.cumsum(counts) - counts
+    found = np.full(size, np.nan)
+    enough = np.flatnonzero(counts >= FEWEST_FOR_TOP)
+    # Without floating point, so that the program finds the same: the smallest that 85 % do not exceed.
+    places = (85 * counts[enough] + 99) // 100 - 1
+    found[enough] = values[order[first[enough] + places]]
+    return found
 
 
 def _medians(key: NDArray[np.int32], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -123,15 +167,16 @@ def partners(rank: int, ranks: int) -> list[int]:
 def listed(found: Suspects, scan: Transfers, ranks: int, hosts: Sequence[str] = ()) -> list[Pair]:
     """Return the pairs to measure again, both directions of each, in the order in which they are given rounds."""
     order: dict[Pair, int] = {}
+    partners_most = NEAR + FAR
 
     def offer(place: int, sender: int, receiver: int) -> None:
         for pair in ((sender, receiver), (receiver, sender)):
             order[pair] = min(place, order.get(pair, place))
 
-    # The lowest of each sender first, then its second lowest, ...
+    # Suspect nodes come first. Then the lowest pair of each sender, its second lowest, ...
     by_sender = found.pairs[np.argsort(scan.sender[found.pairs], kind="stable")]
     for place, position in zip(_places(scan.sender[by_sender]), by_sender, strict=True):
-        offer(int(place), int(scan.sender[position]), int(scan.receiver[position]))
+        offer(partners_most + int(place), int(scan.sender[position]), int(scan.receiver[position]))
     several = len(set(hosts)) > 1
     for nodes, sends in ((found.senders, True), (found.receivers, False)):
         for rank in nodes:
@@ -195,8 +240,22 @@ def pack(pairs: Sequence[Pair], most: int, *, both_ways: bool = False) -> list[l
     return rounds
 
 
-def fair(slow: Sequence[Pair], limit: int) -> list[Pair]:
+def choose_alone(found: Suspects, slow: Sequence[Pair], limit: int) -> list[Pair]:
     """Return the pairs to measure alone out of those that were slow twice, given slowest first.
+
+    First those of suspect nodes, by :func:`fair`, up to three quarters of the places; then others, evenly spread over
+    the slow ones: pairs that share a link stand at one half and one third, a fault may stand anywhere.
+    """
+    of_nodes = [pair for pair in slow if pair[0] in found.senders or pair[1] in found.receivers]
+    nodes = set(of_nodes)
+    others = [pair for pair in slow if pair not in nodes]
+    chosen = fair(of_nodes, max(limit * OF_NODES[0] // OF_NODES[1], limit - len(others)))
+    wanted = min(limit - len(chosen), len(others))
+    return chosen + [others[(2 * index + 1) * len(others) // (2 * wanted)] for index in range(wanted)]
+
+
+def fair(slow: Sequence[Pair], limit: int) -> list[Pair]:
+    """Return some of the pairs, given slowest first.
 
     At first only a few of a sender or receiver: one very slow node would fill the list and hide another.
     """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where figures changed over time: when, by how much, for certain or not, and what else changed then."""
+"""Where metrics changed over time: when, by how much, for certain or not, and what else changed then."""

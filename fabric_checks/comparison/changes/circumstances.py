@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What else changed when a figure did."""
+"""What else changed when a metric did."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Event:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Return what kinds of simulation the figures are of; empty if they were measured."""
+        """Return what kinds of simulation the values are of; empty if they were measured."""
         return tuple(sorted({change.evidence for change in self.changes if change.evidence}))
 
     def size_text(self) -> str:
@@ -53,7 +53,7 @@ class Event:
         return f"{word} by {' and '.join(parts)}"
 
     def metrics_text(self) -> str:
-        """Return which figures these are: curves with their sizes, and others by name."""
+        """Return which metrics these are: curves with their sizes, and others by name."""
         if len(self.changes) == 1:
             return self.changes[0].metric
         sizes: dict[str, list[int]] = {}

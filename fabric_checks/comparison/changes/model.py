@@ -22,8 +22,8 @@ class Circumstance:
 
     :param field: such as ``mpi``; ``nodes`` for nodes that all runs of one side used and none of the other.
     :param before: its values in the last runs before, in order of appearance; :param after: in the first ones after.
-    :param runs_later: by how many runs it changed later than the figure, or earlier if negative: noise moves where the
-        change of a figure is seen.
+    :param runs_later: by how many runs it changed later than the value, or earlier if negative: noise moves where the
+        change of a value is seen.
     """
 
     field: str
@@ -42,11 +42,11 @@ class Change:
     :param run: which run of the series that is, counted from 0; :param runs: how many the series has.
     :param n_before: how many runs the level before held; :param n_after: the level after.
     :param median_before: in ``unit``; :param median_after: in ``unit``.
-    :param by_difference: whether ``change`` is in ``unit``, because the figure can be 0, or else in per cent.
+    :param by_difference: whether ``change`` is in ``unit``, because the value can be 0, or else in per cent.
     :param change: from before to after; :param change_low, change_high: the ends of its interval from the bootstrap.
     :param at_least: by how much it is worse for certain, see :func:`fabric_checks.comparison.verdicts.judged`.
     :param p: of a Mann-Whitney U test of the two levels. It does not count that the place was looked for.
-    :param noise: of one run, a share, or of figures compared by difference in ``unit``; 0 if they repeat exactly.
+    :param noise: of one run, a share, or of values compared by difference in ``unit``; 0 if they repeat exactly.
     :param state: one of :data:`STATES`.
     :param circumstances: what else changed then.
     """

@@ -11,9 +11,9 @@ from fabric_checks.software import packages
 
 
 class PackagesMixin(RegressionTestPlugin):
-    """Fail a case whose figures cannot be computed, before it takes nodes for them."""
+    """Fail a case whose values cannot be computed, before it takes nodes for them."""
 
-    #: Python packages beyond ReFrame's own that the figures need, and what for.
+    #: Python packages beyond ReFrame's own that the values need, and what for.
     packages: tuple[str, ...] = ()
     packages_for = ""
 

@@ -43,7 +43,7 @@ class PerflogMixin(RegressionTestPlugin):
 
     @run_before("cleanup")
     def require_records(self):
-        """Fail before the case's files are removed: they are what its figures can still be read from.
+        """Fail before the case's files are removed: they are what its values can still be read from.
 
         :raises LoggingError: with the file and the cause.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures beside the output: drawn as soon as the figures are known, kept with the job's output."""
+"""Pictures beside the output: drawn as soon as the values are known, kept with the job's output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PicturesMixin(RegressionTestPlugin):
 
     @run_after("sanity")
     def draw_pictures(self):
-        """Draw before the figures are judged: a case that fails its references is the one to look at."""
+        """Draw before the values are judged: a case that fails its references is the one to look at."""
         if self.is_dry_run():
             return  # nothing was measured
         if why_not := _why_no_pictures():
@@ -32,7 +32,7 @@ class PicturesMixin(RegressionTestPlugin):
 
 @lru_cache(maxsize=1)
 def _why_no_pictures() -> str:
-    """Return why nothing can be drawn, or nothing; a session that cannot says so once. Figures do without pictures."""
+    """Return why nothing can be drawn, or nothing; a session that cannot says so once. Values do without pictures."""
     try:
         packages.require(["matplotlib"], "the pictures beside the output are drawn by them")
     except packages.MissingPackageError as error:

@@ -69,7 +69,7 @@ class PpnRatioMixin(LaunchesMixin):
         for comparison in self._comparisons():
             of = {str(layout): values[layout][comparison.of.name] for layout in self.launches}
             compared[comparison.metric.name] = comparison.value(of)
-            self.facts.figures[comparison.metric.name].compared = {
+            self.facts.metrics[comparison.metric.name].compared = {
                 "metric": comparison.of.name,
                 "quantity": comparison.of.quantity,
                 "unit": comparison.of.unit,

@@ -103,7 +103,7 @@ class ReferencesMixin(RegressionTestPlugin):
             complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
             reasons = dict.fromkeys(complete, f"the reference file is wrong: {error}")
         for name, reason in reasons.items():
-            self.facts.figures[name].no_reference = reason
+            self.facts.metrics[name].no_reference = reason
         self._note_evidence(path, metrics)
         self.reference = {self.current_partition.fullname: complete}
 
@@ -140,11 +140,11 @@ class ReferencesMixin(RegressionTestPlugin):
         case = self._reference_case()
         file = _load_checked(path)
         for metric in metrics:
-            figure = self.facts.figures[metric.name]
-            evidence = file.evidence_of(metric=metric.name, held=figure.no_reference is None, **case)
+            noted = self.facts.metrics[metric.name]
+            evidence = file.evidence_of(metric=metric.name, held=noted.no_reference is None, **case)
             if evidence is not None:
-                figure.evidence, figure.reference_source = evidence.kind, evidence.why or None
-            figure.reference_source = self._derived.get(metric.name, figure.reference_source)
+                noted.evidence, noted.reference_source = evidence.kind, evidence.why or None
+            noted.reference_source = self._derived.get(metric.name, noted.reference_source)
 
     @run_after("performance")
     def require_references(self):

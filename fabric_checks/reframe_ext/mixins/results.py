@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a program's output to figures: sanity, declared metrics, and the facts that go with them."""
+"""From a program's output to values: sanity, declared metrics, and the facts that go with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reframe.core.pipeline import RegressionTestPlugin
 from fabric_checks.errors import OutputError, quoted
 from fabric_checks.paths import results
 from fabric_checks.results import sessions
-from fabric_checks.results.record import Facts, Figure
+from fabric_checks.results.record import Facts, MetricFacts
 
 
 class ResultsMixin(RegressionTestPlugin):
@@ -59,8 +59,8 @@ class ResultsMixin(RegressionTestPlugin):
             tasks=self.current_layout.tasks,
             not_offered=self.current_environ.extras.get("without", {}),
             sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
-            figures={
-                metric.name: Figure(metric.quantity, metric.size_B, metric.better, metric.can_be_zero)
+            metrics={
+                metric.name: MetricFacts(metric.quantity, metric.size_B, metric.better, metric.can_be_zero)
                 for metric in metrics
             },
         )

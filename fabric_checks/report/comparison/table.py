@@ -68,7 +68,7 @@ def counts(comparison: Comparison) -> list[str]:
     for side in comparison.sides:
         found = comparison.frame.filter(pl.col("side") == side)["verdict"]
         parts = [f"{(found == verdict).sum()} {verdict}" for verdict in VERDICTS if (found == verdict).any()]
-        lines.append(f"{side} against {comparison.baseline}: {len(found)} figures: {', '.join(parts)}")
+        lines.append(f"{side} against {comparison.baseline}: {len(found)} metrics: {', '.join(parts)}")
     by_chance = comparison.by_chance
     if by_chance:
         few = "less than 1" if by_chance < 1 else f"about {by_chance:.0f}"
@@ -78,7 +78,7 @@ def counts(comparison: Comparison) -> list[str]:
         )
     if comparison.count(TOO_FEW):
         lines.append(
-            f"too few runs: fewer than {MIN_RUNS} on a side tell no spread; if figures are known to repeat, to 5 % "
+            f"too few runs: fewer than {MIN_RUNS} on a side tell no spread; if values are known to repeat, to 5 % "
             "for instance, --repeatable 5% judges by that"
         )
     return lines

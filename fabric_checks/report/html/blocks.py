@@ -56,7 +56,7 @@ class Table:
 
     :param key: its identity in the page; :param caption: its title.
     :param corner: the head of the first column; :param rows: for each its head and cells.
-    :param notes: sentences below it; :param wide: whether it is too wide for paper.
+    :param notes: sentences below it.
     """
 
     key: str
@@ -65,7 +65,6 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
     notes: tuple[str, ...] = ()
-    wide: bool = False
     kind: str = field(default="table", init=False)
 
 

@@ -7,8 +7,19 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from fabric_checks.comparison.nodes import nodes_of
-from fabric_checks.report.html import families, judged, nodes, not_measured, over_time, page, rotate, sand, summary
+from fabric_checks.comparison.nodes import Node, nodes_of
+from fabric_checks.report.html import (
+    families,
+    judged,
+    latency_map,
+    nodes,
+    not_measured,
+    over_time,
+    page,
+    rotate,
+    sand,
+    summary,
+)
 from fabric_checks.report.html.blocks import Section
 from fabric_checks.report.html.change_points import Changed, change_points
 from fabric_checks.report.html.collecting import COLUMNS, collect
@@ -47,9 +58,14 @@ def report(
     progress("drawing")
     provenance = Provenance()
     shown = sections(
-        results, provenance, [source.path for source in sources], over=over, changes=changes, published=with_published
+        results,
+        provenance,
+        [source.path for source in sources],
+        over=over,
+        changes=changes,
+        published=with_published,
+        touched=nodes_of(loaded.frame),
     )
-    shown.append(nodes.section(nodes_of(loaded.frame)))
     progress("writing")
     return page.render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
 
@@ -62,22 +78,25 @@ def sections(
     over: bool = False,
     changes: Sequence[Changed] | None = None,
     published: bool = False,
+    touched: Sequence[Node] = (),
 ) -> list[Section]:
     """Return all sections of the page.
 
     :param paths: where the results are: outputs beside them have the pair matrices.
     :param over: whether to show figures over time. :param changes: :func:`fabric_checks.report.html.over_time.section`.
-    :param published: whether the published platforms stand beside the machines.
+    :param published: whether the published platforms stand beside the machines. :param touched: the nodes of all runs.
     """
     found = [
         summary.section(results, provenance, changes or ()),
         *families.sections(results, provenance),
         rotate.section(results, roots(paths)),
+        latency_map.section(results, roots(paths)),
         families.compared(results),
         over_time.section(results, provenance, changes) if over else None,
         judged.references(results),
         judged.findings(results),
         judged.failures(results),
+        nodes.section(touched) if len(touched) > 1 else None,
         sand.section(results, provenance, platforms() if published else None),
         judged.faults(results),
         not_measured.section(results),

@@ -31,7 +31,7 @@ FAMILIES = (
     ("others", "Others", r""),
 )
 #: They have a section of their own.
-_ELSEWHERE = re.compile(r"Rotate|.*PpnRatio$")
+_ELSEWHERE = re.compile(r"Rotate|LatencyMap|.*PpnRatio$")
 #: The sizes whose values are drawn over the processes.
 _SIZES_B = (8, 1024**2)
 #: So many machines have a column each in one table.

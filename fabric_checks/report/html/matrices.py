@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The output that a run of ``rotate`` left beside its records: the pair matrix is only there."""
+"""The outputs of ``rotate`` and ``latency_map`` beside their records: the matrix of pairs is only there."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fabric_checks import files
 from fabric_checks.analysis.cross_section import evaluation as cross_section
+from fabric_checks.analysis.latency_map import evaluation as latency_map
 from fabric_checks.errors import FabricError
 from fabric_checks.report.html.values import Value
 
@@ -35,18 +36,39 @@ def matrix_of(median: Value, folders: Sequence[Path]) -> cross_section.Report | 
 
     :param median: the series of the metric ``median_bandwidth``. :param folders: of :func:`roots`.
     """
-    record = median.record
-    *_, expected = median.runs[-1]
-    parts = Path(record["output"] or "").parts[1:]
-    if not parts or not all(_NAME.fullmatch(part) for part in parts):
-        return None
-    for folder in folders:
-        path = folder.joinpath(*parts, "rfm_job.out")
+    for text in _outputs(median, folders):
         try:
-            found = cross_section.of_text(files.read_text(path, folder, _LARGEST_B), link_MBps=record["link_MBps"])
-        except (OSError, FabricError, ValueError):
-            continue  # not there, or not whole
+            found = cross_section.of_text(text, link_MBps=median.record["link_MBps"])
+        except (FabricError, ValueError):
+            continue  # not whole
         # Of a case that ran several times in a session, the last output is kept.
-        if math.isclose(found.metrics()["median_bandwidth"], expected, rel_tol=1e-6):
+        if math.isclose(found.metrics()["median_bandwidth"], median.runs[-1][-1], rel_tol=1e-6):
             return found
     return None
+
+
+def latencies_of(median: Value, folders: Sequence[Path]) -> latency_map.Report | None:
+    """Return the same of ``LatencyMap``.
+
+    :param median: the series of the metric ``median_latency``. :param folders: of :func:`roots`.
+    """
+    for text in _outputs(median, folders):
+        try:
+            found = latency_map.of_text(text)
+        except (FabricError, ValueError):
+            continue  # not whole
+        if math.isclose(found.metrics()["median_latency"], median.runs[-1][-1], rel_tol=1e-6):
+            return found
+    return None
+
+
+def _outputs(series: Value, folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the text of each output that may be that of the last run of a series."""
+    parts = Path(series.record["output"] or "").parts[1:]
+    if not parts or not all(_NAME.fullmatch(part) for part in parts):
+        return
+    for folder in folders:
+        try:
+            yield files.read_text(folder.joinpath(*parts, "rfm_job.out"), folder, _LARGEST_B)
+        except (OSError, FabricError, ValueError):
+            continue  # not there, or not to be read

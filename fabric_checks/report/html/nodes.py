@@ -21,7 +21,7 @@ def section(nodes: Sequence[Node]) -> Section:
     )
     columns = tuple(map(Column, (HEADS[0], *HEADS[2:])))
     more = (f"{len(nodes) - MOST} more are listed by `fabric-checks nodes`.",) if len(nodes) > MOST else ()
-    blocks = (Table("nodes-table", "Nodes, the worst first", "node", columns, rows, more, wide=True),) if rows else ()
+    blocks = (Table("nodes-table", "Nodes, the worst first", "node", columns, rows, more),) if rows else ()
     return Section(
         "nodes",
         "Nodes",

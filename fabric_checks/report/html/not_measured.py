@@ -34,6 +34,7 @@ _THINGS: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
     ),
     ("collectives", _check("(Osu|Imb)Collective"), "-n 'OsuCollective|ImbCollective'"),
     ("all pairs at once (cross-section)", _check("Rotate"), "-n Rotate"),
+    ("the latency of every pair", _check("LatencyMap"), "-n LatencyMap"),
     ("overlap", _check("(Collective)?Overlap"), "-n Overlap"),
     ("hot spot", _check("HotSpot"), "-n HotSpot"),
     ("fresh buffers", _check("BufferReuse"), "-n BufferReuse"),

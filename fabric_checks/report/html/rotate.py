@@ -148,7 +148,7 @@ def _matrix_table(key: str, name: str, found: Report, senders: Sequence[str], re
             for sender, row in zip(senders, MBps, strict=True)
         )
         columns = tuple(Column(clean(receiver)) for receiver in receivers)
-        return Table(key, f"Pairs of {name}, MB/s", "sender", columns, rows, wide=True)
+        return Table(key, f"Pairs of {name}, MB/s", "sender", columns, rows)
     lines = []
     for names, values, role in ((senders, MBps, "sends"), (receivers, MBps.T, "receives")):
         for host, row in zip(names, values, strict=True):

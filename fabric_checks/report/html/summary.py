@@ -186,7 +186,7 @@ def _at_a_glance(results: Results) -> list[Table]:
     rows = [(title, row) for title, row in rows if (title, row.title) in wanted]
     heads = tuple(Column(f"{title}: {row.title}", f"{row.unit}, {row.layout}") for title, row in rows)
     listed = tuple((machine, tuple(_glance(row.cells.get(machine)) for _, row in rows)) for machine in results.machines)
-    return [Table("at-a-glance", "At a glance", "machine", heads, listed, (note,), wide=True)]
+    return [Table("at-a-glance", "At a glance", "machine", heads, listed, (note,))]
 
 
 def _glance(cell: key_values.Cell | None) -> Cell:

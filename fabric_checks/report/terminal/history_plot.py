@@ -90,7 +90,7 @@ def caption(line: Line) -> list[str]:
     if line.missed:
         rows.append(f"  X: {len(line.missed)} missed the reference")
     if line.failed:
-        rows.append(f"  {line.failed} cases of this test failed before they had figures")
+        rows.append(f"  {line.failed} cases of this test failed before they had values")
     for change in line.changes:
         rows.append(
             f"  | run {change.at + 1} ({_moment(line, change.at)}): {change.what}: {change.before} -> {change.after}"

@@ -14,7 +14,10 @@ from fabric_checks.results.records import Case, Session
 from fabric_checks.text import one_line, range_text, test_text, value_text
 
 #: Findings of these kinds describe a machine and blame nothing.
-DESCRIBING = ("slowest pair", "plateaus", "sharing", "protocol switch", "blocking wait")
+DESCRIBING = (
+    *("slowest pair", "plateaus", "sharing", "limits", "not measured", "by switch", "groups"),
+    *("protocol switch", "blocking wait"),
+)
 #: The most that is quoted of a reason.
 _LONGEST = 270
 

@@ -22,7 +22,7 @@ from fabric_checks.results.store.sources import Source
 
 #: The name of each file; others begin with a dot while they are written.
 NAME = "records.parquet"
-#: The most rows of a file: a system that notes ten thousand figures a night has a third of a million in a month.
+#: The most rows of a file: a system that notes ten thousand values a night has a third of a million in a month.
 MOST_ROWS = 20_000_000
 _KINDS: dict[str, pl.DataType] = {**COLUMNS, "extra": pl.String()}
 

@@ -23,7 +23,7 @@ from urllib.parse import quote
 from fabric_checks.errors import FileError, quoted
 from fabric_checks.files import LARGEST_B
 from fabric_checks.results.perflog import records_of
-from fabric_checks.results.record import FIELDS, Facts, Figure
+from fabric_checks.results.record import FIELDS, Facts, MetricFacts
 from fabric_checks.results.store.jsonlines import Report
 
 #: How long another process may hold the database, in seconds.
@@ -95,7 +95,7 @@ def _require_table(connection: sqlite3.Connection) -> None:
 def _of_case(case: Mapping[str, Any], session: str, version: str) -> list[dict[str, Any]]:
     """Return the records of a case, in the words of the perflog."""
     if case.get("fixture"):
-        return []  # a build: it has no figures, as in the perflog
+        return []  # a build: it has no values, as in the perflog
     facts = case.get("facts")
     ours = isinstance(facts, dict) and "check" in facts and "session" in facts
     attributes = {
@@ -141,7 +141,9 @@ def _facts(case: Mapping[str, Any], session: str) -> dict[str, Any]:
         # A report does not tell parameters from other variables, but for the name that ReFrame made of them.
         parameters=dict(part.split("=", 1) for part in name.split(" %")[1:] if "=" in part),
         tasks=tasks if isinstance(tasks, int) and tasks > 0 else None,
-        figures={name: Figure(quantity=name) for name in (key.split(":")[-1] for key in case.get("perfvalues") or {})},
+        metrics={
+            name: MetricFacts(quantity=name) for name in (key.split(":")[-1] for key in case.get("perfvalues") or {})
+        },
     ).as_data()
 
 

@@ -42,7 +42,7 @@ class Loaded:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is no fault of a record but good to know: a line for each figure whose unit is not always the same."""
+        """What is no fault of a record but good to know: a line for each metric whose unit is not always the same."""
         return mixed_units(self.frame)
 
 

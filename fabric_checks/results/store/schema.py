@@ -18,7 +18,7 @@ COLUMNS: dict[str, pl.DataType] = {name: _KINDS.get(kind, pl.String()) for name,
     "time": pl.Datetime("us", "UTC")
 }
 
-#: Records that agree in these are of one series: the same figure, measured again.
+#: Records that agree in these are of one series: the same metric, measured again.
 SERIES = ("system", "partition", "environ", "check", "test", "layout", "metric", "unit")
 
 #: Two records that agree in these are one measurement that was written twice.

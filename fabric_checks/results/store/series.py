@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Series: the same figure, measured again and again."""
+"""Series: the same metric, measured again and again."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def mixed_units(frame: pl.DataFrame) -> tuple[str, ...]:
-    """Return a line for each figure that a set of results has in several units: each unit is a series of its own.
+    """Return a line for each metric that a set of results has in several units: each unit is a series of its own.
 
     :param frame: records; without the columns of :data:`fabric_checks.results.store.schema.SERIES` nothing is said.
     """

@@ -32,7 +32,7 @@ _LONGEST_B = (
 )
 #: Times before and after these are of a clock that was never set, and beyond what calendars of programs hold.
 _FIRST, _END = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1970, 2201))
-#: No figure is larger; beyond it, sums and squares are no numbers any more.
+#: No value is larger; beyond it, sums and squares are no numbers any more.
 _LARGEST = 1e30
 _FIGURES = tuple(name for name, kind in COLUMNS.items() if kind == pl.Float64())
 #: What is counted, or lasts, is not negative.
@@ -106,8 +106,8 @@ def _is_whole(frame: pl.DataFrame, any_unit: bool) -> bool:
         return False
     if any_unit:
         return True
-    figures, units = frame["metric"].is_not_null(), frame["unit"]
-    return bool(units.is_not_null().eq(figures).all()) and set(units.unique().drop_nulls()) <= set(UNITS)
+    values, units = frame["metric"].is_not_null(), frame["unit"]
+    return bool(units.is_not_null().eq(values).all()) and set(units.unique().drop_nulls()) <= set(UNITS)
 
 
 def _has_sound_values(frame: pl.DataFrame, time: str) -> bool:
@@ -150,7 +150,7 @@ def _is_nested(text: pl.Series) -> pl.Series:
 
 def _whole_rules(there: Collection[str], any_unit: bool) -> list[tuple[pl.Expr, pl.Expr]]:
     """Return what a record may lack, as far as the columns tell, and what to say then, the first first."""
-    figure = pl.col("metric").is_not_null()
+    measured = pl.col("metric").is_not_null()
     rules = [(pl.col(name).is_null(), pl.lit(f"the record has no '{name}'")) for name in REQUIRED if name in there]
     if "format" in there:
         text = _shown("format {} is of another release; read it with that release", pl.col("format").cast(pl.String))
@@ -160,12 +160,12 @@ def _whole_rules(there: Collection[str], any_unit: bool) -> list[tuple[pl.Expr, 
         rules.append((pl.col("moment").is_null(), text))
     if {"metric", "value"} <= set(there):
         rules += [
-            (figure & pl.col("value").is_null(), pl.lit("the record has a metric and no value")),
-            (~figure & pl.col("value").is_not_null(), pl.lit("the record has a value and no metric")),
+            (measured & pl.col("value").is_null(), pl.lit("the record has a metric and no value")),
+            (~measured & pl.col("value").is_not_null(), pl.lit("the record has a value and no metric")),
         ]
     if not any_unit:
         rules += [
-            (figure & pl.col("unit").is_null(), pl.lit("the record has no 'unit'")),
+            (measured & pl.col("unit").is_null(), pl.lit("the record has no 'unit'")),
             (~pl.col("unit").is_in(UNITS), _shown("unknown unit {}; known are " + ", ".join(UNITS), pl.col("unit"))),
         ]
     return rules
@@ -191,7 +191,7 @@ def _rules(frame: pl.DataFrame, time: str) -> list[tuple[pl.Expr, pl.Expr]]:
         text = _shown(f"'{name}' is {{}}, less than nothing", pl.col(name).cast(pl.String))
         rules.append((pl.col(name) < 0, text))
     for name in (name for name in _FIGURES if name in frame.columns):
-        text = _shown(f"'{name}' is {{}}, no figure up to {_LARGEST:g}", pl.col(name).cast(pl.String))
+        text = _shown(f"'{name}' is {{}}, no number up to {_LARGEST:g}", pl.col(name).cast(pl.String))
         rules.append((~(pl.col(name).abs() <= _LARGEST), text))
     for name in (name for name in shapes.NAMES if name in frame.columns):
         if found := _misshapen(frame[name]):

@@ -84,8 +84,9 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
     if confirm and pairs:
         phases["together"] = fabric.again(*zip(*pairs, strict=True), repeats, together=True)
         median = np.median(phases["together"].MBps.reshape(repeats, -1), axis=0)
-        slow = [pairs[k] for k in np.argsort(median) if median[k] < (1 - suspect_share) * found.overall_MBps]
-        alone = suspects.fair(slow, budget.alone)
+        levels = [suspects.level_MBps(found, pair, suspect_share) for pair in pairs]
+        slow = [pairs[k] for k in np.argsort(median) if median[k] < levels[k]]
+        alone = suspects.choose_alone(found, slow, budget.alone)
         control = suspects.controls(found, scan, slow, alone, budget.total - len(rounds) - len(alone))
         if alone:
             phases["alone"] = fabric.again(*zip(*alone, strict=True), repeats, together=False)

@@ -64,7 +64,7 @@ def pairs_of(part, number=None):
     return [(sender, receiver) for at, sender, receiver in pairs if number in (None, at)]
 
 
-@pytest.mark.parametrize("pattern", ["", ".shift", ".bisection", ".round-robin"])
+@pytest.mark.parametrize("pattern", ["", ".shift", ".bisection", ".round-robin", ".twelve"])
 def test_the_program_measures_the_same_again(golden, pattern):
     """What `rotate --confirm` did after a scan is what this rule says of it, pair for pair and round for round."""
     output = rotate.parse(golden(f"rotate/mpich-5.0.2{pattern}.txt"))
@@ -75,7 +75,7 @@ def test_the_program_measures_the_same_again(golden, pattern):
     rounds = suspects.pack(listed, budget.together, both_ways=output.pattern == "shift")
     measured = sum(map(len, rounds))
     told = re.fullmatch(
-        r"(\d+) pairs of 56, (\d+) senders, (\d+) receivers; (\d+) measured again, (\d+) alone",
+        rf"(\d+) pairs of {ranks * (ranks - 1)}, (\d+) senders, (\d+) receivers; (\d+) measured again, (\d+) alone",
         output.header["suspects"],
     )
     assert (len(listed), len(found.senders), len(found.receivers), measured) == tuple(map(int, told.groups()[:4]))
@@ -84,15 +84,15 @@ def test_the_program_measures_the_same_again(golden, pattern):
     for number, pairs in enumerate(rounds):
         for repeat in range(repeats):
             assert set(pairs) <= set(pairs_of(together, repeat * len(rounds) + number))
-    level = (1 - output.suspect_share) * found.overall_MBps
     # A pair is also measured as the neighbour of others: only its own round counts.
     own = {}
     for number, pairs in enumerate(rounds):
         here = np.isin(together.round, [repeat * len(rounds) + number for repeat in range(repeats)])
         values = medians(Transfers(*(array[here] for array in vars(together).values())))
         own |= {pair: values[pair] for pair in pairs}
-    slow = sorted((pair for pair in own if own[pair] < level), key=lambda pair: (own[pair], pair))
-    alone = suspects.fair(slow, budget.alone)
+    again = [pair for pair in own if own[pair] < suspects.level_MBps(found, pair, output.suspect_share)]
+    slow = sorted(again, key=lambda pair: (own[pair], pair))
+    alone = suspects.choose_alone(found, slow, budget.alone)
     assert alone and pairs_of(output.phases["alone"]) == alone * repeats
     assert len(alone) == int(told[5])
     left = budget.total - len(rounds) - len(alone)
@@ -151,6 +151,31 @@ def test_rounds_have_no_node_twice_and_are_no_more_than_asked_for():
     assert suspects.pack(pairs, 9) == [[(0, 1), (2, 3)], [(1, 0)], [(0, 2), (3, 1)]]
     assert suspects.pack(pairs, 9, both_ways=True) == [[(0, 1), (1, 0), (2, 3)], [(0, 2), (3, 1)]]
     assert suspects.pack(pairs, 2) == [[(0, 1), (2, 3)], [(1, 0)]]
+
+
+def test_a_node_that_is_slow_where_links_are_shared_is_suspect_by_its_best_pairs():
+    """Half of all pairs share a link, so that the median of every node is that of two pairs on one."""
+    fabric = Fabric(64, 0.0, 1, senders={3: 0.8}, sharing=(0.4, 0.6))
+    found = suspects.find(fabric.scan(), 64, 0.06)
+    assert found.overall_MBps == 500 and found.plateaus_MBps == (1000, 1000)
+    assert 3 in found.senders and found.senders[3] > 0.94
+    assert suspects.level_MBps(found, (3, 40), 0.06) == pytest.approx(940)
+    assert suspects.level_MBps(found, (4, 40), 0.06) == pytest.approx(470)
+
+
+def test_the_best_of_few_pairs_are_no_reason():
+    found = suspects.find(Fabric(14, 0.0, 1).scan(), 14, 0.06)
+    assert np.isnan(found.plateaus_MBps).all() and not found.senders
+
+
+def test_pairs_of_suspect_nodes_are_measured_alone_before_others_and_these_are_spread():
+    found = suspects.Suspects(1.0, {3: 0.8}, {}, np.empty(0, dtype=np.int64), np.empty(0))
+    shared = [(10 + k, 40) for k in range(30)]
+    of_node = [(3, 50 + k) for k in range(10)]
+    chosen = suspects.choose_alone(found, [*shared, *of_node], 16)
+    assert chosen == [*of_node, *(shared[(2 * k + 1) * 30 // 12] for k in range(6))]
+    assert suspects.choose_alone(found, of_node, 4) == of_node[:4]
+    assert suspects.choose_alone(found, [*shared[:2], *of_node], 12) == [*of_node, *shared[:2]]
 
 
 def test_one_very_slow_node_does_not_hide_another():
@@ -225,7 +250,7 @@ def test_the_rounds_of_a_culprit_are_counted(report_table, fault, ranks):
     again = np.array([pair for pairs in rounds for pair in pairs], dtype=np.int32)
     rates = fault(Transfers(again[:, 0], again[:, 0], again[:, 1], np.ones(len(again)))).MBps
     slow = [(one, other) for one, other in again[rates < 940].tolist()]
-    alone = suspects.fair(slow, budget.alone)
+    alone = suspects.choose_alone(found, slow, budget.alone)
     controls = suspects.controls(found, scan, slow, alone, budget.total - len(rounds) - len(alone))
     beyond = suspects.REPEATS * (len(rounds) + len(controls) + len(alone))
     bound = int(ranks / 2 + 64 * math.log2(ranks))

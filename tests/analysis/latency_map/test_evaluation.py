@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from fabric_checks.analysis.latency_map import evaluation, groups
+from fabric_checks.analysis.latency_map import evaluation
 from fabric_checks.analysis.latency_map.metrics import METRICS
 from tests.analysis.latency_map.model import HOP_US, NEAR_US, latencies, text_of
 
@@ -160,10 +160,3 @@ def test_some_rounds_make_no_groups_but_find_a_slow_node():
     report = evaluation.of_text(text_of(latencies(LEAVES, node={9: 1.0}), shifts=40))
     assert report.border_us is None
     assert [(found.kind, found.ranks) for found in report.findings] == [("slow node", (9,))]
-
-
-def test_a_gap_without_groups_is_no_level():
-    """A third of the pairs are faster, but no two of a node are near each other: a bipartite graph."""
-    half = np.arange(12) % 2
-    latency_us = np.where(half[:, None] != half[None, :], 1.0, 2.0)
-    assert groups.nearest(latency_us, 0.0) is None

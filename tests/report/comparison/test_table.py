@@ -113,7 +113,7 @@ def test_only_some_verdicts_and_the_counts_of_all():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
     page = table.page(comparison, ["worse"])
     assert [row[0] for row in page.tables[0].rows] == ["worse"]
-    assert page.counts[0] == "B against A: 5 figures: 2 worse, 3 no difference"
+    assert page.counts[0] == "B against A: 5 metrics: 2 worse, 3 no difference"
     assert "5 were judged by intervals at 95 %: if nothing had changed, less than 1 would differ" in page.counts[1]
 
 

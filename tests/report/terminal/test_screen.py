@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fabric_checks import door
+from fabric_checks.analysis.cross_section import evaluation
 from fabric_checks.report.terminal import key_values, look_at, screen
 from fabric_checks.results.records import Case, Session
 from tests.report import recorded
@@ -143,6 +144,17 @@ def test_a_change_of_protocol_is_no_reason_to_worry():
     found = [{"kind": "protocol switch", "text": "the curve breaks"}, {"kind": "sender", "text": "node n7 is slow"}]
     text = "\n".join(printed(of_records([record(findings=found)])))
     assert "node n7 is slow" in text and "the curve breaks" not in text
+
+
+def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
+    """All that the analysis says of a real output of rotate on nodes that share cores."""
+    found = evaluation.of_text(golden("rotate/mpich-5.0.2.txt"))
+    assert {note["kind"] for note in found.notes()} >= {"slowest pair", "limits"} and not found.metrics()["faults"]
+    blaming = [note for note in found.notes() if note["kind"] not in look_at.DESCRIBING]
+    assert [matter.text for matter in look_at.matters(of_records([record(findings=found.notes())]))] == [
+        note["text"] for note in blaming
+    ]
+    assert {note["kind"] for note in blaming} <= {"noise"}
 
 
 def test_failures_of_one_cause_are_one_matter():

@@ -143,7 +143,7 @@ def test_a_session_that_is_no_report_is_named_and_the_others_are_used(foreign, t
         (lambda case: case.update(perfvalues=[1]), "a case of session '{}' is incomplete (AttributeError"),
         (lambda case: case.update(job_completion_time_unix="noon"), "the record has no 'time'"),
         (lambda case: case.update(job_completion_time_unix=1e300), "a case of session '{}' is incomplete (Overflow"),
-        (lambda case: case.update(facts={"check": 1, "session": "x", "figures": 3}), "is incomplete"),
+        (lambda case: case.update(facts={"check": 1, "session": "x", "metrics": 3}), "is incomplete"),
     ],
 )
 def test_a_bad_case_is_named_and_the_others_are_used(change, cause, foreign, tmp_path):

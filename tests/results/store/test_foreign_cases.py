@@ -47,7 +47,7 @@ def test_a_reference_of_0_without_bounds_is_none(tmp_path, bounds, reference):
 
 
 def test_of_a_check_of_ours_the_facts_are_taken_as_they_are(tmp_path):
-    facts = {"check": "Ours", "session": "own", "time": "2026-01-01T00:00:00+00:00", "figures": {}}
+    facts = {"check": "Ours", "session": "own", "time": "2026-01-01T00:00:00+00:00", "metrics": {}}
     perfvalues = {"s:p:speed": [12.5, 0, None, None, "GFLOP/s", "pass"]}
     (found,) = records(tmp_path, {"facts": facts, "perfvalues": perfvalues})
     assert (found["check"], found["session"], found["time"]) == ("Ours", "own", "2026-01-01T00:00:00+00:00")
