@@ -40,8 +40,6 @@ systems = [
                     "link_MBps": 25000.0,
                     # guess: this host has so many
                     "nics": 1,
-                    # Ports that have to carry the traffic between nodes, such as ["mlx5_*"]: docs/ports.md
-                    "fabric": [],
                     "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
                 },
             },
