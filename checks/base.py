@@ -12,8 +12,10 @@ from fabric_checks.reframe_ext.mixins import (
     HostLockMixin,
     JobMixin,
     LayoutMixin,
+    PackagesMixin,
     PerflogMixin,
     PlacementMixin,
+    PortsMixin,
     ReferencesMixin,
     ResultsMixin,
 )
@@ -25,8 +27,10 @@ from .builds import FabricPrograms
 class FabricCheck(
     LayoutMixin,
     PlacementMixin,
+    PortsMixin,
     JobMixin,
     ReferencesMixin,
+    PackagesMixin,
     ResultsMixin,  # ReFrame runs the hooks of the last of these first: it begins the facts that the others fill
     CostMixin,
     PerflogMixin,
@@ -37,8 +41,8 @@ class FabricCheck(
 
     Subclasses give the parameter ``layout`` from the start, and three methods, which are called from the phase setup on
     and may look at system and environment: ``metrics()``, ``command()`` and ``measure(text)``. ``command()`` says what
-    is run: a list of the executable and its options. It is asked for once for each launch, so it goes by ``place`` and
-    ``num_tasks`` and changes nothing.
+    is run: a list of the executable and its options. It is asked for once for each launch, so it goes by
+    ``current_layout`` and ``num_tasks`` and changes nothing.
 
     The hooks run in this order, and leave behind what later ones stand on. OWN are those of suites and of checks, in
     the order of the classes; a star marks what several launches in one job add or do otherwise::
@@ -52,10 +56,11 @@ class FabricCheck(
                             tag_comparison *            the tag of comparisons
                             ask_for_launch_options *    valid_systems without those that cannot launch fewer
                             tag_levels                  the tags of levels: all that selects cases
-        after setup         begin_facts                 facts: the session, the check, the layout, its metrics
+        after setup         begin_facts                 facts: the session, the check, its output, its metrics
+                            require_packages            what its analysis needs of Python beyond ReFrame
                             read_references             reference; facts: no_reference, evidence
                             bound_pending_time          max_pending_time
-                            find_program                program; facts: program, program_version, source
+                            find_program                program; facts: program, program_version, stack
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
         before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
@@ -64,9 +69,12 @@ class FabricCheck(
                             take_snapshots              the state of the node before all of prerun_cmds
                             wait_for_host               the host of a partition that is this host: free
         before sanity       note_time                   facts: elapsed_s
+                            note_job                    facts: job_state, job_began
+                            note_ports                  facts: ports, findings, of a program that failed, too
                             note_build                  facts: spec, spec_hash, spack
                             OWN                         values of what the check depends on
-        sanity              validate                    hosts; facts: mpi, placement, binding; values
+        sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
+                                                        values
         after sanity        draw_pictures               keep_files
                             note_traffic_and_files      facts: disk_B, node_traffic_B
         before performance  declare_performance         perf_variables
@@ -87,18 +95,20 @@ class FabricCheck(
         [OWN]                                    prerun_cmds by the end of setup
         LAUNCH PROBE > placement.txt || exit $?  probe_placement
         [BEFORE]                                 around_launch()
-        LAUNCH PROGRAM                           the job's command: its output and exit status are the job's
+        LAUNCH [PORTS ]PROGRAM                   the job's command: its output and exit status are the job's
         [BEHIND]                                 around_launch()
 
     With several launches in one job, from the probe on; the first two lines for each launch but the last, whose own
     command the job's is. L is the layout of a launch::
 
         LAUNCH PROBE > placement-L.txt || exit $?
-        { [BEFORE; ]LAUNCH PROGRAM[; BEHIND]; } > launch-L.out || exit $?
+        { [BEFORE; ]LAUNCH [PORTS ]PROGRAM[; BEHIND]; } > launch-L.out || exit $?
         LAUNCH PROBE > placement-L.txt || exit $?
         [BEFORE]
-        LAUNCH PROGRAM
+        LAUNCH [PORTS ]PROGRAM
         [BEHIND]
+
+    PORTS is our program that records what the ports say and starts the other one; only between nodes (PortsMixin).
     """
 
     fabric_programs = fixture(FabricPrograms, scope="environment")
@@ -109,8 +119,8 @@ class FabricCheck(
 
     @run_after("setup", always_last=True)
     def set_command(self):
-        """Run what the check's ``command()`` says: the executable, and its options."""
-        self.executable, *self.executable_opts = self.command()
+        """Run what the check's ``command()`` says, the executable and its options, with its ports recorded."""
+        self.executable, *self.executable_opts = self.recorded(self.command())
 
     def around_launch(self):
         """Return the commands before and behind a launch: two lists of shell commands, none by default.
@@ -130,3 +140,8 @@ class FabricCheck(
     def placement_probe(self):
         """The path of the placement probe that was built for this environment."""
         return Path(self.fabric_programs.stagedir) / "placement"
+
+    @property
+    def ports_program(self):
+        """The path of the program that records what the ports say, built for this environment."""
+        return Path(self.fabric_programs.stagedir) / "ports"

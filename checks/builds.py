@@ -4,18 +4,21 @@
 import json
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import SanityError
+from reframe.core.exceptions import EnvironError, SanityError
 from reframe.core.logging import getlogger
+from reframe.core.meta import make_test
 from reframe.core.runtime import runtime
 
 from fabric_checks.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.software.spack import mpi
+from fabric_checks.software.suites import SUITES
 
 
 @without_deprecated_alias
@@ -41,6 +44,8 @@ class FabricPrograms(Build):
     @run_before("compile")
     def build_or_take_what_is_kept(self):
         """Leave the compiler and its flags to the environment and the Makefile."""
+        if (why := self.current_environ.extras.get("not_set_up")) and not self.is_dry_run():
+            raise EnvironError(why)
         self.build_system.commands = [shlex.join(["sh", "build.sh", str(home() / "programs"), self.current_environ.cc])]
 
     @sanity_function
@@ -91,7 +96,7 @@ class SpackPackage(Build):
     @property
     def from_spack(self):
         """Whether this environment has the suite built by Spack; others of the system may have it from elsewhere."""
-        return self.current_environ.extras["programs"][self.suite]["source"] == "spack"
+        return self.current_environ.extras["programs"][self.suite]["stack"] == "spack"
 
     @run_before("compile")
     def call_spack(self):
@@ -143,45 +148,22 @@ class SpackPackage(Build):
         return mpi.contradiction(self.built["mpi"], reported)
 
 
-class OsuMicroBenchmarks(SpackPackage):
-    """The OSU Micro-Benchmarks."""
+def built_by_spack(name):
+    """Return a fixture that builds a suite, if some environment of the current system has it from Spack.
 
-    descr = "Build the OSU Micro-Benchmarks by Spack"
-    package = "osu-micro-benchmarks"
-    suite = "osu"
-
-
-class IntelMpiBenchmarks(SpackPackage):
-    """The Intel MPI Benchmarks."""
-
-    descr = "Build the Intel MPI Benchmarks by Spack"
-    package = "intel-mpi-benchmarks"
-    suite = "imb"
-
-
-class Lammps(SpackPackage):
-    """LAMMPS."""
-
-    descr = "Build LAMMPS by Spack"
-    package = "lammps"
-    suite = "lammps"
-
-
-class NasParallelBenchmarks(SpackPackage):
-    """The NAS Parallel Benchmarks."""
-
-    descr = "Build the NAS Parallel Benchmarks by Spack"
-    package = "npb"
-    suite = "npb"
-
-
-def built_by_spack(package):
-    """Return a fixture that builds a package, if some environment of the current system has its suite from Spack.
-
-    :param package: a subclass of :class:`SpackPackage`.
+    :param name: the suite's; its package's name is that of the fixture too, in another spelling.
     """
     for partition in runtime().system.partitions:
         for environ in partition.environs:
-            if environ.extras.get("programs", {}).get(package.suite, {}).get("source") == "spack":
-                return fixture(package, scope="environment")
+            if environ.extras.get("programs", {}).get(name, {}).get("stack") == "spack":
+                return fixture(_package_of(name), scope="environment")
     return None
+
+
+@cache
+def _package_of(name):
+    """Return the fixture's class: one for all checks of a suite, so that it is built once."""
+    suite = SUITES[name]
+    body = {"descr": f"Build {suite.title} by Spack", "package": suite.package.name, "suite": suite.name}
+    words = suite.package.name.split("-")
+    return make_test("".join(map(str.capitalize, words)), (SpackPackage,), body, module=__name__)

@@ -12,6 +12,7 @@ usage, after `. ci/env.sh`:  python ci/benchmark.py BENCHMARK [--repeat N]
   analysis   time and memory of the analysis of a 2048 x 2048 matrix
   twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly routed
   store      `compare` of 10^6 records of JSON lines and 10^7 of an archive, and ReFrame's own --performance-compare
+  report     writing the report of 20,000 values, its size, and how long Chromium takes to open it
 
 Nothing else may run on the machine meanwhile.
 """
@@ -351,7 +352,7 @@ RECORD: dict[str, Any] = {
     "format": 2, "collection": "0.1.0+g0123456789ab", "reframe": "4.10.4", "partition": "compute",
     "environ": "mpich-spack", "layout": "16x4", "nodes": 16, "ppn": 4, "tasks": 64, "quantity": "latency", "unit": "us",
     "better": "smaller", "no_reference": "no reference yet: these figures are recorded, and not judged",
-    "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.1", "source": "spack",
+    "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.1", "stack": "spack",
     "spec": "osu-micro-benchmarks@7.5.1 ~cuda+graphing~papi~rocm build_system=autotools arch=linux-debian12-zen3",
     "spec_hash": "abcdefghijklmnopqrstuvwxyz012345", "spack": "1.0.2",
     "not_offered": {"imb": "the package does not build with this compiler", "npb": "not asked for on this system"},
@@ -488,6 +489,38 @@ def store(arguments: argparse.Namespace) -> None:
     show(title, ["command", "wall time", "processor time", "peak memory", "wanted"], rows)
 
 
+def report(arguments: argparse.Namespace) -> None:
+    from playwright.sync_api import sync_playwright
+
+    from fabric_checks.report.html import pdf
+    from tests.report.html.conftest import html_of
+    from tests.report.html.records import twenty_thousand
+
+    values = twenty_thousand()
+    began = time.monotonic()
+    text = html_of(values)
+    written_s = time.monotonic() - began
+    opened_ms = []
+    options = ["--no-sandbox", *(option for option in pdf.QUIET if option != "--headless")]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        path = Path(folder) / "report.html"
+        path.write_text(text)
+        browser = driver.chromium.launch(executable_path=pdf.browser(), args=options)
+        for _ in range(arguments.repeat):
+            page = browser.new_page(viewport={"width": 1200, "height": 900})
+            page.goto(path.as_uri())
+            opened_ms.append(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+            page.close()
+        browser.close()
+    row = [
+        str(len(values)),
+        f"{written_s:.1f}",
+        f"{len(text.encode()) / 1e6:.2f}",
+        f"{statistics.median(opened_ms):.0f}",
+    ]
+    show("The report", ["values", "written in s", "MB", "opened in ms"], [row])
+
+
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "startup": startup,
     "overhead": overhead,
@@ -497,6 +530,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "analysis": analysis,
     "twins": twins,
     "store": store,
+    "report": report,
 }
 
 

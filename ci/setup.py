@@ -11,13 +11,17 @@ a complete set-up costs nothing, and what nobody uses any more is deleted.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +76,59 @@ class Home:
 
 def say(text: str) -> None:
     print(f"==> {text}", flush=True)
+
+
+@contextmanager
+def bar(text: str, part: Part) -> Iterator[None]:
+    """Say what is being installed; in a terminal also how much of it is there, on a line that is rewritten.
+
+    Nothing that draws bars is installed yet. What pip downloads goes to a temporary folder first, which is counted too.
+    """
+    if not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        say(text)
+        yield
+        return
+    ended = threading.Event()
+    downloads = Path(tempfile.mkdtemp(prefix="fabric-checks-"))
+
+    def draw() -> None:
+        most_B = 0
+        while True:
+            most_B = max(most_B, size_B(downloads))
+            # Wheels are about a third as large as what comes out of them.
+            share = min((most_B + size_B(part.folder)) / (1.35e6 * part.disk_MB), 0.99)
+            width = shutil.get_terminal_size().columns - 30
+            line = f"==> {text}"[: max(width, 20)]
+            print(f"\r{line} [{'#' * int(16 * share):16}] {share:4.0%}\x1b[K", end="", flush=True)
+            if ended.wait(1):
+                return
+
+    thread = threading.Thread(target=draw, daemon=True)
+    before = tempfile.tempdir, os.environ.get("TMPDIR")
+    tempfile.tempdir = os.environ["TMPDIR"] = str(downloads)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        tempfile.tempdir = before[0]
+        if before[1] is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before[1]
+        shutil.rmtree(downloads, ignore_errors=True)
+        print(f"\r==> {text}\x1b[K", flush=True)
+
+
+def size_B(folder: Path) -> int:
+    """Return what is in a folder, in bytes; files come and go meanwhile."""
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += Path(where, name).lstat().st_size
+    return total
 
 
 def redacted(text: str) -> str:
@@ -383,8 +440,8 @@ def set_up(home: Home, wanted: list[Part]) -> Path:
             sharing.register(used_by(wanted))
             missing = missing_of(wanted)
             for number, part in enumerate(missing, 1):
-                say(f"set-up {number}/{len(missing)}: {part.what}, {part.disk_MB} MB on disk")
-                make(home, part)
+                with bar(f"set-up {number}/{len(missing)}: {part.what}, {part.disk_MB} MB on disk", part):
+                    make(home, part)
             sharing.register(used_by(wanted))
             sharing.collect(say)
     return sharing.set_of(used_by(wanted))
@@ -399,7 +456,7 @@ def make(home: Home, part: Part) -> None:
     shutil.rmtree(part.folder, ignore_errors=True)
     part.folder.parent.mkdir(exist_ok=True)
     part.install(home, part)
-    (part.folder / installed.STAMP).touch()
+    (part.folder / installed.STAMP).write_text(json.dumps(installed.THIS))
 
 
 def parse_mpis(text: str) -> list[str]:

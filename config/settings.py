@@ -3,6 +3,9 @@
 
 # ruff: noqa: E402  (the library has to be found before it is imported)
 
+import argparse
+import errno
+import os
 import re
 import runpy
 import sys
@@ -42,7 +45,7 @@ require_reframe()
 
 from fabric_checks.errors import FabricError
 from fabric_checks.levels import modes
-from fabric_checks.paths import home, results
+from fabric_checks.paths import home, results, sound_path
 from fabric_checks.reframe_ext import handlers, launchers  # noqa: F401  (they register)
 from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
 from fabric_checks.reframe_ext.schedulers import flux, lsf, slurm  # noqa: F401  (they register)
@@ -52,8 +55,38 @@ from fabric_checks.software.stacks import environments_for
 
 @register_log_handler("jsonlines")
 def create_jsonlines_handler(site_config, config_prefix):
-    """Make the handler that writes the perflog."""
-    return PerflogHandler(Path(site_config.get(f"{config_prefix}/basedir")))
+    """Make the handler that writes the perflog: where --perflogdir says, as ReFrame's own, or below the prefix."""
+    told = site_config.get("logging/handlers_perflog/filelog_basedir", "perflogs")
+    return PerflogHandler(Path(site_config.get("systems/0/prefix"), os.path.expandvars(told)).absolute())
+
+
+def prefix():
+    """Return where results go: where ReFrame's --prefix or RFM_PREFIX says, or else below the clone or its home.
+
+    ReFrame puts stage and output there by itself, and reports and logs where this file says; so it has to know.
+    """
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--prefix", default=os.environ.get("RFM_PREFIX"))
+    try:
+        told = parser.parse_known_args(sys.argv[1:])[0].prefix
+    except argparse.ArgumentError:
+        told = None  # ReFrame itself says that the option lacks a value
+    return sound_path("the prefix", os.path.expandvars(told)) if told else results()
+
+
+def has_room(folder):
+    """Tell whether the folder of results can be written; a run has to, and a clone may be somebody else's."""
+    try:
+        (folder / "logs").mkdir(parents=True, exist_ok=True)
+        fault = None if os.access(folder / "logs", os.W_OK) else os.strerror(errno.EACCES)
+    except OSError as error:
+        fault = error.strerror
+    if fault and any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run|--dry-run", word) for word in sys.argv[1:]):
+        raise ConfigError(
+            f"results cannot be written to {folder} ({fault}): name a folder of your own, by --prefix FOLDER or in "
+            "FABRIC_RESULTS"
+        )
+    return fault is None
 
 
 def collect():
@@ -100,17 +133,19 @@ all_systems, environments, more_handlers, storage = collect()
 require_own_names(environments, "environments")
 systems = sorted(require_own_names(all_systems, "systems"), key=matches_any_machine)
 try:
-    RESULTS, SESSION, TOPOLOGY = results(), session_id(), home() / "topology"
+    RESULTS, SESSION = prefix(), session_id()
+    TOPOLOGY = (home() if os.access(home(), os.W_OK) else RESULTS) / "topology"
     for system in systems:
         for partition in system["partitions"]:
             partition["environs"] = environments_for(system["name"], partition["environs"], environments)
         # A session has folders of its own: ReFrame empties a case's folder before it runs, whoever else is using it.
+        system.setdefault("prefix", str(RESULTS))
         system.setdefault("stagedir", str(RESULTS / "stage" / SESSION))
         system.setdefault("outputdir", str(RESULTS / "output" / SESSION))
 except FabricError as error:
     raise ConfigError(str(error)) from None
-(RESULTS / "logs").mkdir(parents=True, exist_ok=True)
-JSON_LINES = {"type": "jsonlines", "level": "info", "basedir": str(RESULTS / "perflogs")}
+LOG = RESULTS / "logs" / f"{SESSION}.log" if has_room(RESULTS) else os.devnull
+JSON_LINES = {"type": "jsonlines", "level": "info"}
 
 site_configuration = {
     "systems": systems,
@@ -123,6 +158,8 @@ site_configuration = {
             "report_file": str(RESULTS / "reports" / f"run-report-{SESSION}-{{sessionid}}.json"),
             "topology_prefix": str(TOPOLOGY),
             "keep_stage_files": False,
+            # A line for each value goes to the log; thousands of them are nothing to read as they scroll by.
+            "perf_info_level": "verbose",
             "colorize": sys.stdout.isatty(),
         }
     ],
@@ -133,7 +170,7 @@ site_configuration = {
                 {
                     "type": "file",
                     # The report names its log files, which is how it is found again by session.
-                    "name": str(RESULTS / "logs" / f"{SESSION}.log"),
+                    "name": str(LOG),
                     "level": "debug",
                     "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
                     # Several processes may share a session, as the jobs of a child pipeline do.

@@ -3,15 +3,17 @@
 
 ==============  =======================================================================================
 leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door
-``parsers``     a program's text to rows, and Slurm's
+``parsers``     a program's text to rows, and Slurm's; what a machine's tools say of it
 ``analysis``    numbers to values and findings: curves, ppn, placement, statistics, cross-section
 ``software``    what environments offer and where it comes from: wheels, modules, Spack
-``results``     the record and its writer, sessions, reading, archives, what runs cost
+``results``     the record and its writer, sessions, reading, archives
+``cost``        what runs cost: measured, remembered, computed before
 ``references``  the file, line rates, look-up, proposals, audit
 ``reframe_ext`` everything that imports ReFrame; what ReFrame calls private in ``internals.py`` only
 ``comparison``  sets of results, changes, series over time
 ``report``      terminal, HTML, pictures
 ``nightly``     a night, its memory, pipelines
+``site``        a look at a machine, and the files that a site needs
 ``cli``         the command, a module a verb
 ==============  =======================================================================================
 

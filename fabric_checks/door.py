@@ -36,6 +36,9 @@ _ASCII = {
         ("┌┐└┘├┤┬┴┼╞╡╪╫", "+"),
         ("•", "*"),
         ("…", "."),
+        # Blocks of small curves, the lowest first, and of bars.
+        *zip("▁▂▃▄▅▆▇█", "_.-~=+*#", strict=True),
+        ("━╸╺", "-"),
     )
     for char in chars
 }

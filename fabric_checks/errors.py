@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class FabricError(Exception):
     """Base of all errors of this library."""
@@ -30,6 +32,14 @@ class ReferenceError(FabricError):
 
 class RecordError(FabricError):
     """Results on disk that cannot be used."""
+
+
+class FileError(RecordError):
+    """A file of results that cannot be used as a whole."""
+
+    def __init__(self, path: Path, cause: str) -> None:
+        super().__init__(f"{path}: {cause}")
+        self.path, self.cause = path, cause
 
 
 def quoted(text: str, limit: int = 80) -> str:

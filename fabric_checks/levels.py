@@ -40,7 +40,7 @@ LEVELS = {
         Level("smoke"),  # after maintenance: the short checks, on few nodes
         Level("nightly"),  # every night: the short checks, at the ends of the layouts, on all nodes
         Level("acceptance", passes=5),  # all there is, in all layouts
-        Level("procurement", passes=5),  # what offers are compared by, in all layouts
+        Level("procurement", passes=5),  # what bids are compared by, in all layouts
     )
 }
 

@@ -22,6 +22,18 @@ def size_text(size_B: int) -> str:
     return str(size_B)
 
 
+def bytes_text(count_B: float) -> str:
+    """Return a number of bytes in words, with three digits and factors of 1000, as rates have them.
+
+    >>> [bytes_text(count) for count in (0, 999, 1_100_000_000)]
+    ['0 B', '999 B', '1.1 GB']
+    """
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count_B >= factor:
+            return f"{count_B / factor:.3g} {unit}"
+    return f"{count_B:.0f} B"
+
+
 def value_text(value: float) -> str:
     """Return a value with four significant digits, without an exponent."""
     if value == 0:

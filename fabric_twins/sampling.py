@@ -19,4 +19,5 @@ OPTIONS = {
     "overlap": FEWEST,
     "collective_overlap": FEWEST,
     "rotate": ROTATE,
+    "latency_map": ("--samples", "1", "--repetitions", "1", "--warmup", "1", "--passes", "1"),
 }

@@ -58,7 +58,7 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Prediction:
     """What was simulated of an alternative.
 
     :param report: the analysis of rotate.
@@ -117,7 +117,7 @@ def rotate_arguments(nodes: int, questions: Questions) -> list[str]:
 
 def simulate(
     alternatives: Sequence[Alternative], questions: Questions, bounds: Bounds, say: Callable[[str], None]
-) -> list[Outcome]:
+) -> list[Prediction]:
     """Simulate all alternatives, one after the other.
 
     :param bounds: of each simulation.
@@ -131,12 +131,12 @@ def simulate(
     return outcomes
 
 
-def _outcome(alternative: Alternative, questions: Questions, bounds: Bounds) -> Outcome:
+def _outcome(alternative: Alternative, questions: Questions, bounds: Bounds) -> Prediction:
     twin = alternative.twin
     arguments = rotate_arguments(twin.nodes, questions)
     text = output(twin, twin.nodes, "rotate", arguments, bounds)
     found = evaluation.of_text(text, link_MBps=_link_MBps(twin), known=fabric_map.of_twin(twin))
-    return Outcome(
+    return Prediction(
         alternative,
         found,
         _alone_MBps(twin, bounds),
@@ -201,7 +201,7 @@ _NOTES = (
 )
 
 
-def as_lines(file: Path, outcomes: Sequence[Outcome]) -> list[str]:
+def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
     """Return what the alternatives give, as tables for a terminal, line by line."""
     first = outcomes[0].alternative.twin
     rows = [_HEAD, _UNITS, *(_row(outcome) for outcome in outcomes)]
@@ -223,7 +223,7 @@ def as_lines(file: Path, outcomes: Sequence[Outcome]) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _blamed(outcome: Outcome) -> list[str]:
+def _blamed(outcome: Prediction) -> list[str]:
     """Return what the analysis of rotate blames, the first few in words."""
     found = [finding.as_dict()["text"] for finding in outcome.report.findings]
     if not found:
@@ -238,7 +238,7 @@ def _basis(twin: Twin) -> str:
     return f"Its values: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}."
 
 
-def _row(outcome: Outcome) -> tuple[str, ...]:
+def _row(outcome: Prediction) -> tuple[str, ...]:
     found = outcome.figures
     rates = (found[f"{name}_bandwidth"] for name in ("median", "p10", "slowest_pair"))
     totals = (found[f"{name}_bandwidth"] / 1000 for name in ("aggregate", "perceived_aggregate"))
@@ -251,7 +251,7 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
     )
 
 
-def _alltoall_table(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _alltoall_table(outcomes: Sequence[Prediction]) -> Iterator[str]:
     sizes_B = sorted({size for outcome in outcomes for size in outcome.alltoall_us})
     rows = [("alternative", *map(size_text, sizes_B))]
     for outcome in outcomes:
@@ -260,7 +260,7 @@ def _alltoall_table(outcomes: Sequence[Outcome]) -> Iterator[str]:
     return _aligned(rows, left=(0,))
 
 
-def _hot_table(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _hot_table(outcomes: Sequence[Prediction]) -> Iterator[str]:
     keys = list(outcomes[0].hot_spot_growth)
     head = ("alternative", *(f"{operation.replace('_', '-')} {size_text(size)}" for operation, size in keys))
     rows = [(each.alternative.name, *(value_text(each.hot_spot_growth[key]) for key in keys)) for each in outcomes]
@@ -278,7 +278,7 @@ def _aligned(rows: Sequence[Sequence[str]], left: Sequence[int]) -> Iterator[str
         yield "  " + "  ".join(cells)
 
 
-def as_json(file: Path, outcomes: Sequence[Outcome]) -> str:
+def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
     """Return the same as JSON."""
     alternatives: list[dict[str, Any]] = []
     for outcome in outcomes:
@@ -299,7 +299,7 @@ def as_json(file: Path, outcomes: Sequence[Outcome]) -> str:
     return json.dumps({"file": str(file), "kind": "predicted", "units": units, "alternatives": alternatives}, indent=1)
 
 
-def draw(outcomes: Sequence[Outcome], folder: Path) -> list[str]:
+def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
     """Write the pictures: the distributions of all, and of each alternative the matrix and the histogram.
 
     :returns: the names of the files.

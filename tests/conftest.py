@@ -2,6 +2,7 @@
 """What the tests share: golden outputs, and a ReFrame runtime of a machine of known size."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,13 @@ FABRIC_CHECKS = TESTS.parent / "ci" / "bin" / "fabric-checks"
 os.environ["PATH"] = f"{FABRIC_CHECKS.parent}:{os.environ['PATH']}"
 os.environ["PYTHONPATH"] = str(TESTS.parent)
 GOLDEN = TESTS / "golden"
+
+
+def pytest_configure():
+    """Take signals as programs of a terminal do: what a script starts in the background inherits them ignored."""
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 def pytest_addoption(parser):

@@ -15,6 +15,7 @@ TESTS = Path(__file__).resolve().parent
 #: Modules and folders that are not quick although they import nothing that starts programs, and why.
 LEFT_OUT = {
     "reframe_ext": "stand-ins of schedulers are programs",
+    "site/test_probe.py": "tools are asked, which are programs",
     "checks": "all cases of all systems are set up, which takes minutes",
     "report/html": "pages are drawn, and opened in a browser",
 }

@@ -50,7 +50,7 @@ def run(tmp_path):
     return lambda *arguments, **options: Run(tmp_path, *arguments, **options)
 
 
-def test_a_healthy_session_leaves_records_that_can_be_believed(run):
+def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
     done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY))
     assert done.status == 0, done.output
     assert done.gate == 0, done.shown
@@ -61,13 +61,16 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run):
         elsewhere = {"spec", "spec_hash", "spack", "compared", "evidence", "reference_source"}
         # Or not there: no byte may have left this machine.
         maybe = {"reference", "lower", "upper", "fail_reason", "not_offered", "findings", "node_traffic_B", "link_MBps"}
+        maybe.add("node_faults")
         for key in set(FIELDS) - maybe - elsewhere:
             assert record[key] not in (None, "", []), key
         assert {record[key] for key in elsewhere} == {None}
     first = done.session.records[0]
+    assert (tmp_path / first["output"] / "rfm_job.out").is_file()
+    assert first["job_state"] == "SUCCESS" and first["job_began"] <= first["time"]
     expected = {
         "metric": "latency_0B", "quantity": "latency", "size_B": 0, "unit": "us", "better": "smaller", "result": "pass",
-        "program": "osu-py", "source": "playback", "layout": "1x2", "tasks": 2, "system": "local", "partition": "node",
+        "program": "osu-py", "stack": "playback", "layout": "1x2", "tasks": 2, "system": "local", "partition": "node",
         "environ": "mpich", "check": "OsuLatency", "session": "20260101T000000Z-test",
         "no_reference": "local is any one machine: its figures are recorded, not judged",
     }  # fmt: skip

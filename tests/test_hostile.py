@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fabric_checks.cli import ending
 from fabric_checks.cli.main import cli
 from fabric_checks.comparison import history, pairing
 from fabric_checks.comparison.changes import search
@@ -48,6 +49,8 @@ LINES = {
     "findings without text": (record(findings=[{"kind": "x"}]), "'findings' is"),
     "findings whose text is none": (record(findings=[{"kind": "x", "text": 1}]), "'findings' is"),
     "findings whose hosts are none": (record(findings=[{"kind": "x", "text": "y", "hosts": 5}]), "'findings' is"),
+    "findings whose fault is none": (record(findings=[{"kind": "x", "text": "y", "fault": "no"}]), "'findings' is"),
+    "node_faults, a list": (record(node_faults=["n1"]), "'node_faults' is"),
     "findings of numbers": (record(findings=[1, 2]), "'findings' is"),
     "findings of null": (record(findings=[None]), "'findings' is"),
     "nodes, a text": (record(nodes="x"), "'nodes' is 'x', not an integer"),
@@ -225,6 +228,15 @@ def test_whatever_fields_have_in_them(verb, tmp_path_factory, bad):
     assert status in (0, 1) and "Traceback" not in said
 
 
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@given(bad=st.lists(mutated, min_size=5, max_size=20))
+def test_whatever_fields_have_in_them_there_is_one_screen(tmp_path_factory, bad):
+    folder = filled(tmp_path_factory.mktemp("mutated"))
+    write(folder / "perflogs/s/p/Bad.jsonl", bad)
+    status, said = run("show", "--short", "--results", folder, "--session", NAME)
+    assert status in (0, 1) and "Traceback" not in said and len(said.splitlines()) <= 60
+
+
 @pytest.mark.parametrize("verb", ["report", "nightly"])
 @settings(deadline=None, max_examples=4, suppress_health_check=list(HealthCheck))
 @given(bad=st.lists(mutated, min_size=20, max_size=60))
@@ -269,7 +281,7 @@ REPORTS = {
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_run_reports(name, folder):
+def test_run_reports(name, folder, capsys):
     """What is wrong with a report is named, and the records are shown all the same."""
     text, cause = REPORTS[name]
     path = folder / "reports/run-report-0.json"
@@ -285,8 +297,9 @@ def test_run_reports(name, folder):
     status, said = run(*night(folder))
     assert status == 1 and "the night failed" in said
     # What the run cost is noted, too.
-    status, said = run("show", "--results", folder, "--session", NAME, "--began-at-uptime", "0")
-    assert (folder / "costs.jsonl").exists()
+    ending.end(folder, NAME, 0.0)
+    shown = capsys.readouterr().out
+    assert (folder / "costs.jsonl").exists() and len(shown.splitlines()) <= 60
 
 
 def test_the_latest_run_is_not_shown_as_if_a_broken_report_were_none(folder):
@@ -308,7 +321,7 @@ def test_the_latest_run_is_not_shown_as_if_a_broken_report_were_none(folder):
     ],
 )
 def test_lines_of_costs(line, cause, folder):
-    run("show", "--results", folder, "--session", NAME, "--began-at-uptime", "0")
+    ending.end(folder, NAME, 0.0)
     good = (folder / "costs.jsonl").read_bytes()
     (folder / "costs.jsonl").write_bytes(line + b"\n" + good)
     status, said = run("cost", "--results", folder)

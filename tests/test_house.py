@@ -24,7 +24,7 @@ NOT_BY_THE_DOOR = {
 }
 PRINTS = re.compile(r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stderr)|Console|csv\.writer|rich\.print)$")
 #: Rooms whose modules are tested by whole sessions, by whole pages or by the command, not each by a file of its name.
-TESTED_AS_A_WHOLE = {"cli", "reframe_ext", "report", "nightly", "comparison", "results", "references"}
+TESTED_AS_A_WHOLE = {"cli", "reframe_ext", "report", "nightly", "comparison", "results", "references", "cost"}
 
 
 def modules():
@@ -46,7 +46,7 @@ def test_nothing_is_printed_past_the_door():
 #: The one module that touches what ReFrame calls private.
 INTERNALS = ROOT / "fabric_checks/reframe_ext/internals.py"
 #: Private names of something else than ``self`` that are not ReFrame's: a class fills its own instance.
-OWN_PRIVATE = {"fabric_checks/results/cost/past.py": {"_own", "_on_system", "_by_layout", "_elsewhere"}}
+OWN_PRIVATE = {"fabric_checks/cost/past.py": {"_own", "_on_system", "_by_layout", "_elsewhere"}}
 #: ReFrame's classes and modules that nobody derives from or calls but itself.
 RUNNERS = re.compile(r"^reframe\.(frontend|core\.(config|meta|namespaces|variables|parameters|hooks|fixtures))\b")
 DOCUMENTED = {"reframe.core.meta.make_test"}
@@ -138,6 +138,8 @@ def test_tests_stand_where_the_modules_stand():
         leaves = {"__init__.py", "__main__.py", "errors.py"}
         if path.name in leaves or TESTED_AS_A_WHOLE & set(rest[:1]) or "cli" in rest:
             continue
+        if rest[:2] == ["software", "suites"]:
+            continue  # declarations, in tests/software/test_suites.py
         if not rooms[package].joinpath(*rest[:-1], f"test_{path.stem}.py").exists():
             missing.append(str(path.relative_to(ROOT)))
     # Whole outputs test these three; ReFrame runs the launcher.

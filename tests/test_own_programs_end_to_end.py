@@ -64,6 +64,7 @@ def test_a_killed_rank_fails_every_check_and_says_so(tmp_path):
         "BufferReuse",
         "CollectiveOverlap",
         "HotSpot",
+        "LatencyMap",
         "Notification",
         "Overlap",
         "Rotate",

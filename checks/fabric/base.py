@@ -5,6 +5,7 @@ from pathlib import Path
 
 from reframe.core.builtins import run_after, variable
 
+from fabric_checks.analysis.ports import moved
 from fabric_checks.reframe_ext.mixins import PicturesMixin
 
 from ..base import FabricCheck
@@ -23,13 +24,13 @@ class OwnProgram(PicturesMixin, FabricCheck):
     own_program = variable(str)
 
     valid_prog_environs = ["+mpi +mpicc"]
-    compares_offers = True
+    for_procurement = True
 
     @run_after("setup")
     def note_program(self):
         """Note that it is one of ours."""
         facts = self.facts
-        facts.program, facts.program_version, facts.source = f"fabric-checks {self.own_program}", "1", "built"
+        facts.program, facts.program_version, facts.stack = f"fabric-checks {self.own_program}", "1", "built"
 
     def command(self):
         """Run the program that was built for this environment.
@@ -40,10 +41,14 @@ class OwnProgram(PicturesMixin, FabricCheck):
         own = self.current_partition.extras.get("program_options", {}).get(self.own_program, [])
         return [str(Path(self.fabric_programs.stagedir) / self.own_program), *self.arguments(), *own]
 
+    def moved_B(self, text):
+        """Take the program's word where every rank has a node for itself; which of others share one it does not say."""
+        return moved.told_B(text) if self.current_layout.ppn == 1 else None
+
     @property
     def where(self):
         """Layout and partition, for the title of a picture."""
-        return f"{self.place} on {self.current_partition.fullname}"
+        return f"{self.current_layout} on {self.current_partition.fullname}"
 
     @property
     def pictures(self):

@@ -28,7 +28,7 @@ class HotSpot(OwnProgram):
     @property
     def slaves(self):
         """The numbers of slaves that are measured."""
-        return hot_spot.slave_counts(self.place.tasks)
+        return hot_spot.slave_counts(self.current_layout.tasks)
 
     def arguments(self):
         return ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]

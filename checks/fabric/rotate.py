@@ -4,6 +4,7 @@
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.analysis.cross_section.metrics import METRICS
+from fabric_checks.analysis.ports import moved
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -14,25 +15,32 @@ from .base import OwnProgram
 class Rotate(OwnProgram):
     """Bandwidth of every pair while all pairs of a round run, and which node or path is slow.
 
-    ``rotate``: one half of the nodes to the other, every shift; source: Naegle, cross-sectional bandwidth testing on
-    Feynman and Rogue (e-mails of June 2004). ``shift``: every node through every other, both ways at once, as in
-    mpiGraph. ``bisection``: random matchings, as netgauge's effective bisection bandwidth. Slow pairs are measured
-    again, with their neighbours and alone, before anything is blamed.
+    ``round-robin``: a tournament, of which a night has as many rounds as ``rotate`` does: every node sends and
+    receives, and every leaf's way to every other one is measured in both directions. ``rotate``: one half of the nodes
+    to the other, every shift; source: Naegle, cross-sectional bandwidth testing on Feynman and Rogue (e-mails of June
+    2004). ``shift``: every node through every other, both ways at once, as in mpiGraph. ``bisection``: random
+    matchings, as netgauge's effective bisection bandwidth. Slow pairs are measured again, with their neighbours and
+    alone, before anything is blamed.
     """
 
     descr = "Cross-section bandwidth of all pairs"
-    pattern = parameter(["rotate", "shift", "bisection"])
+    pattern = parameter(["round-robin", "rotate", "shift", "bisection"])
     layout = layouts("several")
     own_program = "rotate"
+    packages = ("polars", "numpy", "scipy")
+    packages_for = "to tell slow nodes, slow paths and chance apart in the matrix of pairs"
     tags = {"fabric", "cross-section"}
 
     @run_after("init")
     def keep_short(self):
-        """Count the source's own pattern among the short checks."""
-        self.short = self.pattern == "rotate"
+        """Count the pattern that looks at every node both ways among the short checks."""
+        self.short = self.pattern == "round-robin"
 
     def arguments(self):
-        return ["--pattern", self.pattern, "--confirm"]
+        from fabric_checks.parsers import rotate_patterns  # noqa: PLC0415  (numpy would slow every listing)
+
+        few = ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))] if self.short else []
+        return ["--pattern", self.pattern, *few, "--confirm"]
 
     def metrics(self):
         return list(METRICS)
@@ -45,6 +53,10 @@ class Rotate(OwnProgram):
         self.report = evaluation.of_text(text, self.pattern, self.link_MBps)
         self.facts.findings = self.report.notes()
         return self.report.metrics()
+
+    def moved_B(self, text):
+        output = self.report.output
+        return moved.rotate_B(output.header.get("options", ""), sum(map(len, output.phases.values())))
 
     @property
     def link_MBps(self):

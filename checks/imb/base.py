@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the checks of the Intel MPI Benchmarks share."""
 
-from reframe.core.builtins import run_after
-
 from fabric_checks.metrics import curve, point, powers_of_two
 from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
-from ..builds import IntelMpiBenchmarks, built_by_spack
+from ..builds import built_by_spack
 
 #: The range of sizes of the quick settings, as powers of two: 8 B to 1 MiB.
 QUICK_LOG2 = (3, 20)
@@ -19,20 +17,13 @@ class ImbProgram(ProgramMixin, FabricCheck):
     """One benchmark of IMB, all message sizes in one launch.
 
     Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, ``sizes_B`` and in
-    ``needs`` what the environment has to offer.
+    ``needs`` what the environment has to offer beside ``imb``.
     """
 
     suite = "imb"
-    built = built_by_spack(IntelMpiBenchmarks)
-    needs = ()
+    built = built_by_spack("imb")
     #: Repetitions at most, and MiB at most that they move at one size.
     repetitions = (200, 10)
-
-    @run_after("init")
-    def ask_for_programs(self):
-        """Run where the environment has this program of IMB."""
-        if self.needs:
-            self.valid_prog_environs = [" +".join(["+mpi", *self.needs])]
 
     def command(self):
         """Ask for the sizes, and for all processes only: IMB would go through 2, 4, 8, ... of them."""

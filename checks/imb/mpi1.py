@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.analysis.ports import moved
 from fabric_checks.metrics import Metric, curve, powers_of_two
 from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import layouts
@@ -74,7 +75,7 @@ class ImbPointToPoint(ImbCheck):
     layout = layouts("pair")
     tags = {"imb", "pt2pt"}
     short = True
-    compares_offers = True
+    for_procurement = True
     ppn_short = ("PingPong",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
@@ -123,10 +124,15 @@ class ImbParallel(ImbCheck):
     benchmark = parameter(["Sendrecv", "Exchange"], type=str)
     layout = layouts("several")
     tags = {"imb", "pt2pt"}
-    compares_offers = True
+    for_procurement = True
     ppn_short = ("Sendrecv",)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
+
+    def moved_B(self, text):
+        repetitions = {row.size_B: row.values["repetitions"] for row in self.read_rows(text)}
+        nodes = [rank.node for rank in self.ranks]
+        return moved.imb_ring_B(repetitions, nodes, both_ways=self.benchmark == "Exchange")
 
 
 @check()
@@ -144,7 +150,7 @@ class ImbCollective(ImbCheck):
         return self.benchmark in THOROUGH
 
     @property
-    def compares_offers(self):
+    def for_procurement(self):
         """What is measured well is compared."""
         return self.thorough
 

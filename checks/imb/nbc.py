@@ -21,7 +21,7 @@ class ImbNonBlockingProgram(ImbProgram):
     """A benchmark of IMB-NBC."""
 
     imb_program = "IMB-NBC"
-    needs = ("imb", "imb_nbc")
+    needs = ("imb_nbc",)
     tags = {"imb", "collective", "nbc"}
     repetitions = (100, 4)
 

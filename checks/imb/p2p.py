@@ -21,7 +21,7 @@ class ImbP2P(ImbProgram):
     """A benchmark of IMB-P2P: time, bandwidth and message rate."""
 
     imb_program = "IMB-P2P"
-    needs = ("imb", "imb_p2p")
+    needs = ("imb_p2p",)
     tags = {"imb", "pt2pt"}
     repetitions = (1000, 20)
     sizes_B = QUICK_B

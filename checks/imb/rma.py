@@ -19,7 +19,7 @@ class ImbOneSidedProgram(ImbProgram):
     """A benchmark of IMB-RMA."""
 
     imb_program = "IMB-RMA"
-    needs = ("imb", "imb_rma")
+    needs = ("imb_rma",)
     tags = {"imb", "one-sided"}
 
 

@@ -9,7 +9,7 @@ from fabric_checks.parsers import lammps
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
-from ..builds import Lammps, built_by_spack
+from ..builds import built_by_spack
 
 PROBLEMS = ["lj", "chain", "eam", "chute", "rhodo"]
 #: What each input reads beside itself.
@@ -57,9 +57,9 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     """
 
     suite = "lammps"
-    built = built_by_spack(Lammps)
+    built = built_by_spack("lammps")
     tags = {"lammps"}
-    compares_offers = True
+    for_procurement = True
     scaled = False
 
     @property
@@ -78,7 +78,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         if self.scaled:
             # chute is a layer: it grows in two dimensions.
             axes = "xy" if self.problem == "chute" else "xyz"
-            for axis, factor in zip(axes, grid(self.place.nodes, len(axes)), strict=True):
+            for axis, factor in zip(axes, grid(self.current_layout.nodes, len(axes)), strict=True):
                 words += ["-var", axis, str(factor)]
         return words
 
@@ -97,7 +97,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         """
         output = lammps.parse(text, self.num_tasks)
         self.note_version("lammps", output.version)
-        atoms = ATOMS * (self.place.nodes if self.scaled else 1)
+        atoms = ATOMS * (self.current_layout.nodes if self.scaled else 1)
         if (output.steps, output.atoms) != (STEPS, atoms):
             raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run, not {STEPS} of {atoms}")
         if not self.scaled:

@@ -31,13 +31,13 @@ class LammpsBench(LammpsCheck):
         """The speed-up is against the same problem on one process, run just before in the same environment."""
         if self.problem == "lj":
             self.short = True
-        if self.place.tasks > 1:
+        if self.current_layout.tasks > 1:
             (variant,) = type(self).get_variant_nums(problem=self.problem, layout=ONE_RANK)
             self.depends_on(type(self).variant_name(variant), how=udeps.by_case)
 
     def metrics(self):
         declared = super().metrics()
-        if self.place.tasks > 1:
+        if self.current_layout.tasks > 1:
             declared += [Metric("speed_up", "1", "larger"), Metric("parallel_efficiency", "%", "larger")]
         return declared
 
@@ -45,15 +45,15 @@ class LammpsBench(LammpsCheck):
         output = self.read(text)
         self.loop_time_s = output.loop_time_s
         values = self.values_of(output)
-        if self.place.tasks > 1:
+        if self.current_layout.tasks > 1:
             speed_up = self.one_rank_loop_time_s / output.loop_time_s
-            values |= {"speed_up": speed_up, "parallel_efficiency": 100 * speed_up / self.place.tasks}
+            values |= {"speed_up": speed_up, "parallel_efficiency": 100 * speed_up / self.current_layout.tasks}
         return values
 
     @run_before("sanity")
     def read_one_rank(self):
         """Take the loop time on one process from the case this one depends on."""
-        if self.place.tasks > 1 and not self.is_dry_run():
+        if self.current_layout.tasks > 1 and not self.is_dry_run():
             (variant,) = type(self).get_variant_nums(problem=self.problem, layout=ONE_RANK)
             self.one_rank_loop_time_s = self.getdep(type(self).variant_name(variant)).loop_time_s
 
@@ -78,7 +78,7 @@ class LammpsScaled(LammpsCheck):
 
     def one_node(self):
         """Return the name of the case on one node."""
-        (variant,) = LammpsBench.get_variant_nums(problem=self.problem, layout=f"1x{self.place.ppn}")
+        (variant,) = LammpsBench.get_variant_nums(problem=self.problem, layout=f"1x{self.current_layout.ppn}")
         return LammpsBench.variant_name(variant)
 
     def metrics(self):

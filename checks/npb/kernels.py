@@ -8,7 +8,7 @@ from fabric_checks.parsers import npb
 from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
 
 from ..base import FabricCheck
-from ..builds import NasParallelBenchmarks, built_by_spack
+from ..builds import built_by_spack
 from ..registration import check
 
 
@@ -22,13 +22,13 @@ class NpbKernel(ProgramMixin, FabricCheck):
 
     descr = "NAS Parallel Benchmark"
     suite = "npb"
-    built = built_by_spack(NasParallelBenchmarks)
+    built = built_by_spack("npb")
     kernel = parameter(["is", "ft"], type=str)
     problem_class = parameter(["A", "B", "C"], type=str)
     # IS and FT take powers of two only.
     layout = layouts("any", where=lambda layout: layout.tasks & (layout.tasks - 1) == 0)
     tags = {"npb"}
-    compares_offers = True
+    for_procurement = True
     time_limit = "30m"
 
     @run_after("init")

@@ -12,7 +12,7 @@ from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
-from ..builds import OsuMicroBenchmarks, built_by_spack
+from ..builds import built_by_spack
 from ..offers import devices
 
 MiB = 1024**2
@@ -49,14 +49,8 @@ class OsuProgram(ProgramMixin, FabricCheck):
     """
 
     suite = "osu"
-    built = built_by_spack(OsuMicroBenchmarks)
+    built = built_by_spack("osu")
     tags = {"osu"}
-    needs = ()
-
-    @run_after("init")
-    def ask_for_programs(self):
-        """Run where the environment's OSU programs have this benchmark."""
-        self.valid_prog_environs = [" +".join(["+mpi +osu", *self.needs])]
 
     def command(self):
         """Call the benchmark, in the folder that OSU installs it in if the environment's command wants to know."""

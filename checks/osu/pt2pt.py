@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.analysis.ports import moved
 from fabric_checks.errors import OutputError
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -19,6 +20,14 @@ class OsuPointToPoint(OsuCheck):
     device_buffers = ("D", "D")
 
 
+class OsuWindows(OsuPointToPoint):
+    """Windows of messages: the same repetitions in all programs, so that what was moved is known."""
+
+    def moved_B(self, text):
+        both_ways = self.benchmark.startswith("bibw")
+        return moved.osu_bandwidth_B(self.sizes_B, pairs=self.num_tasks // 2, both_ways=both_ways)
+
+
 @check()
 class OsuLatency(OsuPointToPoint):
     """Ping-pong latency between two processes: half the round trip."""
@@ -28,7 +37,7 @@ class OsuLatency(OsuPointToPoint):
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     short = True
-    compares_offers = True
+    for_procurement = True
 
 
 @check()
@@ -42,7 +51,7 @@ class OsuMultiLatency(OsuPointToPoint):
 
 
 @check()
-class OsuBandwidth(OsuPointToPoint):
+class OsuBandwidth(OsuWindows):
     """Bandwidth between two processes with a window of messages in flight, one way (bw) and both ways (bibw)."""
 
     descr = "OSU bandwidth"
@@ -50,7 +59,7 @@ class OsuBandwidth(OsuPointToPoint):
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     short = True
-    compares_offers = True
+    for_procurement = True
     has_zero = False
     curves = (BANDWIDTH,)
 
@@ -61,7 +70,7 @@ class OsuBandwidth(OsuPointToPoint):
 
 
 @check("osu_c")
-class OsuMessageRate(OsuPointToPoint):
+class OsuMessageRate(OsuWindows):
     """Bandwidth and message rate of many pairs at once, one way, summed over the pairs."""
 
     descr = "OSU bandwidth and message rate of many pairs at once"
@@ -69,7 +78,7 @@ class OsuMessageRate(OsuPointToPoint):
     needs = ("osu_c",)
     layout = layouts("pairs")
     tags = {"osu", "pt2pt"}
-    compares_offers = True
+    for_procurement = True
     has_zero = False
     curves = (BANDWIDTH, MESSAGE_RATE)
 
@@ -114,7 +123,7 @@ class OsuPersistentLatency(OsuPointToPoint):
 
 
 @check("osu_c", "osu_7_3")
-class OsuPersistentBandwidth(OsuPointToPoint):
+class OsuPersistentBandwidth(OsuWindows):
     """Bandwidth between two processes with persistent requests, one way and both ways."""
 
     descr = "OSU bandwidth with persistent requests"

@@ -16,6 +16,7 @@ class OsuStartup(OsuProgram):
 
     folder = "startup"
     needs = ("osu_c",)
+    records_ports = False  # it would be a part of the start, and nothing worth it is moved
     tags = {"osu", "startup"}
 
 

@@ -15,7 +15,7 @@ from . import control, inside, needs, state
 from .errors import ClusterError
 from .keeper import TO_BE_DOWN, Cluster
 from .processes import ENDING, GRACE, readable
-from .spec import HEAD, MOST_NODES, NO_LIMIT, Spec, node_names, parse_rate, parse_shapes
+from .spec import HEAD, MOST_NODES, NO_LIMIT, SIDES, Spec, node_names, parse_rate, parse_shapes
 from .supervisor import SERVICES
 
 DEFAULT_NAME = "minicluster"
@@ -33,6 +33,9 @@ examples:
   ci/cluster exec n3 -- pkill -KILL slurmd  only the daemon of a node dies
   ci/cluster kill n3                        the whole host loses its power; `start n3` boots it
   ci/cluster shape n2=100mbit n3=none       change the rates of two links, in both directions
+  ci/cluster shape n2.send=300mbit          only what n2 sends; n2.receive: only what it receives
+  ci/cluster shape n2=1gbit,delay=100us,loss=0.1%
+                                            delay and lose packets, each way, if the kernel has sch_netem
   ci/cluster down                           end it; nothing is left
   ci/cluster run --nodes 2 -- srun -N2 hostname
 
@@ -77,14 +80,19 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--cores", type=int, default=2, metavar="C", help="cores of a host (default: 2)")
         command.add_argument("--rate", default="none", help="rate of every host's link, such as 1gbit (default: none)")
         command.add_argument(
-            "--shape", action="append", default=[], metavar="NODE=RATE", help="rate of one host's link"
+            "--shape", action="append", default=[], metavar="NODE=LINK", help="one host's link, as for `shape`"
         )
         command.add_argument("--without-accounting", action="store_true", help="no slurmdbd and no database")
     add("status", "show the clusters that are up")
     command = add("exec", "run a command on a host, given after --")
     command.add_argument("node", metavar="NODE", help="n1, n2, ... or head")
-    command = add("shape", "limit the rate of links, in both directions")
-    command.add_argument("shapes", nargs="+", metavar="NODE=RATE", help="such as n2=100mbit, or n2=none for no limit")
+    command = add("shape", "limit the rate of links, or delay and lose their packets, in both directions or in one")
+    command.add_argument(
+        "shapes",
+        nargs="+",
+        metavar="NODE=LINK",
+        help="NODE, NODE.send or NODE.receive, and RATE or none, perhaps with ,delay=TIME and ,loss=PERCENT",
+    )
     for name, what in (
         ("kill", "kill a host, or a daemon, at once and unprepared"),
         ("start", "start again what was killed"),
@@ -241,8 +249,9 @@ def _shown(entry: state.Entry) -> list[str]:
 
 def _host(name: str, is_: dict) -> str:
     state_of = "slurmd runs" if is_["slurmd"] else "slurmd IS DEAD" if is_["up"] else "IS DOWN"
-    rate = "" if is_["rate"] == NO_LIMIT else f", link of {is_['rate']}"
-    return f"  {name}: {state_of}{rate}"
+    sends, receives = (is_["links"][side] for side in SIDES)
+    link = f", link of {sends}" if sends == receives else f", sends at {sends}, receives at {receives}"
+    return f"  {name}: {state_of}{'' if sends == receives == NO_LIMIT else link}"
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -112,9 +112,9 @@ class Inside:
         match message["do"]:
             case "connect":
                 network.run_batch("ip", network.host_commands(self.name))
-                network.limit("eth0", message["rate"])
+                network.limit("eth0", message["link"])
             case "limit":
-                network.limit("eth0", message["rate"])
+                network.limit("eth0", message["link"])
             case "start":
                 if self.slurmd.runs:
                     raise ClusterError(f"{self.name} and its slurmd are running already")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .errors import ClusterError
 from .processes import PATIENCE, run_program
-from .spec import HEAD, NETWORK, NO_LIMIT, address, bits_per_second
+from .spec import HEAD, NETWORK, NO_LIMIT, address, bits_per_second, parse_link
 
 BRIDGE = "br0"
 
@@ -44,13 +44,23 @@ def host_commands(host: str) -> list[str]:
     ]
 
 
-def limit_command(device: str, rate: str) -> str:
-    """Return what limits that which leaves a device, or takes the limit away."""
-    if rate == NO_LIMIT:
-        return f"qdisc replace dev {device} root noqueue"
-    # A bucket of a millisecond, but no less than the largest packet that the kernel hands down in one piece.
-    burst = max(64 * 1024, bits_per_second(rate) // 8 // 1000)
-    return f"qdisc replace dev {device} root tbf rate {rate} burst {burst} latency 50ms"
+#: Packets that may wait for their delay: those of 10 Gbit/s and 100 ms.
+_WAITING = 100_000
+
+
+def limit_commands(device: str, link: str) -> list[str]:
+    """Return what makes that which leaves a device like a link, or takes older limits away."""
+    asked = parse_link(link)
+    commands, place = [], "root"
+    if asked.is_rough:
+        what = [f"delay {asked.delay}"] * bool(asked.delay) + [f"loss {asked.loss}"] * bool(asked.loss)
+        commands.append(f"qdisc replace dev {device} root handle 1: netem limit {_WAITING} {' '.join(what)}")
+        place = "parent 1: handle 10:"
+    if asked.rate != NO_LIMIT:
+        # A bucket of a millisecond, but no less than the largest packet that the kernel hands down in one piece.
+        burst = max(64 * 1024, bits_per_second(asked.rate) // 8 // 1000)
+        commands.append(f"qdisc replace dev {device} {place} tbf rate {asked.rate} burst {burst} latency 50ms")
+    return commands or [f"qdisc replace dev {device} root noqueue"]
 
 
 def run_batch(program: str, commands: list[str]) -> None:
@@ -61,8 +71,20 @@ def run_batch(program: str, commands: list[str]) -> None:
         raise ClusterError(f"the network cannot be set up: {error}; the commands were: {'; '.join(commands)}") from None
 
 
-def limit(device: str, rate: str) -> None:
-    run_batch("tc", [limit_command(device, rate)])
+def limit(device: str, link: str) -> None:
+    run_batch("tc", limit_commands(device, link))
+
+
+def require_netem() -> None:
+    """Raise :class:`ClusterError` unless this kernel can delay and lose packets."""
+    try:
+        run_program(["tc", "qdisc", "replace", "dev", "lo", "root", "netem", "delay", "1us"], PATIENCE)
+    except ClusterError as error:
+        raise ClusterError(
+            f"this kernel can neither delay nor lose packets: it has no sch_netem ({error}); load the module, or take "
+            "another kernel; rates work without it"
+        ) from None
+    run_program(["tc", "qdisc", "delete", "dev", "lo", "root"], PATIENCE)
 
 
 def wait_until_gone(device: str, seconds: float) -> None:

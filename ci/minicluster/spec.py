@@ -14,9 +14,35 @@ HEAD = "head"
 NETWORK = ipaddress.ip_network("10.213.0.0/16")
 MOST_NODES = 500  # a bridge has at most 1024 ports
 NO_LIMIT = "none"
+#: The directions of a host's link, as the host sees them.
+SIDES = ("send", "receive")
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)(k|m|g|t)?bit")
 _FACTORS = {None: 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_DELAY = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s)")
+_LOSS = re.compile(r"(\d+(?:\.\d+)?)%")
+
+
+@dataclass(frozen=True)
+class Link:
+    """What one direction of a host's link is like.
+
+    :param rate: as tc writes it, or :data:`NO_LIMIT`. :param delay: of every packet, as tc writes it; empty: none.
+    :param loss: the share of packets that are lost, such as ``1%``; empty: none.
+    """
+
+    rate: str = NO_LIMIT
+    delay: str = ""
+    loss: str = ""
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether packets are delayed or lost, which takes more of the kernel than a rate."""
+        return bool(self.delay or self.loss)
+
+    def __str__(self) -> str:
+        parts = (("delay", self.delay), ("loss", self.loss))
+        return ",".join([self.rate, *(f"{name}={value}" for name, value in parts if value)])
 
 
 @dataclass(frozen=True)
@@ -39,14 +65,22 @@ class Spec:
     accounting: bool
     account: Account
     rate: str = NO_LIMIT
-    shapes: dict[str, str] = field(default_factory=dict)
+    shapes: dict[str, str] = field(default_factory=dict)  # by host and direction, as in n2.send
 
     @property
     def hosts(self) -> list[str]:
         return node_names(self.nodes)
 
-    def rate_of(self, host: str) -> str:
-        return self.shapes.get(host, self.rate)
+    def link_of(self, host: str, side: str) -> str:
+        return self.shapes.get(f"{host}.{side}", self.rate)
+
+    def links_of(self, host: str) -> dict[str, str]:
+        return {side: self.link_of(host, side) for side in SIDES}
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether packets of any link are delayed or lost."""
+        return any(parse_link(text).is_rough for text in self.shapes.values())
 
     def as_dict(self) -> dict:
         return asdict(self)
@@ -81,16 +115,37 @@ def parse_rate(text: str) -> str:
     return text
 
 
+def parse_link(text: str) -> Link:
+    """Parse RATE[,delay=TIME][,loss=PERCENT]."""
+    rate, *rest = text.split(",")
+    found: dict[str, str] = {}
+    for part in rest:
+        name, _, value = part.partition("=")
+        pattern = {"delay": _DELAY, "loss": _LOSS}.get(name)
+        match = pattern.fullmatch(value) if pattern else None
+        if match is None or (name == "loss" and float(match[1]) > 100):
+            raise ClusterError(f"{part!r} is neither a delay nor a loss; write delay=100us or loss=1%")
+        if name in found:
+            raise ClusterError(f"{text!r} has two of {name}; give one")
+        found[name] = value
+    return Link(parse_rate(rate), **found)
+
+
 def parse_shapes(texts: list[str], hosts: list[str]) -> dict[str, str]:
-    """Parse NODE=RATE, several times."""
-    shapes = {}
+    """Parse NODE[.send|.receive]=LINK, several times; return the links by node and direction."""
+    shapes: dict[str, str] = {}
     for text in texts:
-        host, equals, rate = text.partition("=")
+        place, equals, link = text.partition("=")
+        host, dot, side = place.partition(".")
         if not equals:
             raise ClusterError(f"{text!r} is not NODE=RATE; write it as {hosts[0]}=100mbit, or {hosts[0]}=none")
         if host not in hosts:
             raise ClusterError(f"no node is called {host!r}; the nodes are {hosts[0]} to {hosts[-1]}")
-        if host in shapes:
-            raise ClusterError(f"{host} has two rates, {shapes[host]} and {rate}; give one")
-        shapes[host] = parse_rate(rate)
+        if dot and side not in SIDES:
+            raise ClusterError(f"{place!r} is no direction of a link; write {host}.send or {host}.receive")
+        for each in (side,) if dot else SIDES:
+            key = f"{host}.{each}"
+            if key in shapes:
+                raise ClusterError(f"{host} has two rates, {shapes[key]} and {link}; give one")
+            shapes[key] = str(parse_link(link))
     return shapes

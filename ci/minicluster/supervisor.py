@@ -14,7 +14,7 @@ from .daemons import Daemon, Reaper, listens, listens_at, run_client
 from .errors import ClusterError
 from .hosts import Host
 from .processes import PATIENCE
-from .spec import HEAD, Spec, address
+from .spec import HEAD, Spec, address, parse_link
 
 NAMESPACES = ("net", "mnt", "uts", "ipc")
 # What kill and start take beside the nodes.
@@ -149,13 +149,16 @@ class Supervisor:
         mounts.replace("/etc/hosts", etc / "hosts")
 
     def _boot(self, hosts: list[Host]) -> None:
+        if self.spec.is_rough:
+            network.require_netem()
         for host in hosts:
             host.boot()
-        links = [command for host in hosts for command in network.link_commands(host.name, host.wait())]
-        network.run_batch("ip", links)
-        rates = {host: self.spec.rate_of(host.name) for host in hosts}
-        network.run_batch("tc", [network.limit_command(network.bridge_side(h.name), r) for h, r in rates.items()])
-        asked = [(host, host.ask(do="connect", rate=rate)) for host, rate in rates.items()]
+        cables = [command for host in hosts for command in network.link_commands(host.name, host.wait())]
+        network.run_batch("ip", cables)
+        links = {host: self.spec.links_of(host.name) for host in hosts}
+        towards = [network.limit_commands(network.bridge_side(h.name), of["receive"]) for h, of in links.items()]
+        network.run_batch("tc", [command for commands in towards for command in commands])
+        asked = [(host, host.ask(do="connect", link=of["send"])) for host, of in links.items()]
         for host, connection in asked:
             host.answer(connection)
 
@@ -203,12 +206,18 @@ class Supervisor:
         return {}
 
     def _shape(self, shapes: dict[str, str]) -> None:
+        if any(parse_link(link).is_rough for link in shapes.values()):
+            network.require_netem()
         self.spec.shapes.update(shapes)
-        for name, rate in shapes.items():
+        for place, link in shapes.items():
+            name, _, side = place.partition(".")
             host = self.hosts[name]
-            if host.pid:  # one that is down gets its rate when it is booted
-                network.limit(network.bridge_side(name), rate)
-                host.request(do="limit", rate=rate)
+            if not host.pid:  # one that is down gets its link when it is booted
+                continue
+            if side == "receive":
+                network.limit(network.bridge_side(name), link)
+            else:
+                host.request(do="limit", link=link)
 
     def _service(self, what: str) -> Daemon:
         daemon = next((d for d in self.daemons if d.name == what), None)
@@ -244,7 +253,7 @@ class Supervisor:
         hosts = {}
         for name, host in self.hosts.items():
             slurmd = host.pid and host.request(do="status")["slurmd"]
-            hosts[name] = {"up": bool(host.pid), "slurmd": bool(slurmd), "rate": self.spec.rate_of(name)}
+            hosts[name] = {"up": bool(host.pid), "slurmd": bool(slurmd), "links": self.spec.links_of(name)}
         return {"daemons": {daemon.name: daemon.runs for daemon in self.daemons}, "hosts": hosts}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A cluster with Slurm: copy this file to config/systems/yours.py, and go through it line by line.
+"""A cluster with Slurm: `fabric-checks init` writes such a file; what each line means, and may be, stands here.
 
 It matches no host by itself; `ci/run --system generic_slurm` runs it as it stands, where `sbatch` and `sacct` are and
 the folder of results (FABRIC_RESULTS) is on a file system that the nodes share. A copy needs another `name`, and a file

@@ -2,11 +2,13 @@
 """Any one machine: everything runs on the host that ReFrame runs on."""
 
 import os
+import shutil
 
 from reframe.utility.cpuinfo import cpuinfo
 
 from fabric_checks.locks import host_lock, lock_in_job
-from fabric_checks.software.stacks import selected_mpis, selected_stack
+from fabric_checks.software import installed
+from fabric_checks.software.stacks import WHEEL_MPIS, selected_mpis, selected_stack
 
 # ReFrame detects the topology by itself only where the launcher is local too; this is the same detection, done anew
 # each time, because a container may have other cores than it had yesterday.
@@ -15,6 +17,11 @@ physical_cores = processor["num_cpus"] // processor["num_cpus_per_core"]
 
 # Wheels, unless another stack is asked for; what Spack builds is built with the same MPIs.
 suffix = {None: "", "wheels": "", "spack": "-spack"}.get(selected_stack())
+environs = [] if suffix is None else [f"{mpi}{suffix}" for mpi in selected_mpis()]
+# Nothing is set up, and nothing was asked for: whoever has an MPI at hand can have it measured.
+is_bare = not any(map(installed.is_found, WHEEL_MPIS))
+if is_bare and not any(name in os.environ for name in ("FABRIC_MPI", "FABRIC_STACK")):
+    environs = ["on-path"] if shutil.which("mpicc") and shutil.which("mpirun") else environs
 
 systems = [
     {
@@ -27,7 +34,7 @@ systems = [
                 "descr": "This host",
                 "scheduler": "local",
                 "launcher": "mpirun",
-                "environs": [] if suffix is None else [f"{mpi}{suffix}" for mpi in selected_mpis()],
+                "environs": environs,
                 # On one host no remote shell and no batch system is to be asked, by MPICH or Intel MPI.
                 "env_vars": [["HYDRA_LAUNCHER", "fork"], ["I_MPI_HYDRA_BOOTSTRAP", "fork"]],
                 # One job at a time. The lock keeps builds and your other sessions apart from it, those of other users

@@ -65,6 +65,7 @@ def partition(name):
         "nodes": nodes,
         "cores": cores,
         "nics": 1,
+        "fabric": ["eth*"],
         # Longer than any job of another session may run: only one runs at a time.
         "max_pending_time": "20m",
         "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],

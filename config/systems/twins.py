@@ -23,8 +23,9 @@ from pathlib import Path
 
 from fabric_checks.errors import FabricError
 from fabric_checks.paths import sound_name, sound_path
-from fabric_checks.software.programs import environment, imb, osu
+from fabric_checks.software.programs import environment
 from fabric_checks.software.spack.environments import environments as built_by_spack
+from fabric_checks.software.suites import imb, osu
 from fabric_twins import (
     description,
     launcher,  # noqa: F401  (registers the launcher that the partitions name)
@@ -36,7 +37,7 @@ ENVIRONMENT = "smpi"
 ALL = "twins"
 
 
-def installed(variable, describe):
+def found(variable, describe):
     """Return the program whose prefix and release an environment variable names, in a list; an empty one if none."""
     text = os.environ.get(variable)
     if not text:
@@ -50,7 +51,7 @@ def installed(variable, describe):
 def intel(prefix, version):
     """Describe an installation of IMB, which may lack all but IMB-MPI1."""
     programs = tuple(name for name in ("nbc", "rma", "p2p") if Path(prefix, "bin", f"IMB-{name.upper()}").exists())
-    return imb(prefix, version, programs=programs)
+    return imb.installed(prefix, version, programs=programs)
 
 
 def layouts(twin):
@@ -124,8 +125,8 @@ environments = [
             "target_systems": names,
         },
         "simgrid",
-        *installed("FABRIC_SIMGRID_OSU", osu),
-        *installed("FABRIC_SIMGRID_IMB", intel),
+        *found("FABRIC_SIMGRID_OSU", osu.installed),
+        *found("FABRIC_SIMGRID_IMB", intel),
         why_not={
             "osu": NOT_COMPILED,
             "imb": NOT_COMPILED,

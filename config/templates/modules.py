@@ -6,7 +6,8 @@ not run, and the summary says so.
 """
 
 from fabric_checks.locks import host_lock, lock_in_job
-from fabric_checks.software.programs import environment, imb, lammps, npb, osu
+from fabric_checks.software.programs import environment
+from fabric_checks.software.suites import imb, lammps, npb, osu
 
 systems = [
     {
@@ -37,9 +38,9 @@ environments = [
     environment(
         {"name": "openmpi-modules", "cc": "mpicc", "modules": ["openmpi", "osu", "imb", "lammps"]},
         "modules",
-        osu("$OSU_ROOT", "7.5.2"),
-        imb("$IMB_ROOT", "2021.7"),
-        lammps("$LAMMPS_ROOT", "22 Jul 2025"),
+        osu.installed("$OSU_ROOT", "7.5.2"),
+        imb.installed("$IMB_ROOT", "2021.7"),
+        lammps.installed("$LAMMPS_ROOT", "22 Jul 2025"),
         why_not={"npb": "not installed here"},
     ),
     # By prefix. Without `modules` the MPI has to be on the search paths, or be put there.
@@ -50,7 +51,7 @@ environments = [
             "env_vars": [["PATH", "/apps/mpich/bin:$PATH"], ["LD_LIBRARY_PATH", "/apps/mpich/lib:$LD_LIBRARY_PATH"]],
         },
         "modules",
-        imb("/apps/imb", "2021.7", programs=("nbc", "rma")),
-        npb("/apps/npb", "3.4.3", kernels=("is",)),
+        imb.installed("/apps/imb", "2021.7", programs=("nbc", "rma")),
+        npb.installed("/apps/npb", "3.4.3", kernels=("is",)),
     ),
 ]

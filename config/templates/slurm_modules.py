@@ -1,54 +1,70 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A cluster with Slurm and software by modules: copy this file to config/systems/yours.py, and change what is marked.
+"""yours: Slurm, InfiniBand.
 
-    ci/run --system yours --mpi none -l          what would run
-    ci/run --system yours --mpi none --mode smoke
-
-config/systems/generic_slurm.py has all that can be said of a partition, and why; modules.py beside this file has
-programs by prefix. Figures are recorded and not judged until `references` below names a file of your own in
-config/references.
+Written by `fabric-checks init`. What stands below a line with `guess` rests on what that line says: see that
+it is right. config/systems/generic_slurm.py explains every line.
 """
 
-from fabric_checks.software.programs import environment, imb, lammps, osu
+from fabric_checks.software.programs import environment
+from fabric_checks.software.stacks import selected_stack
+from fabric_checks.software.suites import imb, lammps, osu
+
+# What Spack builds runs only where it is asked for: `ci/run --stack spack`.
+SPACK = selected_stack() == "spack"
 
 systems = [
     {
-        "name": "yours",  # <- also the name of this file
-        "descr": "One line for whoever reads a report",  # <-
-        "hostnames": ["login[0-9]+[.]yours[.]example"],  # <- regular expressions of the names of its login nodes
-        "modules_system": "lmod",  # <- or envmod (tmod4 in older ReFrames), tmod32, spack: what `module` is here
+        "name": "yours",
+        "descr": "yours: Slurm, InfiniBand",
+        # guess: the hosts that are called as the one that this was written on
+        "hostnames": ["login[0-9]+([.]|$)"],
+        "modules_system": "lmod",
         "partitions": [
             {
                 "name": "compute",
-                "descr": "Its nodes and its interconnect",  # <-
+                "descr": "Nodes of compute",
                 "scheduler": "fabric-slurm",
                 "launcher": "srun",
-                "access": ["--exclusive", "--partition=compute"],  # <- and --account=... where jobs need one
+                # guess: it has the most nodes
+                "access": ["--exclusive", "--partition=compute"],
                 "sched_options": {"use_nodes_option": True},
                 "max_jobs": 1,
-                "environs": ["openmpi-modules"],
-                "env_vars": [["SLURM_MPI_TYPE", "pmix"]],  # <- one of `srun --mpi=list`
+                "environs": ["openmpi-site", *(["openmpi-spack"] if SPACK else [])],
                 "extras": {
-                    "nodes": 4,  # <- how many the checks may use, at most
-                    "cores": 64,  # <- physical cores of a node
+                    # guess: 16 of 64, so that a night fits a busy machine
+                    "nodes": 16,
+                    "cores": 64,
                     "ppn": [1, 2, "full"],
-                    "link_MBps": 25000.0,  # <- one direction of a link, in 10^6 bytes a second: 200 Gbit/s
-                    "nics": 1,  # <- links of a node
+                    # One direction of a link in 10^6 bytes a second: 200 Gbit/s.
+                    # guess: this host's mlx5_0, InfiniBand
+                    "link_MBps": 25000.0,
+                    # guess: this host has so many
+                    "nics": 1,
                     "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
-                    "references": "generic_slurm",  # <- "yours" as soon as there is config/references/yours.yaml
                 },
-            }
+            },
         ],
     }
 ]
 
 environments = [
     environment(
-        # <- what `module load` takes; its mpicc is on PATH then. Prefixes may be variables that a module sets.
-        {"name": "openmpi-modules", "cc": "mpicc", "modules": ["openmpi", "osu-micro-benchmarks", "imb", "lammps"]},
+        {
+            "name": "openmpi-site",
+            "target_systems": ["yours"],
+            "cc": "mpicc",
+            # guess: of each the default version, or else the newest
+            "modules": ["openmpi/5.0.8", "osu-micro-benchmarks", "imb", "lammps", "npb/3.4.3"],
+            # guess: the best for it of `srun --mpi=list`
+            "env_vars": [
+                ["SLURM_MPI_TYPE", "pmix"],
+            ],
+        },
         "modules",
-        osu("$EBROOTOSUMINMICROMINBENCHMARKS", "7.5"),  # <- a suite that is not here: leave its line out
-        imb("$EBROOTIMB", "2021.7"),
-        lammps("$EBROOTLAMMPS", "22 Jul 2025"),
-    )
+        osu.installed("/apps/osu-micro-benchmarks/7.5", "7.5"),
+        imb.installed("/apps/imb/2021.7", "2021.7"),
+        lammps.installed("/apps/lammps/22Jul2025", "22 Jul 2025"),
+        # npb/3.4.3 does not tell where it is. Put its prefix in, and import npb above:
+        # npb.installed("PREFIX", "3.4.3"),
+    ),
 ]

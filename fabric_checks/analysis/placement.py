@@ -60,6 +60,19 @@ def binding(ranks: Sequence[RankPlace], limit: int = 4) -> str:
     return "core" if all(len(place.cores) == 1 for place in ranks) else _lists(ranks, limit)
 
 
+def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
+    """Return to how many CPUs the ranks of each node are bound, in words; nothing of a node that does not tell.
+
+    Which CPUs they are may differ between healthy nodes; their numbers do not.
+    """
+    found = {}
+    for node, places in _by_node(ranks).items():
+        if all(place.cpus != "-" for place in places):
+            counts = sorted({len(cpu_numbers(place.cpus)) for place in places})
+            found[node] = f"{'|'.join(map(str, counts))} CPU{'s' if counts != [1] else ''} a rank"
+    return found
+
+
 def _lists(ranks: Sequence[RankPlace], limit: int) -> str:
     ways = dict.fromkeys("|".join(place.cpus for place in places) for places in _by_node(ranks).values())
     return " ".join([*list(ways)[:limit], *([f"and {len(ways) - limit} more"] if len(ways) > limit else [])])

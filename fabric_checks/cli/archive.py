@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from fabric_checks import door
 from fabric_checks.errors import RecordError
 from fabric_checks.paths import results as results_folder
+from fabric_checks.results.store import archiving
+from fabric_checks.results.store.faults import Faults
 
 _EPILOG = """
 \b
@@ -42,7 +45,6 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
     if export:
         _export(paths[0])
         return
-    from fabric_checks.results.store import archiving  # noqa: PLC0415  (slow to import)
 
     results = paths[0] if len(paths) == 2 else results_folder()
     if not results.exists():
@@ -63,9 +65,6 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
 
 def _export(folder: Path) -> None:
 
-    from fabric_checks.results.store import archiving  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.store.faults import Faults  # noqa: PLC0415  (slow to import)
-
     faults = Faults()
     for line in archiving.export(folder, faults):
         door.json_text(line)
@@ -83,7 +82,6 @@ def _progress() -> Iterator[Callable[[int], object]]:
     if not door.err().isatty():
         yield lambda done: None
         return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415  (slow to import)
 
     columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} records read"), TimeElapsedColumn())
     with Progress(*columns, console=door.console(door.err()), transient=True) as progress:

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 
 import click
+from rich.progress import Progress
 
 from fabric_checks import door
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option
-
-if TYPE_CHECKING:
-    from fabric_checks.comparison.gate import Gate
+from fabric_checks.comparison.changes import grouping, search
+from fabric_checks.comparison.changes.model import OPEN, STATES
+from fabric_checks.comparison.gate import Gate
+from fabric_checks.report.terminal import changes
+from fabric_checks.results.store import reading
+from fabric_checks.results.store import sources as sets_of
 
 _EPILOG = """
 \b
@@ -51,18 +54,10 @@ def command(
     A change is open if the figure is worse since; closed if it is back where it was; or better. One bad run is no
     change, three are. Series of fewer than 8 runs are too short.
     """
-    from rich.progress import Progress  # noqa: PLC0415  (slow to import)
-
-    from fabric_checks.comparison.changes import grouping, search  # noqa: PLC0415  (slow to import)
-    from fabric_checks.comparison.changes.model import OPEN, STATES  # noqa: PLC0415  (slow to import)
-    from fabric_checks.report.terminal import changes  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.store import reading  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.store import sources as places  # noqa: PLC0415  (slow to import)
-
     wanted = chosen_words(only, STATES)
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
         raise click.BadParameter(f"{other[0]!r}: only worse can be asked for here", param_hint="--fail-on")
-    sets = [places.parse(source) for source in sources] or [places.default()]
+    sets = [sets_of.parse(source) for source in sources] or [sets_of.default()]
     loaded = reading.load(sets, search.FIELDS, compact=True)
     console = door.console(door.err())
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:

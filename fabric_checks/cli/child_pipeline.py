@@ -11,7 +11,9 @@ from pathlib import Path
 import click
 
 from fabric_checks import door
+from fabric_checks.nightly import child_pipeline
 from fabric_checks.paths import results, sound_name
+from fabric_checks.results.sessions import new_session_id
 
 _EPILOG = """
 \b
@@ -38,9 +40,6 @@ def command(file: Path, *, merge: bool, system: str | None, session: str | None,
     All its jobs share one session and one folder of results, and run one at a time. With --merge, FILE is what was
     printed; the name of the session is printed.
     """
-    from fabric_checks.nightly import child_pipeline  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.sessions import new_session_id  # noqa: PLC0415  (only this needs it)
-
     given = child_pipeline.read(file)
     folder = results().absolute()
     if merge:

@@ -11,7 +11,7 @@ import polars as pl
 
 from fabric_checks.errors import RecordError, quoted
 from fabric_checks.results.store import reading
-from fabric_checks.results.store import sources as places
+from fabric_checks.results.store import sources as sets_of
 
 
 def load(sources: Sequence[str], columns: Collection[str], where: Mapping[str, str] | None = None) -> reading.Loaded:
@@ -21,7 +21,7 @@ def load(sources: Sequence[str], columns: Collection[str], where: Mapping[str, s
     :param columns: the fields that are wanted; :param where: values that fields must have.
     :raises RecordError: if there is nothing.
     """
-    named = [places.parse(text) for text in sources] or [places.default()]
+    named = [sets_of.parse(text) for text in sources] or [sets_of.default()]
     return reading.load([replace(each, where={**each.where, **(where or {})}) for each in named], columns)
 
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of ``fabric-checks``, a module each, with what click needs to know of them under ``command``.
-
-A module imports click and little else when it is loaded: the help of the whole loads them all.
-"""
+"""The commands of ``fabric-checks``, a module each, with what click needs to know of them under ``command``."""
 
 from __future__ import annotations
 
@@ -13,26 +10,32 @@ import click
 
 from fabric_checks import door
 
-#: The modules of the commands by name, in the order of the help.
+#: The modules of the commands by name, in the order of the help, and what each does: the help of the whole, and the
+#: shell's completion, load none of them.
 MODULES = {
-    "show": "fabric_checks.cli.show",
-    "history": "fabric_checks.cli.history",
-    "references": "fabric_checks.cli.references",
-    "cost": "fabric_checks.cli.cost",
-    "report": "fabric_checks.cli.report",
-    "archive": "fabric_checks.cli.archive",
-    "compare": "fabric_checks.cli.compare",
-    "changes": "fabric_checks.cli.changes",
-    "rotate": "fabric_checks.cli.rotate",
-    "twin": "fabric_twins.cli.twin",
-    "twins-table": "fabric_twins.cli.twins_table",
-    "twins-references": "fabric_twins.cli.twins_references",
-    "spack": "fabric_checks.cli.spack",
-    "child-pipeline": "fabric_checks.cli.child_pipeline",
-    "completion": "fabric_checks.cli.completion",
-    "nightly": "fabric_checks.cli.nightly",
-    "new-session": "fabric_checks.cli.new_session",
+    "init": ("fabric_checks.cli.init", "Look at this machine, ask the rest, write a site's files."),
+    "show": ("fabric_checks.cli.show", "Print the metrics of a run."),
+    "history": ("fabric_checks.cli.history", "Plot how a metric went from run to run."),
+    "references": ("fabric_checks.cli.references", "Propose references from history, and check the files."),
+    "cost": ("fabric_checks.cli.cost", "List what runs cost, and what was computed before."),
+    "report": ("fabric_checks.cli.report", "Write one HTML file about the machines in the results."),
+    "archive": ("fabric_checks.cli.archive", "Add results to an archive."),
+    "compare": ("fabric_checks.cli.compare", "Compare sets of results with the first of them."),
+    "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else did."),
+    "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs touched, against each other."),
+    "rotate": ("fabric_checks.cli.rotate", "Analyse outputs of rotate: which node or path is slow."),
+    "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster gives."),
+    "twins-table": ("fabric_twins.cli.twins_table", "Print published against simulated values of the twins."),
+    "twins-references": ("fabric_twins.cli.twins_references", "Write the reference files of the twins."),
+    "spack": ("fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),
+    "child-pipeline": ("fabric_checks.cli.child_pipeline", "Print a child pipeline for GitLab, a job a case."),
+    "completion": ("fabric_checks.cli.completion", "Print a shell's completion of fabric-checks."),
+    "nightly": ("fabric_checks.cli.nightly", "Run a level, judge it, keep it, and say what is new."),
+    "run": ("fabric_checks.cli.run", "Run ReFrame, with one line while it is under way and one screen at its end."),
+    "new-session": ("fabric_checks.cli.new_session", "Print a name for a session."),
 }
+#: Those that the help does not list: scripts call them.
+HIDDEN = {"new-session", "run"}
 
 
 #: The exit status of a command that was interrupted, as shells have it.
@@ -60,8 +63,20 @@ class Commands(click.Group):
         return list(MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, or None if there is none of that name."""
+        """Return what lists show of a command, or None if there is none of that name."""
         if cmd_name not in MODULES:
             return None
-        command: click.Command = import_module(MODULES[cmd_name]).command
-        return command
+        return click.Command(cmd_name, short_help=MODULES[cmd_name][1], hidden=cmd_name in HIDDEN)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called, and what is left of its arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(str(name)), rest
+
+
+def load(name: str) -> click.Command:
+    """Return a command of :data:`MODULES`."""
+    command: click.Command = import_module(MODULES[name][0]).command
+    return command

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from fabric_checks import door
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
-
-if TYPE_CHECKING:
-    from fabric_checks.comparison.gate import Gate
+from fabric_checks.comparison import folding, gate, pairing
+from fabric_checks.comparison.analysis import compare
+from fabric_checks.comparison.gate import Gate
+from fabric_checks.comparison.verdicts import VERDICTS
+from fabric_checks.report.comparison import documents, table, terminal
+from fabric_checks.results.store import reading
+from fabric_checks.results.store import sources as sets_of
 
 _EPILOG = """
 \b
@@ -66,20 +68,13 @@ def command(
     """Compare sets of results with the first of them.
 
     Medians and their ratio have intervals from the bootstrap. A figure is worse or better if the whole interval is; if
-    not, the smallest difference that could have been told stands beside it. What one side does not have is shown as
+    not, the smallest difference that could have been detected stands beside it. What one side does not have is shown as
     missing, and what cannot be compared with the reason.
     """
-    from fabric_checks.comparison import folding, gate, pairing  # noqa: PLC0415  (slow)
-    from fabric_checks.comparison.analysis import compare  # noqa: PLC0415  (slow to import)
-    from fabric_checks.comparison.verdicts import VERDICTS  # noqa: PLC0415  (slow to import)
-    from fabric_checks.report.comparison import documents, table, terminal  # noqa: PLC0415  (slow)
-    from fabric_checks.results.store import reading  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.store import sources as places  # noqa: PLC0415  (slow to import)
-
     verdicts = chosen_words(only, VERDICTS)
     if len(sources) < 2:
         raise click.UsageError("two sets of results are needed, the baseline first")
-    sets = [places.parse(source) for source in sources]
+    sets = [sets_of.parse(source) for source in sources]
     labels = [each.label for each in sets]
     doubled = next((label for label in labels if labels.count(label) > 1), None)
     if doubled is not None:

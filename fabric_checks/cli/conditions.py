@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 
 from fabric_checks import door
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fabric_checks.comparison.gate import Gate
+from fabric_checks.comparison.gate import Gate, parse, share
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -22,8 +18,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def read_share(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
     """Read an option that is a share such as 5% or 0.05."""
-    from fabric_checks.comparison.gate import share  # noqa: PLC0415  (slow to import)
-
     try:
         return None if value is None else share(value)
     except ValueError as error:
@@ -32,8 +26,6 @@ def read_share(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 
 def read_gates(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> tuple[Gate, ...]:
     """Read the conditions of --fail-on, such as worse:5%."""
-    from fabric_checks.comparison.gate import parse  # noqa: PLC0415  (slow to import)
-
     try:
         return tuple(parse(value) for value in values)
     except ValueError as error:

@@ -9,7 +9,11 @@ from pathlib import Path
 import click
 
 from fabric_checks import door, paths
+from fabric_checks.cost import estimate, past, plan, recorded
 from fabric_checks.errors import RecordError
+from fabric_checks.report.terminal import cost_table
+from fabric_checks.results.store import reading
+from fabric_checks.results.store import sources as sets_of
 
 _EPILOG = """
 \b
@@ -40,9 +44,6 @@ Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 @click.option("--past", "sources", multiple=True, hidden=True, help="For ci/run --cost: records of another place.")
 def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sources: tuple[str, ...]) -> None:
     """List what runs cost: jobs, nodes, node-minutes, wall time, disk, one node's traffic; and what was computed."""
-    from fabric_checks.report.terminal import cost_table  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.cost import recorded  # noqa: PLC0415  (slow to import)
-
     folder = results or paths.results()
     if plan_file:
         _compute(folder, plan_file, sources, as_json=as_json)
@@ -60,15 +61,10 @@ def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sour
 
 
 def _compute(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
-    from fabric_checks.report.terminal import cost_table  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.cost import estimate, past, plan, recorded  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.store import reading  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.store import sources as places  # noqa: PLC0415  (slow to import)
-
     wanted = plan.read(plan_file)
-    sets = [places.parse(text) for text in sources]
+    sets = [sets_of.parse(text) for text in sources]
     if (folder / "perflogs").is_dir() and any((folder / "perflogs").rglob("*.jsonl")):
-        sets.insert(0, places.Source(str(folder), folder))
+        sets.insert(0, sets_of.Source(str(folder), folder))
     known = past.Past()
     if sets:
         loaded = reading.load(sets, past.FIELDS, compact=True)

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from fabric_checks import door
+from fabric_checks.cli import choosing
+from fabric_checks.comparison import history
+from fabric_checks.comparison.history import Line
 from fabric_checks.errors import RecordError
+from fabric_checks.report.terminal import history_plot
 from fabric_checks.text import value_text
-
-if TYPE_CHECKING:
-    from fabric_checks.comparison.history import Line
 
 _EPILOG = """
 \b
@@ -56,9 +58,6 @@ def command(
     (o, or X for one that missed its reference), their median, the reference and bounds of the latest run (dotted), and
     a double line where MPI, compiler, program, hash or the release of this collection changed.
     """
-    from fabric_checks.cli import choosing  # noqa: PLC0415  (slow to import)
-    from fabric_checks.comparison import history  # noqa: PLC0415  (slow to import)
-
     loaded = choosing.load(sources, history.COLUMNS)
     where = {"system": system, "partition": partition, "environ": environ, "layout": layout, "test": test}
     frame = choosing.matching(loaded.frame, where)
@@ -86,8 +85,6 @@ def command(
 
 def _near(names: list[str | None], metric: str) -> str:
     """Return what else the metric could have been meant to be."""
-    import difflib  # noqa: PLC0415  (only errors need it)
-
     close = difflib.get_close_matches(metric, [name for name in names if name], 3)
     return f"; there is {', '.join(close)}" if close else " there; `fabric-checks show` lists them"
 
@@ -104,10 +101,6 @@ def _list(lines: list[Line], most: int) -> None:
 
 
 def _plot(lines: list[Line], svg: Path | None) -> None:
-    import shutil  # noqa: PLC0415  (only this needs it)
-
-    from fabric_checks.report.terminal import history_plot  # noqa: PLC0415  (slow to import)
-
     width = min(shutil.get_terminal_size((100, 24)).columns, 160)
     for line in lines:
         door.say(*history_plot.caption(line), *history_plot.plot(line, width).splitlines(), "")

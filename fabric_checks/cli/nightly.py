@@ -10,6 +10,11 @@ import click
 from fabric_checks import door, paths
 from fabric_checks.errors import RecordError
 from fabric_checks.levels import LEVELS
+from fabric_checks.nightly import keeping, lock
+from fabric_checks.nightly.night import spend
+from fabric_checks.nightly.plan import Plan, require_results
+from fabric_checks.nightly.service import system_here
+from fabric_checks.nightly.summary import markdown
 from fabric_checks.paths import name_is_sound
 from fabric_checks.results import sessions
 
@@ -59,12 +64,6 @@ def command(
     OPTIONS go to ci/run. Below nightly/SYSTEM/SESSION in the results are summary.md, which is printed too, report.html,
     junit.xml, night.json and the run's output, run.log; `latest` is the newest. One night of a system runs at a time.
     """
-    from fabric_checks.nightly import keeping, lock  # noqa: PLC0415  (slow to import)
-    from fabric_checks.nightly.night import spend  # noqa: PLC0415  (likewise)
-    from fabric_checks.nightly.plan import Plan, require_results  # noqa: PLC0415  (likewise)
-    from fabric_checks.nightly.service import system_here  # noqa: PLC0415  (likewise)
-    from fabric_checks.nightly.summary import markdown  # noqa: PLC0415  (likewise)
-
     name = judged or sessions.new_session_id()
     system = system or system_here()
     for given, what in ((name, "--session"), (system, "--system")):

@@ -6,15 +6,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fabric_checks import door
+from fabric_checks.cli import choosing, reference_files
 from fabric_checks.paths import ROOT
-
-if TYPE_CHECKING:
-    from fabric_checks.references.propose import Limits
+from fabric_checks.references import files, propose, wording
+from fabric_checks.references.derive import Rule
+from fabric_checks.references.propose import Limits
 
 _PROPOSE = """
 \b
@@ -104,9 +105,6 @@ def propose_command(
     The report goes to standard error. Exit status 1 if nothing could be proposed, if something was held back by
     --write, or if records could not be read.
     """
-    from fabric_checks.references.derive import Rule  # noqa: PLC0415  (slow to import)
-    from fabric_checks.references.propose import Limits  # noqa: PLC0415  (slow to import)
-
     limits = Limits(min_runs, min_runs_to_tighten, Rule(least_bound / 100, sigmas, both_sides))
     outcome = _propose(
         sources, system, {"check": checks, "metric": metrics}, limits, write=write, allow_looser=allow_looser
@@ -129,9 +127,6 @@ def _propose(
     write: bool,
     allow_looser: bool,
 ) -> dict[str, Any]:
-    from fabric_checks.cli import choosing  # noqa: PLC0415  (slow to import)
-    from fabric_checks.references import files, propose, wording  # noqa: PLC0415  (slow to import)
-
     path = _folder() / f"{system}.yaml"
     loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
     frame = choosing.matching(loaded.frame, wanted)
@@ -163,8 +158,6 @@ def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: b
     reason, wrong units, reasons and rules that cover nothing, bounds beyond the line rate; and from the results in
     SOURCES (the clone's, if there are any) bounds that no run met, or all by more than five times.
     """
-    from fabric_checks.cli import reference_files  # noqa: PLC0415  (slow to import)
-
     found = reference_files.check(_folder(), systems, sources, tell=not as_json)
     if as_json:
         door.json_text(json.dumps({"files": found.files, "faults": found.faults}, indent=1))

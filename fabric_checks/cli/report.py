@@ -10,6 +10,9 @@ from pathlib import Path
 import click
 
 from fabric_checks import door, files
+from fabric_checks.report.html import pdf as printing
+from fabric_checks.report.html.build import report
+from fabric_checks.results.store.sources import default, parse
 
 _EPILOG = """
 \b
@@ -19,7 +22,7 @@ A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one it is the resu
 Examples:
   fabric-checks report                                   all machines that were run here, into report.html
   fabric-checks report .fabric/results,system=twins -o twins.html --pdf twins.pdf
-  fabric-checks report ours=/data/ours theirs=/media/disk/perflogs --title 'Two offers'
+  fabric-checks report ours=/data/ours theirs=/media/disk/perflogs --title 'Two bids'
   fabric-checks report .fabric/results@2026-11-01..,system=minicluster --over-time
 """
 
@@ -37,26 +40,36 @@ Examples:
 @click.option("--pdf", type=click.Path(path_type=Path, dir_okay=False), help="Print it to this file too, by a browser.")
 @click.option("--title", default="", help="Title of the page.  [default: made of the machines' names]")
 @click.option("--over-time", is_flag=True, help="Show the figures run by run; one machine alone always does.")
+@click.option("--published", is_flag=True, help="Show the published platforms of SAND2005-5199 beside the machines.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
-    sources: tuple[str, ...], *, output: Path, pdf: Path | None, title: str, over_time: bool, as_json: bool
+    sources: tuple[str, ...],
+    *,
+    output: Path,
+    pdf: Path | None,
+    title: str,
+    over_time: bool,
+    published: bool,
+    as_json: bool,
 ) -> None:
     """Write one self-contained HTML file about the machines in the results.
 
-    It has the tables and figures of SAND2005-5199 for these machines, the cross-section, overlap, hot spot, scaling,
-    references met and missed, and where every figure comes from. It works offline, prints, and reads nothing from
-    anywhere. Exit status 1 if records could not be read; the report is written of the others.
+    It has every curve and value, the machines and MPIs side by side, the cross-section, references met and missed, the
+    tables of SAND2005-5199, what was not measured, and where every value comes from. It works offline, prints, and
+    reads nothing from anywhere. Exit status 1 if records could not be read; the report is written of the others.
     """
-    from fabric_checks.report.html import pdf as printing  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow to import)
-    from fabric_checks.results.store.sources import default, parse  # noqa: PLC0415  (slow to import)
-
     if pdf:
         printing.browser()  # before the work, not after it
     chosen = [parse(text) for text in sources] or [default()]
     console = door.console(door.err())
     with console.status("") as status:
-        text, results = report(chosen, title, with_time=over_time, progress=lambda step: status.update(f"{step} .."))
+        text, results = report(
+            chosen,
+            title,
+            with_time=over_time,
+            with_published=published,
+            progress=lambda step: status.update(f"{step} .."),
+        )
         files.write_text(output, text)
         if pdf:
             status.update("printing ..")

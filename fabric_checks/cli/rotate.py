@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from fabric_checks import door
+from fabric_checks.report import cross_section as rotate_files
 
 _EPILOG = """
 \b
@@ -44,8 +45,6 @@ def command(
     Exit status 1 if one is slow for certain. Cables are named where topology and forwarding tables are given, switches
     with the topology alone.
     """
-    from fabric_checks.report import cross_section as rotate_files  # noqa: PLC0415  (slow to import)
-
     reports = rotate_files.load(files, link_MBps, rotate_files.topology(topology))
     if pictures:
         rotate_files.draw(reports, pictures)

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import click
+from rich import box
+from rich.table import Table
 
 from fabric_checks import door, paths
-from fabric_checks.errors import RecordError
-from fabric_checks.report.terminal import summary
-from fabric_checks.results import records
-from fabric_checks.results.cost import recorded
+from fabric_checks.cost import recorded
+from fabric_checks.report.terminal import cost_table, summary
+from fabric_checks.results import records, runs
 from fabric_checks.results.record import FIELDS
 from fabric_checks.text import csv_text
 
@@ -21,6 +21,7 @@ _EPILOG = """
 \b
 Examples:
   fabric-checks show                            the latest run
+  fabric-checks show --short                    the one screen that it ended with
   fabric-checks show --list                     which runs there are
   fabric-checks show --session 20261121T08      the run whose name begins like this
   fabric-checks show --results archive --list   those of an archive, or of any other set of records
@@ -40,15 +41,9 @@ Examples:
 @click.option("--json", "form", flag_value="json", help="Print the records, or the list, as a JSON array.")
 @click.option("--csv", "form", flag_value="csv", help="Print the records as CSV.")
 @click.option("--gate", is_flag=True, help="Exit with status 1 unless a case ran, all passed and all left records.")
-@click.option(
-    "--began-at-uptime",
-    "began_s",
-    type=float,
-    hidden=True,
-    help="For ci/run: note what the run cost, which began when the host had been up for so many seconds.",
-)
+@click.option("--short", is_flag=True, help="Print the one screen that the run ended with instead.")
 def command(
-    results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool, began_s: float | None
+    results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool, short: bool
 ) -> None:
     """Print the metrics of a run."""
     folder = results or paths.results()
@@ -56,14 +51,16 @@ def command(
         _list(folder, form)
         return
     found = _session(folder, name)
-    if began_s is not None:
-        _note_cost(folder, found, began_s)
     if form:
         door.warn([*found.unreadable, *found.report_faults])
     if form == "json":
         door.json_text(json.dumps(list(found.records), indent=1))
     elif form == "csv":
         door.document(csv_text(FIELDS, ([row[field] for field in FIELDS] for row in found.records)))
+    elif short:
+        from fabric_checks.cli import ending  # noqa: PLC0415  (only this needs it)
+
+        ending.show(folder, found, None)
     else:
         door.show(summary.render(found))
         if found.report:
@@ -76,22 +73,9 @@ def command(
         raise SystemExit(1)
 
 
-def _note_cost(folder: Path, found: records.Session, began_s: float) -> None:
-    """Note what a run cost; if that fails, its figures are still to be shown."""
-    try:
-        now_s = float(Path("/proc/uptime").read_text().split()[0])
-        measured = recorded.measure(folder, found, now_s - began_s if now_s >= began_s else None)
-        if measured:
-            recorded.append(folder, asdict(measured), recorded.MEASURED)
-    except (RecordError, OSError, ValueError) as error:
-        door.warn([str(error)])
-
-
 def _show_cost(folder: Path, name: str) -> None:
     lines = [line for line in recorded.read(folder)[0] if line.get("session") == name]
     if lines:
-        from fabric_checks.report.terminal import cost_table  # noqa: PLC0415  (slow to import)
-
         door.say(f"cost:     {cost_table.one_line(lines[-1])}")
 
 
@@ -99,7 +83,6 @@ def _session(folder: Path, name: str | None) -> records.Session:
     of_records = records.only_records(folder)
     if not of_records and (name is None or (folder / "logs" / f"{name}.log").exists()):
         return records.load_session(folder, name)
-    from fabric_checks.results import runs  # noqa: PLC0415  (slow to import)
 
     if name is not None:
         name = runs.resolved(folder, name)
@@ -107,11 +90,6 @@ def _session(folder: Path, name: str | None) -> records.Session:
 
 
 def _list(folder: Path, form: str | None) -> None:
-    from rich import box  # noqa: PLC0415  (only this needs it)
-    from rich.table import Table  # noqa: PLC0415  (only this needs it)
-
-    from fabric_checks.results import runs  # noqa: PLC0415  (slow to import)
-
     fields = ("session", "started", "systems", "cases", "passed")
     listed, faults = runs.listed(folder)
     rows = [

@@ -12,6 +12,11 @@ import click
 
 from fabric_checks import door
 from fabric_checks.paths import ROOT, home
+from fabric_checks.software.spack.build import build as build_package
+from fabric_checks.software.spack.environments import scopes_called
+from fabric_checks.software.spack.mirror import write
+from fabric_checks.software.spack.packages import PACKAGES, package_called
+from fabric_checks.software.spack.scopes import Scopes
 
 FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
 SYSTEMS = ROOT / "config" / "systems"
@@ -41,9 +46,6 @@ Examples:
 def build(package: str, folder: Path, environ: Path, site: Path, common: Path, *, as_json: bool) -> None:
     """Build PACKAGE in a copy of its environment, FOLDER; the programs are in FOLDER/.spack-env/view."""
     # Modules that only this command needs are imported by it: `show` and `rotate` start without them.
-    from fabric_checks.software.spack.build import build as build_package  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.software.spack.packages import package_called  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.software.spack.scopes import Scopes  # noqa: PLC0415  (only this needs it)
 
     build_package(package_called(package), Scopes(environ, site, common), folder, os.environ, _say(as_json))
     if as_json:
@@ -79,10 +81,6 @@ def mirror(
 
     What cannot be had is named at the end, and does not stop the rest. FABRIC_SPACK_MIRROR=FOLDER makes a run use it.
     """
-    from fabric_checks.software.spack.environments import scopes_called  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.software.spack.mirror import write  # noqa: PLC0415  (only this needs it)
-    from fabric_checks.software.spack.packages import PACKAGES, package_called  # noqa: PLC0415  (only this needs it)
-
     scopes = scopes_called(SYSTEMS / system / "spack", mpis.split(",") if mpis else None, os.environ)
     packages = [package_called(name) for name in names] or list(PACKAGES.values())
     write(

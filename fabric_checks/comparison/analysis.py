@@ -36,8 +36,8 @@ COLUMNS = (
     "change_low",
     "change_high",
     "at_least",
-    "told",
-    "drawn",
+    "detectable",
+    "bootstrapped",
     "verdict",
     "why",
     "note",
@@ -62,14 +62,14 @@ class Comparison:
     repeatable: float | None = None
 
     @property
-    def drawn(self) -> int:
+    def bootstrapped(self) -> int:
         """How many pairs were judged by an interval from the bootstrap."""
-        return int(self.frame["drawn"].sum())
+        return int(self.frame["bootstrapped"].sum())
 
     @property
     def by_chance(self) -> float:
         """How many of these would differ by chance if nothing did."""
-        varying = self.frame.filter(pl.col("drawn") & (pl.col("told") > 0)).height
+        varying = self.frame.filter(pl.col("bootstrapped") & (pl.col("detectable") > 0)).height
         return varying * (1 - self.confidence)
 
     def count(self, verdict: str) -> int:
@@ -92,7 +92,7 @@ def compare(
     :param repeatable: the share to which figures are known to repeat, such as 0.05; then pairs of fewer than
         :data:`~fabric_checks.comparison.verdicts.MIN_RUNS` runs are judged by that.
     :param across_versions: compare figures of different programs, or releases of one, and note it.
-    :raises RecordError: if a side has no records, or it cannot be told what belongs together.
+    :raises RecordError: if a side has no records, or do not say what belongs together.
     """
     # Categories first: of millions of rows their text would take gigabytes.
     machines = frame.select("side", *pairing.MACHINE).unique(maintain_order=True).cast(pl.String)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Thousands of compared figures as few rows: what agrees is told once."""
+"""Thousands of compared figures as few rows: what agrees is one row."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def folded(frame: pl.DataFrame, *, fold: bool = True) -> pl.DataFrame:
         ``change_unit``, null for per cent; ``simulated``, whether figures of a simulation are among them; and of the
         columns of numbers the least and the greatest, with ``_min`` and ``_max`` behind the name.
     """
-    told = pl.col("verdict").is_in([WORSE, BETTER])
-    # What stands by itself has a name of its own; all that is told together has none.
-    which = pl.when(told).then(pl.col("quantity")).alias("which") if fold else pl.int_range(pl.len()).alias("which")
+    differs = pl.col("verdict").is_in([WORSE, BETTER])
+    # What stands by itself has a name of its own; rows that are folded have none.
+    which = pl.when(differs).then(pl.col("quantity")).alias("which") if fold else pl.int_range(pl.len()).alias("which")
     measure = (
         pl.when(pl.col("by_difference") & pl.col("change").is_not_null()).then(pl.col("unit")).alias("change_unit")
     )
     key = [*_CASE, "verdict", "why", "note", "which", "change_unit"]
-    numbers: tuple[str, ...] = ("change", "change_low", "change_high", "told")
+    numbers: tuple[str, ...] = ("change", "change_low", "change_high", "detectable")
     numbers += tuple(f"{name}_{side}" for name in ("n", "median", "low", "high") for side in ("baseline", "side"))
     one_unit = pl.col("unit").n_unique() == 1
     return (

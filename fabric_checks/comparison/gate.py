@@ -64,7 +64,7 @@ def failing(comparison: Comparison, gate: Gate) -> pl.DataFrame:
 def objections(comparison: Comparison, gates: Sequence[Gate]) -> list[str]:
     """Return why a comparison does not pass, a line each; empty if it does.
 
-    A gate about what is worse does not pass a comparison in which nothing could be told.
+    A gate about what is worse does not pass a comparison in which nothing could be detected.
     """
     lines = []
     for gate in gates:

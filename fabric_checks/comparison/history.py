@@ -34,7 +34,7 @@ _COLLECTION = "collection"
 
 
 @dataclass(frozen=True)
-class Change:
+class Difference:
     """What changed before a run: ``at`` is its position, ``what`` the name of it."""
 
     at: int
@@ -63,7 +63,7 @@ class Line:
     low: tuple[float | None, ...]
     high: tuple[float | None, ...]
     missed: tuple[int, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[Difference, ...]
     failed: int
     evidence: str | None
 
@@ -120,14 +120,14 @@ def _line(series: Mapping[str, Any], records: Sequence[Mapping[str, Any]], faile
     )
 
 
-def _changes(records: Sequence[Mapping[str, Any]]) -> list[Change]:
+def _changes(records: Sequence[Mapping[str, Any]]) -> list[Difference]:
     found = []
     for what, column in _CHANGES.items():
         values = [record[column] for record in records]
         if column == _COLLECTION:
             values = [value.split("+")[0] if value else value for value in values]
         pairs = pairwise(values)
-        found += [Change(at, what, before, after) for at, (before, after) in enumerate(pairs, 1) if before != after]
+        found += [Difference(at, what, before, after) for at, (before, after) in enumerate(pairs, 1) if before != after]
     return sorted(found, key=lambda change: change.at)
 
 

@@ -84,7 +84,7 @@ def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...
     Those of which the sides share a value. A field in which each side has one value and not the same is what is
     compared, two systems for instance.
 
-    :raises RecordError: if it cannot be told which values belong together.
+    :raises RecordError: if records do not say which values belong together.
     """
     sides = [frame.filter(pl.col("side") == label) for label in (baseline, side)]
     key = []

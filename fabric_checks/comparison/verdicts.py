@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be told of two series of one figure."""
+"""What two series of values of one metric say of each other."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> 
     :param repeatable: the share to which figures are known to repeat; with it, pairs with few runs are judged too.
     :returns: the rows with, of each side, ``median``, ``low`` and ``high``; ``change``, ``change_low`` and
         ``change_high``; ``at_least``, by how much it is worse for certain (negative: not), in per cent of the baseline
-        (of a figure that can be 0: of the larger median; of shares in per cent: in points); ``told``, the smallest
-        change that could have been told; ``drawn``, whether an interval comes from the bootstrap and not from
-        ``repeatable``; and ``verdict``, null where there is no ``comparable`` pair.
+        (of a figure that can be 0: of the larger median; of shares in per cent: in points); ``detectable``, the
+        smallest change that could have been detected; ``bootstrapped``, whether an interval comes from the bootstrap
+        and not from ``repeatable``; and ``verdict``, null where there is no ``comparable`` pair.
     """
     sides = [_Side(pairs[f"values_{name}"]) for name in ("baseline", "side")]
     by_difference = pairs["by_difference"].to_numpy().astype(bool)
@@ -78,16 +78,16 @@ def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> 
     # A share in per cent is compared in points: 2 % against 1 % are a point, not twice as much.
     by_size = by_difference & (pairs["unit"].fill_null("") != "%").to_numpy() & (size > 0)
     scale = np.where(by_size, size / 100, 1)
-    told = _verdicts(comparable, worse_low, worse_high)
+    verdicts = _verdicts(comparable, worse_low, worse_high)
     return pairs.with_columns(
         *(pl.Series(name, values).fill_nan(None) for name, values in columns.items()),
         pl.Series("change", np.where(comparable, change, np.nan)).fill_nan(None),
         pl.Series("change_low", low).fill_nan(None),
         pl.Series("change_high", high).fill_nan(None),
         pl.Series("at_least", worse_low / scale).fill_nan(None),
-        pl.Series("told", (high - low) / 2).fill_nan(None),
-        pl.Series("drawn", enough),
-        pl.Series("verdict", told, dtype=pl.String()),
+        pl.Series("detectable", (high - low) / 2).fill_nan(None),
+        pl.Series("bootstrapped", enough),
+        pl.Series("verdict", verdicts, dtype=pl.String()),
     )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from fabric_checks import files
-from fabric_checks.errors import RecordError
+from fabric_checks.errors import FileError, RecordError
 from fabric_checks.nightly.summary import Told, headline
 from fabric_checks.results.store import archiving
 from fabric_checks.results.store.sources import Source
@@ -38,7 +38,7 @@ def keep(results: Path, archive: Path, session: str) -> list[str]:
             if time.monotonic() > until:
                 raise
             time.sleep(1)
-        except archiving.BrokenFileError as error:
+        except FileError as error:
             aside = error.path.with_name(f"{error.path.name}.broken-{session}")
             error.path.rename(aside)
             lines.append(f"{error}; it was put aside as {aside.name}, and written again from the results that are left")

@@ -13,6 +13,7 @@ from fabric_checks.nightly.observed import Observed, observed
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.running import run
 from fabric_checks.nightly.trends import Trends, trends
+from fabric_checks.nightly.wires import changes
 from fabric_checks.results import records
 from fabric_checks.results.record import is_success
 
@@ -61,6 +62,8 @@ def _keep(plan: Plan, said: Observed, trouble: Trouble) -> Trends:
     told = {case for finding in said.findings for case in finding.cases}
     if kept is not None:
         found = trouble.attempt("the history", lambda: trends(plan.archive, plan.system, plan.session, told))
+        wires = trouble.attempt("the ways of the bytes", lambda: changes(plan.archive, plan.system, plan.session))
+        found = replace(found or Trends(), findings=(*(found.findings if found else ()), *(wires or ())))
     trouble.attempt("the report", lambda: keeping.write_report(plan.results, plan.system, plan.files / "report.html"))
     found = found or Trends()
     return replace(found, warnings=(*(kept or ()), *found.warnings))

@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fabric_checks.nightly.model import Finding
-from fabric_checks.parsers import slurm
 from fabric_checks.results import records as results
-from fabric_checks.results.record import Record, case_name
+from fabric_checks.results.record import Record, case_name, never_began
 from fabric_checks.results.records import Case, Session
 from fabric_checks.text import value_text
 
-#: Kinds of findings that blame somebody in records from before they said so themselves: see
-#: :mod:`fabric_checks.analysis.cross_section.findings`.
-NODE, PATH = ("sender", "receiver"), "pair"
+#: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.analysis.ports`.
+PORTS = ("port", "rail", "host")
 #: What a case fails with that has no room for its files; it says nothing about the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
 #: How many lines of one kind a finding has.
@@ -51,11 +48,11 @@ def observed(session: Session) -> Observed:
     if without_room:
         failures.append(f"{_cases(without_room)} had no room for their files: {_reason(without_room[0])}")
     rest = [case for case in failed if case not in without_room]
-    waiting = [case for case in rest if slurm.never_ran(_reason(case)) or slurm.named_faults(_reason(case))]
+    waiting = [case for case in rest if any(map(_lacked_nodes, by_case.get(case.name, ())))]
     if waiting and not measured:
-        failures.append(f"no case could run: {_why_not(waiting)}")
+        failures.append(f"no case could run: {_why_not(waiting, by_case)}")
     elif waiting:
-        findings.append(_out_of_service(waiting))
+        findings.append(_out_of_service(waiting, by_case))
     rest = [case for case in rest if case not in waiting]
     for hosts, finding in blamed:
         explained = [case for case in rest if not case.fixture and hosts & set(_nodes(by_case.get(case.name, ())))]
@@ -73,64 +70,54 @@ def observed(session: Session) -> Observed:
 
 
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Finding]]:
-    """Return the nodes and paths that the analysis of some case is certain of, each once, with what it says."""
-    said: dict[frozenset[str], dict[tuple[str, str], None]] = {}
-    parts: dict[str, dict[tuple[str, str], None]] = {}
+    """Return the nodes, paths, cables and switches that the analysis of some case is certain of, with what it says.
+
+    Each is there once, with its nodes; cables and switches have none.
+    """
+    said: dict[frozenset[str], dict[tuple[str, str], bool]] = {}
+    parts: dict[str, dict[tuple[str, str], bool]] = {}
     for name, records in by_case.items():
         for found in records[0].get("findings") or ():
-            if _is_fault(found):
-                hosts = frozenset(map(str, found.get("hosts") or ()))
-                line = name, str(found["text"])
-                if hosts:
-                    said.setdefault(hosts, {})[line] = None
-                else:
-                    parts.setdefault(str(found.get("part") or line[1]), {})[line] = None
+            if not isinstance(found, Mapping) or found.get("fault") is not True:
+                continue
+            line, by_ports = (name, str(found["text"])), found.get("kind") in PORTS
+            if hosts := frozenset(map(str, found.get("hosts") or ())):
+                said.setdefault(hosts, {})[line] = by_ports
+            elif part := str(found.get("part") or ""):
+                parts.setdefault(part, {})[line] = by_ports
     nodes = [hosts for hosts in said if len(hosts) == 1]
     for pair in [hosts for hosts in said if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
         ends = [node for node in nodes if node <= pair]
         if ends:
             said[ends[0]] |= said.pop(pair)
-    # A cable or a switch is no host's: which cases failed because of it nobody can tell.
-    between: list[tuple[set[str], Finding]] = [
-        (set(), _between(part, list(of))) for part, of in reversed(parts.items())
-    ]
-    return [*((set(hosts), _fault(hosts, list(lines))) for hosts, lines in reversed(said.items())), *between]
+    of_parts = [(set[str](), _fault((), lines, part)) for part, lines in reversed(parts.items())]
+    return of_parts + [(set(hosts), _fault(hosts, lines)) for hosts, lines in reversed(said.items())]
 
 
-def _is_fault(found: Any) -> bool:
-    return (
-        isinstance(found, Mapping)
-        and bool(found.get("fault", found.get("kind") in (*NODE, PATH) and found.get("confirmed")))
-        and bool(found.get("hosts") or found.get("part"))
-    )
+def _fault(hosts: Collection[str], lines: Mapping[tuple[str, str], bool], part: str = "") -> Finding:
+    """Return one finding of all that is said of some hosts or a part: what is slow, and what their ports say of it.
 
-
-def _between(part: str, lines: Sequence[tuple[str, str]]) -> Finding:
-    """Return what is said of a cable or a switch."""
-    texts = list(dict.fromkeys(text for _, text in lines))
-    cases = list(dict.fromkeys(name for name, _ in lines))
-    return Finding(
-        title=texts[0],
-        details=(*_some(texts[1:]), f"seen by {_listed(cases)}"),
-        keys=frozenset({f"part:{part}"}),
-        cases=frozenset(cases),
-    )
-
-
-def _fault(hosts: frozenset[str], lines: Sequence[tuple[str, str]]) -> Finding:
-    names = sorted(hosts)
-    what = f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
-    texts = list(dict.fromkeys(text for _, text in lines))
+    :param lines: case and text, and whether it is the ports that say it.
+    """
+    names = sorted(hosts) or [part]
+    what = part or f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
+    slow = list(dict.fromkeys(text for (_, text), by_ports in lines.items() if not by_ports))
+    told = list(dict.fromkeys(text for (_, text), by_ports in lines.items() if by_ports))
+    texts = [*slow, *told]
     cases = list(dict.fromkeys(name for name, _ in lines))
     # A text names the node or path itself, as a rule, and perhaps its ranks.
     named = texts[0] if all(name in texts[0] for name in names) else f"{what} is slow: {texts[0]}"
+    alone = ["no slow path was found beside it"] if told and not slow else []
+    if slow and told:
+        named, texts = f"{named}; {told[0]}", [*slow, *told[1:]]
+    more = [f"more: fabric-checks nodes --node {names[0]}"] if told and len(names) == 1 else []
     return Finding(
         title=named,
-        details=(*_some(texts[1:]), f"seen by {_listed(cases)}"),
-        keys=frozenset({"hosts:" + " ".join(names)}),
+        details=(*_some(texts[1:]), *alone, f"seen by {_listed(cases)}", *more),
+        keys=frozenset({f"part:{part}" if part else "hosts:" + " ".join(names)}),
         cases=frozenset(cases),
-        hosts=tuple(names),
+        hosts=tuple(sorted(hosts)),
     )
 
 
@@ -148,11 +135,15 @@ def _with(finding: Finding, cases: Sequence[Case], by_case: Mapping[str, Sequenc
     )
 
 
-def _out_of_service(cases: Sequence[Case]) -> Finding:
-    faults = _node_faults(cases)
-    names = tuple(dict.fromkeys(name for name, _ in faults))
+def _lacked_nodes(record: Record) -> bool:
+    """Tell whether a job never began, or nodes of it are out of service."""
+    return never_began(record) or bool(record["node_faults"])
+
+
+def _out_of_service(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> Finding:
+    names = tuple(_node_faults(cases, by_case))
     return Finding(
-        title=f"{_cases(cases)} could not run, or not to the end: {_why_not(cases)}",
+        title=f"{_cases(cases)} could not run, or not to the end: {_why_not(cases, by_case)}",
         details=(f"they are {_listed([case.name for case in cases])}",),
         keys=frozenset({f"service:{name}" for name in names} or {"service"}),
         cases=frozenset(case.name for case in cases),
@@ -160,14 +151,15 @@ def _out_of_service(cases: Sequence[Case]) -> Finding:
     )
 
 
-def _why_not(cases: Sequence[Case]) -> str:
+def _why_not(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> str:
     """Return what kept jobs from running: the nodes that are out of service, or what was said of the first."""
-    faults = list(dict.fromkeys(text for _, text in _node_faults(cases)))
+    faults = list(_node_faults(cases, by_case).values())
     return "; ".join(_some(faults)) if faults else _reason(cases[0])
 
 
-def _node_faults(cases: Iterable[Case]) -> list[tuple[str, str]]:
-    return [fault for case in cases for fault in slurm.named_faults(_reason(case))]
+def _node_faults(cases: Iterable[Case], by_case: Mapping[str, Sequence[Record]]) -> dict[str, str]:
+    records = (record for case in cases for record in by_case.get(case.name, ())[:1])
+    return {node: why for record in records for node, why in (record["node_faults"] or {}).items()}
 
 
 def _build(case: Case, missed: Sequence[Case]) -> Finding:

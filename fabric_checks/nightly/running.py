@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def run(plan: Plan, lock: int, trouble: Trouble) -> float | None:
     ]  # fmt: skip
     env = os.environ | {"FABRIC_SESSION": plan.session, "FABRIC_RESULTS": str(plan.results)}
     with (plan.files / "run.log").open("w") as log:
-        status = _wait(subprocess.Popen(
+        status = status_of(lambda: subprocess.Popen(
             line, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, pass_fds=(lock,),
             start_new_session=True,
         ))  # fmt: skip
@@ -65,18 +66,29 @@ def _no_room(results: Path) -> str | None:
     )
 
 
-def _wait(run: subprocess.Popen[Any]) -> int:
-    """Wait for a run; whoever ends this process ends it too."""
+def status_of(start: Callable[[], subprocess.Popen[Any]]) -> int:
+    """Start a run, in a session of its own, and return its exit status; whoever ends this process ends it too."""
+    run: subprocess.Popen[Any] | None = None
+    came: int | None = None
 
-    def end(number: int, _frame: object) -> None:
+    def end(number: int, _frame: object = None) -> None:
+        nonlocal came
+        came = number
+        if run is None:
+            return  # it is just being started, and is ended as soon as it is known
         # ReFrame ends in order by an interrupt: it cancels its jobs. Its processes are a group of their own.
         os.killpg(run.pid, signal.SIGINT)
         raise SystemExit(128 + number)
 
+    # First of all: a run inherits what is ignored, as interrupts are where a script starts a night in the background.
     before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     try:
+        run = start()
+        if came is not None:
+            end(came)
         return run.wait()
     except SystemExit:
+        assert run is not None
         try:
             run.wait(GRACE_S)
         except subprocess.TimeoutExpired:

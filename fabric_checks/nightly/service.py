@@ -28,7 +28,7 @@ def nobody_in_service(system: str) -> str | None:
         return None
     if not nodes or any(node.fault is None for node in nodes):
         return None
-    return f"no node is in service: {'; '.join(slurm.faults(nodes))}"
+    return f"no node is in service: {slurm.listed(slurm.faults(nodes))}"
 
 
 def system_here() -> str:

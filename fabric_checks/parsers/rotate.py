@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.errors import OutputError, quoted
-from fabric_checks.parsers import fabric
+from fabric_checks.parsers import fabric, rotate_patterns
 from fabric_checks.parsers.table import number
 
 #: The parts of a run, in the order in which they come.
@@ -49,7 +49,7 @@ class RotateOutput:
     """One run of ``rotate``.
 
     :param header: the header and footer lines by key.
-    :param pattern: ``rotate``, ``shift`` or ``bisection``.
+    :param pattern: one of :data:`fabric_checks.parsers.rotate_patterns.PATTERNS`.
     :param hosts: the name of each rank's host, by rank.
     :param pairs: the number of pairs in a round.
     :param suspect_share: a pair that is slower than others by this share is measured again.
@@ -71,8 +71,29 @@ class RotateOutput:
 
     @property
     def scan(self) -> Transfers:
-        """All pairs, each measured once."""
+        """The pairs of the pattern, each measured once."""
         return self.phases["scan"]
+
+    @property
+    def ordered_pairs(self) -> tuple[int, int]:
+        """How many pairs the scan measured, in one direction each, and how many there are."""
+        ranks = len(self.hosts)
+        measured = np.unique(self.scan.sender.astype(np.int64) * ranks + self.scan.receiver)
+        return len(measured), ranks * (ranks - 1)
+
+    @property
+    def never_senders(self) -> tuple[int, ...]:
+        """The ranks that never sent in the scan."""
+        return _missing(self.scan.sender, len(self.hosts))
+
+    @property
+    def never_receivers(self) -> tuple[int, ...]:
+        """The ranks that never received in the scan."""
+        return _missing(self.scan.receiver, len(self.hosts))
+
+
+def _missing(present: NDArray[np.int32], ranks: int) -> tuple[int, ...]:
+    return tuple(np.setdiff1d(np.arange(ranks), present).tolist())
 
 
 def parse(text: str) -> RotateOutput:
@@ -89,7 +110,7 @@ def parse(text: str) -> RotateOutput:
     ranks = _whole(header, "ranks", at_least=2)
     options = _options(header)
     pattern = options.get("pattern", "")
-    if pattern not in ("rotate", "shift", "bisection"):
+    if pattern not in rotate_patterns.PATTERNS:
         raise OutputError(f"the options name no known pattern but {quoted(pattern)}")
     phases = {}
     for phase in PHASES:
@@ -98,16 +119,15 @@ def parse(text: str) -> RotateOutput:
     if sum(map(len, phases.values())) != table.height:
         raise OutputError(f"a row is of none of the phases {', '.join(PHASES)}")
     order = table["phase"].rle().struct.field("value").to_list()
-    if order != [phase for phase in PHASES if len(phases[phase])]:
-        raise OutputError("the phases of the run are mixed up")
-    pairs = ranks if pattern == "shift" else ranks // 2
-    _require_scan(phases["scan"], pattern, pairs, header)
     repeats = _whole(options, "confirm-repeats", at_least=1)
+    pairs = rotate_patterns.pairs_of_round(pattern, ranks)
+    _require_scan(phases["scan"], pattern, ranks, header)
     for phase in PHASES[1:]:
-        _require_repeats(phases[phase], phase, pattern, ranks, repeats)
+        _require_repeats(phases[phase], phase, ranks, repeats)
+    _require_order(order, [phase for phase in PHASES if len(phases[phase])], repeats)
     transfers_s, elapsed_s = _seconds(header, "transfers"), _seconds(header, "elapsed")
     _require_ratio(header, elapsed_s / transfers_s)
-    return RotateOutput(
+    output = RotateOutput(
         header,
         pattern,
         tuple(_host(header, rank) for rank in range(ranks)),
@@ -118,6 +138,8 @@ def parse(text: str) -> RotateOutput:
         elapsed_s,
         phases,
     )
+    _require_measured(output)
+    return output
 
 
 def _table(frame: fabric.Frame) -> pl.DataFrame:
@@ -162,8 +184,19 @@ def _first_bad_row(frame: fabric.Frame) -> OutputError:
     return OutputError(f"the columns {' '.join(frame.columns)} were expected to be {' '.join(_COLUMNS)}")
 
 
-def _require_scan(scan: Transfers, pattern: str, pairs: int, header: Mapping[str, str]) -> None:
+def _require_order(order: list[str], phases: list[str], repeats: int) -> None:
+    """Raise :class:`OutputError` unless the phases come in order; the last two take turns, once for each repeat.
+
+    Older outputs have all repeats of one of these before the other.
+    """
+    in_turns = [*phases[:-2], *(phases[-2:] * repeats)] if phases[-2:] == ["control", "alone"] else phases
+    if order not in (phases, in_turns):
+        raise OutputError("the phases of the run are mixed up")
+
+
+def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str, str]) -> None:
     """Raise :class:`OutputError` unless the scan has the pairs of its pattern, in their order."""
+    pairs = rotate_patterns.pairs_of_round(pattern, ranks)
     shifts = re.match(r"([0-9]{1,9}) of ([0-9]{1,9})\b", header.get("shifts", ""))
     if shifts is None:
         raise OutputError(f"the header does not say how many shifts were measured: {quoted(header.get('shifts', ''))}")
@@ -181,25 +214,22 @@ def _require_scan(scan: Transfers, pattern: str, pairs: int, header: Mapping[str
             np.sort(np.hstack((sender, receiver)), axis=1) == np.arange(2 * pairs)
         ).all()
     else:
-        expected = np.arange(pairs, dtype=np.int32)
-        partner = expected + number_of_round[:, :1]
-        partner = pairs + partner % pairs if pattern == "rotate" else (partner + 1) % pairs
-        right = (sender == expected).all() and (receiver == partner).all()
+        if pattern == "round-robin" and of_rounds != 2 * rotate_patterns.turns(ranks):
+            raise OutputError(f"the header tells {of_rounds} rounds of {pattern}; {ranks} ranks have another number")
+        expected = rotate_patterns.pairs(pattern, ranks, number_of_round[:, 0])
+        right = np.array_equal(sender, expected[0]) and np.array_equal(receiver, expected[1])
     if not right:
         raise OutputError(f"the pairs of the scan are not those of the pattern {pattern}")
 
 
-def _require_repeats(part: Transfers, phase: str, pattern: str, ranks: int, repeats: int) -> None:
+def _require_repeats(part: Transfers, phase: str, ranks: int, repeats: int) -> None:
     """Raise :class:`OutputError` unless every pair is possible and was measured as often as asked."""
     if not len(part):
         return
-    half = ranks // 2
     possible = part.sender != part.receiver
     possible &= (np.minimum(part.sender, part.receiver) >= 0) & (np.maximum(part.sender, part.receiver) < ranks)
-    if pattern == "rotate":
-        possible &= (part.sender < half) & (part.receiver >= half)
     if not possible.all():
-        raise OutputError(f"phase {phase} has a pair that the pattern {pattern} does not have")
+        raise OutputError(f"phase {phase} has a pair that {ranks} ranks do not have")
     # Pairs of one repeat ran at once and are listed by sender; the next repeat has the next number.
     step, next_sender = np.diff(part.round), np.diff(part.sender)
     if ((step < 0) | (step > 1) | ((step == 0) & (next_sender <= 0))).any() or part.round[0] != 0:
@@ -234,6 +264,29 @@ def _seconds(header: Mapping[str, str], key: str) -> float:
     if value <= 0:
         raise OutputError(f"the last lines do not tell the seconds of {key!r}: {quoted(header.get(key, ''))}")
     return value
+
+
+def _require_measured(output: RotateOutput) -> None:
+    """Raise :class:`OutputError` unless the last lines say of the scan what it measured, if they do."""
+    measured, all_pairs = output.ordered_pairs
+    for key, said in (
+        ("ordered pairs", f"{measured} of {all_pairs}"),
+        ("never sender", _ranges(output.never_senders)),
+        ("never receiver", _ranges(output.never_receivers)),
+    ):
+        if output.header.get(key, said) != said:
+            raise OutputError(f"{key!r} is {quoted(output.header[key])}, but the rows give {quoted(said)}")
+
+
+def _ranges(ranks: tuple[int, ...]) -> str:
+    """Return ranks as the program tells them: ``ranks 0-3,7``, or ``none``."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1][1:] = [rank]
+        else:
+            runs.append([rank])
+    return "ranks " + ",".join("-".join(map(str, run)) for run in runs) if runs else "none"
 
 
 def _require_ratio(header: Mapping[str, str], ratio: float) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Slurm says of jobs and nodes, and in words why a job did not end as it should.
+"""What Slurm says of jobs and nodes, and why a job did not end as it should.
 
 The forms are those of ``scontrol -d -o show job`` and ``scontrol -o show node`` of Slurm 22.05.
 """
@@ -7,8 +7,8 @@ The forms are those of ``scontrol -d -o show job`` and ``scontrol -o show node``
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fabric_checks.errors import OutputError, quoted
 
@@ -55,6 +55,7 @@ class Job:
     :param exit_status: of the batch script, or 128 and the signal that ended it.
     :param nodelist: its nodes in Slurm's notation, empty before it has any.
     :param partitions: the partitions that it was submitted to; :param least_nodes: how many nodes it needs.
+    :param began: when it began, ISO 8601 in the time of this host, or is to begin; empty if that is not known.
     """
 
     state: str
@@ -63,6 +64,7 @@ class Job:
     nodelist: str
     partitions: frozenset[str]
     least_nodes: int
+    began: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,17 @@ class Node:
                 reason = "" if self.reason in ("", "Not responding") else f" ({self.reason})"
                 return f"{self.name} {meaning}{reason}"
         return None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a job did not end as it should.
+
+    :param text: in a line; :param node_faults: what keeps its nodes, or those that it waited for, from taking jobs.
+    """
+
+    text: str
+    node_faults: Mapping[str, str] = field(default_factory=dict)
 
 
 def _value(text: str, key: str, pattern: str = r"\S*") -> str:
@@ -109,6 +122,7 @@ def parse_job(text: str) -> Job:
         nodelist=allocated or _value(text, "NodeList"),
         partitions=frozenset(_value(text, "Partition").split(",")),
         least_nodes=int(_value(text, "NumNodes", r"\d+")),
+        began=(re.search(r"\sStartTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s", text) or ["", ""])[1],
     )
 
 
@@ -132,10 +146,17 @@ def parse_nodes(text: str) -> list[Node]:
     ]
 
 
-def faults(nodes: Sequence[Node], names: Sequence[str] = ()) -> list[str]:
-    """Return what keeps nodes from taking jobs, of those called ``names`` or of all; not everything if that is much."""
-    found = [node.fault for node in nodes if node.fault and (not names or node.name in names)]
-    return found if len(found) <= MOST_SHOWN else [*found[: MOST_SHOWN - 1], f"and {len(found) - MOST_SHOWN + 1} more"]
+def faults(nodes: Iterable[Node]) -> dict[str, str]:
+    """Return what keeps nodes from taking jobs, by name; those that take some are left out."""
+    return {node.name: node.fault for node in nodes if node.fault}
+
+
+def listed(found: Mapping[str, str]) -> str:
+    """Return such faults for a message; not all of them if they are many."""
+    said = list(found.values())
+    return "; ".join(
+        said if len(said) <= MOST_SHOWN else [*said[: MOST_SHOWN - 1], f"and {len(said) - MOST_SHOWN + 1} more"]
+    )
 
 
 def too_few(job: Job, nodes: Sequence[Node]) -> bool:
@@ -144,53 +165,36 @@ def too_few(job: Job, nodes: Sequence[Node]) -> bool:
     return bool(fit) and sum(node.fault is None for node in fit) < job.least_nodes
 
 
-def _with(parts: Sequence[str]) -> str:
-    """Return parts for the end of a message."""
-    return f": {'; '.join(parts)}" if parts else ""
-
-
-def ending(jobid: str, state: str, names: Sequence[str], nodes: Sequence[Node]) -> str | None:
-    """Say in a line why a job that has ended has failed, or None if its output says it better.
+def ending(jobid: str, state: str, names: Sequence[str], nodes: Sequence[Node]) -> Ending | None:
+    """Say why a job that has ended has failed, or return None if its output says it better.
 
     :param state: its final state, or several with commas; :param names: the nodes that it had, if any.
     :param nodes: the nodes as they are now.
     """
-    wrong = faults(nodes, names) if names else []
+    wrong = faults(node for node in nodes if node.name in names)
+    blame = f": {listed(wrong)}" if wrong else ""
     meant = [ENDINGS[part] for part in state.split(",") if part in ENDINGS]
     if not meant:
         if "FAILED" in state and wrong:
-            return f"job {jobid} failed on {', '.join(names)}{_with(wrong)}"
+            return Ending(f"job {jobid} failed on {', '.join(names)}{blame}", wrong)
         return None
     where = f"ran on {', '.join(names)}" if names else "had not started"
-    return f"job {jobid} {where}; {meant[0]} ({state}){_with(wrong)}"
+    return Ending(f"job {jobid} {where}; {meant[0]} ({state}){blame}", wrong)
 
 
-def waiting(jobid: str, seconds: float, reason: str, nodes: Sequence[Node], hopeless: bool = False) -> str:
-    """Say in a line that a job waited for too long, why, and for which nodes.
+def waiting(jobid: str, seconds: float, reason: str, nodes: Sequence[Node], hopeless: bool = False) -> Ending:
+    """Say that a job waited for too long, why, and for which nodes.
 
     :param hopeless: it was not to start at all: too few nodes are in service.
     """
     why = f"Slurm says: {reason}" if reason else "Slurm gives no reason"
     what = "cannot start" if hopeless else "is still waiting"
+    wrong = faults(nodes)
     busy = [node.name for node in nodes if node.states & BUSY and not node.fault]
-    taken = [f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {len(nodes)} nodes)"] if busy else []
-    blame = _with([*faults(nodes), *taken])
-    return f"job {jobid} {what} after {seconds:.0f} s in the queue and was cancelled; {why}{blame}"
-
-
-#: What :func:`ending` and :func:`waiting` say of a job that never ran, and :class:`Node` of one that is out of service.
-_NEVER_RAN = re.compile(r"\bjob \S+ (cannot start|is still waiting|had not started)\b")
-_FAULT = re.compile(rf"(\S+) (?:{'|'.join(dict.fromkeys(UNAVAILABLE.values()))})(?: \(.*?\))?(?=; |$)")
-
-
-def never_ran(text: str) -> bool:
-    """Tell whether a message of the above says that the job did not begin."""
-    return _NEVER_RAN.search(text) is not None
-
-
-def named_faults(text: str) -> list[tuple[str, str]]:
-    """Return the nodes that such a message says are out of service, each with what it says of it."""
-    return [(found[1], found[0]) for found in _FAULT.finditer(text)]
+    taken = f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {len(nodes)} nodes)" if busy else ""
+    blame = "; ".join(part for part in (listed(wrong), taken) if part)
+    text = f"job {jobid} {what} after {seconds:.0f} s in the queue and was cancelled; {why}"
+    return Ending(f"{text}: {blame}" if blame else text, wrong)
 
 
 def last_words(stderr: str | None, default: str) -> str:

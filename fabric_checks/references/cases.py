@@ -36,6 +36,12 @@ class Case:
     attributes: Mapping[str, str]
     metrics: tuple[Metric, ...]
 
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Case:
+        """Return a case from what :mod:`fabric_checks.reframe_ext.catalogue` tells of it."""
+        metrics = tuple(Metric(name, unit, better) for name, unit, better in data["metrics"])
+        return cls(**{**data, "metrics": metrics})
+
     @property
     def facts(self) -> dict[str, str]:
         """What reasons and rules of a reference file go by."""
@@ -70,8 +76,4 @@ def of_system(system: str, attributes: Iterable[str]) -> Catalogue:
                 f"the checks of {system} cannot be loaded: {lines[-1] if lines else 'no reason is given'}"
             )
         content = json.loads(path.read_text())
-    cases = []
-    for case in content["cases"]:
-        metrics = tuple(Metric(name, unit, better) for name, unit, better in case.pop("metrics"))
-        cases.append(Case(**case, metrics=metrics))
-    return Catalogue(tuple(content["checks"]), tuple(cases))
+    return Catalogue(tuple(content["checks"]), tuple(map(Case.of, content["cases"])))

@@ -27,7 +27,7 @@ _ENDLESS = 10**9
 
 
 @dataclass(frozen=True)
-class Change:
+class Setting:
     """A reference to set.
 
     :param keys: from the check down to the metric; :param index: the ``$index`` of an entry that is new.
@@ -50,7 +50,7 @@ class _Splice:
     depth: int = 0
 
 
-def edited(text: str, changes: Sequence[Change], path: object = "the file") -> str:
+def edited(text: str, changes: Sequence[Setting], path: object = "the file") -> str:
     """Return the text of a file with changes.
 
     :param path: for messages.
@@ -101,7 +101,7 @@ def _loaded(text: str) -> Any:
         return None
 
 
-def _set(content: dict[Any, Any], change: Change) -> None:
+def _set(content: dict[Any, Any], change: Setting) -> None:
     """Set the reference in the data; a new check gets its index first."""
     check, *keys, metric = change.keys
     # A copy of each level on the way: aliases share them.
@@ -120,7 +120,7 @@ class _Leaf(list[Any]):
         self.comment = comment
 
 
-def _nest(tree: dict[Any, Any], keys: Sequence[Any], change: Change) -> None:
+def _nest(tree: dict[Any, Any], keys: Sequence[Any], change: Setting) -> None:
     for key in keys[:-1]:
         tree = tree.setdefault(key, {})
     tree[keys[-1]] = _Leaf(change.reference, change.comment)
@@ -151,7 +151,7 @@ def _value(node: yaml.Node) -> Any:
         return None  # as of the key of a merge
 
 
-def _replaced(text: str, node: yaml.Node, change: Change) -> list[_Splice]:
+def _replaced(text: str, node: yaml.Node, change: Setting) -> list[_Splice]:
     start, end = node.start_mark.index, node.end_mark.index
     out = [_Splice(start, end, scalar(list(change.reference)))]
     line_end = text.find("\n", end)

@@ -16,7 +16,7 @@ from fabric_checks.references.reference_file import ReferenceFile
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Applied:
     """What became of proposals.
 
     :param difference: as a patch; empty if nothing changes. :param written: whether the file has it.
@@ -36,7 +36,7 @@ def load_or_new(path: Path) -> ReferenceFile:
     return reference_file.load(path) if path.exists() else ReferenceFile(path, {}, ())
 
 
-def apply(path: Path, proposals: Sequence[Proposal], *, write: bool, allow_looser: bool, name: str) -> Outcome:
+def apply(path: Path, proposals: Sequence[Proposal], *, write: bool, allow_looser: bool, name: str) -> Applied:
     """Change a file, or say how it would change.
 
     :param write: whether to write it; then what is loosened is left out, unless that is allowed.
@@ -64,7 +64,7 @@ def apply(path: Path, proposals: Sequence[Proposal], *, write: bool, allow_loose
     written = write and after != before
     if written:
         _write(path, after)
-    return Outcome(difference, written, held_back)
+    return Applied(difference, written, held_back)
 
 
 def _read(path: Path) -> str:

@@ -17,7 +17,7 @@ _NUMBERS = {"num_tasks": "tasks", "num_tasks_per_node": "ppn"}
 
 
 @dataclass(frozen=True)
-class Place:
+class Slot:
     """Where a reference stands, or would.
 
     :param check: the entry; :param index: its ``$index``; :param keys: a key for each item of it, of the types that
@@ -60,7 +60,7 @@ def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
     return ("$partition", "$environ", *_parameters(record), "layout")
 
 
-def place(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Place:
+def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Slot:
     """Return where the reference for the figure of a record stands, or belongs.
 
     Existing keys are found as ReFrame finds them: one that is equal, or else the first that matches as a regular
@@ -79,7 +79,7 @@ def place(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -
         keys.append(_new_key(value) if key is None else key)
         level = {} if key is None else level[key]
     metric = str(record["metric"])
-    return Place(record["check"], index, tuple(keys), metric, level.get(metric))
+    return Slot(record["check"], index, tuple(keys), metric, level.get(metric))
 
 
 def key_of(level: Mapping[Any, Any], value: str) -> Any:

@@ -15,7 +15,7 @@ import polars as pl
 from fabric_checks.errors import ReferenceError
 from fabric_checks.references import lookup
 from fabric_checks.references.derive import Derived, Rule, derive
-from fabric_checks.references.lookup import Place
+from fabric_checks.references.lookup import Slot
 from fabric_checks.references.reference_file import ReferenceFile
 from fabric_checks.results.record import case_name, limit
 from fabric_checks.results.store.schema import SERIES
@@ -68,7 +68,7 @@ class History:
 class Proposal:
     """What is proposed for one series.
 
-    :param place: where it belongs, None if that cannot be told; :param series: the values of ``SERIES`` by field.
+    :param slot: where it belongs, None if that cannot be told; :param series: the values of ``SERIES`` by field.
     :param action: ``new``, ``changed``, ``loosened`` (a bound further out, or a value that is worse), ``unchanged``,
         ``kept`` (it would be stricter, on too few runs) or ``refused``; :param why: of the last two.
     :param derived: what the history gives, if it is enough; :param reference: the list for the file, of the first
@@ -78,7 +78,7 @@ class Proposal:
     series: Mapping[str, Any]
     better: str
     history: History
-    place: Place | None
+    slot: Slot | None
     action: str
     why: str = ""
     derived: Derived | None = None
@@ -141,15 +141,15 @@ def _of_series(
     history = _history(records)
     proposal = Proposal(series, records[-1]["better"], history, None, "refused")
     try:
-        place = lookup.place(file.entries, records[-1])
-        proposal = replace(proposal, place=place)
+        slot = lookup.slot(file.entries, records[-1])
+        proposal = replace(proposal, slot=slot)
         if len(history.values) < limits.min_runs:
             raise ReferenceError(f"{len(history.values)} runs, {limits.min_runs} are needed")
         derived = derive(history.values, records[-1]["better"], limits.rule)
     except ReferenceError as error:
         return replace(proposal, why=str(error))
     proposal = replace(proposal, derived=derived)
-    old = place.reference
+    old = slot.reference
     if old is None:
         return replace(proposal, action="new", reference=(derived.value, derived.lower, derived.upper, series["unit"]))
     if old[0] == "$xfail":
@@ -195,16 +195,16 @@ def _sides(old: Sequence[Any], new: Sequence[Any], better: str) -> float:
 
 
 def _apart(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Refuse what would stand in one place: the file's ``$index``, or a pattern, does not tell the series apart."""
-    at = Counter(each.place for each in proposals if each.place)
+    """Refuse what would stand in one slot: the file's ``$index``, or a pattern, does not tell the series apart."""
+    at = Counter(each.slot for each in proposals if each.slot)
     return [
         replace(
             each,
             action="refused",
             reference=None,
-            why=f"{at[each.place]} series share this reference; tell them apart by $index or by keys first",
+            why=f"{at[each.slot]} series share this reference; tell them apart by $index or by keys first",
         )
-        if each.place and at[each.place] > 1
+        if each.slot and at[each.slot] > 1
         else each
         for each in proposals
     ]

@@ -35,16 +35,16 @@ def of_history(file: ReferenceFile, frame: pl.DataFrame, min_runs: int = 5) -> l
         if group.height < min_runs or record["check"] not in file.entries:
             continue
         try:
-            place = lookup.place(file.entries, record)
+            slot = lookup.slot(file.entries, record)
         except ReferenceError:
             continue  # an orphan, which `of_file` names
-        reference = place.reference
+        reference = slot.reference
         if reference is None or reference[0] == "$xfail" or reference[3] != record["unit"]:
             continue
         why = _unreachable(reference, group["value"].to_list(), record["better"], record["unit"])
         if why:
-            where = ": ".join(map(str, (place.check, *place.keys, place.metric)))
-            line = lines.get((place.check, *place.keys, place.metric), 0)
+            where = ": ".join(map(str, (slot.check, *slot.keys, slot.metric)))
+            line = lines.get((slot.check, *slot.keys, slot.metric), 0)
             faults.append(f"{file.path}:{line}: {where}: {why}; `fabric-checks references propose` says what fits")
     return faults
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fabric_checks.references.edit import Change, scalar
+from fabric_checks.references.edit import Setting, scalar
 from fabric_checks.references.propose import Proposal
 from fabric_checks.results.record import case_name
 from fabric_checks.text import value_text
@@ -16,12 +16,12 @@ from fabric_checks.text import value_text
 _MOST_NODES = 4
 
 
-def change(proposal: Proposal) -> Change:
+def change(proposal: Proposal) -> Setting:
     """Return what a proposal with a reference changes in its file."""
-    place, reference = proposal.place, proposal.reference
-    if place is None or reference is None:
+    slot, reference = proposal.slot, proposal.reference
+    if slot is None or reference is None:
         raise ValueError(f"{proposal.name}: nothing is proposed")
-    return Change((place.check, *place.keys, place.metric), place.index, reference, comment(proposal))
+    return Setting((slot.check, *slot.keys, slot.metric), slot.index, reference, comment(proposal))
 
 
 def comment(proposal: Proposal) -> str:
@@ -34,8 +34,8 @@ def comment(proposal: Proposal) -> str:
     if history.failed:
         parts.append(f"{history.failed} of them missed a reference")
     parts += [_nodes(history.nodes), *(_latest(name, found) for name, found in history.versions.items() if found)]
-    if proposal.action == "loosened" and proposal.place:
-        parts.append(f"LOOSENED: was {scalar(list(proposal.place.reference))}")
+    if proposal.action == "loosened" and proposal.slot:
+        parts.append(f"LOOSENED: was {scalar(list(proposal.slot.reference))}")
     return ", ".join(part for part in parts if part)
 
 
@@ -103,7 +103,7 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
 
 
 def _from_to(proposal: Proposal) -> str:
-    old = scalar(list(proposal.place.reference)) if proposal.place else ""
+    old = scalar(list(proposal.slot.reference)) if proposal.slot else ""
     return f"{old} becomes {scalar(list(proposal.reference or ()))}"
 
 
@@ -123,8 +123,8 @@ def as_json(proposal: Proposal) -> dict[str, Any]:
         **proposal.series,
         "action": proposal.action,
         "why": proposal.why or None,
-        "keys": [proposal.place.check, *proposal.place.keys, proposal.place.metric] if proposal.place else None,
-        "before": proposal.place.reference if proposal.place else None,
+        "keys": [proposal.slot.check, *proposal.slot.keys, proposal.slot.metric] if proposal.slot else None,
+        "before": proposal.slot.reference if proposal.slot else None,
         "after": list(proposal.reference) if proposal.reference else None,
         "runs": len(history.values),
         "runs_that_missed_a_reference": history.failed,

@@ -33,11 +33,12 @@ def describe(system: str, attributes: list[str]) -> dict[str, Any]:
     for case in ordered:
         internals.set_up(case)
         if not case.check.is_fixture():
-            cases.append(_case(case, attributes))
+            cases.append(data_of(case, attributes))
     return {"checks": sorted(check_names()), "cases": cases}
 
 
-def _case(case: Any, attributes: list[str]) -> dict[str, Any]:
+def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
+    """Return what :meth:`fabric_checks.references.cases.Case.of` takes of a case that was set up."""
     check, extras = case.check, case.partition.extras
     values = {
         "$system": check.current_system.name,
@@ -49,7 +50,7 @@ def _case(case: Any, attributes: list[str]) -> dict[str, Any]:
         "check": type(check).__name__,
         "partition": case.partition.fullname,
         "environ": case.environ.name,
-        "layout": str(check.place),
+        "layout": str(check.current_layout),
         "file": extras.get("references", check.current_system.name),
         "extras": {name: extras[name] for name in ("link_MBps", "nics") if name in extras},
         "attributes": values,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reframe.core.logging import getlogger, register_log_handler
 
+from fabric_checks.locks import LockedError
 from fabric_checks.results.csv_file import append_records
 from fabric_checks.results.perflog import records_of
 
@@ -38,7 +39,8 @@ class CsvHandler(logging.Handler):
         path = folder / f"{records[0]['check']}.csv"
         try:
             append_records(path, records)
-        except OSError as error:
+        except (OSError, LockedError) as error:
+            why = error.strerror if isinstance(error, OSError) else None
             getlogger().warning(
-                f"{path}: {error.strerror or error}: {len(records)} records are not in it; the JSON lines have them"
+                f"{path}: {why or error}: {len(records)} records are not in it; the JSON lines have them"
             )

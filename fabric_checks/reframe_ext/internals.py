@@ -139,20 +139,18 @@ class SlurmScheduler(SlurmJobScheduler):
         """
 
     def _cancel_if_blocked(self, jobs: Iterable[Job], reasons: object = None) -> None:
-        """Let ReFrame cancel the jobs whose reason to wait is without hope, and tell of each.
+        """Leave that to the subclass too, which has the reasons from the controller.
 
-        Why: it leaves an exception in the job, which it would raise where no record of the case is written yet.
+        Why: ReFrame leaves an exception in the job, which it would raise where no record of the case is written yet.
         """
-        super()._cancel_if_blocked(jobs, reasons)
-        for job in jobs:
-            if job.exception is not None:
-                reason = str(job.exception).split("due to reason: ")[-1]
-                note(job, exception=None)
-                self.was_blocked(job, reason)
 
-    def was_blocked(self, job: Job, reason: str) -> None:
-        """Take note of a job that was cancelled for what Slurm gives as the reason of its wait."""
-        raise NotImplementedError
+    @property
+    def reasons_to_cancel(self) -> frozenset[str]:
+        """The reasons to wait for which a job is cancelled, in Slurm's words.
+
+        Why: ReFrame makes them of two of its options when it makes the scheduler.
+        """
+        return frozenset(self._cancel_reasons)
 
 
 # The whole of ReFrame

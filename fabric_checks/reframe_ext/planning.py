@@ -14,8 +14,8 @@ from pathlib import Path
 
 from reframe.core.systems import SystemPartition
 
+from fabric_checks.cost.plan import SIMULATED, Partition, Plan, PlannedCase, options_of
 from fabric_checks.reframe_ext.internals import TestCase, select_only
-from fabric_checks.results.cost.plan import SIMULATED, Partition, Plan, PlannedCase, options_of
 
 
 def plan(testcases: list[TestCase], command: str, passes: int) -> Plan:
@@ -51,7 +51,7 @@ def planned(case: TestCase) -> PlannedCase:
         check=type(check).__name__,
         test=check.display_name,
         parameters=check.own_parameters,
-        layout=str(check.place),
+        layout=str(check.current_layout),
         nodes=1 if in_simulation else math.ceil(check.num_tasks / check.num_tasks_per_node),
         simulated=in_simulation,
         limit_s=float(check.time_limit) if bounded and check.time_limit else None,

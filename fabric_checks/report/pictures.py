@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from fabric_checks.analysis.cross_section.evaluation import Report
 from fabric_checks.analysis.cross_section.figures import histogram
-from fabric_checks.analysis.cross_section.matrix import PairMatrix
+from fabric_checks.analysis.cross_section.matrix import PairMatrix, name_of
+from fabric_checks.analysis.latency_map.evaluation import Report as LatencyReport
 from fabric_checks.errors import FabricError, quoted
 from fabric_checks.files import replacing
 from fabric_checks.text import one_line, size_text, value_text
@@ -204,6 +205,26 @@ def cross_section(folder: Path, title: str, found: Report) -> list[str]:
         heat_map(folder / "matrix.svg", title, found.matrix),
         bandwidth_histogram(folder / "histogram.svg", title, found.matrix, found.link_MBps),
     ]
+
+
+def latency_map(path: Path, title: str, found: LatencyReport) -> str:
+    """Draw the latency of every pair as a heat map, nodes in the order of their ranks, and return the file's name."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+        axes = figure.subplots()
+        axes.grid(visible=False)
+        axes.set_facecolor("white")
+        axes.patch.set(hatch="///", edgecolor="#BBBBBB")
+        image = axes.imshow(found.latency_us, cmap="cividis", interpolation="nearest", aspect="auto")
+        figure.colorbar(image, ax=axes, label="latency, us (half of a ping-pong)")
+        hosts = found.output.hosts
+        step = -(-len(hosts) // 32)
+        names = [label(name_of(hosts, rank)) for rank in range(0, len(hosts), step)]
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_ticks(range(0, len(hosts), step), names)
+        axes.tick_params(axis="x", labelrotation=90)
+        axes.set_title(label(title))
+        return save(figure, path)
 
 
 def pair_bandwidths(path: Path, title: str, matrix: PairMatrix, link_MBps: float) -> str:

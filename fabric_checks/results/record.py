@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypedDict, get_args, get_origin, get_type_hints
 
 Record = Mapping[str, Any]
 
@@ -64,6 +64,18 @@ class Figure:
     reference_source: str | None = None  # the document and the place that the reference is from
 
 
+class _Said(TypedDict):
+    kind: str
+    text: str  # the finding in words
+
+
+class Finding(_Said, total=False):
+    """What an analysis says beside figures. It may have more, by its kind."""
+
+    fault: bool  # whether the hosts, or the path between them, are slow for certain
+    hosts: list[str]  # that it is about
+
+
 @dataclass(slots=True)
 class Facts:
     """What a check notes of its run; the mixins named fill it, and ReFrame's log and report have it as plain data."""
@@ -81,13 +93,20 @@ class Facts:
     tasks: int | None = None
     sizes_B: list[int] | None = None  # all message sizes that were asked for
     not_offered: dict[str, str] | None = None  # suites that the environment does not have, and why
+    # Where the case's files are, relative to the folder of results: output/SESSION/...; of a case that failed they are
+    # in stage/SESSION/... still. Null in a dry run, and where a site keeps them elsewhere.
+    output: str | None = None
     figures: dict[str, Figure] = field(default_factory=dict)  # by metric
     # ResultsMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of the log.
     time: str | None = None
+    # JobMixin, when the job has ended.
+    job_state: str | None = None  # as its scheduler calls it
+    job_began: str | None = None  # ISO 8601 with time zone; null if it never did, or nobody can tell
+    node_faults: dict[str, str] | None = None  # what keeps nodes that it had, or waited for, from taking jobs
     # ProgramMixin, or OwnProgram of checks/fabric.
     program: str | None = None
     program_version: str | None = None
-    source: str | None = None  # where the program came from: wheels, spack, modules, built
+    stack: str | None = None  # where the program came from: wheels, spack, modules, simgrid, or built here
     # ProgramMixin, of what Spack built: the concretized spec, its hash, and the release of Spack.
     spec: str | None = None
     spec_hash: str | None = None
@@ -104,8 +123,10 @@ class Facts:
         None  # bytes in and out of the node that its script ran on; null where that cannot tell
     )
     disk_B: int | None = None  # what the case leaves on disk: the files that are kept, and these records
-    # What the analysis says beside figures: objects with kind and text. The checks themselves, and ProgramMixin.
-    findings: list[dict[str, Any]] | None = None
+    # PortsMixin: what crossed the ports; see `fabric_checks.analysis.ports.evaluation.record_of`. Null on one node.
+    ports: dict[str, Any] | None = None
+    # What the analysis says beside figures: the checks themselves, ProgramMixin and PortsMixin.
+    findings: list[Finding] | None = None
 
     def as_data(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
@@ -119,6 +140,11 @@ SUCCESS = ("pass", "xfail")
 def is_success(result: str | None) -> bool:
     """Tell whether a case or a figure is as it should be."""
     return result in SUCCESS
+
+
+def never_began(record: Record) -> bool:
+    """Tell whether a job was submitted and ended without ever being on a node."""
+    return record["job_state"] is not None and record["job_began"] is None and not record["nodelist"]
 
 
 def machine_name(of: Mapping[str, Any]) -> str:

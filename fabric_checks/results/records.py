@@ -15,6 +15,8 @@ from fabric_checks import files
 from fabric_checks.errors import RecordError, quoted
 from fabric_checks.results import run_report
 from fabric_checks.results.record import Record, case_name, is_success
+from fabric_checks.results.store import objects
+from fabric_checks.results.store.faults import Faults
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,6 @@ def load_session(results: Path, name: str | None = None) -> Session:
     :raises RecordError: if there are no results at all, or none of that name.
     """
     # Slow to import, and this module is loaded for the help of the command.
-    from fabric_checks.results.store import objects  # noqa: PLC0415
-    from fabric_checks.results.store.faults import Faults  # noqa: PLC0415
 
     nameless: list[str] = []
     reports = reports_of(results, nameless)
@@ -151,7 +151,7 @@ def cases_of(report: Path, within: Path | None = None) -> tuple[tuple[Case, ...]
     tried: dict[str, list[Any]] = {}
     for run in found.runs:
         for case in run:
-            tried.setdefault(_name(case), []).append(case)
+            tried.setdefault(name_of(case), []).append(case)
     # A retry is of cases that failed, and of builds that they need.
     passes = any(
         not case.get("fixture") and is_success(case["result"]) for results in tried.values() for case in results[:-1]
@@ -177,7 +177,8 @@ def cases_of(report: Path, within: Path | None = None) -> tuple[tuple[Case, ...]
     return cases, found.faults
 
 
-def _name(case: Mapping[str, Any]) -> str:
+def name_of(case: Mapping[str, Any]) -> str:
+    """Return what a case of a run report is called, see :func:`fabric_checks.results.record.case_name`."""
     return case_name({**case, "test": case.get("display_name") or case["name"]})
 
 

@@ -30,7 +30,8 @@ def session_id() -> str:
 @lru_cache(maxsize=1)
 def collection_version() -> str:
     """Return version and commit of the collection, as in ``0.1.0+g1a2b3c4d``; ``.dirty`` if the clone was changed."""
-    git = ["git", "-C", str(ROOT)]
+    # The clone may be another user's, which git would not look at: what it is asked here runs nothing of it.
+    git = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false"]
     try:
         commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
         changes = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True)

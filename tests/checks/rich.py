@@ -10,20 +10,20 @@ import os
 OSU = {
     "program": "osu",
     "version": "7.4",
-    "source": "spack",
+    "stack": "spack",
     "command": "/osu/{folder}/{benchmark}",
     "takes_sizes": True,
     "smallest_message_B": 1,
 }
-IMB = {"program": "imb", "version": "2021.11", "source": "wheels", "command": "/imb/{benchmark}"}
+IMB = {"program": "imb", "version": "2021.11", "stack": "wheels", "command": "/imb/{benchmark}"}
 LAMMPS = {
     "program": "lammps",
     "version": "22 Jul 2025 - Update 4",
-    "source": "spack",
+    "stack": "spack",
     "command": "/lammps/{benchmark}",
     "inputs": "/lammps/bench",
 }
-NPB = {"program": "npb", "version": "3.4", "source": "spack", "command": "/npb/{benchmark}"}
+NPB = {"program": "npb", "version": "3.4", "stack": "spack", "command": "/npb/{benchmark}"}
 
 site_configuration = {
     "systems": [

@@ -8,8 +8,11 @@ import pytest
 
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import osu
-from fabric_checks.references import reference_file
+from fabric_checks.references import audit, reference_file
+from fabric_checks.references.cases import Case
+from fabric_checks.reframe_ext import catalogue
 from fabric_checks.reframe_ext.mixins.references import check_names
+from fabric_checks.software.suites import SUITES
 from tests import loading
 from tests.checks import everything
 from tests.conftest import GOLDEN, TESTS
@@ -65,6 +68,7 @@ OWN = {
     "BufferReuse",
     "CollectiveOverlap",
     "HotSpot",
+    "LatencyMap",
     "Notification",
     "Overlap",
     "Rotate",
@@ -199,11 +203,12 @@ def test_each_environment_runs_what_it_offers(local_cases):
 
 def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
     for environ in {case.environ.name: case.environ for case in local_cases}.values():
-        for suite in ("osu", "osu_c", "imb", "imb_nbc", "imb_rma", "imb_p2p", "lammps", "npb"):
-            assert (suite in environ.features) != bool(environ.extras.get("without", {}).get(suite)), (
-                environ.name,
-                suite,
-            )
+        without = environ.extras["without"]
+        for suite in SUITES:
+            assert (suite in environ.features) != bool(without.get(suite)), (environ.name, suite)
+        for feature in ("osu_c", "imb_nbc", "imb_rma", "imb_p2p"):
+            suite = feature.split("_")[0]
+            assert suite not in environ.features or (feature in environ.features) != bool(without.get(feature))
 
 
 #: Systems of one partition that is one of `twins` too, where its cases are looked at.
@@ -248,59 +253,14 @@ def test_a_twin_alone_is_what_it_is_among_all():
         assert (alone["name"], among_all["name"]) == ("twin", name)
 
 
-def test_no_reference_is_an_orphan(of_system):
-    """Every leaf of a reference file is the reference of some case of its system, or of the partition that names it."""
+def test_no_shipped_reference_file_has_a_fault(of_system):
+    """Of the system, or of the partitions that name it: no orphan, no gap, no wrong unit, no reason for nothing."""
     system, cases = of_system
     for name in {case.partition.extras.get("references", system) for case in cases}:
+        file = reference_file.load(REFERENCES / f"{name}.yaml")
         own = [case for case in cases if case.partition.extras.get("references", system) == name]
-        require_no_orphan(REFERENCES / f"{name}.yaml", own)
-
-
-def require_no_orphan(path, cases):
-    file = reference_file.load(path)
-    for name, entry in file.entries.items():
-        index = entry.get("$index", ())
-        used = [
-            tuple(attribute_of(case, attribute) for attribute in index)
-            for case in cases
-            if type(case.check).__name__ == name
-        ]
-        for keys in paths(entry, len(index)):
-            assert any(
-                all(re.fullmatch(str(key), value) for key, value in zip(keys, case, strict=True)) for case in used
-            ), f"{path.name}: {name}: {keys} matches no case"
-    for reason in file.reasons:
-        assert any(
-            reason.covers(
-                check=type(case.check).__name__,
-                partition=case.partition.fullname,
-                environ=case.environ.name,
-                layout=str(case.check.place),
-                metric=metric.name,
-            )
-            for case in cases
-            for metric in case.check.metrics()
-        ), f"{path.name}: no_reference: {reason.why!r} covers nothing"
-
-
-def attribute_of(case, attribute):
-    """Return the value that ReFrame looks up for an item of $index."""
-    special = {
-        "$system": lambda: case.check.current_system.name,
-        "$partition": lambda: case.partition.fullname,
-        "$environ": lambda: case.environ.name,
-    }
-    return str(special.get(attribute, lambda: getattr(case.check, attribute))())
-
-
-def paths(mapping, depth):
-    """Yield the keys on the way to every leaf."""
-    for key, value in mapping.items():
-        if key != "$index":
-            if depth > 1:
-                yield from ((key, *rest) for rest in paths(value, depth - 1))
-            else:
-                yield (key,)
+        items = audit.index_items(file)
+        assert audit.of_file(file, check_names(), [Case.of(catalogue.data_of(case, items)) for case in own]) == []
 
 
 def test_no_check_names_a_system_a_scheduler_or_an_mpi():

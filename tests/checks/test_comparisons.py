@@ -36,7 +36,7 @@ def on_two_processes(rich):
 
 
 def test_every_check_has_a_comparison(rich):
-    several = {kind_of(check) for check in rich if check.place.ppn > 1}
+    several = {kind_of(check) for check in rich if check.current_layout.ppn > 1}
     assert {kind_of(check) for check in rich if comparison(check)} - {"LammpsPpnSeries"} == several - WITHOUT
 
 
@@ -185,7 +185,7 @@ def test_the_placement_of_each_launch_is_verified(on_two_processes, monkeypatch)
     check.reader = []
 
     def verify(_):
-        check.reader.append((str(check.place), check.probe_output))
+        check.reader.append((str(check.current_layout), check.probe_output))
 
     monkeypatch.setattr(ProgramMixin, "verify_placement", verify)
     check.verify_placement()

@@ -17,6 +17,7 @@ PLACEHOLDERS = {
     "PREPARE": "umask 077",
     "OWN": r"ln -sf \S+ \.",
     "PROBE": r"\S+/placement",
+    "PORTS": r"\S+/ports --output ports(?:-\d+x\d+)? --",
     "PROGRAM": r"/(?:osu|lammps)/.*?",
     "LAUNCH": r"mpirun -np \d+(?: -ppn \d+)?",
     "BEFORE": r"fabric_start=\$\(date \+%s%N\)",
@@ -34,7 +35,7 @@ for partition in system["partitions"]:
     partition |= {{"scheduler": "fabric-slurm", "prepare_cmds": ["umask 077"], "env_vars": [["OF_PARTITION", "1"]]}}
 environment["env_vars"] = [["OF_ENVIRONMENT", "1"]]
 for program in environment["extras"]["programs"].values():
-    program["source"] = "wheels"
+    program["stack"] = "wheels"
 """
 PLAIN = ("LammpsBench %problem=lj %layout=2x2", "OsuHello %layout=2x2")
 SEVERAL = ("OsuHelloPpnRatio %layout=2x2", "LammpsPpnSeries %problem=lj %scaling=fixed %layout=2x2")
@@ -64,7 +65,8 @@ def told_order(base):
         if name := line[:20].strip():
             when, _, phase = name.rpartition(" ")
             hooks = order[f"{ {'before': 'pre', 'after': 'post', '': 'in'}[when] }_{phase}"] = []
-        hooks.append(line[20:48].removesuffix("* ").split()[0])
+        if hook := line[20:48].removesuffix("* ").strip():  # or else the line goes on with what there is
+            hooks.append(hook.split()[0])
     assert order.pop("in_sanity") == ["validate"]
     return order
 

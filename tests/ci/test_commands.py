@@ -418,7 +418,7 @@ def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path):
     outputs = [process.communicate(timeout=GUARD_S)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
     for output in outputs:
-        assert "2 cases ran, 2 passed; 2 records." in output
+        assert "All 2 cases passed" in output
 
 
 def test_two_sessions_that_end_at_once_have_reports_of_their_own(tmp_path, monkeypatch):
@@ -451,3 +451,18 @@ def test_a_hash_that_does_not_fit_is_refused(tmp_path):
     with pytest.raises(setup["SetupError"], match="a download differs from its pinned hash"):
         setup["pip"](home, Path(sys.executable), "install", "--no-deps", "--no-index", "--find-links", str(tmp_path),
                   "--require-hashes", "--target", str(tmp_path / "t"), "-r", str(pins))  # fmt: skip
+
+
+def test_where_results_go_is_for_the_whole_run(tmp_path):
+    """The summary finds what ReFrame writes: by its option, or its variable, and not where it would be hidden."""
+    home = str(linked(tmp_path / "home"))
+    told = {"option": (["--prefix", "mine"], {}), "variable": ([], {"RFM_PREFIX": "mine"})}
+    for name, (options, variables) in told.items():
+        (tmp_path / name).mkdir()
+        env = BARE | {"FABRIC_PYTHON": sys.executable, "FABRIC_HOME": home} | variables
+        line = [RUN, *options, "-n", "^OsuBarrier%layout=1x2", "-l"]
+        done = subprocess.run(line, env=env, cwd=tmp_path / name, capture_output=True, text=True, timeout=GUARD_S)
+        assert done.returncode == 0 and "Found 1 check(s)" in done.stdout, done.stdout + done.stderr
+        assert len(list((tmp_path / name / "mine/logs").iterdir())) == 1
+    assert "--perflogdir would hide the figures" in one_error(run(RUN, "--perflogdir=x"))
+    assert "--prefix needs a value" in one_error(run(RUN, "--prefix"))

@@ -32,7 +32,9 @@ def clone(tmp_path):
     bin_ = folder / "bin"
     bin_.mkdir()
     (bin_ / "reframe").write_text(REFRAME)
-    (bin_ / "fabric-checks").write_text("#!/bin/sh\necho s\n")
+    (bin_ / "fabric-checks").write_text(
+        '#!/bin/sh\n[ "$1" = run ] || { echo s; exit; }\nwhile [ "$1" != -- ]; do shift; done\nshift; exec "$@"\n'
+    )
     for tool in bin_.iterdir():
         tool.chmod(0o755)
     (folder / "ci" / "env.sh").write_text(f'export FABRIC_HOME="{folder}/home" PATH="{bin_}:$PATH"\n')
@@ -55,6 +57,19 @@ def test_head_neither_ends_a_run_nor_changes_its_status(clone, status, stderr):
     assert (clone / "results" / "came-to-its-end").exists()
 
 
+def test_head_does_not_end_a_mirror(clone):
+    mirror = (
+        '#!/bin/sh\nfor i in 1 2 3; do echo "$i $1 $2" || exit 120; sleep 0.1; done\nmkdir -p "$3"; : > "$3/whole"\n'
+    )
+    (clone / "bin/fabric-checks").write_text(mirror)
+    (clone / "bin/python").write_text("#!/bin/sh\n")
+    (clone / "bin/python").chmod(0o755)
+    with (clone / "ci/env.sh").open("a") as file:
+        file.write("export FABRIC_PYTHON=python FABRIC_MPI=mpich\n")
+    assert call(clone, "ci/mirror m | head -1") == (0, "1 spack mirror\n", "")
+    assert (clone / "m/sources/whole").exists()
+
+
 def test_a_list_that_is_cut_is_no_fault(clone):
     status, out, err = call(clone, "FABRIC_SESSION=x ci/run -l | head -1")
     assert (status, out.count("\n"), err) == (0, 1, "")
@@ -62,10 +77,10 @@ def test_a_list_that_is_cut_is_no_fault(clone):
 
 def test_a_reader_that_stays_gets_everything_before_the_run_is_over(clone):
     status, out, err = call(clone, "ci/run")
-    assert (status, err) == (0, "") and len(out.splitlines()) == 3001 and out.endswith("\ns\n")
+    assert (status, err) == (0, "") and len(out.splitlines()) == 3000 and out.endswith(" number 2999\n")
 
 
-@pytest.mark.parametrize("command", ["ci/run", "ci/nightly"])
+@pytest.mark.parametrize("command", ["ci/run", "ci/nightly", "ci/mirror m"])
 def test_a_closed_standard_output_is_one_line(clone, command):
     status, _, err = call(clone, f"{command} >&-")
     assert (status, err) == (2, "error: standard output is closed; let it lead somewhere, if only to /dev/null\n")

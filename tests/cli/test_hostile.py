@@ -39,7 +39,7 @@ FIELDS = (
         "compiler",
         "program",
         "program_version",
-        "source",
+        "stack",
         "spec",
         "spec_hash",
     ),
@@ -125,6 +125,7 @@ CALLS = (
     ("show --session " + SESSION, 1, "text"),
     (f"show --session {SESSION} --json", 1, "records"),
     (f"show --session {SESSION} --csv", 1, "csv"),
+    ("show --short --session " + SESSION, 1, "text"),
     ("show --results results/perflogs", 1, "text"),
     ("show --list", 0, "text"),
     ("show --list --json", 0, "json"),
@@ -164,6 +165,10 @@ CALLS = (
     ("changes --all", 1, "text"),
     ("changes --json", 1, "json"),
     ("changes --fail-on worse", 3, "text"),
+    ("nodes sound", 0, "text"),
+    ("nodes", 1, "text"),
+    ("nodes --json", 1, "json"),
+    ("nodes --node ODD", 1, "text"),
     ("rotate rotate.txt --pictures pictures", 1, "text"),
     ("rotate rotate.txt --json", 1, "json"),
     ("rotate ODD", 1, "text"),
@@ -185,6 +190,8 @@ CALLS = (
     (f"nightly --system yours --session {SESSION}", 1, "markdown"),
     (f"nightly --system yours --session {SESSION} --json", 1, "json"),
     ("nightly --system ODD", 2, "text"),
+    ("init --name ODD --yes", 1, "text"),
+    ("run --began-at-uptime ODD true", 2, "text"),
     ("new-session", 0, "text"),
     ("ODD", 2, "text"),
     ("show --ODD", 2, "text"),
@@ -246,9 +253,9 @@ def require_no_markup(text):
 
 
 def test_numbers_stay_numbers(monkeypatch, tmp_path):
-    path = write(tmp_path, [record(0, -1.5, mpi="- x", compiler="\t +1+1", program="@x", source="\uff1d1")])
+    path = write(tmp_path, [record(0, -1.5, mpi="- x", compiler="\t +1+1", program="@x", stack="\uff1d1")])
     _, out, _ = call(monkeypatch, "show", "--csv", "--results", str(path / "perflogs"))
     (row,) = csv.DictReader(io.StringIO(out))
-    assert [row[name] for name in ("value", "mpi", "compiler", "program", "source")] == [
+    assert [row[name] for name in ("value", "mpi", "compiler", "program", "stack")] == [
         *("-1.5", "'- x", "'  +1+1", "'@x", "'\uff1d1")
     ]

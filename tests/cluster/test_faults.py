@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from fabric_checks.results.record import FIELDS
+from fabric_checks.results.record import FIELDS, never_began
 from tests.cluster import faults
 
 #: What a case that passed, that failed without figures, and that left nothing has in the perflog.
@@ -121,7 +121,10 @@ def test_the_nodes_of_a_job_that_failed_are_on_record(outcomes, fault):
     outcome = outcome_of(outcomes, fault)
     (record,) = [record for record in outcome.records if record["check"] == "OsuLatency"]
     assert record["nodelist"] == (["n1", "n2"] if " ran on " in record["fail_reason"] else [])
-    assert record["jobid"] and record["time"]
+    assert record["jobid"] and record["time"] and record["job_state"]
+    assert never_began(record) == bool(
+        re.search(r"cannot start|is still waiting|had not started", record["fail_reason"])
+    )
 
 
 def test_a_session_without_accounting_says_so_once(outcomes):

@@ -7,7 +7,25 @@ from ci.minicluster.spec import MOST_NODES
 
 
 def test_no_limit_takes_an_older_one_away():
-    assert network.limit_command("eth0", "none") == "qdisc replace dev eth0 root noqueue"
+    assert network.limit_commands("eth0", "none") == ["qdisc replace dev eth0 root noqueue"]
+
+
+def test_what_delays_and_loses_is_above_what_limits():
+    netem = "qdisc replace dev x root handle 1: netem limit 100000 "
+    assert network.limit_commands("x", "none,loss=1%") == [netem + "loss 1%"]
+    assert network.limit_commands("x", "10mbit,delay=1ms,loss=1%") == [
+        netem + "delay 1ms loss 1%",
+        "qdisc replace dev x parent 1: handle 10: tbf rate 10mbit burst 65536 latency 50ms",
+    ]
+
+
+def test_a_kernel_without_netem_is_said_to_have_none(monkeypatch, tmp_path):
+    tc = tmp_path / "tc"
+    tc.write_text("#!/bin/sh\necho 'Error: Specified qdisc kind is unknown.' >&2\nexit 2\n")
+    tc.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(ClusterError, match="can neither delay nor lose packets: it has no sch_netem .*kind is unknown"):
+        network.require_netem()
 
 
 @pytest.mark.parametrize(
@@ -15,7 +33,8 @@ def test_no_limit_takes_an_older_one_away():
     [("10mbit", 65536), ("100mbit", 65536), ("1gbit", 125_000), ("10gbit", 1_250_000)],
 )
 def test_the_bucket_holds_a_millisecond_and_the_largest_packet(rate, burst):
-    assert network.limit_command("x", rate) == f"qdisc replace dev x root tbf rate {rate} burst {burst} latency 50ms"
+    limited = [f"qdisc replace dev x root tbf rate {rate} burst {burst} latency 50ms"]
+    assert network.limit_commands("x", rate) == limited
 
 
 def test_names_of_links_fit_the_kernel():

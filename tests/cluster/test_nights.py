@@ -17,7 +17,7 @@ from tests.guard import GUARD_S, wait_for
 
 HERE = TESTS / "cluster" / "nights"
 #: All nodes at once, and two of them.
-ALL, TWO = "^Rotate%pattern=rotate%layout=8x1$", "^OsuBarrier%layout=2x1$"
+ALL, TWO = "^Rotate%pattern=round-robin%layout=8x1$", "^OsuBarrier%layout=2x1$"
 
 
 @dataclass

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -116,6 +117,41 @@ def test_a_shaped_link_is_slow_in_both_directions_and_no_other_is(four, report_t
     slow, back, other, again = rates.values()
     assert slow < 1.1 * 12.5 and back < 1.1 * 12.5, "the limit is 12.5 MB/s"
     assert other > 3 * slow and again > 3 * slow
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("side", ["send", "receive"])
+def test_a_link_is_shaped_in_one_direction_only(four, report_table, side):
+    four("shape", f"n2.{side}=100mbit")
+    there, back = bandwidth(four, "n2", "n1"), bandwidth(four, "n1", "n2")
+    words = "sends at 100mbit, receives at none" if side == "send" else "sends at none, receives at 100mbit"
+    assert f"n2: slurmd runs, {words}" in four("status")
+    four("shape", "n2=none")
+    report_table(f"one TCP stream, n2.{side} at 100mbit", [f"from n2: {there:.1f} MB/s", f"to n2: {back:.1f} MB/s"])
+    slow, other = (there, back) if side == "send" else (back, there)
+    assert slow < 1.1 * 12.5 < 37.5 < other
+
+
+def kernel_delays(cluster):
+    return cluster.call("shape", "n2.send=none,delay=1us").returncode == 0
+
+
+@pytest.mark.alone
+def test_packets_are_delayed_or_the_kernel_is_said_not_to(four):
+    """A ping from n1 waits for the answers of n2."""
+    if not kernel_delays(four):
+        refused = four.call("shape", "n2.send=none,delay=20ms")
+        assert refused.returncode == 1
+        assert refused.stderr.startswith("error: this kernel can neither delay nor lose packets: it has no sch_netem")
+        assert refused.stderr.count("\n") == 1
+        assert "n2: slurmd runs\n" in four("status"), "what is refused changes nothing"
+        pytest.skip("this kernel has no sch_netem")
+    four("shape", "n2.send=none,delay=20ms")
+    begin = time.monotonic()
+    four.on("n1", sys.executable, "-c", "import socket; socket.create_connection(('n2', 6818), 10)")
+    took = time.monotonic() - begin
+    four("shape", "n2=none")
+    assert took > 0.02
 
 
 def test_a_host_that_loses_its_power_is_noticed_and_comes_back(four):

@@ -22,8 +22,22 @@ def test_what_is_no_rate(rate):
 
 
 def test_shapes():
-    assert spec.parse_shapes(["n1=1gbit", "n3=none"], HOSTS) == {"n1": "1gbit", "n3": "none"}
+    both = {"n1.send": "1gbit", "n1.receive": "1gbit", "n3.send": "none", "n3.receive": "none"}
+    assert spec.parse_shapes(["n1=1gbit", "n3=none"], HOSTS) == both
+    assert spec.parse_shapes(["n1.send=1gbit", "n3.receive=none"], HOSTS) == {"n1.send": "1gbit", "n3.receive": "none"}
+    assert spec.parse_shapes(["n1.send=1gbit", "n1.receive=2gbit"], HOSTS) == {
+        "n1.send": "1gbit",
+        "n1.receive": "2gbit",
+    }
+    assert spec.parse_shapes(["n2.send=none,loss=0.1%,delay=1.5ms"], HOSTS) == {"n2.send": "none,delay=1.5ms,loss=0.1%"}
     assert spec.parse_shapes([], HOSTS) == {}
+
+
+def test_links():
+    assert spec.parse_link("1gbit") == spec.Link("1gbit")
+    rough = spec.parse_link("1gbit,delay=100us,loss=2%")
+    assert rough == spec.Link("1gbit", "100us", "2%") and rough.is_rough and not spec.Link("1gbit").is_rough
+    assert spec.parse_link(str(rough)) == rough
 
 
 @pytest.mark.parametrize(
@@ -33,7 +47,15 @@ def test_shapes():
         (["n4=1gbit"], "no node is called 'n4'; the nodes are n1 to n3"),
         (["head=1gbit"], "no node is called 'head'"),
         (["n1=1gbit", "n1=none"], "n1 has two rates, 1gbit and none"),
+        (["n1=1gbit", "n1.send=none"], "n1 has two rates, 1gbit and none"),
         (["n1="], "'' is no rate"),
+        (["n1.up=1gbit"], "'n1.up' is no direction of a link; write n1.send or n1.receive"),
+        (["n1.=1gbit"], "'n1.' is no direction"),
+        (["n1=1gbit,delay=fast"], "'delay=fast' is neither a delay nor a loss; write delay=100us or loss=1%"),
+        (["n1=1gbit,loss=101%"], "'loss=101%' is neither"),
+        (["n1=1gbit,jitter=1us"], "'jitter=1us' is neither"),
+        (["n1=1gbit,loss=1%,loss=2%"], "has two of loss; give one"),
+        (["n1=delay=1us"], "'delay=1us' is no rate"),
     ],
 )
 def test_wrong_shapes(texts, says):
@@ -47,12 +69,14 @@ def make(**more):
 
 
 def test_a_shape_goes_before_the_rate():
-    made = make(rate="1gbit", shapes={"n2": "100mbit", "n3": "none"})
-    assert [made.rate_of(host) for host in made.hosts] == ["1gbit", "100mbit", "none"]
+    made = make(rate="1gbit", shapes={"n2.send": "100mbit", "n3.receive": "none"})
+    assert [made.link_of(host, "send") for host in made.hosts] == ["1gbit", "100mbit", "1gbit"]
+    assert [made.link_of(host, "receive") for host in made.hosts] == ["1gbit", "1gbit", "none"]
+    assert not made.is_rough and make(shapes={"n2.send": "none,loss=1%"}).is_rough
 
 
 def test_a_spec_survives_being_written():
-    made = make(shapes={"n2": "100mbit"})
+    made = make(shapes={"n2.send": "100mbit,delay=1ms"})
     assert spec.from_dict(made.as_dict()) == made
 
 

@@ -39,7 +39,7 @@ TYPICAL = {
     "case_result": "pass",
     "program": "osu",
     "program_version": "7.5.2",
-    "source": "spack",
+    "stack": "spack",
     "not_offered": "{}",
     "sizes_B": "[8]",
     "mpi": "MPICH 4.2",

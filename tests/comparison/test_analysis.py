@@ -45,21 +45,21 @@ def test_a_row_has_all_that_is_told():
     assert tuple(found) == COLUMNS
     assert found["n_baseline"] == found["n_side"] == 6
     assert found["median_baseline"] == 1.0 and 0.98 <= found["low_baseline"] < 1 < found["high_baseline"] <= 1.02
-    assert found["where_side"] == "cluster:compute+mpich" and found["unit"] == "us" and found["drawn"]
+    assert found["where_side"] == "cluster:compute+mpich" and found["unit"] == "us" and found["bootstrapped"]
 
 
-def test_no_difference_says_what_could_have_been_told():
+def test_no_difference_says_what_could_have_been_detected():
     wide = row(runs("A", [1, 1.3, 0.7, 1.1, 0.9]), runs("B", [1.01, 1.31, 0.71, 1.11, 0.91]))
     tight = row(runs("A", TIGHT), runs("B", TIGHT))
     assert wide["verdict"] == tight["verdict"] == "no difference"
-    assert wide["told"] == pytest.approx((wide["change_high"] - wide["change_low"]) / 2)
-    assert wide["told"] > 10 > 3 > tight["told"] > 0
+    assert wide["detectable"] == pytest.approx((wide["change_high"] - wide["change_low"]) / 2)
+    assert wide["detectable"] > 10 > 3 > tight["detectable"] > 0
 
 
 def test_four_runs_are_too_few():
     found = row(runs("A", TIGHT), runs("B", times(2)[:4]))
     assert found["verdict"] == "too few runs" and found["change"] == pytest.approx(101, rel=0.01)
-    assert found["change_low"] is None and found["low_side"] is None and not found["drawn"]
+    assert found["change_low"] is None and found["low_side"] is None and not found["bootstrapped"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_four_runs_are_too_few():
 )
 def test_few_runs_are_judged_by_what_is_known_of_them(factor, verdict):
     found = row(runs("A", [1.0]), runs("B", [factor]), repeatable=0.05)
-    assert found["verdict"] == verdict and not found["drawn"]
+    assert found["verdict"] == verdict and not found["bootstrapped"]
     # Many runs tell by themselves how well they repeat.
     assert row(runs("A", TIGHT), runs("B", times(1.04)), repeatable=0.05)["verdict"] == "worse"
 

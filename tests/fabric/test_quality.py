@@ -15,7 +15,8 @@ from tests.fabric.quick import QUICK
 from tests.fabric.test_programs import MPIS, SOURCES, environment
 from tests.guard import GUARD_S
 
-PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c"))
+#: Those of MPI; `ports` is none, and has tests of its own.
+PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c") if path.stem != "ports")
 WARNINGS = "-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
 
 
@@ -33,8 +34,8 @@ def build(folder, mpi, flags, programs=PROGRAMS):
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_mpicc_alone_builds_every_program_without_a_warning(tmp_path, mpi):
-    build(tmp_path, mpi, "")
-    build(tmp_path, mpi, WARNINGS)
+    build(tmp_path, mpi, "", [*PROGRAMS, "ports"])
+    build(tmp_path, mpi, WARNINGS, [*PROGRAMS, "ports"])
 
 
 def run(folder, program, *, mpi="mpich", before=(), timeout=GUARD_S, **variables):
@@ -84,7 +85,7 @@ def test_clang_tidy_finds_nothing():
     # The compiler's own headers are not in clang-tidy's wheel; gcc's serve.
     include = subprocess.run(["gcc", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
     flags = ["-std=c11", "-isystem", str(installed.folder("mpich") / "include"), "-isystem", include]
-    sources = [str(SOURCES / f"{program}.c") for program in PROGRAMS]
+    sources = [str(SOURCES / f"{program}.c") for program in [*PROGRAMS, "ports"]]
     tool = Path(sys.executable).with_name("clang-tidy")
     done = subprocess.run([tool, "--quiet", *sources, "--", *flags], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -5,10 +5,12 @@ With more ranks than cores nothing can be said of speed. Where a test needs slow
 pairs slow by a known time and the faulty ones by a multiple of it.
 """
 
+import functools
 import math
 import re
 import statistics
 import subprocess
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from tests.guard import GUARD_S
 
 SHIM = TESTS / "fabric" / "slow_shim.c"
 SHORT = ["--size", "4K", "--messages", "2", "--tests", "1"]
-PATTERNS = ("rotate", "shift", "bisection")
+PATTERNS = ("rotate", "shift", "bisection", "round-robin")
 FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 
 
@@ -67,6 +69,25 @@ def built(request, tmp_path_factory):
 def quick(tmp_path_factory):
     """The program with the shim, whose waiting ranks sleep, for what no MPI changes."""
     return build("impi", tmp_path_factory.mktemp("quick"), always_shim=True)
+
+
+def despite_load(test):
+    """Run a test again, at most twice, if it fails: other work on the machine may hide a fault of 40 ms.
+
+    What the program does wrong, it does wrong every time.
+    """
+
+    @functools.wraps(test)
+    def repeated(*arguments, **named):
+        for attempt in range(3):
+            try:
+                return test(*arguments, **named)
+            except AssertionError as error:
+                if attempt == 2:
+                    raise
+                warnings.warn(f"{test.__name__}, attempt {attempt + 1}: {error}", stacklevel=1)
+
+    return repeated
 
 
 def header_of(text):
@@ -116,7 +137,29 @@ def definition(pattern, nodes, seed=1):
         return {k: [(i, half + (i + k) % half) for i in range(half)] for k in range(half)}
     if pattern == "shift":
         return {k: [(i, (i + k + 1) % nodes) for i in range(nodes)] for k in range(nodes - 1)}
+    if pattern == "round-robin":
+        return {k: match_day(nodes, k) for k in range(2 * (nodes - 1 + nodes % 2))}
     return {k: matching(nodes, seed, k) for k in range(half)}
+
+
+def match_day(nodes, number):
+    """Return a round of the tournament, pair by pair from the sums of seats."""
+    seats = nodes - 1 + nodes % 2
+    rank = [seat + (nodes % 2 == 0 and seat >= nodes // 2) for seat in range(seats)]
+    pairs = []
+    for low in range(seats):
+        high = (number - low) % seats
+        if high > low:
+            # The one in the middle is half the sum, modulo the seats; both are as far from it.
+            middle = next(seat for seat in range(seats) if 2 * seat % seats == number % seats)
+            away = (high - middle) % seats
+            upper, lower = (high, low) if 0 < away <= seats // 2 else (low, high)
+            away = (upper - middle) % seats
+            turned = nodes >= 16 and low % 2 == 1 and high % 2 == 0
+            pairs.append((rank[upper], rank[lower]) if (away % 2 == 1) != turned else (rank[lower], rank[upper]))
+        elif high == low and nodes % 2 == 0:
+            pairs.append((nodes // 2, rank[low]) if low % 2 == 1 else (rank[low], nodes // 2))
+    return sorted((receiver, sender) if number >= seats else (sender, receiver) for sender, receiver in pairs)
 
 
 # ------------------------------------------------------------- patterns
@@ -132,9 +175,30 @@ def test_every_pattern_has_exactly_its_pairs(quick, pattern, ranks):
     assert header["nodes"] == str(ranks)
     assert header["pattern"] == pattern
     assert header["shifts"] == f"{len(expected)} of {len(expected)}"
-    odd = ranks % 2 == 1 and pattern != "shift"
+    odd = ranks % 2 == 1 and pattern not in ("shift", "round-robin")
     host = header[f"rank {ranks - 1}"].split()[1]
     assert header["left out"] == (f"rank {ranks - 1} host {host}" if odd else "none")
+
+
+@pytest.mark.parametrize("ranks", [16, 17])
+def test_a_tournament_of_many_has_exactly_its_pairs(quick, ranks):
+    _, rows = quick.rows(ranks, *SHORT, "--pattern", "round-robin")
+    assert pairs_by_round(rows) == definition("round-robin", ranks)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ranks", "shifts", "said"),
+    [
+        ("rotate", 5, 0, ("4 of 20", "ranks 2-4", "ranks 0-1,4")),
+        ("shift", 5, 2, ("10 of 20", "none", "none")),
+        ("bisection", 4, 40, ("12 of 12", "none", "none")),
+        ("round-robin", 5, 1, ("2 of 20", "ranks 0,2,4", "ranks 0-1,3")),
+        ("round-robin", 5, 0, ("20 of 20", "none", "none")),
+    ],
+)
+def test_what_was_not_measured_is_said(quick, pattern, ranks, shifts, said):
+    header, _ = quick.rows(ranks, *SHORT, "--pattern", pattern, "--shifts", shifts)
+    assert tuple(header[key] for key in ("ordered pairs", "never sender", "never receiver")) == said
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -165,6 +229,8 @@ def test_matchings_follow_from_the_seed(quick):
         ("shift", 1, [0], "1 of 7, evenly spread"),
         ("rotate", 2, [0, 3], "2 of 4, evenly spread"),
         ("rotate", 9, [0, 1, 2, 3], "4 of 4"),
+        ("round-robin", 4, [0, 2, 4, 6], "4 of 14, evenly spread"),
+        ("round-robin", 9, [0, 1, 2, 3, 4, 5, 6, 7, 13], "9 of 14, evenly spread"),
     ],
 )
 def test_some_shifts_are_evenly_spread(quick, pattern, shifts, rounds, said):
@@ -193,14 +259,14 @@ def require_whole(header, rows, repeats=2):
         assert {row[4] for row in rows} == {"scan"}
         return
     said = re.fullmatch(
-        r"(\d+) pairs of (\d+), (\d+) senders, (\d+) receivers; (\d+) measured alone", header["suspects"]
+        r"(\d+) pairs of (\d+), (\d+) senders, (\d+) receivers; (\d+) measured again, (\d+) alone", header["suspects"]
     )
-    suspects, scanned, _, _, alone = map(int, said.groups())
-    assert scanned == sum(row[4] == "scan" for row in rows)
-    measured = {(sender, receiver) for _, sender, receiver, _, _ in rows}
-    assert len(measured) <= scanned
+    suspects, all_pairs, _, _, again, alone = map(int, said.groups())
+    nodes = int(header["nodes"])
+    assert all_pairs == nodes * (nodes - 1)
     together = pairs_by_round(rows, "together")
-    assert len({pair for pairs in together.values() for pair in pairs}) >= suspects >= alone
+    assert len({pair for pairs in together.values() for pair in pairs}) >= again >= alone
+    assert suspects >= again
     for pairs in together.values():
         for end in (0, 1):
             assert len({pair[end] for pair in pairs}) == len(pairs)
@@ -208,38 +274,53 @@ def require_whole(header, rows, repeats=2):
         rounds = pairs_by_round(rows, phase)
         assert list(rounds) == list(range(len(rounds)))
         assert len(rounds) % repeats == 0
-        assert all(rounds[k] == rounds[k // repeats * repeats] for k in rounds)
+        assert all(rounds[k] == rounds[k % (len(rounds) // repeats)] for k in rounds)
     control, single = pairs_by_round(rows, "control"), pairs_by_round(rows, "alone")
     assert len(single) == alone * repeats
-    assert len(control) <= 8 * repeats
+    assert len(control) <= 32 * repeats
+    assert len(together) + len(control) + len(single) <= repeats / 4 * (nodes / 2 + 64 * math.log2(nodes))
     assert all(len(pairs) == 1 for pairs in [*control.values(), *single.values()])
     assert not {pairs[0] for pairs in control.values()} & {pairs[0] for pairs in single.values()}
 
 
+@despite_load
 def test_a_slow_pair_stays_slow_alone(built):
     header, rows = built.rows(8, *FAULTY, **SLOW, sender=1, receiver=6)
     require_whole(header, rows)
     slow = median_MBps(rows, "alone", lambda sender, receiver: (sender, receiver) == (1, 6))
     assert slow < 0.6 * median_MBps(rows, "control")
-    # Its neighbours of the scan, in round 1, ran beside it, unless other suspects took one of their nodes.
-    beside = [pairs for pairs in pairs_by_round(rows, "together").values() if (1, 6) in pairs]
+    # The other direction was measured again too, and the next ranks ran beside, unless others had one of their nodes.
+    together = pairs_by_round(rows, "together").values()
+    assert any((6, 1) in pairs for pairs in together)
+    beside = [pairs for pairs in together if (1, 6) in pairs]
     assert beside
     for pairs in beside:
-        senders, receivers = ({pair[end] for pair in pairs} for end in (0, 1))
-        assert 0 in senders or 5 in receivers
-        assert 2 in senders or 7 in receivers
+        busy = {node for pair in pairs for node in pair}
+        assert {0, 5} & busy and {2, 7} & busy
 
 
-def test_a_slow_sender_is_measured_with_all_its_receivers(built):
+@despite_load
+def test_a_slow_sender_is_measured_with_all_others(built):
     header, rows = built.rows(8, *FAULTY, **SLOW, sender=2)
     require_whole(header, rows)
     alone = {(sender, receiver) for _, sender, receiver, _, phase in rows if phase == "alone"}
-    assert alone >= {(2, receiver) for receiver in (4, 5, 6, 7)}
+    assert alone >= {(2, receiver) for receiver in range(8) if receiver != 2}
     assert median_MBps(rows, "alone", lambda sender, _: sender == 2) < 0.6 * median_MBps(rows, "control")
-    assert all(2 not in pair for pairs in pairs_by_round(rows, "control").values() for pair in pairs)
+    assert all(sender != 2 for pairs in pairs_by_round(rows, "control").values() for sender, _ in pairs)
+    together = {pair for pairs in pairs_by_round(rows, "together").values() for pair in pairs}
+    assert together >= {(sender, 2) for sender in range(8) if sender != 2}, "it may be slow in both directions"
+
+
+def test_a_slow_node_of_an_odd_number_is_found(quick):
+    """The last one, which the pattern `rotate` leaves out."""
+    header, rows = quick.rows(5, *FAULTY, "--pattern", "round-robin", "--shifts", "6", **SLOW, sender=4)
+    require_whole(header, rows)
+    alone = {pair for pairs in pairs_by_round(rows, "alone").values() for pair in pairs}
+    assert {(4, receiver) for receiver in range(4)} <= alone
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
+@despite_load
 def test_a_slow_receiver_is_found_in_every_pattern(quick, pattern):
     header, rows = quick.rows(8, *FAULTY, "--pattern", pattern, "--shifts", "7", **SLOW, receiver=5)
     require_whole(header, rows)
@@ -248,6 +329,7 @@ def test_a_slow_receiver_is_found_in_every_pattern(quick, pattern):
     assert slow < 0.6 * median_MBps(rows, "control")
 
 
+@despite_load
 def test_the_number_of_pairs_measured_alone_has_a_limit(quick):
     header, rows = quick.rows(8, *FAULTY, "--confirm-limit", "1", **SLOW, sender=2)
     require_whole(header, rows)
@@ -293,7 +375,11 @@ def test_raw_has_every_test(quick, tmp_path):
     ("ranks", "arguments", "message"),
     [
         (1, [], "needs 2 ranks or more but was started with 1"),
-        (3, ["--pattern", "circle"], "--pattern: bad value 'circle'; give one of rotate, shift, bisection"),
+        (
+            3,
+            ["--pattern", "circle"],
+            "--pattern: bad value 'circle'; give one of rotate, shift, bisection, round-robin",
+        ),
         (3, ["--size", "0"], "--size"),
         (3, ["--size", "2G"], "--size"),
         (3, ["--messages", "0"], "--messages"),

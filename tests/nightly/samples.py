@@ -33,7 +33,8 @@ def session(*cases, records=None):
 
 def fault(*hosts, kind="sender", confirmed=True, text=""):
     """Return what the analysis of a case says of a slow node or path."""
-    return {"kind": kind, "hosts": list(hosts), "confirmed": confirmed, "text": text or f"{kind} {' to '.join(hosts)}"}
+    certain = confirmed and kind in ("sender", "receiver", "pair")
+    return {"kind": kind, "hosts": list(hosts), "fault": certain, "text": text or f"{kind} {' to '.join(hosts)}"}
 
 
 def finding(key="hosts:n3", cases=("A @x",), title="node n3 is slow"):

@@ -57,6 +57,13 @@ def test_a_text_without_names_gets_them(hosts, title):
     assert found.title == title
 
 
+def test_a_cable_is_a_finding_although_no_node_is_named():
+    text = "the cable leaf-1 to spine-0 carries at 0.3 of the rate of others"
+    said = {"kind": "cable", "hosts": [], "part": "the cable leaf-1 to spine-0", "fault": True, "text": text}
+    (found,) = observed(session(case("R"), records=[record("R", findings=[said])])).findings
+    assert found.title == text and found.keys == {"part:the cable leaf-1 to spine-0"} and not found.hosts
+
+
 @pytest.mark.parametrize(
     "said", [fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}, "?"]
 )
@@ -64,16 +71,24 @@ def test_what_is_not_certain_blames_nobody(said):
     assert not observed(session(case("R"), records=[record("R", findings=[said])])).findings
 
 
+def failed(test, ending, *, state="CANCELLED", began=None, nodelist=()):
+    """Return a case that failed so, and its record."""
+    at = {"job_state": state, "job_began": began, "nodelist": list(nodelist), "node_faults": dict(ending.node_faults)}
+    reason = f"sanity error: {ending.text}"
+    return case(test, "fail", reason), record(test, case_result="fail", metric=None, fail_reason=reason, **at)
+
+
 def test_nodes_out_of_service_are_one_finding_however_many_cases_wait_for_them():
-    waiting = [case(f"W{i}", "fail", f"sanity error: {WAITED.replace('job 12', f'job {i}')}") for i in range(3)]
-    (found,) = observed(session(case("A"), *waiting)).findings
+    waiting, records = zip(*(failed(f"W{i}", WAITED) for i in range(3)), strict=True)
+    (found,) = observed(session(case("A"), *waiting, records=[record("A"), *records])).findings
     assert found.hosts == ("n5", "n6", "n7", "n8")
     assert found.title.startswith("3 cases could not run, or not to the end: n5 is down (switch 2 lost power); n6 is")
     assert "service:n5" in found.keys and found.cases == {each.name for each in waiting}
 
 
 def test_where_nothing_could_run_the_night_failed():
-    found = observed(session(case("W", "fail", f"sanity error: {WAITED}")))
+    waiting, of_it = failed("W", WAITED)
+    found = observed(session(waiting, records=[of_it]))
     assert not found.findings
     assert found.failures == (
         "no case could run: " + "; ".join(f"{n.name} is down (switch 2 lost power)" for n in DOWN),
@@ -82,13 +97,15 @@ def test_where_nothing_could_run_the_night_failed():
 
 def test_a_node_that_died_under_a_job_is_named():
     dead = slurm.ending("7", "NODE_FAIL", ["n1", "n5"], DOWN)
-    (found,) = observed(session(case("A"), case("B", "fail", f"sanity error: {dead}"))).findings
-    assert found.hosts == ("n5",)
+    lost, of_it = failed("B", dead, state="NODE_FAIL", began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n5"])
+    (found,) = observed(session(case("A"), lost, records=[record("A"), of_it])).findings
+    assert found.hosts == ("n5",) and "could not run, or not to the end" in found.title
 
 
 def test_a_program_that_hangs_is_a_finding_of_its_case():
     slow = slurm.ending("7", "TIMEOUT", ["n1", "n2"], [])
-    (found,) = observed(session(case("A"), case("B", "fail", f"sanity error: {slow}"))).findings
+    hung, of_it = failed("B", slow, state="TIMEOUT", nodelist=["n1", "n2"])
+    (found,) = observed(session(case("A"), hung, records=[record("A"), of_it])).findings
     assert found.title.startswith(f"B @{MACHINE}: ") and "ran over its time limit" in found.title and not found.hosts
 
 
@@ -120,3 +137,20 @@ def test_a_run_that_measured_nothing_failed():
     assert observed(session()).failures
     killed = session(records=[record("A")])
     assert observed(type(killed)(killed.name, None, (), killed.records)).failures
+
+
+def test_what_is_slow_and_what_its_port_says_are_one_finding():
+    """Two witnesses of one cause; the port alone is told as such."""
+    errors = fault("n3", kind="port", text="node n3: symbol_error of mlx5_0:1 grew by 900")
+    slow = fault("n3", text="node n3 sends at 0.5 of the median")
+
+    def found(**findings):
+        records = [record(name, findings=[each]) for name, each in findings.items()]
+        return observed(session(*map(case, findings), records=records)).findings
+
+    both = found(Osu=errors, Rotate=slow)
+    assert [finding.title for finding in both] == [f"{slow['text']}; {errors['text']}"]
+    assert "more: fabric-checks nodes --node n3" in both[0].details
+    (alone,) = found(Osu=errors)
+    assert alone.title == errors["text"] and alone.details[0] == "no slow path was found beside it"
+    assert found(Osu=fault("n3", kind="port", confirmed=False)) == ()

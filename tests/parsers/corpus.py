@@ -13,6 +13,7 @@ from fabric_checks.parsers import (
     hot_spot,
     imb,
     lammps,
+    latency_map,
     notification,
     npb,
     osu,
@@ -129,6 +130,11 @@ def hot_spot_outputs():
         yield Whole(name, _golden(f"hot_spot/{name}.txt"), partial(hot_spot.parse, **asked))
 
 
+def latency_map_outputs():
+    """Return the outputs of our program latency_map."""
+    yield Whole("mpich-5.0.2", _golden("latency_map/mpich-5.0.2.txt"), partial(latency_map.parse))
+
+
 def rotate_outputs():
     """Return the outputs of our program rotate."""
     for path in sorted((GOLDEN / "rotate").rglob("*.txt")):
@@ -162,6 +168,7 @@ OUTPUTS = {
     "overlap": one_output("overlap", overlap.parse),
     "collective_overlap": one_output("collective_overlap", collective_overlap.parse),
     "hot_spot": hot_spot_outputs,
+    "latency_map": latency_map_outputs,
     "buffer_reuse": one_output("buffer_reuse", buffer_reuse.parse),
     "notification": one_output("notification", notification.parse),
     "rotate": rotate_outputs,

@@ -148,6 +148,7 @@ REQUIRE = {
             "overlap",
             "collective_overlap",
             "hot_spot",
+            "latency_map",
             "buffer_reuse",
             "notification",
             "rotate",

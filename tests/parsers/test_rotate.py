@@ -86,11 +86,11 @@ def test_phases_out_of_order_or_unknown_are_refused(text):
 
 def test_an_impossible_pair_is_refused(text):
     last = [line for line in text.splitlines() if line.endswith(" alone")][-4:]
-    _, sender, receiver, *_ = last[0].split()
     broken = text
     for line in last:
-        broken = broken.replace(line, line.replace(f" {sender} {receiver} ", f" {receiver} {sender} "))
-    with pytest.raises(OutputError, match="pair that the pattern rotate does not have"):
+        number, sender, _, rest = line.split(" ", 3)
+        broken = broken.replace(line, f"{number} {sender} 16 {rest}")
+    with pytest.raises(OutputError, match="pair that 16 ranks do not have"):
         rotate.parse(broken)
 
 
@@ -98,7 +98,7 @@ def test_a_node_is_no_pair_of_itself(golden):
     text = golden("rotate/mpich-5.0.2.shift.txt")
     _, sender, receiver, *_ = next(line for line in text.splitlines() if line.endswith(" together")).split()
     broken = re.sub(rf"(?m)^(\d+ {sender}) {receiver} (\S+ together)$", rf"\1 {sender} \2", text)
-    with pytest.raises(OutputError, match="phase together has a pair that the pattern shift does not have"):
+    with pytest.raises(OutputError, match="phase together has a pair that 8 ranks do not have"):
         rotate.parse(broken)
 
 
@@ -115,6 +115,34 @@ def test_other_patterns():
     assert np.array_equal(rotate.parse(text).scan.receiver, [0])
     with pytest.raises(OutputError, match="not those of the pattern bisection"):
         rotate.parse(text.replace("0 1 0 5", "0 1 1 5"))
+
+
+def test_what_was_not_measured_is_read(golden):
+    output = rotate.parse(golden("rotate/mpich-5.0.2.txt"))
+    assert output.ordered_pairs == (16, 56)
+    assert (output.never_senders, output.never_receivers) == ((4, 5, 6, 7), (0, 1, 2, 3))
+    output = rotate.parse(golden("rotate/mpich-5.0.2.round-robin.txt"))
+    assert output.ordered_pairs == (16, 56)
+    assert output.never_senders == output.never_receivers == ()
+
+
+def test_an_output_from_before_that_is_still_read(golden):
+    """Its phases do not take turns, and it does not say what was not measured."""
+    output = rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt"))
+    assert "ordered pairs" not in output.header
+    assert output.ordered_pairs == (16, 56)
+    assert len(output.phases["control"]) and len(output.phases["alone"])
+
+
+def test_a_round_of_a_tournament_that_is_not_its_own_is_refused(golden):
+    text = golden("rotate/mpich-5.0.2.round-robin.txt")
+    first = next(line for line in text.splitlines() if line.endswith(" scan"))
+    number, sender, receiver, rest = first.split(" ", 3)
+    turned = f"{number} {receiver} {sender} {rest}"
+    for old, new in ((first, turned), ("# shifts: 4 of 14", "# shifts: 4 of 15")):
+        assert old in text
+        with pytest.raises(OutputError, match="not those of the pattern round-robin|another number"):
+            rotate.parse(text.replace(old, new))
 
 
 PROGRESS = "rotate: round 3 of 9, about 5 s left\n"
@@ -154,6 +182,17 @@ def test_what_is_no_progress_is_not_passed_over(golden):
         ("# complete:", "# columns: a\n# complete:", "a line after the table was expected"),
         ("# complete:", "# complete: rows 3\n# complete:", "a line after the table was expected"),
         ("over transfers: ", "over transfers: 1", "but the seconds give"),
+        (
+            "# ordered pairs: 16 of 56",
+            "# ordered pairs: 15 of 56",
+            "'ordered pairs' is '15 of 56', but the rows give '16 of 56'",
+        ),
+        (
+            "# never sender: ranks 4-7",
+            "# never sender: none",
+            "'never sender' is 'none', but the rows give 'ranks 4-7'",
+        ),
+        ("# never receiver: ranks 0-3", "# never receiver: ranks 0-2", "but the rows give 'ranks 0-3'"),
     ],
 )
 def test_a_real_output_that_contradicts_itself_is_refused(golden, old, new, message):

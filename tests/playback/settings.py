@@ -13,7 +13,7 @@ site_configuration = runpy.run_path(str(HERE.parent / "settings.py"))["site_conf
 for environment in site_configuration["environments"]:
     for program in environment["extras"]["programs"].values():
         program["command"] = os.environ.get("PLAYBACK_COMMAND", f"sh {HERE}/play.sh {os.environ.get('PLAYBACK')}")
-        program["source"] = "playback"
+        program["stack"] = "playback"
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:
         partition["launcher"] = os.environ.get("PLAYBACK_LAUNCHER", "mpirun")

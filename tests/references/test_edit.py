@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fabric_checks.errors import ReferenceError
 from fabric_checks.references import reference_file
-from fabric_checks.references.edit import Change, edited
+from fabric_checks.references.edit import Setting, edited
 
 FILE = """\
 # Head of the file.
@@ -43,7 +43,7 @@ REFERENCE = (1.25, None, 0.05, "us")
 
 
 def change(*keys, reference=REFERENCE, comment="from 7 runs 2026-11-01"):
-    return Change(keys, INDEX, reference, comment)
+    return Setting(keys, INDEX, reference, comment)
 
 
 def differences(before, after):
@@ -149,7 +149,7 @@ def test_what_a_record_says_stays_a_key_and_a_comment():
 )
 def test_what_is_shared_is_refused(text):
     with pytest.raises(ReferenceError, match="here: cannot be changed in place.*write those entries out"):
-        edited(text, [Change(("B", "1x2", "t"), ("layout",), (2.0, None, 1.0, "us"), "c")], "here")
+        edited(text, [Setting(("B", "1x2", "t"), ("layout",), (2.0, None, 1.0, "us"), "c")], "here")
 
 
 keys = st.lists(st.sampled_from(["1x2", "2x1", "latency_0B", "t", "8", "a b", "100 %"]), min_size=4, max_size=4)

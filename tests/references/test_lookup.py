@@ -29,7 +29,7 @@ def test_the_same_reference_as_reframe_finds(depth, layout):
 
     Check.layout = layout
     name = f"Queue %queue_depth={depth} %layout={layout}"
-    found = lookup.place({"Queue": ENTRY}, record(check="Queue", test=name, layout=layout, metric="t"))
+    found = lookup.slot({"Queue": ENTRY}, record(check="Queue", test=name, layout=layout, metric="t"))
     entry = {key: dict(value) if isinstance(value, dict) else tuple(value) for key, value in ENTRY.items()}
     try:
         expected = RegressionTestDict(entry)[object.__new__(Check)]["t"]
@@ -39,11 +39,11 @@ def test_the_same_reference_as_reframe_finds(depth, layout):
 
 
 def test_a_number_is_a_number_in_a_new_entry():
-    place = lookup.place({}, record(check="Queue", test="Queue %queue_depth=8 %layout=2x1"))
-    assert place.keys == ("yours:compute", "mpich-cray", 8, "2x1")
+    slot = lookup.slot({}, record(check="Queue", test="Queue %queue_depth=8 %layout=2x1"))
+    assert slot.keys == ("yours:compute", "mpich-cray", 8, "2x1")
 
 
 def test_a_new_key_stands_for_itself_only():
-    place = lookup.place({}, record(environ="gcc+mpi"))
-    assert place.keys[1] == r"gcc\+mpi"
-    assert lookup.place({}, record(environ="gcc.mpi")).keys[1] == "gcc.mpi"
+    slot = lookup.slot({}, record(environ="gcc+mpi"))
+    assert slot.keys[1] == r"gcc\+mpi"
+    assert lookup.slot({}, record(environ="gcc.mpi")).keys[1] == "gcc.mpi"

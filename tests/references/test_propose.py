@@ -43,8 +43,8 @@ def runs(count, value=1.3, make=record, **changes):
 def test_a_new_reference(file):
     found = proposal(file(), [record(day, value) for day, value in enumerate([1.3, 1.31, 1.29, 1.3, 1.4])])
     assert (found.action, found.reference) == ("new", (1.3, None, 0.077, "us"))
-    assert found.place.index == ("$partition", "$environ", "layout")
-    assert (found.place.check, *found.place.keys) == ("OsuLatency", "yours:compute", "mpich-cray", "2x1")
+    assert found.slot.index == ("$partition", "$environ", "layout")
+    assert (found.slot.check, *found.slot.keys) == ("OsuLatency", "yours:compute", "mpich-cray", "2x1")
     history = found.history
     assert (history.first, history.last, history.nodes) == ("2026-11-01", "2026-11-05", ("n1", "n2"))
     assert history.versions["program"] == ("osu 7.5.2",) and history.versions["hash"] == ("abcdef1234567",)
@@ -53,8 +53,8 @@ def test_a_new_reference(file):
 def test_of_what_should_be_large_the_lower_side_is_bounded_and_parameters_are_keys(file):
     found = proposal(file(), runs(5, 900.0, bandwidth))
     assert found.reference == (900.0, -0.02, None, "MB/s")
-    assert found.place.index == ("$partition", "$environ", "benchmark", "layout")
-    assert found.place.keys[2] == "bw"
+    assert found.slot.index == ("$partition", "$environ", "benchmark", "layout")
+    assert found.slot.keys[2] == "bw"
 
 
 def test_too_few_runs_are_refused_however_many_records_they_left(file):

@@ -32,7 +32,7 @@ def comment(tmp_path, records, text="no_reference: [{why: none}]\n"):
 
 def test_what_is_not_proposed_changes_nothing(tmp_path):
     (refused,) = proposed(tmp_path, [record()])
-    assert refused.place is not None and refused.reference is None
+    assert refused.slot is not None and refused.reference is None
     with pytest.raises(ValueError, match="^latency_8B of OsuLatency .*: nothing is proposed$"):
         wording.change(refused)
 

@@ -148,16 +148,14 @@ def test_reframe_cancels_nothing_that_has_waited_for_long(fake):
     assert job.state == "PENDING" and not [each for each in fake.calls if each.startswith("scancel")]
 
 
-def test_a_job_that_reframe_cancels_for_its_reason_to_wait_is_told_of(fake, monkeypatch):
-    told = []
-    monkeypatch.setattr(fake.scheduler, "was_blocked", lambda job, reason: told.append((job.jobid, reason)))
+def test_reframe_cancels_nothing_for_its_reason_to_wait(fake):
     fake.accounting("PENDING")
     fake.say("squeue", (0, "7|ReqNodeNotAvail, UnavailableNodes:n2\n", ""))
     job = fake.submitted()
-    while not job.is_cancelling:  # it asks at each tenth poll
+    for _ in range(11):  # it would ask at each tenth poll
         poll_as_reframe(fake.scheduler, job)
-    assert told == [("7", "ReqNodeNotAvail, UnavailableNodes:n2")]
-    assert job.exception is None
+    assert job.exception is None and not [call for call in fake.calls if call.split()[0] in ("squeue", "scancel")]
+    assert fake.scheduler.reasons_to_cancel == {"ReqNodeNotAvail"}
 
 
 @pytest.mark.parametrize("version", ["4.10.3", "4.10.10", "4.11.0-dev1", "5.0.0"])

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import LoggingError, SanityError
 
+from fabric_checks.parsers import slurm
 from fabric_checks.paths import ROOT
 from fabric_checks.reframe_ext.mixins import JobMixin
 from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler, PerflogMixin
@@ -19,6 +20,7 @@ def case(scheduler=None, **extras):
         current_partition=SimpleNamespace(extras=extras),
         max_pending_time=None,
         job=SimpleNamespace(scheduler=scheduler),
+        facts=SimpleNamespace(),
         last_error_line=lambda: "; the last line is 'x'",
     )
 
@@ -46,9 +48,11 @@ def test_the_launcher_of_the_simulated_clusters_does():
 
 
 def test_what_the_scheduler_knows_of_a_failed_job_is_the_reason():
-    known = SimpleNamespace(why_failed=lambda job: "job 7 ran on n1; it was cancelled")
+    ending = slurm.Ending("job 7 ran on n1; it was cancelled", {"n1": "n1 is down"})
+    check = case(SimpleNamespace(why_failed=lambda job: ending))
     with pytest.raises(SanityError, match=r"^job 7 ran on n1; it was cancelled; the last line is 'x'$"):
-        JobMixin.require_finished_job(case(known))
+        JobMixin.require_finished_job(check)
+    assert check.facts.node_faults == {"n1": "n1 is down"}
 
 
 @pytest.mark.parametrize("scheduler", [SimpleNamespace(), SimpleNamespace(why_failed=lambda job: None)])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fabric_checks.cost import plan
 from fabric_checks.paths import home
-from fabric_checks.results.cost import plan
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent

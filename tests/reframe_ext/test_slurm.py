@@ -3,6 +3,7 @@
 
 import re
 import time
+from datetime import datetime
 
 import pytest
 from reframe.core.backends import getlauncher, getscheduler
@@ -29,7 +30,8 @@ cat "$answer.err" >&2
 exit "$status"
 """
 CONTROLLER = (
-    "JobId=7 JobState={state} Reason={reason} ExitCode={exit} Partition=compute NodeList={nodes} NumNodes=2-2 NumCPUs=2"
+    "JobId=7 JobState={state} Reason={reason} ExitCode={exit} Partition=compute NodeList={nodes} NumNodes=2-2 "
+    "NumCPUs=2 StartTime=2026-01-02T03:04:05 EndTime=Unknown"
 )
 NODES = (
     "NodeName=n1 State=IDLE Partitions=compute \nNodeName=n2 State={state} Partitions=compute  Reason=cable [me@now]\n"
@@ -85,7 +87,8 @@ class Slurm:
         while not self.scheduler.finished(job):
             assert time.monotonic() < deadline, self.calls
             self.scheduler.poll(job)
-        return self.scheduler.why_failed(job)
+        ending = self.scheduler.why_failed(job)
+        return ending and ending.text
 
 
 @pytest.fixture
@@ -128,6 +131,8 @@ def test_accounting_that_never_hears_of_the_end_is_overruled(fake):
     job = fake.submitted()
     begin = time.monotonic()
     assert fake.end(job) == "job 7 ran on n1, n2; it ran over its time limit (TIMEOUT)"
+    began = datetime.fromisoformat(fake.scheduler.began(job))
+    assert began.tzinfo and began.replace(tzinfo=None) == datetime(2026, 1, 2, 3, 4, 5)
     assert time.monotonic() - begin >= 0.5, "accounting was not given the time to catch up"
 
 
@@ -159,7 +164,10 @@ def test_a_silent_controller_ends_the_job_and_no_later_one_waits_for_it(fake, mo
     fake.accounting("RUNNING")
     fake.say("scontrol", SILENT)
     job = fake.submitted()
-    assert "scontrol has failed for" in fake.end(job) and "may still be in the queue" in fake.scheduler.why_failed(job)
+    assert (
+        "scontrol has failed for" in fake.end(job)
+        and "may still be in the queue" in fake.scheduler.why_failed(job).text
+    )
     monkeypatch.setattr(backend, "SILENCE_S", 10.0)
     fake.say("sbatch", (1, "", "sbatch: error: Batch job submission failed: Unable to contact slurm controller (x)\n"))
     with pytest.raises(JobSchedulerError, match=r"^sbatch: Batch job submission failed: Unable to contact .* \(x\)$"):
@@ -250,7 +258,7 @@ def test_a_job_that_was_cancelled_before_it_began_had_no_nodes(fake):
     fake.say("scontrol-hostname", (1, "", "scontrol: error: no nodelist"))
     job = fake.submitted()
     assert fake.end(job) == "job 7 had not started; it was cancelled, and not by this session (CANCELLED)"
-    assert job.nodelist == []
+    assert job.nodelist == [] and fake.scheduler.began(job) is None
     assert "scontrol show hostname" in fake.calls[-1] and "None" not in fake.calls[-1]
 
 
@@ -268,11 +276,10 @@ def test_a_job_that_is_being_tidied_up_does_not_wait(fake):
 def test_a_reason_for_which_reframe_cancels_is_the_jobs_failure(fake):
     fake.accounting("PENDING")
     fake.controller("PENDING", "ReqNodeNotAvail,_UnavailableNodes:n2", nodes="")
-    fake.say("squeue", (0, "7|ReqNodeNotAvail, UnavailableNodes:n2\n", ""))
     job = fake.submitted()
     while not job.is_cancelling:
         fake.scheduler.poll(job)
     assert job.exception is None
     fake.accounting("CANCELLED")
     assert "job 7 cannot start after" in fake.end(job)
-    assert "Slurm says: ReqNodeNotAvail, UnavailableNodes:n2" in fake.scheduler.why_failed(job)
+    assert "Slurm says: ReqNodeNotAvail, UnavailableNodes:n2" in fake.scheduler.why_failed(job).text

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where the parts of a clone's pins are: the same for clones with the same pins, and beside each other for others."""
 
+import json
 import sys
 
 import pytest
@@ -12,13 +13,14 @@ from fabric_checks.software import installed
 def afresh(monkeypatch, tmp_path):
     monkeypatch.setenv("FABRIC_HOME", str(tmp_path / "home"))
     installed.fingerprint.cache_clear()
+    installed._set_up_by.cache_clear()
     yield
     installed.fingerprint.cache_clear()
 
 
-def names():
+def names(python=installed.THIS):
     installed.fingerprint.cache_clear()
-    return {name: installed.folder(name).name for name in installed.PINS}
+    return {name: installed.folder(name, python).name for name in installed.PINS}
 
 
 def test_the_place_of_the_clone_makes_no_difference_and_its_pins_do(monkeypatch, tmp_path):
@@ -33,10 +35,39 @@ def test_the_place_of_the_clone_makes_no_difference_and_its_pins_do(monkeypatch,
     assert {name for name, folder in names().items() if folder != here[name]} == {"core", "test"}
 
 
-def test_another_python_has_its_own(monkeypatch):
-    here = names()
-    monkeypatch.setattr(sys, "version", "3.99.0")
-    assert not set(names().values()) & set(here.values())
+ANOTHER = ("3.99.0", sys.base_prefix)
+
+
+def test_another_python_has_its_own():
+    assert not set(names(ANOTHER).values()) & set(names().values())
+
+
+def complete(name, python, said):
+    folder = installed.folder(name, python)
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin/python").touch()
+    (folder / installed.STAMP).write_text(said)
+    return folder
+
+
+def test_who_only_runs_it_takes_what_another_python_has_set_up():
+    assert installed.found("mpich") == installed.folder("mpich") and str(installed.interpreter()) == sys.executable
+    installed._set_up_by.cache_clear()
+    core = complete("core", ANOTHER, json.dumps(ANOTHER))
+    complete("mpich", ANOTHER, json.dumps(ANOTHER))
+    assert installed.found("mpich") == installed.folder("mpich", ANOTHER) and installed.is_found("mpich")
+    assert installed.interpreter() == core / "bin/python" and not installed.is_found("impi")
+    # Its own goes first, as soon as there is one; what is set up is always for the Python that does so.
+    installed._set_up_by.cache_clear()
+    complete("core", installed.THIS, json.dumps(installed.THIS))
+    assert installed.found("mpich") == installed.folder("mpich") and not installed.is_found("mpich")
+    assert not installed.is_complete("mpich")
+
+
+@pytest.mark.parametrize("said", ["", "null", "7", '["a"]', '["3.98", "/elsewhere"]', "\x00"])
+def test_what_does_not_say_for_which_python_it_is_is_not_taken(said):
+    complete("core", ANOTHER, said)
+    assert installed.found("core") == installed.folder("core")
 
 
 def test_another_spack_has_its_own(monkeypatch):

@@ -39,7 +39,7 @@ def site(tmp_path):
     text = text.replace("/apps/mpich", str(MPICH)).replace("/apps/imb", str(IMPI))
     text = text.replace('"lmod"', '"nomod"').replace('["openmpi-modules", "mpich-prefix"]', '["mpich-prefix"]')
     # The tests' machine may have no NPB; its line is kept out rather than its check broken.
-    text = re.sub(r"\n *npb\(.*\),", "", text)
+    text = re.sub(r"\n *npb\.installed\(.*\),", "", text)
     (tmp_path / "config/systems/yours.py").write_text(text)
     (tmp_path / "config/references").mkdir(exist_ok=True)
     (tmp_path / "references").mkdir()
@@ -67,7 +67,7 @@ def test_programs_by_prefix_run_the_same_checks(site):
     assert done.returncode == 0, done.stdout + done.stderr
     found = records.load_session(site / "results", SESSION).records
     assert {record["check"] for record in found} == {"ImbPointToPoint", "HotSpot"}
-    (imb,) = {record["source"] for record in found if record["check"] == "ImbPointToPoint"}
+    (imb,) = {record["stack"] for record in found if record["check"] == "ImbPointToPoint"}
     assert imb == "modules"
     (without,) = {tuple(sorted(record["not_offered"])) for record in found}
     assert {"osu", "lammps", "imb_p2p"} <= set(without)
@@ -133,26 +133,28 @@ def test_the_template_loads_as_it_stands(tmp_path):
         assert name in listed.stdout, listed.stdout + listed.stderr
 
 
-def test_a_cluster_with_slurm_and_modules_is_one_file_that_is_copied(tmp_path):
+def test_a_cluster_with_slurm_and_modules_is_two_files_that_are_copied(tmp_path):
     """Its dry run, with Environment Modules if this machine has them, and with no `module` command otherwise."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
     text = (ROOT / "config/templates/slurm_modules.py").read_text()
     command = "envmod" if shutil.which("modulecmd") else "nomod"
     (tmp_path / "config/systems/yours.py").write_text(text.replace('"lmod"', f'"{command}"'))
+    shutil.copy(ROOT / "config/templates/references.yaml", tmp_path / "config/references/yours.yaml")
     (tmp_path / "modules").mkdir()
-    for name in ("openmpi", "osu-micro-benchmarks", "imb", "lammps"):
+    for name in ("openmpi/5.0.8", "osu-micro-benchmarks", "imb", "lammps", "npb/3.4.3"):
+        (tmp_path / "modules" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "modules" / name).write_text("#%Module1.0\n")
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path / "results"), "FABRIC_STACK": "modules"}
-    env |= {"MODULEPATH": str(tmp_path / "modules")}
-    cases = ["OsuLatency%layout=2x1", "ImbBarrier%layout=4x64", "LammpsBench%problem=lj%layout=2x2"]
-    names = "|".join(f"^{case}" for case in [*cases, "Rotate%pattern=rotate%layout=4x1"])
+    env |= {"MODULEPATH": str(tmp_path / "modules"), "RFM_REFERENCE_PREFIX": str(tmp_path / "config/references")}
+    cases = ["OsuLatency%layout=2x1", "ImbBarrier%layout=16x64", "LammpsBench%problem=lj%layout=2x2"]
+    names = "|".join(f"^{case}" for case in [*cases, "Rotate%pattern=rotate%layout=16x1"])
     line = [REFRAME, "-C", tmp_path / "config/settings.py", "-c", ROOT / "checks", "--system", "yours", "-n", names]
     done = subprocess.run([*line, "--dry-run"], env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 0, done.stdout + done.stderr
     scripts = {path.parent.name.split("_")[0]: path.read_text() for path in tmp_path.rglob("stage/**/rfm_job.sh")}
     assert set(scripts) >= {"OsuLatency", "ImbBarrier", "LammpsBench", "Rotate"}
-    for option in ("--nodes=4", "--ntasks=256", "--ntasks-per-node=64", "--exclusive", "--partition=compute"):
+    for option in ("--nodes=16", "--ntasks=1024", "--ntasks-per-node=64", "--exclusive", "--partition=compute"):
         assert f"#SBATCH {option}\n" in scripts["ImbBarrier"]
     assert "SLURM_MPI_TYPE=pmix" in scripts["Rotate"]
-    assert "$EBROOTOSUMINMICROMINBENCHMARKS/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency" in scripts["OsuLatency"]
+    assert "/apps/osu-micro-benchmarks/7.5/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency" in scripts["OsuLatency"]
     assert command == "nomod" or "module load openmpi" in scripts["LammpsBench"]

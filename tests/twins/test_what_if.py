@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The what-if command: what it says of alternatives whose rates can be worked out by hand, and the story of the README.
+"""The what-if command: alternatives whose rates can be worked out by hand, and the story of docs/rotate-story.md.
 
-The pictures of the README are simulated again and compared byte by byte. After a change of the simulation or of the
+The pictures of the story are simulated again and compared byte by byte. After a change of the simulation or of the
 pictures::
 
     fabric-checks twin config/twins/examples/rotate-story.yaml --confirm --pictures docs/rotate-story
@@ -149,7 +149,7 @@ def story(tmp_path_factory):
 
 
 @simgrid
-def test_the_pictures_of_the_readme_are_not_stale(story):
+def test_the_pictures_of_the_story_are_not_stale(story):
     _, folder, _ = story
     assert sorted(file.name for file in PICTURES.iterdir()) == sorted(file.name for file in folder.iterdir())
     for file in PICTURES.iterdir():
@@ -157,18 +157,18 @@ def test_the_pictures_of_the_readme_are_not_stale(story):
 
 
 @simgrid
-def test_the_table_and_the_findings_in_the_readme_are_not_stale(story):
+def test_the_table_and_the_findings_in_the_story_are_not_stale(story):
     text, _, _ = story
-    readme = (ROOT / "README.md").read_text()
+    page = (ROOT / "docs/rotate-story.md").read_text()
     table = [line for line in text.splitlines()[4:11] if line.strip()]
     assert len(table) == 7
     for line in [*table, "  n037 to n069 runs at 0.36 of the median, both with others at full rate, alone as well"]:
-        assert line.strip() in text and line.strip() in readme, f"not in the README: {line}"
+        assert line.strip() in text and line.strip() in page, f"not in the story: {line}"
 
 
-def test_the_readme_shows_five_pictures_that_exist():
-    readme = (ROOT / "README.md").read_text()
-    shown = [part.split(")")[0] for part in readme.split("](docs/rotate-story/")[1:]]
+def test_the_story_shows_five_pictures_that_exist():
+    page = (ROOT / "docs/rotate-story.md").read_text()
+    shown = [part.split(")")[0] for part in page.split("](rotate-story/")[1:]]
     assert len(shown) == 5
     assert all(Path(PICTURES, name).exists() for name in shown)
 

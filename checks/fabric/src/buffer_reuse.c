@@ -294,8 +294,9 @@ static void measure_share(struct fc_rows *rows, struct side *side, size_t percen
     const int reused = side->reusing > 0 ? 1 : 0; /* messages left in the buffer used again */
     const int streamed = side->world->rank == 1 ? reused : 0;
     struct fc_row row = {"", side->size, side->send->old, side->receive->old, side,
-                         {{"latency", latency, 2.0 * messages, reused, side->partner},
-                          {"stream", stream, messages, streamed, side->partner}}, 2};
+                         {{"latency", latency, 2.0 * messages, reused, side->partner,
+                           2 * side->iterations},
+                          {"stream", stream, messages, streamed, side->partner, side->iterations}}, 2};
     snprintf(row.label, sizeof row.label, "%zu %zu", side->size, percent);
     fc_measure_row(rows, &row);
 }

@@ -196,11 +196,12 @@ static int next_slaves(int slaves, int all)
 static void measure_slaves(struct fc_rows *rows, const struct spot *spot)
 {
     const int rank = spot->world->rank;
+    const size_t slaves = (size_t)spot->slaves;
     const int from_master = rank >= 1 && rank <= spot->slaves ? 1 : 0; /* messages */
     const int from_slaves = rank == 0 ? spot->slaves : 0;
     struct fc_row row = {"", spot->size, spot->send, spot->receive, spot,
-                         {{"send", repeat_send, 1.0, from_master, 0},
-                          {"send_receive", repeat_send_receive, 1.0, from_slaves, 1}},
+                         {{"send", repeat_send, 1.0, from_master, 0, slaves},
+                          {"send_receive", repeat_send_receive, 1.0, from_slaves, 1, slaves}},
                          2};
     snprintf(row.label, sizeof row.label, "%zu %d", spot->size, spot->slaves);
     fc_measure_row(rows, &row);

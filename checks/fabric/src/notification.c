@@ -264,8 +264,8 @@ static void print_usage(const struct usage *test, const struct usage *wait, size
 static void measure_all(struct fc_rows *rows, struct side *side, const struct plan *plan)
 {
     struct fc_row row = {"", 0, side->send, side->receive, side,
-                         {{"test", ping_pong_test, 2.0, 1, side->partner},
-                          {"wait", ping_pong_wait, 2.0, 1, side->partner}}, 2};
+                         {{"test", ping_pong_test, 2.0, 1, side->partner, 2},
+                          {"wait", ping_pong_wait, 2.0, 1, side->partner, 2}}, 2};
     const size_t first = fc_first_size(plan->min_size, fc_next_power_of_two);
     for (size_t size = first; size <= plan->max_size; size = fc_next_power_of_two(size)) {
         side->size = row.size = size;

@@ -18,6 +18,7 @@ struct fc_mode {
     double operations; /* per repetition: a sample is the time of one */
     int messages;      /* that this rank receives, side by side in its buffer, ... */
     int sender;        /* ... from this rank and those after it */
+    size_t sent;       /* messages of a repetition, of all ranks together */
 };
 
 /* What all ranks measure to fill one row of the output. */
@@ -38,13 +39,14 @@ struct fc_rows {
     FILE *raw; /* NULL: samples are not written to a file */
     struct fc_samples samples; /* of the point that is measured */
     size_t count;              /* rows that are complete */
+    unsigned long long moved;  /* rank 0: bytes of all messages that were repeated */
 };
 
 /* Collective, before the header: opens the file of --raw, gives the rule the clock's resolution. */
 static inline struct fc_rows fc_begin_rows(const struct fc_world *world, struct fc_rule *rule,
                                            const char *raw_name)
 {
-    struct fc_rows rows = {world, rule, fc_open_raw(world, raw_name), {NULL, NULL, 0, 0}, 0};
+    struct fc_rows rows = {world, rule, fc_open_raw(world, raw_name), {NULL, NULL, 0, 0}, 0, 0};
     rule->resolution = world->rank == 0 ? fc_clock_resolution() : 0.0;
     return rows;
 }
@@ -54,6 +56,9 @@ static inline int fc_end_rows(struct fc_rows *rows)
 {
     fc_close_raw(rows->world, rows->raw);
     fc_free_samples(&rows->samples);
+    if (rows->world->rank == 0) {
+        printf("# moved: %llu bytes\n", rows->moved);
+    }
     return fc_finish(rows->world, rows->count, "rows");
 }
 
@@ -62,7 +67,8 @@ static inline struct fc_result fc_measure_mode(struct fc_rows *rows, const struc
                                                const struct fc_mode *mode)
 {
     const struct fc_world *const world = rows->world;
-    const struct fc_subject subject = {mode->repeat, row->data, mode->operations};
+    unsigned long long repeated = 0;
+    const struct fc_subject subject = {mode->repeat, row->data, mode->operations, &repeated};
     size_t wrong = row->size;
     int sender = mode->sender;
     fc_fill(row->send, row->size, world->rank);
@@ -71,6 +77,7 @@ static inline struct fc_result fc_measure_mode(struct fc_rows *rows, const struc
     }
     FC_MPI(MPI_Barrier(world->comm));
     const struct fc_result result = fc_measure(world, rows->rule, &subject, &rows->samples);
+    rows->moved += repeated * mode->sent * row->size;
     for (int i = 0; i < mode->messages && wrong == row->size; i++) {
         sender = mode->sender + i;
         wrong = fc_first_wrong(row->receive + (size_t)i * row->size, row->size, sender);

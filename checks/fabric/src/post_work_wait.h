@@ -214,7 +214,7 @@ static inline void fc_follow_steps(struct fc_search *search)
         unsigned long long step[FC_STEP_WORDS];
         fc_share_step(search, step);
         const struct fc_timing timing = fc_make_timing(search, step);
-        const struct fc_subject subject = {fc_repeat_timing, &timing, 1.0};
+        const struct fc_subject subject = {fc_repeat_timing, &timing, 1.0, NULL};
         if (step[FC_STEP_KIND] == FC_STEP_END) {
             return;
         }
@@ -266,7 +266,7 @@ static inline double fc_time_point(struct fc_search *search, bool alone,
                                    unsigned long long iterations)
 {
     const struct fc_timing timing = fc_lead(search, FC_STEP_POINT, alone, iterations);
-    const struct fc_subject subject = {fc_repeat_timing, &timing, 1.0};
+    const struct fc_subject subject = {fc_repeat_timing, &timing, 1.0, NULL};
     const struct fc_result result =
         fc_measure(search->world, search->rule, &subject, &search->samples[FC_TRANSFER]);
     fc_write_series(search, FC_TRANSFER, alone ? "work" : "transfer", iterations);
@@ -309,7 +309,7 @@ static inline double fc_time_batch(const struct fc_search *search, bool alone,
                                    unsigned long long iterations, unsigned long long repetitions)
 {
     const struct fc_timing timing = fc_lead(search, FC_STEP_BATCH, alone, iterations);
-    const struct fc_subject subject = {fc_repeat_timing, &timing, 1.0};
+    const struct fc_subject subject = {fc_repeat_timing, &timing, 1.0, NULL};
     return fc_batch(search->world, &subject, repetitions) / (double)repetitions;
 }
 

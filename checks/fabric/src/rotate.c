@@ -20,8 +20,21 @@ static const char method[] =
     "             from the (k+1)-th before it at the same time (as LLNL's mpiGraph)\n"
     "  bisection  N/2 rounds, or --shifts, of random matchings that --seed determines (as\n"
     "             netgauge's effective bisection bandwidth)\n"
-    "With an odd N the last node is left out, except in shift. --shifts S measures S rounds of\n"
-    "rotate or shift, evenly spread from the first to the last.\n"
+    "  round-robin  a tournament by the circle method: M seats, M = N for an odd N and N - 1 for an\n"
+    "             even one, where rank N/2 has no seat and the ranks above it have the seat before.\n"
+    "             In round k = 0 .. M-1 seats whose sum is k modulo M meet. They are equally far\n"
+    "             from the one in the middle: from the upper to the lower by an odd number of\n"
+    "             seats, from the lower to the upper by an even one (of 16 nodes and more the other\n"
+    "             way if the seat that comes first is odd and the other one even). Who is in the\n"
+    "             middle meets rank N/2, which sends if that seat is odd; with an odd N it has a\n"
+    "             bye. Rounds M .. 2M-1 are the same the other way: then all ordered pairs were\n"
+    "             measured.\n"
+    "             With --shifts N/2, rounded up, every node sends and receives, in turns, and all\n"
+    "             groups of four nodes and more that follow each other by rank reach each other\n"
+    "             in both directions.\n"
+    "With an odd N the last node is left out of rotate and bisection. --shifts S measures S rounds,\n"
+    "evenly spread from the first to the last; of round-robin up to M of the first M, and beyond that\n"
+    "all of these and some of the others. The last lines say what was not measured.\n"
     "\n"
     "A test of a round: receivers post all receives, a barrier, then every sender starts its\n"
     "messages one after the other from one buffer. A receiver that has them all sends an empty\n"
@@ -32,10 +45,12 @@ static const char method[] =
     "\n"
     "--confirm measures what looks slow again, since one low value among N^2/4 proves nothing:\n"
     "pairs below (1 - suspect-share) of what the medians of all pairs, of their sender and of\n"
-    "their receiver lead to expect, and pairs of nodes whose own median is that low. Phase\n"
-    "`together`: packed into rounds with the pairs that were their neighbours; then, of those\n"
-    "still slow, each `alone`, after inconspicuous pairs each alone (`control`). In these phases\n"
-    "the rounds count the measurements.\n"
+    "their receiver lead to expect, and nodes whose own median is that low, with the four nearest\n"
+    "by rank and eight others; all in both directions, and none within a host, unless there is but\n"
+    "one. Phase `together`: packed into rounds, with the pairs of the next ranks beside them; then,\n"
+    "of those still slow, each `alone`, and pairs from among all that were not slow twice, each\n"
+    "alone (`control`). All of a phase is measured before any of it is repeated. In these phases\n"
+    "the rounds count the measurements. As the options stand they are N/2 + 64 log2 N at most.\n"
     "\n"
     "A rank needs memory for two messages and for some numbers per node. The last lines tell the\n"
     "time of all transfers (the slowest pair of each test) and the time that passed.\n";
@@ -49,29 +64,32 @@ static const char columns[] = "round sender receiver MBps phase";
 
 /* ----------------------------------------------------------------- the scan */
 
-static void note(struct line *line, int round, int partner, double MBps)
+static void note(struct line *line, int partner, double MBps)
 {
-    line->at[line->count++] = (struct meeting){round, partner, MBps};
+    line->at[line->count++] = (struct meeting){partner, MBps};
 }
 
 /*
  * Every rank keeps its own row of the matrix, as sender, and its own column, as
- * receiver, which its senders tell it; nobody keeps the whole.
+ * receiver, whose values its senders tell it if they are of use; nobody keeps the
+ * whole.
  */
-static void keep_round(struct node *node, int round)
+static void keep_round(struct node *node)
 {
     const int to = node->roster.to[rank_of(node)];
     const int from = node->roster.from[rank_of(node)];
     double mine = to >= 0 ? best_MBps(node->plan, node->times) : 0.0;
     double theirs = 0.0;
-    FC_MPI(MPI_Sendrecv(&mine, 1, MPI_DOUBLE, partner_or_null(to), tag_best, &theirs, 1,
-                        MPI_DOUBLE, partner_or_null(from), tag_best, node->world->comm,
-                        MPI_STATUS_IGNORE));
+    if (node->plan->confirm) {
+        FC_MPI(MPI_Sendrecv(&mine, 1, MPI_DOUBLE, partner_or_null(to), tag_best, &theirs, 1,
+                            MPI_DOUBLE, partner_or_null(from), tag_best, node->world->comm,
+                            MPI_STATUS_IGNORE));
+    }
     if (to >= 0) {
-        note(&node->row, round, to, mine);
+        note(&node->row, to, mine);
     }
     if (from >= 0) {
-        note(&node->column, round, from, theirs);
+        note(&node->column, from, theirs);
     }
 }
 
@@ -97,8 +115,8 @@ static double round_median(struct node *node)
  *       `tests` times: receives are posted, a barrier, all pairs stream at once
  *       the senders' times go to rank 0, which prints a row for each pair
  *       a byte per page of what arrived is compared
- *       with --confirm sender and receiver keep their value of the pair, and
- *       rank 0 the median of the round
+ *       sender and receiver keep their value of the pair, and rank 0 the median of
+ *       the round
  */
 static void scan(struct node *node)
 {
@@ -108,10 +126,8 @@ static void scan(struct node *node)
         const int round = round_number(layout, index);
         set_round(layout, round, node->order, &node->roster);
         measure_round(node, "scan", round);
-        if (node->plan->confirm) {
-            keep_round(node, round);
-        }
-        if (node->plan->confirm && node->world->rank == 0) {
+        keep_round(node);
+        if (node->world->rank == 0) {
             node->ledger.medians[index] = round_median(node);
         }
         tell_progress(node, "round", index + 1, layout->rounds, begin);
@@ -155,6 +171,70 @@ static void print_head(const struct node *node, const struct fc_option *options,
     fc_end_head(node->world, method_line, columns);
 }
 
+static int compare_ints(const void *left, const void *right)
+{
+    const int a = *(const int *)left;
+    const int b = *(const int *)right;
+    return (a > b) - (a < b);
+}
+
+/* With how many others a node was the sender; `partners` holds as many as its row. */
+static int count_partners(const struct line *row, int *partners)
+{
+    int count = 0;
+    for (size_t i = 0; i < row->count; i++) {
+        partners[i] = row->at[i].partner;
+    }
+    qsort(partners, row->count, sizeof *partners, compare_ints);
+    for (size_t i = 0; i < row->count; i++) {
+        count += i == 0 || partners[i] != partners[i - 1] ? 1 : 0;
+    }
+    return count;
+}
+
+/* Rank 0: the line of the ranks that never sent, or never received, from pairs of both counts. */
+static void print_never(const char *what, const int (*counts)[2], int side, int nodes)
+{
+    const char *before = "ranks ";
+    printf("# never %s: ", what);
+    for (int rank = 0; rank < nodes; rank++) {
+        int last = rank;
+        if (counts[rank][side] > 0) {
+            continue;
+        }
+        while (last + 1 < nodes && counts[last + 1][side] == 0) {
+            last++;
+        }
+        printf(last > rank ? "%s%d-%d" : "%s%d", before, rank, last);
+        before = ",";
+        rank = last;
+    }
+    printf("%s\n", before[0] == ',' ? "" : "none");
+}
+
+/* Collective, prints on rank 0: how much of all there is was measured, and who had no part in it. */
+static void print_measured(const struct node *node)
+{
+    const struct fc_world *const world = node->world;
+    const int nodes = world->size;
+    int *const partners = fc_allocate_all(world, node->row.count, sizeof *partners);
+    int(*const counts)[2] =
+        fc_allocate_all(world, world->rank == 0 ? (size_t)nodes : 0, sizeof *counts);
+    const int mine[2] = {count_partners(&node->row, partners), (int)node->column.count};
+    FC_MPI(MPI_Gather(mine, 2, MPI_INT, counts, 2, MPI_INT, 0, world->comm));
+    if (world->rank == 0) {
+        long long pairs = 0;
+        for (int rank = 0; rank < nodes; rank++) {
+            pairs += counts[rank][0];
+        }
+        printf("# ordered pairs: %lld of %lld\n", pairs, (long long)nodes * (nodes - 1));
+        print_never("sender", (const int(*)[2])counts, 0, nodes);
+        print_never("receiver", (const int(*)[2])counts, 1, nodes);
+    }
+    free(partners);
+    free(counts);
+}
+
 /* Rank 0: the lines between the last row and the last line. */
 static void print_foot(const struct node *node, const struct verdict *verdict, double elapsed)
 {
@@ -165,9 +245,9 @@ static void print_foot(const struct node *node, const struct verdict *verdict, d
     } else if (verdict->count == 0) {
         printf("none\n");
     } else {
-        printf("%zu pairs of %zu, %d senders, %d receivers; %zu measured alone\n", verdict->count,
-               (size_t)node->layout.rounds * (size_t)node->layout.pairs, verdict->senders,
-               verdict->receivers, verdict->alone);
+        printf("%zu pairs of %lld, %d senders, %d receivers; %zu measured again, %zu alone\n",
+               verdict->count, (long long)node->layout.nodes * (node->layout.nodes - 1),
+               verdict->senders, verdict->receivers, verdict->again, verdict->alone);
     }
     printf("# transfers: %.6g s\n# elapsed: %.6g s\n# elapsed over transfers: %.3f\n", transfers,
            elapsed, elapsed / transfers);
@@ -200,7 +280,7 @@ static struct node make_node(const struct fc_world *world, const struct plan *pl
     struct node node = {.world = world, .plan = plan};
     node.layout =
         make_layout(world->size, (enum pattern)plan->pattern, (int)plan->shifts, plan->seed);
-    const size_t rounds = plan->confirm ? (size_t)node.layout.rounds : 0;
+    const size_t rounds = (size_t)node.layout.rounds;
     fc_require_memory(world, 2 * plan->size + 64 * ((size_t)world->size + rounds + slots));
     node.roster = make_roster(world, world->size);
     node.order = fc_allocate_all(world, (size_t)world->size, sizeof *node.order);
@@ -228,15 +308,18 @@ static void free_node(struct node *node)
 
 static void measure_all(struct node *node)
 {
-    struct verdict verdict = {0.0, NULL, 0, 0, NULL, 0, 0};
+    struct verdict verdict;
+    memset(&verdict, 0, sizeof verdict);
     const double begin = MPI_Wtime();
     node->ledger.last_progress = begin;
     scan(node);
     if (node->plan->confirm) {
         examine(node, &verdict);
     }
+    const double elapsed = MPI_Wtime() - begin;
+    print_measured(node);
     if (node->world->rank == 0) {
-        print_foot(node, &verdict, MPI_Wtime() - begin);
+        print_foot(node, &verdict, elapsed);
     }
 }
 
@@ -260,7 +343,7 @@ int main(int argc, char **argv)
         {"confirm-repeats", FC_COUNT, &plan.confirm_repeats, 1, 1000,
          "measurements of each suspect, each the best of the tests", NULL},
         {"confirm-limit", FC_COUNT, &plan.confirm_limit, 0, 1000000,
-         "most pairs to measure alone; 0: as many as there are in a round", NULL},
+         "most pairs to measure alone; 0: 8 log2 N + N/16", NULL},
         {"raw", FC_TEXT, &plan.raw_name, 0, 0,
          "write every test to this file, as lines `phase round test sender receiver time_us`",
          NULL},

@@ -1,83 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * What looked slow in `rotate` is measured again, together with its neighbours and alone, and
- * so are inconspicuous pairs, as controls.
+ * so are other pairs, as controls.
  */
 #ifndef ROTATE_CONFIRM_H
 #define ROTATE_CONFIRM_H
 
 #include "rotate_suspects.h"
 
-/* -------------------------------------------------------------- controls */
+/* ---------------------------------------------------------- slow once more */
 
-enum { controls_wanted = 8 };
-
-static bool is_suspect_node(const struct node *node, const struct verdict *verdict, int rank)
+/* Only in `shift` may a node send and receive in the same round. */
+static bool is_free(const struct roster *roster, enum pattern pattern, int sender, int receiver)
 {
-    return is_slow_sender(node, verdict, rank) || is_slow_receiver(node, verdict, rank);
-}
-
-/* True for a pair that is in the list; a list by pair, of pairs that occur once. */
-static bool is_listed(const struct verdict *verdict, int sender, int receiver)
-{
-    size_t low = 0;
-    size_t high = verdict->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct suspect *const at = &verdict->suspects[middle];
-        if (at->sender == sender && at->receiver == receiver) {
-            return true;
-        }
-        if (at->sender < sender || (at->sender == sender && at->receiver < receiver)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    if (roster->to[sender] >= 0 || roster->from[receiver] >= 0) {
+        return false;
     }
-    return false;
+    return pattern == pattern_shift || (roster->from[sender] < 0 && roster->to[receiver] < 0);
 }
 
 /*
- * Rank 0: goes over all measured pairs that nothing is said against and stores
- * every one whose turn it is by `total`; returns how many there are. There is no
- * room to store them all, so they are counted first, with a total of 0.
+ * Rank 0: gives every suspect a round of the phase `together`, the first in which both its nodes
+ * are free, as long as there are rounds left. Returns the number of rounds.
  */
-static size_t visit_controls(struct node *node, const struct verdict *verdict, size_t total,
-                             struct suspect *controls)
+static int pack_suspects(struct node *node, struct verdict *verdict, size_t most)
 {
-    const size_t wanted = least(controls_wanted, total);
-    size_t seen = 0;
-    size_t stored = 0;
-    for (int index = 0; index < node->layout.rounds; index++) {
-        const int round = round_number(&node->layout, index);
-        set_round(&node->layout, round, node->order, &node->roster);
-        for (int sender = 0; sender < node->roster.nodes; sender++) {
-            const int receiver = node->roster.to[sender];
-            if (receiver < 0 || is_suspect_node(node, verdict, sender) ||
-                is_suspect_node(node, verdict, receiver) ||
-                is_listed(verdict, sender, receiver)) {
-                continue;
-            }
-            if (stored < wanted && seen == spread(stored, wanted, total)) {
-                controls[stored++] = (struct suspect){round, sender, receiver, 1.0, 0.0, -1};
-            }
-            seen++;
-        }
-    }
-    return seen;
-}
-
-/* ------------------------------------------------------ measuring them again */
-
-/*
- * Rank 0: gives every suspect a round of the phase `together`, the first in which
- * both its nodes are free. Returns the number of rounds.
- */
-static int pack_suspects(struct node *node, struct verdict *verdict)
-{
-    size_t placed = 0;
     int rounds = 0;
-    while (placed < verdict->count) {
+    while (verdict->again < verdict->count && (size_t)rounds < most) {
         clear_roster(&node->roster);
         for (size_t i = 0; i < verdict->count; i++) {
             struct suspect *const at = &verdict->suspects[i];
@@ -85,7 +34,7 @@ static int pack_suspects(struct node *node, struct verdict *verdict)
                 is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
                 add_pair(&node->roster, at->sender, at->receiver);
                 at->place = rounds;
-                placed++;
+                verdict->again++;
             }
         }
         rounds++;
@@ -93,24 +42,21 @@ static int pack_suspects(struct node *node, struct verdict *verdict)
     return rounds;
 }
 
-/* Adds the pair of the next sender of a round, upwards or downwards, if it is free. */
-static void add_neighbour(struct node *node, const struct roster *round, int sender, int step)
+/* Adds the pair whose ranks are those of a suspect and `step` more, if there is one and it is free. */
+static void add_neighbour(struct node *node, const struct suspect *of, int step)
 {
-    int next = sender + step;
-    while (next >= 0 && next < round->nodes && round->to[next] < 0) {
-        next += step;
-    }
-    if (next >= 0 && next < round->nodes &&
-        is_free(&node->roster, node->layout.pattern, next, round->to[next])) {
-        add_pair(&node->roster, next, round->to[next]);
+    const int sender = of->sender + step;
+    const int receiver = of->receiver + step;
+    const int nodes = node->roster.nodes;
+    if (sender >= 0 && sender < nodes && receiver >= 0 && receiver < nodes &&
+        is_free(&node->roster, node->layout.pattern, sender, receiver)) {
+        add_pair(&node->roster, sender, receiver);
     }
 }
 
-/* Rank 0: the suspects of one round of `together`, and what streamed beside them in the scan. */
-static void set_together(struct node *node, const struct verdict *verdict, int place,
-                         struct roster *round)
+/* Rank 0: the suspects of one round of `together`, and beside them what runs next to them. */
+static void set_together(struct node *node, const struct verdict *verdict, int place)
 {
-    int filled = -1;
     clear_roster(&node->roster);
     for (size_t i = 0; i < verdict->count; i++) {
         const struct suspect *const at = &verdict->suspects[i];
@@ -120,15 +66,10 @@ static void set_together(struct node *node, const struct verdict *verdict, int p
     }
     for (size_t i = 0; i < verdict->count; i++) {
         const struct suspect *const at = &verdict->suspects[i];
-        if (at->place != place) {
-            continue;
+        if (at->place == place) {
+            add_neighbour(node, at, -1);
+            add_neighbour(node, at, 1);
         }
-        if (at->round != filled) {
-            set_round(&node->layout, at->round, node->order, round);
-            filled = at->round;
-        }
-        add_neighbour(node, round, at->sender, -1);
-        add_neighbour(node, round, at->sender, 1);
     }
 }
 
@@ -150,85 +91,263 @@ static void share_roster(struct node *node)
     }
 }
 
-/* Rank 0: keeps the medians of the suspects of a round over its repeats. */
-static void judge(struct node *node, struct verdict *verdict, int place, const double *values)
+/* Rank 0: keeps what the suspects of the round that was just measured reached in this repeat. */
+static void keep_values(const struct node *node, const struct verdict *verdict, int place,
+                        size_t repeat, double *values)
 {
-    const size_t repeats = node->plan->confirm_repeats;
     for (size_t i = 0; i < verdict->count; i++) {
-        struct suspect *const at = &verdict->suspects[i];
+        const struct suspect *const at = &verdict->suspects[i];
         if (at->place == place) {
-            at->median =
-                median_of(values + (size_t)at->sender * repeats, repeats, node->ledger.scratch);
+            values[i * node->plan->confirm_repeats + repeat] = node->ledger.best[at->sender];
         }
     }
 }
 
-/* Collective: the repeats of the roster's pairs; rank 0 gets all values, by sender. */
-static void repeat_round(struct node *node, const char *phase, int number, double *values)
-{
-    const int repeats = (int)node->plan->confirm_repeats;
-    share_roster(node);
-    for (int repeat = 0; repeat < repeats; repeat++) {
-        measure_round(node, phase, number * repeats + repeat);
-        for (int rank = 0; values != NULL && rank < node->roster.nodes; rank++) {
-            values[(size_t)rank * (size_t)repeats + (size_t)repeat] = node->ledger.best[rank];
-        }
-    }
-}
-
-/* Collective. */
-static void measure_together(struct node *node, struct verdict *verdict, struct roster *round)
+/*
+ * Collective: the phase `together`. The repeats of a round are as far apart as can be: traffic of
+ * others that lasts a while then hits one of them, not all.
+ */
+static int measure_together(struct node *node, struct verdict *verdict, size_t most)
 {
     const bool leads = node->world->rank == 0;
+    const size_t repeats = node->plan->confirm_repeats;
     const double begin = MPI_Wtime();
-    const size_t nodes = leads ? (size_t)node->roster.nodes : 0;
     double *const values =
-        fc_allocate_all(node->world, nodes, node->plan->confirm_repeats * sizeof *values);
-    int rounds = leads ? pack_suspects(node, verdict) : 0;
+        fc_allocate_all(node->world, leads ? verdict->count : 0, repeats * sizeof *values);
+    int rounds = leads ? pack_suspects(node, verdict, most) : 0;
     FC_MPI(MPI_Bcast(&rounds, 1, MPI_INT, 0, node->world->comm));
-    for (int place = 0; place < rounds; place++) {
+    const int all = rounds * (int)repeats;
+    for (int done = 0; done < all; done++) {
+        const int place = done % rounds;
         if (leads) {
-            set_together(node, verdict, place, round);
+            set_together(node, verdict, place);
         }
-        repeat_round(node, "together", place, leads ? values : NULL);
+        share_roster(node);
+        measure_round(node, "together", done);
         if (leads) {
-            judge(node, verdict, place, values);
+            keep_values(node, verdict, place, (size_t)(done / rounds), values);
         }
-        tell_progress(node, "together, round", place + 1, rounds, begin);
+        tell_progress(node, "together, round", done + 1, all, begin);
+    }
+    for (size_t i = 0; leads && i < verdict->count; i++) {
+        struct suspect *const at = &verdict->suspects[i];
+        if (at->place >= 0) {
+            at->median = median_of(values + i * repeats, repeats, node->ledger.scratch);
+        }
     }
     free(values);
+    return rounds;
 }
 
-/* Collective: measures the pairs one after the other; the list is rank 0's. */
-static void measure_alone(struct node *node, const char *phase, const struct suspect *pairs,
-                          size_t count)
+/* Rank 0: puts the suspects that are slow again first, the slowest before. */
+static void keep_slow(const struct node *node, struct verdict *verdict)
 {
-    char what[32];
-    const double begin = MPI_Wtime();
-    int rounds = (int)count;
-    snprintf(what, sizeof what, "%s, pair", phase);
-    FC_MPI(MPI_Bcast(&rounds, 1, MPI_INT, 0, node->world->comm));
-    for (int i = 0; i < rounds; i++) {
-        if (node->world->rank == 0) {
-            clear_roster(&node->roster);
-            add_pair(&node->roster, pairs[i].sender, pairs[i].receiver);
+    struct suspect *const list = verdict->suspects;
+    for (size_t i = 0; i < verdict->count; i++) {
+        if (list[i].place >= 0 && is_slow(node, verdict, list[i].median)) {
+            const struct suspect kept = list[verdict->slow];
+            list[verdict->slow++] = list[i];
+            list[i] = kept;
         }
-        repeat_round(node, phase, i, NULL);
-        tell_progress(node, what, i + 1, rounds, begin);
+    }
+    qsort(list, verdict->slow, sizeof *list, compare_medians);
+}
+
+/*
+ * Rank 0: puts those first that are measured alone, and says how many: the slowest, but at first
+ * only a few of a sender or receiver. One very slow node would fill the list and hide another.
+ */
+static void choose_alone(struct verdict *verdict, size_t limit, int nodes, int *counts)
+{
+    static const int quotas[] = {4, 8, INT_MAX};
+    struct suspect *const list = verdict->suspects;
+    int *const received = counts + nodes;
+    memset(counts, 0, 2 * (size_t)nodes * sizeof *counts);
+    for (size_t pass = 0; pass < sizeof quotas / sizeof quotas[0]; pass++) {
+        for (size_t i = verdict->alone; i < verdict->slow && verdict->alone < limit; i++) {
+            const struct suspect at = list[i];
+            if (counts[at.sender] >= quotas[pass] || received[at.receiver] >= quotas[pass]) {
+                continue;
+            }
+            counts[at.sender]++;
+            received[at.receiver]++;
+            /* The others keep their order. */
+            memmove(&list[verdict->alone + 1], &list[verdict->alone],
+                    (i - verdict->alone) * sizeof *list);
+            list[verdict->alone++] = at;
+        }
     }
 }
 
-/* Rank 0: puts the suspects that stayed slow first, the slowest before; returns how many. */
-static size_t keep_slow(const struct node *node, struct verdict *verdict)
+/* ----------------------------------------------------------------- controls */
+
+/* What controls are chosen from, and those that are. */
+struct controls {
+    struct suspect at[controls_most];
+    size_t count;
+    size_t most;
+    struct suspect *slow; /* those that were slow twice, by pair */
+    size_t slow_count;
+    int *wanted; /* by rank: whether one more is wanted that it sends; after all: receives */
+};
+
+/* True for a pair of a list by pair, of pairs that occur once. */
+static bool is_listed(const struct suspect *list, size_t count, int sender, int receiver)
 {
-    const size_t limit = node->plan->confirm_limit > 0 ? node->plan->confirm_limit
-                                                       : (size_t)node->layout.pairs;
-    size_t slow = 0;
-    qsort(verdict->suspects, verdict->count, sizeof *verdict->suspects, compare_medians);
-    while (slow < verdict->count && is_slow(node, verdict, verdict->suspects[slow].median)) {
-        slow++;
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct suspect *const at = &list[middle];
+        if (at->sender == sender && at->receiver == receiver) {
+            return true;
+        }
+        if (at->sender < sender || (at->sender == sender && at->receiver < receiver)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    return least(slow, limit);
+    return false;
+}
+
+/*
+ * A pair may be a control unless it was slow twice, or its node is slow in that direction. What
+ * looked slow once and then no more may: without it healthy pairs would seem more alike than they
+ * are.
+ */
+static bool may_control(const struct node *node, const struct verdict *verdict,
+                        const struct controls *controls, int sender, int receiver)
+{
+    return !is_slow_sender(node, verdict, sender) && !is_slow_receiver(node, verdict, receiver) &&
+           !is_within_a_host(verdict, sender, receiver) &&
+           !is_listed(controls->slow, controls->slow_count, sender, receiver);
+}
+
+static bool is_control(const struct controls *controls, int sender, int receiver)
+{
+    for (size_t i = 0; i < controls->count; i++) {
+        if (controls->at[i].sender == sender && controls->at[i].receiver == receiver) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_control(struct controls *controls, int sender, int receiver)
+{
+    if (controls->count < controls->most) {
+        controls->at[controls->count++] = (struct suspect){0, sender, receiver, -1, 0.0};
+    }
+}
+
+/*
+ * Rank 0: goes over all measured pairs that may be controls and takes every one whose turn it is
+ * by `total`; returns how many there are. There is no room to store them all, so they are counted
+ * first, with a total of 0.
+ */
+static size_t spread_controls(struct node *node, const struct verdict *verdict, size_t total,
+                              struct controls *controls)
+{
+    const size_t wanted = least(least(controls_of_all, controls->most), total);
+    size_t seen = 0;
+    for (int index = 0; index < node->layout.rounds; index++) {
+        set_round(&node->layout, round_number(&node->layout, index), node->order, &node->roster);
+        for (int sender = 0; sender < node->roster.nodes; sender++) {
+            const int receiver = node->roster.to[sender];
+            if (receiver < 0 || !may_control(node, verdict, controls, sender, receiver)) {
+                continue;
+            }
+            if (controls->count < wanted && seen == spread(controls->count, wanted, total)) {
+                add_control(controls, sender, receiver);
+            }
+            seen++;
+        }
+    }
+    return seen;
+}
+
+/* Rank 0: for a node of several pairs alone one control that it sends and one that it receives. */
+static void add_controls_of_nodes(struct node *node, const struct verdict *verdict,
+                                  struct controls *controls)
+{
+    const int nodes = node->roster.nodes;
+    int *const sends = controls->wanted;
+    int *const receives = controls->wanted + nodes;
+    memset(sends, 0, 2 * (size_t)nodes * sizeof *sends);
+    for (size_t i = 0; i < verdict->alone; i++) {
+        sends[verdict->suspects[i].sender]++;
+        sends[verdict->suspects[i].receiver]++;
+    }
+    for (int rank = 0; rank < nodes; rank++) {
+        sends[rank] = receives[rank] = sends[rank] >= 2;
+    }
+    for (int index = 0; index < node->layout.rounds; index++) {
+        set_round(&node->layout, round_number(&node->layout, index), node->order, &node->roster);
+        for (int sender = 0; sender < nodes; sender++) {
+            const int receiver = node->roster.to[sender];
+            if (receiver >= 0 && (sends[sender] || receives[receiver]) &&
+                may_control(node, verdict, controls, sender, receiver) &&
+                !is_control(controls, sender, receiver)) {
+                sends[sender] = receives[receiver] = 0;
+                add_control(controls, sender, receiver);
+            }
+        }
+    }
+}
+
+/* Rank 0: chooses at most so many controls. */
+static void choose_controls(struct node *node, struct verdict *verdict, size_t most, int *counts,
+                            struct controls *controls)
+{
+    controls->wanted = counts;
+    controls->most = least(most, controls_most);
+    controls->slow_count = verdict->slow;
+    memcpy(controls->slow, verdict->suspects, verdict->slow * sizeof *controls->slow);
+    qsort(controls->slow, verdict->slow, sizeof *controls->slow, compare_pairs);
+    const size_t total = spread_controls(node, verdict, 0, controls);
+    spread_controls(node, verdict, total, controls);
+    add_controls_of_nodes(node, verdict, controls);
+}
+
+/* ------------------------------------------------------------- each alone */
+
+/* Collective: measures one pair of rank 0's list. */
+static void measure_pair(struct node *node, const char *phase, int number, const struct suspect *at)
+{
+    if (node->world->rank == 0) {
+        clear_roster(&node->roster);
+        add_pair(&node->roster, at->sender, at->receiver);
+    }
+    share_roster(node);
+    measure_round(node, phase, number);
+}
+
+/*
+ * Collective: the controls and then the suspects, one pair after the other, and all of it again
+ * for every repeat: what drifts meanwhile does so for both.
+ */
+static void measure_alone(struct node *node, const struct controls *controls,
+                          const struct verdict *verdict)
+{
+    const double begin = MPI_Wtime();
+    const int repeats = (int)node->plan->confirm_repeats;
+    int counts[2] = {(int)controls->count, (int)verdict->alone};
+    FC_MPI(MPI_Bcast(counts, 2, MPI_INT, 0, node->world->comm));
+    const int each = counts[0] + counts[1];
+    for (int done = 0; done < repeats * each; done++) {
+        const int repeat = done / each;
+        const int at = done % each;
+        if (at < counts[0]) {
+            measure_pair(node, "control", repeat * counts[0] + at, &controls->at[at]);
+        } else {
+            const int pair = at - counts[0];
+            /* Only rank 0 has the list. */
+            measure_pair(node, "alone", repeat * counts[1] + pair,
+                         node->world->rank == 0 ? &verdict->suspects[pair] : NULL);
+        }
+        tell_progress(node, "alone, pair", done + 1, repeats * each, begin);
+    }
 }
 
 /*
@@ -237,35 +356,40 @@ static size_t keep_slow(const struct node *node, struct verdict *verdict)
  * `offers_all` pairs of each.
  *
  *   share the median of all pairs, of each sender and of each receiver
- *   gather the pairs far below what these lead to expect, and some pairs of each
- *   node whose own median is low
- *   choose controls among the rest
- *   pack the suspects into rounds, add their neighbours of the scan, measure
- *   if any are still slow: measure each of them alone, after the controls each alone
+ *   gather the pairs far below what these lead to expect, and of each node whose
+ *   own median is low those with some partners; both directions of each
+ *   pack them into rounds, add their neighbours, measure
+ *   if any are slow again: choose some of them and controls among all the rest,
+ *   and measure each of both alone
  */
-static void confirm(struct node *node, struct verdict *verdict, struct roster *round)
+static void confirm(struct node *node, struct verdict *verdict)
 {
-    const bool leads = node->world->rank == 0;
-    struct suspect controls[controls_wanted] = {{0, 0, 0, 0.0, 0.0, -1}};
-    size_t eligible = 0;
+    const struct fc_world *const world = node->world;
+    const bool leads = world->rank == 0;
+    const struct budget budget = find_budget((size_t)world->size, node->plan->confirm_limit);
+    struct controls controls;
+    memset(&controls, 0, sizeof controls);
     gather_suspects(node, verdict);
     int any = verdict->count > 0;
-    FC_MPI(MPI_Bcast(&any, 1, MPI_INT, 0, node->world->comm));
+    FC_MPI(MPI_Bcast(&any, 1, MPI_INT, 0, world->comm));
     if (!any) {
         return;
     }
+    const size_t rounds = (size_t)measure_together(node, verdict, budget.together);
+    int *const counts = fc_allocate_all(world, leads ? 2 * (size_t)world->size : 0, sizeof *counts);
     if (leads) {
-        eligible = visit_controls(node, verdict, 0, controls);
-        visit_controls(node, verdict, eligible, controls);
-        qsort(verdict->suspects, verdict->count, sizeof *verdict->suspects, compare_rounds);
+        keep_slow(node, verdict);
+        choose_alone(verdict, budget.alone, world->size, counts);
     }
-    measure_together(node, verdict, round);
-    if (leads) {
-        verdict->alone = keep_slow(node, verdict);
+    controls.slow = fc_allocate_all(world, verdict->slow, sizeof *controls.slow);
+    if (verdict->alone > 0) {
+        const size_t used = rounds + verdict->alone + budget.controls;
+        const size_t left = budget.all > used ? budget.all - used : 0;
+        choose_controls(node, verdict, budget.controls + left, counts, &controls);
     }
-    const size_t used = verdict->alone > 0 ? least(eligible, controls_wanted) : 0;
-    measure_alone(node, "control", controls, used);
-    measure_alone(node, "alone", verdict->suspects, verdict->alone);
+    measure_alone(node, &controls, verdict);
+    free(controls.slow);
+    free(counts);
 }
 
 /* Collective: shares the medians, then measures the suspects again; frees what only that needs. */
@@ -273,14 +397,16 @@ static void examine(struct node *node, struct verdict *verdict)
 {
     const struct fc_world *const world = node->world;
     const size_t values = (size_t)node->layout.rounds;
-    struct roster round = make_roster(world, world->size);
+    const size_t nodes = (size_t)world->size;
     double *const scratch = fc_allocate_all(world, values, sizeof *scratch);
-    verdict->medians = fc_allocate_all(world, 2 * (size_t)world->size, sizeof *verdict->medians);
+    verdict->medians = fc_allocate_all(world, 2 * nodes, sizeof *verdict->medians);
+    verdict->hosts = fc_allocate_all(world, nodes, sizeof *verdict->hosts);
     share_medians(node, verdict, scratch);
-    confirm(node, verdict, &round);
-    free_roster(&round);
+    share_hosts(node, verdict);
+    confirm(node, verdict);
     free(scratch);
     free(verdict->medians);
+    free(verdict->hosts);
     free(verdict->suspects);
 }
 

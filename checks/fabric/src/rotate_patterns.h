@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * The patterns of `rotate`: which rounds there are, and who streams to whom in each.
+ * The tournament is that of `latency_map` too.
  *
- * In the headers of this one program functions are not inline: the compiler
- * tells of those that nobody calls any more.
+ * In the headers of these two functions are not inline: the compiler tells of
+ * those that nobody calls any more.
  */
 #ifndef ROTATE_PATTERNS_H
 #define ROTATE_PATTERNS_H
 
 #include "messages.h"
 
-enum pattern { pattern_rotate, pattern_shift, pattern_bisection };
+enum pattern { pattern_rotate, pattern_shift, pattern_bisection, pattern_round_robin };
 
-static const char *const pattern_names[] = {"rotate", "shift", "bisection", NULL};
+static const char *const pattern_names[] = {"rotate", "shift", "bisection", "round-robin", NULL};
 
 /* Which rounds there are. The same on all ranks. */
 struct layout {
@@ -20,6 +21,7 @@ struct layout {
     int nodes;
     int active;  /* nodes that take part: all, or all but the last */
     int pairs;   /* in a round */
+    int turns;   /* rounds after which every two nodes have met that ever do, in some direction */
     int total;   /* rounds of the whole pattern */
     int rounds;  /* measured ones */
     size_t seed;
@@ -61,15 +63,6 @@ static void add_pair(struct roster *roster, int sender, int receiver)
     roster->from[receiver] = sender;
 }
 
-/* Only in `shift` may a node send and receive in the same round. */
-static bool is_free(const struct roster *roster, enum pattern pattern, int sender, int receiver)
-{
-    if (roster->to[sender] >= 0 || roster->from[receiver] >= 0) {
-        return false;
-    }
-    return pattern == pattern_shift || (roster->from[sender] < 0 && roster->to[receiver] < 0);
-}
-
 /* Steele, Lea, Flood, Fast splittable pseudorandom number generators (OOPSLA 2014). */
 static uint64_t split_mix(uint64_t *state)
 {
@@ -105,11 +98,59 @@ static int wrapped(int at, int shift, int count)
     return (int)(((long long)at + shift) % count);
 }
 
+/* In a tournament of an even number of nodes one has no seat, and meets whoever is left over. */
+static int rank_of_seat(const struct layout *layout, int seat)
+{
+    return layout->nodes % 2 == 0 && seat >= layout->nodes / 2 ? seat + 1 : seat;
+}
+
+enum { many = 16 }; /* nodes of a tournament in which some directions are turned */
+
+static void add_match(struct roster *roster, int one, int other, bool one_sends)
+{
+    add_pair(roster, one_sends ? one : other, one_sends ? other : one);
+}
+
+/*
+ * A round of the tournament by the circle method: of M seats, M odd, those two
+ * meet whose sum modulo M is the number of the turn. They are as far from the
+ * seat in the middle on one side as on the other. By that distance, odd or even,
+ * the upper or the lower one sends: two turns later, when the middle is one
+ * further, a node that sent receives. Among many, an odd seat and an even one
+ * above it do it the other way: without that half of the ways between nodes that
+ * are cabled to four switches by turns would not be looked at.
+ * tests/parsers/test_rotate_patterns.py has what these rules leave out, and others.
+ * The second M rounds are the first the other way.
+ */
+static void set_match_day(const struct layout *layout, int round, struct roster *roster)
+{
+    const int seats = layout->turns;
+    const bool back = round >= seats;
+    const int turn = back ? round - seats : round;
+    const int middle = turn % 2 == 0 ? turn / 2 : turn / 2 + seats / 2 + 1; /* (turn + M) / 2 */
+    for (int away = 1; away <= seats / 2; away++) {
+        const int upper = wrapped(middle, away, seats);
+        const int lower = wrapped(middle, seats - away, seats);
+        const int first = upper < lower ? upper : lower;
+        const bool turned = layout->nodes >= many && first % 2 == 1 && (upper ^ lower) % 2 == 1;
+        add_match(roster, rank_of_seat(layout, upper), rank_of_seat(layout, lower),
+                  ((away % 2 == 1) != back) != turned);
+    }
+    if (layout->nodes % 2 == 0) {
+        add_match(roster, layout->nodes / 2, rank_of_seat(layout, middle),
+                  (middle % 2 == 1) != back);
+    }
+}
+
 /* Fills in one round of the pattern; `order` is scratch. */
 static void set_round(const struct layout *layout, int round, int *order, struct roster *roster)
 {
     const int pairs = layout->pairs;
     clear_roster(roster);
+    if (layout->pattern == pattern_round_robin) {
+        set_match_day(layout, round, roster);
+        return;
+    }
     if (layout->pattern == pattern_bisection) {
         shuffle(order, layout->active, layout->seed, round);
     }
@@ -123,27 +164,44 @@ static void set_round(const struct layout *layout, int round, int *order, struct
     }
 }
 
-/* The number in the full pattern of the measured round `index`: from the first to the last. */
+/* Of `wanted` numbers, evenly spread from 0 to count - 1, the one at `index`. */
+static int spread_from_end_to_end(int index, int wanted, int count)
+{
+    const size_t gaps = wanted > 1 ? (size_t)wanted - 1 : 1;
+    return (int)((size_t)index * ((size_t)count - 1) / gaps);
+}
+
+/*
+ * The number in the full pattern of the measured round `index`: from the first
+ * to the last, and no two nodes meet twice before all have met once.
+ */
 static int round_number(const struct layout *layout, int index)
 {
-    if (layout->rounds == layout->total) {
-        return index;
+    const int turns = layout->turns;
+    if (layout->rounds <= turns) {
+        return spread_from_end_to_end(index, layout->rounds, turns);
     }
-    const size_t gaps = layout->rounds > 1 ? (size_t)layout->rounds - 1 : 1;
-    return (int)((size_t)index * ((size_t)layout->total - 1) / gaps);
+    return index < turns ? index
+                         : turns + spread_from_end_to_end(index - turns, layout->rounds - turns,
+                                                          layout->total - turns);
 }
 
 /* `shifts` is the number of rounds that are asked for, 0 for all; `seed` that of the matchings. */
 static struct layout make_layout(int nodes, enum pattern pattern, int shifts, size_t seed)
 {
-    struct layout layout = {pattern, nodes, nodes, nodes, nodes - 1, 0, seed};
-    if (layout.pattern != pattern_shift) {
+    struct layout layout = {pattern, nodes, nodes, nodes, nodes - 1, nodes - 1, 0, seed};
+    if (pattern == pattern_round_robin) {
+        layout.pairs = nodes / 2;
+        layout.turns = nodes - 1 + nodes % 2;
+        layout.total = 2 * layout.turns;
+    } else if (pattern != pattern_shift) {
         layout.active = nodes / 2 * 2;
         layout.pairs = nodes / 2;
-        layout.total = nodes / 2;
-    }
-    if (layout.pattern == pattern_bisection && shifts > 0) {
-        layout.total = shifts;
+        layout.turns = nodes / 2;
+        if (pattern == pattern_bisection && shifts > 0) {
+            layout.turns = shifts;
+        }
+        layout.total = layout.turns;
     }
     layout.rounds = shifts > 0 && shifts < layout.total ? shifts : layout.total;
     return layout;

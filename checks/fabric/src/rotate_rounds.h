@@ -22,13 +22,12 @@ struct plan {
     bool confirm;
     double suspect_share;
     size_t confirm_repeats;
-    size_t confirm_limit; /* pairs measured alone, 0: as many as a round has */
+    size_t confirm_limit; /* pairs measured alone, 0: see find_budget */
     const char *raw_name; /* NULL: no file of tests */
 };
 
 /* One pair of a node in the scan. */
 struct meeting {
-    int round;
     int partner;
     double MBps;
 };

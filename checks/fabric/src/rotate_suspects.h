@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Which pairs of `rotate` are suspect: those far below what the medians of all pairs, of
- * their sender and of their receiver lead to expect.
+ * Which pairs of `rotate` are measured again. The rule is written once more in Python,
+ * fabric_checks/analysis/cross_section/suspects.py, and each is held against the other.
  */
 #ifndef ROTATE_SUSPECTS_H
 #define ROTATE_SUSPECTS_H
@@ -21,30 +21,35 @@ static size_t least(size_t a, size_t b)
 
 /* A pair that is measured again, or a control. */
 struct suspect {
-    int round;
+    int order; /* what the rank that names it names before it: how soon it is measured */
     int sender;
     int receiver;
-    double share;  /* bandwidth in the scan over what was to be expected */
-    double median; /* in the phase `together`, MBps */
-    int place;     /* its round there */
+    int place;     /* its round in the phase `together`, -1 without one */
+    double median; /* there, MBps */
 };
 
 /* What all ranks know after the scan, and on rank 0 the suspects. */
 struct verdict {
     double overall;  /* median bandwidth of the scan, MBps */
     double *medians; /* by rank: as sender, as receiver; negative if it was none */
+    int *hosts;      /* by rank: the lowest rank on its host */
+    bool one_host;   /* of all ranks */
     int senders;     /* suspect ones */
     int receivers;
     struct suspect *suspects; /* rank 0 */
     size_t count;
-    size_t alone; /* how many of them are measured alone */
+    size_t again; /* how many of them are measured again, */
+    size_t slow;  /* are slow again, */
+    size_t alone; /* and are measured alone */
 };
 
 enum {
     offers_lowest = 16, /* of a sender's own pairs */
-    offers_spread = 8,  /* of the pairs of a suspect node */
-    offers_all = offers_lowest + 2 * offers_spread,
-    offer_fields = 4 /* round, sender, receiver, share: as doubles, in one gather */
+    partners_near = 4,  /* of a suspect node: the nearest by rank, */
+    partners_far = 8,   /* and some of all others */
+    partners_most = partners_near + partners_far,
+    offers_all = offers_lowest + 2 * partners_most,
+    offer_fields = 3 /* order, sender, receiver */
 };
 
 /* Far below the median of all pairs; nodes without a median are not. */
@@ -61,6 +66,12 @@ static bool is_slow_sender(const struct node *node, const struct verdict *verdic
 static bool is_slow_receiver(const struct node *node, const struct verdict *verdict, int rank)
 {
     return is_slow(node, verdict, verdict->medians[2 * rank + 1]);
+}
+
+/* A pair that no network is between says nothing of one, unless there are only such pairs. */
+static bool is_within_a_host(const struct verdict *verdict, int sender, int receiver)
+{
+    return !verdict->one_host && verdict->hosts[sender] == verdict->hosts[receiver];
 }
 
 /* What a pair should reach, given what is known of its two nodes. */
@@ -105,52 +116,135 @@ static void share_medians(struct node *node, struct verdict *verdict, double *sc
     }
 }
 
-/* One pair of the node's row or column, with what it reached of what was to be expected. */
-static void make_offer(const struct node *node, const struct verdict *verdict, bool sends,
-                       const struct meeting *at, double offer[offer_fields])
+/* A host's name and a rank on it. */
+struct place {
+    char host[MPI_MAX_PROCESSOR_NAME + 1];
+    int rank;
+};
+
+static int compare_places(const void *left, const void *right)
 {
-    const int sender = sends ? rank_of(node) : at->partner;
-    const int receiver = sends ? at->partner : rank_of(node);
-    offer[0] = at->round;
-    offer[1] = sender;
-    offer[2] = receiver;
-    offer[3] = at->MBps / expected(node, verdict, sender, receiver);
+    const struct place *const a = left;
+    const struct place *const b = right;
+    const int order = strcmp(a->host, b->host);
+    return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Collective: which ranks are on one host. */
+static void share_hosts(struct node *node, struct verdict *verdict)
+{
+    const struct fc_world *const world = node->world;
+    const size_t ranks = world->rank == 0 ? (size_t)world->size : 0;
+    struct place mine;
+    memset(&mine, 0, sizeof mine);
+    fc_host(mine.host);
+    mine.rank = world->rank;
+    struct place *const places = fc_allocate_all(world, ranks, sizeof *places);
+    FC_MPI(MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, places, (int)sizeof mine, MPI_BYTE, 0,
+                      world->comm));
+    if (world->rank == 0) {
+        qsort(places, ranks, sizeof *places, compare_places);
+        int first = places[0].rank;
+        for (size_t i = 0; i < ranks; i++) {
+            if (i > 0 && strcmp(places[i].host, places[i - 1].host) != 0) {
+                first = places[i].rank;
+            }
+            verdict->hosts[places[i].rank] = first;
+        }
+    }
+    free(places);
+    FC_MPI(MPI_Bcast(verdict->hosts, world->size, MPI_INT, 0, world->comm));
+    verdict->one_host = true;
+    for (int rank = 0; rank < world->size; rank++) {
+        verdict->one_host = verdict->one_host && verdict->hosts[rank] == verdict->hosts[0];
+    }
+}
+
+/* ------------------------------------------------------------ what looks slow */
+
+/* One thing that a rank has to say: a pair, and how many it has named before it. */
+static size_t offer(const struct verdict *verdict, size_t order, int sender, int receiver,
+                    int said[offer_fields])
+{
+    if (is_within_a_host(verdict, sender, receiver)) {
+        return 0;
+    }
+    said[0] = (int)order;
+    said[1] = sender;
+    said[2] = receiver;
+    return 1;
 }
 
 /* The lowest suspects of this sender, lowest first. Returns how many there are. */
 static size_t offer_lowest(const struct node *node, const struct verdict *verdict,
-                           double offers[][offer_fields])
+                           int offers[][offer_fields])
 {
+    const int sender = rank_of(node);
+    double share[offers_lowest];
     size_t count = 0;
     for (size_t i = 0; i < node->row.count; i++) {
-        double offer[offer_fields];
-        make_offer(node, verdict, true, &node->row.at[i], offer);
-        if (offer[3] >= 1.0 - node->plan->suspect_share ||
-            (count == offers_lowest && offer[3] >= offers[count - 1][3])) {
+        const struct meeting *const met = &node->row.at[i];
+        const double reached = met->MBps / expected(node, verdict, sender, met->partner);
+        if (reached >= 1.0 - node->plan->suspect_share ||
+            is_within_a_host(verdict, sender, met->partner) ||
+            (count == offers_lowest && reached >= share[count - 1])) {
             continue;
         }
         size_t at = count < offers_lowest ? count++ : count - 1;
-        for (; at > 0 && offers[at - 1][3] > offer[3]; at--) {
-            memcpy(offers[at], offers[at - 1], sizeof offer);
+        for (; at > 0 && share[at - 1] > reached; at--) {
+            share[at] = share[at - 1];
+            offers[at][2] = offers[at - 1][2];
         }
-        memcpy(offers[at], offer, sizeof offer);
+        share[at] = reached;
+        offers[at][2] = met->partner;
+    }
+    for (size_t i = 0; i < count; i++) {
+        offer(verdict, i, sender, offers[i][2], offers[i]);
     }
     return count;
 }
 
-/* Some pairs of a suspect node, evenly spread over its rounds. Returns how many. */
-static size_t offer_spread(const struct node *node, const struct verdict *verdict, bool sends,
-                           double offers[][offer_fields])
+/*
+ * Whom a suspect node is measured with: its nearest by rank, which as a rule are at the same
+ * switch, and some of all others, at distances that differ: with static routing every 16th may be
+ * behind the same cable. Returns how many.
+ */
+static size_t find_partners(int rank, int ranks, int partners[partners_most])
 {
-    const struct line *const line = sends ? &node->row : &node->column;
-    const size_t wanted = least(offers_spread, line->count);
-    for (size_t i = 0; i < wanted; i++) {
-        make_offer(node, verdict, sends, &line->at[spread(i, wanted, line->count)], offers[i]);
+    const int window = ranks < partners_near + 1 ? ranks : partners_near + 1;
+    const int middle = rank - partners_near / 2;
+    const int first = middle < 0 ? 0 : middle > ranks - window ? ranks - window : middle;
+    const int rest = ranks - window;
+    const int far = rest < partners_far ? rest : partners_far;
+    size_t count = 0;
+    for (int near = first; near < first + window; near++) {
+        if (near != rank) {
+            partners[count++] = near;
+        }
     }
-    return wanted;
+    for (int i = 0; i < far; i++) {
+        const int at = (int)((long long)i * rest / far) + i * (i + 1) / 2 % (rest / far);
+        partners[count++] = at < first ? at : at + window;
+    }
+    return count;
 }
 
-/* By pair; of several measurements of one the lowest first. */
+/* The pairs of a suspect node with its partners, in the direction in which it is slow. */
+static size_t offer_partners(const struct node *node, const struct verdict *verdict, bool sends,
+                             int offers[][offer_fields])
+{
+    int partners[partners_most];
+    const int rank = rank_of(node);
+    const size_t all = find_partners(rank, node->world->size, partners);
+    size_t count = 0;
+    for (size_t i = 0; i < all; i++) {
+        count += offer(verdict, i, sends ? rank : partners[i], sends ? partners[i] : rank,
+                       offers[count]);
+    }
+    return count;
+}
+
+/* By pair; of a pair that is named several times what was named first. */
 static int compare_pairs(const void *left, const void *right)
 {
     const struct suspect *const a = left;
@@ -161,17 +255,17 @@ static int compare_pairs(const void *left, const void *right)
     if (a->receiver != b->receiver) {
         return a->receiver < b->receiver ? -1 : 1;
     }
-    return (a->share > b->share) - (a->share < b->share);
+    return (a->order > b->order) - (a->order < b->order);
 }
 
-static int compare_rounds(const void *left, const void *right)
+static int compare_orders(const void *left, const void *right)
 {
     const struct suspect *const a = left;
     const struct suspect *const b = right;
-    if (a->round != b->round) {
-        return a->round < b->round ? -1 : 1;
+    if (a->order != b->order) {
+        return a->order < b->order ? -1 : 1;
     }
-    return (a->sender > b->sender) - (a->sender < b->sender);
+    return compare_pairs(left, right);
 }
 
 static int compare_medians(const void *left, const void *right)
@@ -181,15 +275,19 @@ static int compare_medians(const void *left, const void *right)
     return a < b || a > b ? (a > b) - (a < b) : compare_pairs(left, right);
 }
 
-/* Rank 0: makes the list of suspects, each pair once, from the offers of all ranks. */
-static void list_suspects(struct verdict *verdict, double offers[][offer_fields], size_t count)
+/*
+ * Rank 0: makes the list of suspects from the offers of all ranks: each pair in both directions,
+ * each direction once, in the order in which they are to be measured.
+ */
+static void list_suspects(struct verdict *verdict, int offers[][offer_fields], size_t count)
 {
     struct suspect *const list = verdict->suspects;
     size_t all = 0;
     for (size_t i = 0; i < count; i++) {
-        if (offers[i][3] >= 0.0) {
-            list[all++] = (struct suspect){(int)offers[i][0], (int)offers[i][1],
-                                           (int)offers[i][2], offers[i][3], 0.0, -1};
+        const int *const said = offers[i];
+        if (said[0] >= 0) {
+            list[all++] = (struct suspect){said[0], said[1], said[2], -1, 0.0};
+            list[all++] = (struct suspect){said[0], said[2], said[1], -1, 0.0};
         }
     }
     qsort(list, all, sizeof *list, compare_pairs);
@@ -199,6 +297,7 @@ static void list_suspects(struct verdict *verdict, double offers[][offer_fields]
             list[verdict->count++] = list[i];
         }
     }
+    qsort(list, verdict->count, sizeof *list, compare_orders);
 }
 
 /* Collective: gathers the suspects at rank 0, a bounded number from each rank. */
@@ -207,24 +306,64 @@ static void gather_suspects(const struct node *node, struct verdict *verdict)
     enum { fields = offers_all * offer_fields };
     const struct fc_world *const world = node->world;
     const size_t all = world->rank == 0 ? (size_t)world->size * offers_all : 0;
-    double mine[offers_all][offer_fields];
+    int mine[offers_all][offer_fields];
     size_t count = offer_lowest(node, verdict, mine);
     if (is_slow_sender(node, verdict, world->rank)) {
-        count += offer_spread(node, verdict, true, mine + count);
+        count += offer_partners(node, verdict, true, mine + count);
     }
     if (is_slow_receiver(node, verdict, world->rank)) {
-        count += offer_spread(node, verdict, false, mine + count);
+        count += offer_partners(node, verdict, false, mine + count);
     }
     for (; count < offers_all; count++) {
-        memcpy(mine[count], (const double[offer_fields]){0.0, 0.0, 0.0, -1.0}, sizeof mine[count]);
+        memcpy(mine[count], (const int[offer_fields]){-1, -1, -1}, sizeof mine[count]);
     }
-    double(*const offers)[offer_fields] = fc_allocate_all(world, all, sizeof *offers);
-    verdict->suspects = fc_allocate_all(world, all, sizeof *verdict->suspects);
-    FC_MPI(MPI_Gather(mine, fields, MPI_DOUBLE, offers, fields, MPI_DOUBLE, 0, world->comm));
+    int(*const offers)[offer_fields] = fc_allocate_all(world, all, sizeof *offers);
+    verdict->suspects = fc_allocate_all(world, 2 * all, sizeof *verdict->suspects);
+    FC_MPI(MPI_Gather(mine, fields, MPI_INT, offers, fields, MPI_INT, 0, world->comm));
     if (world->rank == 0) {
         list_suspects(verdict, offers, all);
     }
     free(offers);
+}
+
+/* ------------------------------------------------- how much is measured again */
+
+/* In measurements of a round or of a pair, each of which is repeated. */
+struct budget {
+    size_t together; /* rounds */
+    size_t alone;    /* pairs */
+    size_t controls; /* pairs that there is room for beside both */
+    size_t all;      /* of the three together */
+};
+
+enum {
+    repeats_planned = 4,  /* those of --confirm-repeats as it stands */
+    controls_kept = 8,    /* that `together` leaves room for */
+    controls_of_all = 8,  /* spread over all pairs */
+    controls_most = 32
+};
+
+static size_t log2_below(size_t value)
+{
+    size_t bits = 0;
+    while (value > 1) {
+        value /= 2;
+        bits++;
+    }
+    return bits;
+}
+
+/* So that all is done in N/2 + 64 log2 N rounds, whatever is slow. */
+static struct budget find_budget(size_t nodes, size_t limit)
+{
+    const size_t bits = log2_below(nodes);
+    struct budget budget;
+    budget.all = (nodes / 2 + 64 * bits) / repeats_planned;
+    budget.alone = limit > 0 ? limit : 8 * bits + nodes / 16;
+    const size_t rest = budget.all - (8 * bits + nodes / 16);
+    budget.controls = least(controls_kept, rest / 3);
+    budget.together = rest - budget.controls;
+    return budget;
 }
 
 #endif

@@ -168,6 +168,7 @@ struct fc_subject {
     double (*repeat)(const void *data, unsigned long long repetitions);
     const void *data; /* for the function; it may hold pointers to buffers to write */
     double operations; /* per repetition: a sample is the time of one operation */
+    unsigned long long *repeated; /* on rank 0: counts the repetitions; NULL if nobody asks */
 };
 
 /*
@@ -190,6 +191,9 @@ static inline double fc_batch(const struct fc_world *world, const struct fc_subj
                               unsigned long long repetitions)
 {
     fc_announce(world, repetitions);
+    if (subject->repeated != NULL) {
+        *subject->repeated += repetitions;
+    }
     return subject->repeat(subject->data, repetitions);
 }
 

@@ -315,10 +315,11 @@ static void measure_size(struct fc_rows *rows, struct side *side, size_t size,
     const int streamed = side->world->rank == 1 ? 1 : 0; /* from rank 0, one buffer */
     struct fc_row row = {
         "", size, side->send, side->receive, side,
-        {{"ping_pong", ping_pong, 2.0, 1, partner},
-         {"streaming", streaming, window, streamed, partner},
-         {"bidirectional_ping_pong", bidirectional_ping_pong, 1.0, 1, partner},
-         {"bidirectional_streaming", bidirectional_streaming, window, 1, partner}},
+        {{"ping_pong", ping_pong, 2.0, 1, partner, 2},
+         {"streaming", streaming, window, streamed, partner, plan->window},
+         {"bidirectional_ping_pong", bidirectional_ping_pong, 1.0, 1, partner, 2},
+         {"bidirectional_streaming", bidirectional_streaming, window, 1, partner,
+          2 * plan->window}},
         plan->directions == both_ways ? 4 : 2};
     side->size = size;
     snprintf(row.label, sizeof row.label, "%zu", size);

@@ -49,16 +49,24 @@ class Report:
         """Return the declared figures of the check, see :func:`fabric_checks.analysis.cross_section.figures.figures`.
 
         Further ``full_rate_share``, the share of pairs in percent that have a link for themselves; ``faults``, the
-        number of parts that are slow for certain; and what the run took over its transfers.
+        number of parts that are slow for certain; what the run took over its transfers; the share of all
+        ordered pairs in percent that the scan measured; and the number of ranks that it had only as senders, only as
+        receivers, or not at all.
         """
+        measured, all_pairs = self.output.ordered_pairs
         return figures.figures(self.matrix, self.output.pairs) | {
             "full_rate_share": 100 * self.plateaus.get(1, 0.0),
             "faults": float(len(findings.faults(self.findings))),
             "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
+            "measured_pairs": 100 * measured / all_pairs,
+            "one_way_nodes": float(len({*self.output.never_senders, *self.output.never_receivers})),
         }
 
     def notes(self) -> list[dict[str, Any]]:
-        """Return the findings, the slowest pair and the plateaus as plain data, each with a ``text``."""
+        """Return the findings, the slowest pair, the plateaus and what was not measured as plain data.
+
+        Each has a ``text``.
+        """
         sender, receiver = figures.slowest_pair(self.matrix)
         names = [name_of(self.output.hosts, rank) for rank in (sender, receiver)]
         rate = figures.figures(self.matrix, self.output.pairs)["slowest_pair_bandwidth"]

@@ -16,4 +16,6 @@ METRICS = (
     Metric("full_rate_share", "%", "larger"),
     Metric("faults", "1", "smaller", can_be_zero=True),
     Metric("elapsed_over_transfers", "1", "smaller"),
+    Metric("measured_pairs", "%", "larger"),
+    Metric("one_way_nodes", "1", "smaller", can_be_zero=True),
 )

@@ -14,7 +14,7 @@ FIELDS = (
     "compiler",
     "program",
     "program_version",
-    "source",
+    "stack",
     "spec_hash",
     "spack",
     "binding",

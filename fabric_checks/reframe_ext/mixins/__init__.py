@@ -9,9 +9,11 @@ from fabric_checks.reframe_ext.mixins.host_lock import HostLockMixin
 from fabric_checks.reframe_ext.mixins.job import JobMixin
 from fabric_checks.reframe_ext.mixins.launches import LaunchesMixin
 from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layouts_of, whole_partitions
+from fabric_checks.reframe_ext.mixins.packages import PackagesMixin
 from fabric_checks.reframe_ext.mixins.perflog import PerflogMixin
 from fabric_checks.reframe_ext.mixins.pictures import PicturesMixin
 from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
+from fabric_checks.reframe_ext.mixins.ports import PortsMixin
 from fabric_checks.reframe_ext.mixins.ppn_ratio import PpnRatioMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
@@ -23,9 +25,11 @@ __all__ = [
     "JobMixin",
     "LaunchesMixin",
     "LayoutMixin",
+    "PackagesMixin",
     "PerflogMixin",
     "PicturesMixin",
     "PlacementMixin",
+    "PortsMixin",
     "PpnRatioMixin",
     "ProgramMixin",
     "ReferencesMixin",

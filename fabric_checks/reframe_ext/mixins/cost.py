@@ -8,8 +8,8 @@ from pathlib import Path
 from reframe.core.builtins import run_after, run_before
 from reframe.core.pipeline import RegressionTestPlugin
 
-from fabric_checks.results.cost import counters
-from fabric_checks.results.cost.plan import SIMULATED
+from fabric_checks.cost import counters
+from fabric_checks.cost.plan import SIMULATED
 
 
 class CostMixin(RegressionTestPlugin):

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+from pathlib import Path
+
 from reframe.core.builtins import run_after, run_before
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
+
+from fabric_checks.cost import counters
 
 #: How long a job may wait in the queue where the partition does not say.
 MAX_PENDING_TIME = "1d"
@@ -16,9 +21,10 @@ class JobMixin(RegressionTestPlugin):
 
     A partition says under ``extras['max_pending_time']`` for how long, in ReFrame's notation, such as ``12h``. One
     whose launcher bounds the time of what it starts has ``extras['launcher_bounds_time']``. A scheduler that knows why
-    a job failed has ``why_failed(job)``, which returns a line or None.
+    a job failed has ``why_failed(job)``, which returns an :class:`~fabric_checks.parsers.slurm.Ending` or None, and one
+    that knows when it began ``began(job)``, which returns that in ISO 8601 or None.
 
-    Needs: ``last_error_line()`` (:class:`ResultsMixin`).
+    Needs: ``facts`` and ``last_error_line()`` (:class:`ResultsMixin`).
     """
 
     @run_after("setup")
@@ -33,12 +39,32 @@ class JobMixin(RegressionTestPlugin):
         if self.current_partition.extras.get("launcher_bounds_time"):
             self.time_limit = None
 
+    @run_before("sanity")
+    def note_job(self):
+        """Note how the job ended, and when it began: its script's first line left a file."""
+        if self.is_dry_run():
+            return
+        began = getattr(self.job.scheduler, "began", None)
+        first = Path(self.stagedir) / counters.BEFORE
+        self.facts.job_state = self.job.state
+        if first.exists():
+            self.facts.job_began = _iso(first.stat().st_mtime)
+        elif self.current_partition.scheduler.is_local:
+            self.facts.job_began = _iso(self.job.submit_time)
+        elif began:
+            self.facts.job_began = began(self.job)
+
     def require_finished_job(self):
         """Fail if the job did not end by itself.
 
         :raises SanityError: with node and cause, as far as the scheduler knows them.
         """
         why_failed = getattr(self.job.scheduler, "why_failed", None)
-        why = why_failed(self.job) if why_failed else None
-        if why:
-            raise SanityError(why + self.last_error_line())
+        ending = why_failed(self.job) if why_failed else None
+        if ending:
+            self.facts.node_faults = dict(ending.node_faults) or None
+            raise SanityError(ending.text + self.last_error_line())
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")

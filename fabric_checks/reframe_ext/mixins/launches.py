@@ -29,7 +29,8 @@ class LaunchesMixin(RegressionTestPlugin):
     the launches, so the partition says in ``extras['launch_options']`` what its launcher has to be told for fewer
     processes than there is room for, with ``{nodes}``, ``{ppn}`` and ``{tasks}``.
 
-    Needs: ``launches`` (overrides :class:`LayoutMixin`), ``command()``, ``around_launch()``, ``placement_probe``.
+    Needs: ``launches`` (overrides :class:`LayoutMixin`), ``command()``, ``recorded()``, ``around_launch()``,
+    ``placement_probe``.
     """
 
     launched: Layout | None = None
@@ -56,7 +57,7 @@ class LaunchesMixin(RegressionTestPlugin):
 
     @contextmanager
     def launched_in(self, layout: Layout) -> Iterator[None]:
-        """Let the check speak of one of its launches: ``place`` and the numbers of tasks are that launch's."""
+        """Let the check speak of one of its launches: ``current_layout`` and the numbers of tasks are that launch's."""
         before = self.launched, self.num_tasks, self.num_tasks_per_node
         self.launched, self.num_tasks, self.num_tasks_per_node = layout, layout.tasks, layout.ppn
         try:
@@ -67,7 +68,12 @@ class LaunchesMixin(RegressionTestPlugin):
     @property
     def probe_output(self) -> str:
         """The name of the file with what a launch's probe saw, in the stage folder."""
-        return f"placement-{self.place}.txt"
+        return f"placement-{self.current_layout}.txt"
+
+    @property
+    def ports_folder(self) -> str:
+        """The name of the folder with what the nodes of a launch say, in the stage folder."""
+        return f"ports-{self.current_layout}"
 
     @run_before("run")
     def probe_placement(self):
@@ -81,7 +87,7 @@ class LaunchesMixin(RegressionTestPlugin):
     def _lines(self, layout: Layout) -> list[str]:
         with self.launched_in(layout):
             launch = self._launch(layout)
-            program = f"{launch} {' '.join(self.command())}"
+            program = f"{launch} {' '.join(self.recorded(self.command()))}"
             probe = self.probe_output
         if layout != self.launches[-1]:
             before, behind = self.around_launch()

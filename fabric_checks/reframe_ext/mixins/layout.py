@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from reframe.core.builtins import parameter, run_after, variable
@@ -103,22 +104,31 @@ class LayoutMixin(RegressionTestPlugin):
     #: :default: ``[]``
     partition_features = variable(list, value=[])
 
-    #: Whether the check is one of those that a night has time for; and whether offers are compared by it.
+    #: Whether the check is one of those that a night has time for; and whether bids are compared by it.
     short = False
-    compares_offers = False
+    for_procurement = False
 
     #: The launch that the check speaks of at the moment, if it has several: see :class:`LaunchesMixin`.
     launched: Layout | None = None
 
     @property
-    def place(self) -> Layout:
-        """The layout as numbers."""
+    def current_layout(self) -> Layout:
+        """The layout of the launch that the check speaks of: that of the case, if it has one launch."""
         return self.launched or Layout.of(self.layout)
 
     @property
     def launches(self) -> list[Layout]:
         """The layouts that the program is launched in, one after the other."""
-        return [self.place]
+        return [self.current_layout]
+
+    @contextmanager
+    def launched_in(self, layout: Layout) -> Iterator[None]:
+        """Let the check speak of one of its launches; of one alone it does anyway."""
+        yield
+
+    def outputs(self, last: str) -> dict[Layout, str]:
+        """Return what each launch printed, given the output of the last."""
+        return {self.current_layout: last}
 
     @run_after("init")
     def apply_layout(self):
@@ -139,13 +149,13 @@ class LayoutMixin(RegressionTestPlugin):
         Of a check that is ``short``, the corners of the layouts are in ``nightly``, and the corners of those on few
         nodes in ``smoke`` as well.
         """
-        levels = {"acceptance"} | ({"procurement"} if self.compares_offers else set())
+        levels = {"acceptance"} | ({"procurement"} if self.for_procurement else set())
         if self.short:
             own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}
             fitting = [own & set(_layouts_of(partition)) for partition in runtime().system.partitions]
             on_few = [{layout for layout in fit if layout.nodes <= SMOKE_NODES} for fit in fitting]
-            if any(self.place in corners(fit) for fit in on_few):
+            if any(self.current_layout in corners(fit) for fit in on_few):
                 levels |= {"smoke", "nightly"}
-            if any(self.place in corners(fit) for fit in fitting):
+            if any(self.current_layout in corners(fit) for fit in fitting):
                 levels |= {"nightly"}
         self.tags = {*self.tags} | levels

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from reframe.core.builtins import run_after
+from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
+
+from fabric_checks.software import packages
 
 
 class PicturesMixin(RegressionTestPlugin):
@@ -20,4 +24,18 @@ class PicturesMixin(RegressionTestPlugin):
         """Draw before the figures are judged: a case that fails its references is the one to look at."""
         if self.is_dry_run():
             return  # nothing was measured
+        if why_not := _why_no_pictures():
+            getlogger().debug(why_not)
+            return
         self.keep_files = [*self.keep_files, *self.draw(Path(self.stagedir))]
+
+
+@lru_cache(maxsize=1)
+def _why_no_pictures() -> str:
+    """Return why nothing can be drawn, or nothing; a session that cannot says so once. Figures do without pictures."""
+    try:
+        packages.require(["matplotlib"], "the pictures beside the output are drawn by them")
+    except packages.MissingPackageError as error:
+        getlogger().warning(f"no pictures are drawn: {error}")
+        return f"no pictures: {error}"
+    return ""

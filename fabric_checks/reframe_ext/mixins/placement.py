@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from reframe.core.builtins import run_before
 from reframe.core.exceptions import SanityError
@@ -20,11 +22,18 @@ class PlacementMixin(RegressionTestPlugin):
     A partition whose nodes have fewer cores than ``extras['cores']`` says, as on a test machine, has
     ``extras['oversubscribed']``: there ranks may share cores.
 
-    Needs: ``place`` (:class:`LayoutMixin`); before the phase ``run``, ``placement_probe``, the path of the probe.
+    Needs: ``current_layout`` (:class:`LayoutMixin`); before the phase ``run``, ``placement_probe``, the path of the
+    probe.
     """
 
     #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
     hosts = ()
+    _ranks_of: Mapping[str, Sequence[parser.RankPlace]] = MappingProxyType({})
+
+    @property
+    def ranks(self) -> Sequence[parser.RankPlace]:
+        """The places of the ranks of the launch that the check speaks of; none before its placement is verified."""
+        return self._ranks_of.get(str(self.current_layout), ())
 
     @property
     def probe_output(self):
@@ -57,9 +66,10 @@ class PlacementMixin(RegressionTestPlugin):
         facts.nodelist = list(dict.fromkeys(rank.node for rank in found.ranks))
         facts.placement = [f"{rank.node}:{rank.cpus}" for rank in found.ranks]
         facts.binding = placement.binding(found.ranks)
+        self._ranks_of = {**self._ranks_of, str(self.current_layout): found.ranks}
         self.hosts = tuple(dict.fromkeys((*self.hosts, *facts.nodelist)))
         oversubscribed = bool(self.current_partition.extras.get("oversubscribed"))
         try:
-            placement.verify(found.ranks, self.place, oversubscribed)
+            placement.verify(found.ranks, self.current_layout, oversubscribed)
         except PlacementError as error:
             raise SanityError(f"placement: {error}") from None

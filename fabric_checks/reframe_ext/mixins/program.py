@@ -14,7 +14,7 @@ class ProgramMixin(RegressionTestPlugin):
     """Find the program of a suite in the environment.
 
     An environment that offers a suite has its name among the features, and says under ``extras['programs'][suite]``:
-    ``program`` (the name that results carry), ``version``, ``source`` (wheels, spack, modules) and whatever the
+    ``program`` (the name that results carry), ``version``, ``stack`` (wheels, spack, modules) and whatever the
     suite's checks need to call it. What Spack builds is known only in the session, so there ``{view}`` stands for the
     view of the built environment.
 
@@ -29,10 +29,13 @@ class ProgramMixin(RegressionTestPlugin):
     #: :default: required
     suite = variable(str)
 
+    #: What the environment has to offer beside the suite: features that the suite declares.
+    needs: tuple[str, ...] = ()
+
     @run_after("init")
     def ask_for_suite(self):
-        """Run in every environment that offers the suite."""
-        self.valid_prog_environs = [f"+mpi +{self.suite}"]
+        """Run in every environment that offers what the check needs."""
+        self.valid_prog_environs = [" +".join(["+mpi", self.suite, *self.needs])]
 
     def note_version(self, program, version):
         """Hold what the output says of its program against the environment, and record its version.
@@ -55,7 +58,7 @@ class ProgramMixin(RegressionTestPlugin):
             self.program |= {k: v.replace("{view}", view) for k, v in self.program.items() if isinstance(v, str)}
         facts = self.facts
         facts.program, facts.program_version = self.program["program"], self.program["version"]
-        facts.source = self.program["source"]
+        facts.stack = self.program["stack"]
 
     def verify_placement(self):
         """Hold the MPI that the probe met to the one that Spack built the program for.
@@ -63,18 +66,18 @@ class ProgramMixin(RegressionTestPlugin):
         :raises SanityError: if it is another one, such as one that was upgraded in place.
         """
         super().verify_placement()
-        wrong = self.built.contradiction(self.facts.mpi) if self.program["source"] == "spack" else None
+        wrong = self.built.contradiction(self.facts.mpi) if self.program["stack"] == "spack" else None
         if wrong:
             raise SanityError(wrong)
 
     @run_before("sanity")
     def note_build(self):
         """Record what Spack built: the concretized spec and its hash go with every figure."""
-        if self.program["source"] == "spack":
+        if self.program["stack"] == "spack":
             self.built.note(self.facts)
 
     @run_before("performance")
     def note_doubts(self):
         """Record what is not known of what Spack built, behind what the analysis has found."""
-        if self.program["source"] == "spack" and self.built.doubts():
+        if self.program["stack"] == "spack" and self.built.doubts():
             self.facts.findings = [*(self.facts.findings or []), *self.built.doubts()]

@@ -76,7 +76,7 @@ class ReferencesMixin(RegressionTestPlugin):
     The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set. A partition that has a
     file of its own names it in ``extras['references']``.
 
-    Needs: ``metrics()``, ``place`` and ``facts``.
+    Needs: ``metrics()``, ``current_layout`` and ``facts``.
     """
 
     #: The file with the system's references.
@@ -112,7 +112,7 @@ class ReferencesMixin(RegressionTestPlugin):
             "check": type(self).__name__,
             "partition": self.current_partition.fullname,
             "environ": self.current_environ.name,
-            "layout": str(self.place),
+            "layout": str(self.current_layout),
         }
 
     def _find_references(self, path: Path, metrics: list[Metric]) -> tuple[dict[str, Any], dict[str, str]]:

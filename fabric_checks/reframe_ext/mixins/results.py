@@ -12,6 +12,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.errors import OutputError, quoted
+from fabric_checks.paths import results
 from fabric_checks.results import sessions
 from fabric_checks.results.record import Facts, Figure
 
@@ -21,7 +22,8 @@ class ResultsMixin(RegressionTestPlugin):
 
     Needs: ``metrics()``, the declared :class:`~fabric_checks.metrics.Metric` objects, from the start;
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
-    ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`).
+    ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`);
+    ``hold_to_ports(text)`` (:class:`PortsMixin`).
     """
 
     #: What is known about this run beside its values, from when it is set up: a
@@ -48,12 +50,13 @@ class ResultsMixin(RegressionTestPlugin):
             collection=sessions.collection_version(),
             check=type(self).__name__,
             parameters=self.own_parameters,
+            output=self._output(),
             about=self.current_partition.descr or self.current_system.descr or None,
             link_MBps=self.current_partition.extras.get("link_MBps"),
-            layout=str(self.place),
-            nodes=self.place.nodes,
-            ppn=self.place.ppn,
-            tasks=self.place.tasks,
+            layout=str(self.current_layout),
+            nodes=self.current_layout.nodes,
+            ppn=self.current_layout.ppn,
+            tasks=self.current_layout.tasks,
             not_offered=self.current_environ.extras.get("without", {}),
             sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
             figures={
@@ -61,6 +64,13 @@ class ResultsMixin(RegressionTestPlugin):
                 for metric in metrics
             },
         )
+
+    def _output(self) -> str | None:
+        """Return the folder of the case's files below that of results; None in a dry run, or if it is elsewhere."""
+        if not self.outputdir:
+            return None
+        folder = Path(self.outputdir)
+        return str(folder.relative_to(results())) if folder.is_relative_to(results()) else None
 
     @sanity_function
     def validate(self):
@@ -73,9 +83,11 @@ class ResultsMixin(RegressionTestPlugin):
             raise SanityError(f"the program ended with exit status {self.job.exitcode}{self.last_error_line()}")
         path = Path(self.stagedir) / str(self.stdout)
         try:
-            self.values = self.measure(path.read_text(errors="replace"))
+            text = path.read_text(errors="replace")
+            self.values = self.measure(text)
         except OutputError as error:
             raise SanityError(f"{path}: {error}{self.last_error_line()}") from None
+        self.hold_to_ports(text)
         declared = {metric.name for metric in self.metrics()}
         return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
 

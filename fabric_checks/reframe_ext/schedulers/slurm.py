@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import time
 from dataclasses import dataclass
+from datetime import datetime
 
 from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
@@ -44,7 +45,8 @@ NO_CONTROLLER = "Unable to contact slurm controller"
 class _Watch:
     """What is known about a job beside what ReFrame keeps."""
 
-    failure: str | None = None
+    failure: slurm.Ending | None = None
+    began: str = ""
     pending_reason: str = ""
     partitions: frozenset[str] = frozenset()
     given_up: bool = False
@@ -74,9 +76,14 @@ class WatchfulSlurmScheduler(SlurmScheduler):
         self._accounting_again = 0.0
         self._controller_is_silent = False
 
-    def why_failed(self, job: Job) -> str | None:
-        """Return in one line why a job that has ended failed, with its nodes, or None if its output has to say it."""
+    def why_failed(self, job: Job) -> slurm.Ending | None:
+        """Return why a job that has ended failed, with its nodes, or None if its output has to say it."""
         return self._watch(job).failure
+
+    def began(self, job: Job) -> str | None:
+        """Return when a job that has ended began, ISO 8601 with time zone, as the controller says it; None if not."""
+        said = self._watch(job).began
+        return datetime.fromisoformat(said).astimezone().isoformat() if said else None
 
     def _watch(self, job: Job) -> _Watch:
         return self._watches.setdefault(str(job.jobid), _Watch())
@@ -174,20 +181,24 @@ class WatchfulSlurmScheduler(SlurmScheduler):
     def _give_up(self, job: Job, why: str) -> None:
         watch = self._watch(job)
         watch.given_up = watch.explained = True
-        watch.failure = watch.failure or f"job {job.jobid} was given up: {why}"
+        watch.failure = watch.failure or slurm.Ending(f"job {job.jobid} was given up: {why}")
 
     def _cancel_if_hopeless(self, job: Job, info: slurm.Job) -> None:
         watch = self._watch(job)
-        if not slurm.too_few(info, self._nodes()):
+        # For a moment, as after a restart of the controller, either may be said of nodes that are well.
+        if not (self._is_blocked(info.reason) or slurm.too_few(info, self._nodes())):
             watch.hopeless = None
             return
         watch.hopeless, seconds = _since(watch.hopeless)
         if seconds >= OUT_OF_SERVICE_S:
             self._cancel_waiting(job, hopeless=True)
 
-    def was_blocked(self, job: Job, reason: str) -> None:
-        """Take note of a job that was cancelled for what Slurm gives as the reason of its wait."""
-        self._note_waiting(job, reason, hopeless=True)
+    def _is_blocked(self, reason: str) -> bool:
+        """Tell whether a job waits for what the site's configuration of ReFrame calls a reason to cancel it.
+
+        :param reason: as in ``ReqNodeNotAvail, UnavailableNodes:n3``.
+        """
+        return reason.partition(",")[0].strip() in self.reasons_to_cancel
 
     def _cancel_if_too_late(self, jobs: list[Job]) -> None:
         for job in jobs:
@@ -198,16 +209,14 @@ class WatchfulSlurmScheduler(SlurmScheduler):
     def _cancel_waiting(self, job: Job, hopeless: bool = False) -> None:
         if job.is_cancelling:
             return
-        self._note_waiting(job, self._watch(job).pending_reason, hopeless)
+        watch = self._watch(job)
+        nodes = [node for node in self._nodes() if not watch.partitions or node.partitions & watch.partitions]
+        waited_s = time.time() - job.submit_time
+        watch.failure = slurm.waiting(job.jobid, waited_s, watch.pending_reason, nodes, hopeless)
         try:
             self.cancel(job)
         except (SpawnedProcessError, OSError) as error:
             self.log(f"scancel {job.jobid}: {_said(error)}; it is tried again")
-
-    def _note_waiting(self, job: Job, reason: str, hopeless: bool) -> None:
-        watch = self._watch(job)
-        nodes = [node for node in self._nodes() if not watch.partitions or node.partitions & watch.partitions]
-        watch.failure = slurm.waiting(job.jobid, time.time() - job.submit_time, reason, nodes, hopeless)
 
     def _explain(self, job: Job) -> None:
         """Note once, when a job has ended, why it failed."""
@@ -220,13 +229,15 @@ class WatchfulSlurmScheduler(SlurmScheduler):
         if job.state == "COMPLETED":
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None:
-            self._complete_nodelist(job)
+            self._complete(job)
             watch.failure = slurm.ending(job.jobid, job.state, list(job.nodelist), self._nodes())
 
-    def _complete_nodelist(self, job: Job) -> None:
-        """Take the nodes from the controller: what accounting tells soon after a job's end may be half of them."""
+    def _complete(self, job: Job) -> None:
+        """Take nodes and begin from the controller: accounting may tell half of the nodes soon after a job's end."""
         try:
-            note(job, nodespec=_job(job).nodelist or nodespec(job))
+            info = _job(job)
+            note(job, nodespec=info.nodelist or nodespec(job))
+            self._watch(job).began = info.began if info.nodelist else ""
         except (SpawnedProcessError, OSError, OutputError) as error:
             self.log(f"scontrol show job {job.jobid}: {_said(error)}")
 

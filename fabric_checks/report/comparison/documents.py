@@ -31,7 +31,7 @@ def as_json(comparison: Comparison, rows: pl.DataFrame, objections: Sequence[str
         "confidence": comparison.confidence,
         "repeatable": comparison.repeatable,
         "counts": {verdict: comparison.count(verdict) for verdict in VERDICTS},
-        "drawn": comparison.drawn,
+        "bootstrapped": comparison.bootstrapped,
         "by_chance": comparison.by_chance,
         "objections": list(objections),
         "faults": list(faults),

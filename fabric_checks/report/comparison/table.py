@@ -73,7 +73,7 @@ def counts(comparison: Comparison) -> list[str]:
     if by_chance:
         few = "less than 1" if by_chance < 1 else f"about {by_chance:.0f}"
         lines.append(
-            f"{comparison.drawn} were judged by intervals at {100 * comparison.confidence:g} %: if nothing had "
+            f"{comparison.bootstrapped} were judged by intervals at {100 * comparison.confidence:g} %: if nothing had "
             f"changed, {few} would differ by chance, half of them for the worse"
         )
     if comparison.count(TOO_FEW):
@@ -162,8 +162,8 @@ def _change(row: Row) -> str:
     unit = "%" if row["change_unit"] is None else ("points" if row["change_unit"] == "%" else row["change_unit"])
     low, high = signed(row["change_min"]), signed(row["change_max"])
     text = f"{low} {unit}" if low == high else f"{low} .. {high} {unit}"
-    if row["verdict"] == NO_DIFFERENCE and row["told_max"] is not None:
-        return f"{text}; {row['told_max']:.2g} {unit} could be told"
+    if row["verdict"] == NO_DIFFERENCE and row["detectable_max"] is not None:
+        return f"{text}; {row['detectable_max']:.2g} {unit} would be detected"
     if len(row["metrics"]) == 1 and row["change_low_min"] is not None:
         text += f" ({signed(row['change_low_min'])} to {signed(row['change_high_max'])})"
     return text

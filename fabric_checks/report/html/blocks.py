@@ -71,17 +71,19 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its data.
+    """A figure.
 
-    :param svg: the drawing of :mod:`fabric_checks.report.html.plots`, None where nothing was measured.
     :param description: what it shows, in words, for those who do not see it.
-    :param data: the same figures as tables. :param absent: what stands in the place of a drawing that is not there.
+    :param svgs: its panels, drawn by :mod:`fabric_checks.report.html.drawing`; none where there is only a sentence.
+    :param legend: (name, classes of the page's style) of each line. :param data: tables beside those of the lines.
+    :param absent: what stands in the place of a drawing that is not there.
     """
 
     key: str
     title: str
     description: str
-    svg: str | None
+    svgs: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
     data: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     absent: str = NOT_MEASURED

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from fabric_checks.report.html import figures, judged, over_time, page, rotate, scaling, summary, tables, traffic
+from fabric_checks.comparison.nodes import Node, nodes_of
+from fabric_checks.report.html import families, judged, nodes, not_measured, over_time, page, rotate, sand, summary
 from fabric_checks.report.html.blocks import Section
 from fabric_checks.report.html.change_points import Changed, change_points
 from fabric_checks.report.html.collecting import COLUMNS, collect
 from fabric_checks.report.html.matrices import roots
 from fabric_checks.report.html.provenance import Provenance
+from fabric_checks.report.html.published import platforms
 from fabric_checks.report.html.values import Results
 from fabric_checks.results.store import reading
 from fabric_checks.results.store.sources import Source
@@ -23,12 +25,14 @@ def report(
     title: str = "",
     *,
     with_time: bool = False,
+    with_published: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[str, Results]:
     """Return the page about sets of results, and what it is about.
 
     :param title: its title, empty for one made of the machines' names.
     :param with_time: whether to show figures over time even for several machines.
+    :param with_published: whether to show the published platforms beside the machines.
     :param progress: is told what is being done.
     :raises RecordError: if a source does not exist or has no record.
     """
@@ -42,7 +46,15 @@ def report(
         changes = change_points(loaded.frame)
     progress("drawing")
     provenance = Provenance()
-    shown = sections(results, provenance, [source.path for source in sources], over=over, changes=changes)
+    shown = sections(
+        results,
+        provenance,
+        [source.path for source in sources],
+        over=over,
+        changes=changes,
+        published=with_published,
+        touched=nodes_of(loaded.frame),
+    )
     progress("writing")
     return page.render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
 
@@ -54,33 +66,34 @@ def sections(
     *,
     over: bool = False,
     changes: Sequence[Changed] | None = None,
+    published: bool = False,
+    touched: Sequence[Node] = (),
 ) -> list[Section]:
     """Return all sections of the page.
 
     :param paths: where the results are: outputs beside them have the pair matrices.
     :param over: whether to show figures over time. :param changes: :func:`fabric_checks.report.html.over_time.section`.
+    :param published: whether the published platforms stand beside the machines. :param touched: the nodes of all runs.
     """
-    number_of = provenance.number_of
     found = [
-        summary.section(results, changes or ()),
-        tables.section(results),
-        figures.section(results, number_of),
+        summary.section(results, provenance, changes or ()),
+        *families.sections(results, provenance),
         rotate.section(results, roots(paths)),
-        traffic.overlap(results, number_of),
-        traffic.hot_spot(results, number_of),
-        traffic.compared(results),
-        scaling.section(results),
-        *([over_time.section(results, number_of, changes)] if over else []),
+        families.compared(results),
+        over_time.section(results, provenance, changes) if over else None,
         judged.references(results),
         judged.findings(results),
         judged.failures(results),
+        nodes.section(touched) if len(touched) > 1 else None,
+        sand.section(results, provenance, platforms() if published else None),
         judged.faults(results),
+        not_measured.section(results),
     ]
-    return found
+    return [section for section in found if section]
 
 
 def _title(results: Results) -> str:
-    names = results.machines
+    names = list(dict.fromkeys(name.partition(", ")[0] for name in results.machines))
     if len(names) > 3:
         return f"Interconnects of {len(names)} machines"
     return f"Interconnect{'s' if len(names) > 1 else ''} of {' and '.join(names)}"

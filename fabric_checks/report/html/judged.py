@@ -7,11 +7,10 @@ from collections import Counter
 
 from fabric_checks.report.html.blocks import Cell, Column, Lines, Section, Table, number
 from fabric_checks.report.html.values import Results, Value, case_text, clean
+from fabric_checks.report.terminal.look_at import DESCRIBING
 from fabric_checks.results.record import bounds
 from fabric_checks.text import range_text, value_text
 
-#: Findings of these kinds describe a machine and blame nothing.
-DESCRIBING = ("slowest pair", "plateaus", "protocol switch", "blocking wait")
 VERDICTS = ("met", "missed", "expected miss", "unexpectedly met")
 
 
@@ -93,43 +92,33 @@ def findings(results: Results) -> Section:
 
 
 def failures(results: Results) -> Section:
-    """Return the cases that failed, and what was not run and why."""
+    """Return the cases that failed."""
     failed: dict[str, list[str]] = {}
     expected: dict[str, list[str]] = {}
     for failure in results.failures:
         when = f" ({failure.when:%Y-%m-%d})" if failure.when else ""
         groups = expected if failure.expected else failed
         groups.setdefault(failure.machine, []).append(f"{failure.case}{when}: {failure.why}")
-    not_run: dict[tuple[str, ...], list[str]] = {}
-    for machine in results.machines:
-        lines = tuple(f"{suite}: {why}" for suite, why in results.not_offered.get(machine, {}).items())
-        if lines:
-            not_run.setdefault(lines, []).append(machine)  # many machines lack the same
 
     def grouped(groups: dict[str, list[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         return tuple((machine, tuple(lines)) for machine, lines in groups.items())
 
     return Section(
-        "not-run",
-        "Failed, and not run",
+        "failed",
+        "Failed",
         (
-            Lines("failed", "Failed cases", grouped(failed), "No case failed."),
+            Lines("failed-cases", "Failed cases", grouped(failed), "No case failed."),
             Lines("expected-failures", "Failed as expected", grouped(expected), "None.", folded=True),
-            Lines(
-                "not-offered",
-                "Not run, and why",
-                tuple((", ".join(names), lines) for lines, names in not_run.items()),
-                "The records name nothing that was not run.",
-            ),
         ),
     )
 
 
-def faults(results: Results) -> Section:
-    """Return the records that could not be read."""
-    groups = (("", results.faults),) if results.faults else ()
+def faults(results: Results) -> Section | None:
+    """Return the records that could not be read, None without any."""
+    if not results.faults:
+        return None
     return Section(
         "bad-records",
         "Bad records",
-        (Lines("faults", "What was left out", groups, "Every record could be read."),),
+        (Lines("faults", "What was left out", (("", results.faults),)),),
     )

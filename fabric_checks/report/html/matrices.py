@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from fabric_checks import files
 from fabric_checks.analysis.cross_section import evaluation as cross_section
@@ -32,39 +30,23 @@ def roots(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(folder for folder in found if folder.is_dir() and not folder.is_symlink()))
 
 
-def link_of(record: Mapping[str, Any]) -> float | None:
-    """Return the rate of a link in MB/s that a run was judged by, as its findings say it; None if they do not."""
-    try:
-        listed = json.loads(record["findings"] or "[]")
-        found = [float(item["link_MBps"]) for item in listed if item.get("kind") == "plateaus"]
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
-        return None
-    return found[0] if found and math.isfinite(found[0]) and found[0] > 0 else None
-
-
 def matrix_of(median: Value, folders: Sequence[Path]) -> cross_section.Report | None:
     """Return the analysed output of the last run of a series of ``Rotate``, or None if it is not kept.
-
-    The record does not say in which folder the output is; it is the one whose median bandwidth is the record's.
 
     :param median: the series of the metric ``median_bandwidth``. :param folders: of :func:`roots`.
     """
     record = median.record
-    _, session, expected = median.runs[-1]
-    parts = [session, *(str(record[name]) for name in ("system", "partition", "environ"))]
-    if not all(_NAME.fullmatch(part) for part in parts):
+    *_, expected = median.runs[-1]
+    parts = Path(record["output"] or "").parts[1:]
+    if not parts or not all(_NAME.fullmatch(part) for part in parts):
         return None
     for folder in folders:
-        for path in sorted(folder.joinpath(*parts).glob("Rotate*/rfm_job.out")):
-            try:
-                if path.is_symlink():
-                    continue
-                found = cross_section.of_text(files.read_text(path, folder, _LARGEST_B), link_MBps=link_of(record))
-            except (OSError, FabricError, ValueError):
-                continue  # of another case, or not whole: then it is not the one
-            output = found.output
-            ran = (output.pattern, len(output.hosts), list(dict.fromkeys(output.hosts)))
-            same = ran == (median.parameters.get("pattern"), record["tasks"], record["nodelist"])
-            if same and math.isclose(found.metrics()["median_bandwidth"], expected, rel_tol=1e-6):
-                return found
+        path = folder.joinpath(*parts, "rfm_job.out")
+        try:
+            found = cross_section.of_text(files.read_text(path, folder, _LARGEST_B), link_MBps=record["link_MBps"])
+        except (OSError, FabricError, ValueError):
+            continue  # not there, or not whole
+        # Of a case that ran several times in a session, the last output is kept.
+        if math.isclose(found.metrics()["median_bandwidth"], expected, rel_tol=1e-6):
+            return found
     return None

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from fabric_checks.report.html.blocks import Lines, Picture, Section
 from fabric_checks.report.html.change_points import Changed
-from fabric_checks.report.html.curves import DAY_S, NumberOf, label, picture
+from fabric_checks.report.html.curves import label, picture
+from fabric_checks.report.html.drawing import DAY_S, Line, Panel
+from fabric_checks.report.html.provenance import Provenance
 from fabric_checks.report.html.values import Results, Value, case_text
 
 #: Check and metric of the figures that tell most, the first first.
@@ -30,8 +32,8 @@ KEY_METRICS = (
 _MOST = 12
 
 
-def section(results: Results, number_of: NumberOf, changes: Sequence[Changed] | None) -> Section:
-    """Return the key figures of each machine that has several runs.
+def section(results: Results, provenance: Provenance, changes: Sequence[Changed] | None) -> Section | None:
+    """Return the key figures of each machine that has several runs, None if there is none.
 
     :param changes: of all machines; None if they were not looked for.
     """
@@ -39,9 +41,9 @@ def section(results: Results, number_of: NumberOf, changes: Sequence[Changed] | 
     for index, machine in enumerate(results.machines):
         chosen = key_series(results, machine)
         if chosen:
-            blocks.append(_picture(results, f"time-{index}", chosen, number_of, changes or ()))
+            blocks += _picture(results, f"time-{index}", chosen, provenance, changes or ())
     if not blocks:
-        return Section("over-time", "Over time", (), ("Over time: no figure has runs on more than one occasion.",))
+        return None
     groups: dict[str, list[str]] = {}
     for change in changes or ():
         groups.setdefault(change.machine, []).append(change.text)
@@ -65,10 +67,8 @@ def _dated(value: Value) -> list[tuple[object, str, float]]:
 
 
 def _picture(
-    results: Results, key: str, chosen: Sequence[Value], number_of: NumberOf, changes: Sequence[Changed]
-) -> Picture:
-    from fabric_checks.report.html.plots import Line, Panel  # noqa: PLC0415  (slow to import)
-
+    results: Results, key: str, chosen: Sequence[Value], provenance: Provenance, changes: Sequence[Changed]
+) -> list[Picture]:
     machine = chosen[0].machine
     panels = []
     for value in chosen:
@@ -81,6 +81,7 @@ def _picture(
         marks = tuple(c.at.timestamp() / DAY_S for c in changes if c.machine == machine and series in c.series)
         title = f"{case_text(value.record)}: {value.record['metric']}"
         title = title if len(title) < 62 else f"{title[:59]}..."
-        panels.append(Panel(title, (Line(label(results, machine), points),), value.unit, "time", "", marks=marks))
+        panels.append(Panel(title, (Line(label(results, machine), points),), value.unit, "time", marks))
     text = "Each point is one run, a dotted line a change. The axis of a panel does not begin at zero."
-    return picture(key, f"Runs of {machine}", text, panels, number_of)
+    made = picture(key, f"Runs of {machine}", text, panels, provenance)
+    return [made] if made else []

@@ -26,8 +26,8 @@ TEMPLATES = ROOT / "perflogs-templates" / "report"
 def render(title: str, sections: Sequence[Section], provenance: Provenance, when: datetime) -> str:
     """Return the page.
 
-    All text is escaped by the template, whatever it is; only drawings of :mod:`fabric_checks.report.html.plots` and the
-    page's own style and script are not. What the page may load is nothing, and the only script that it runs is its own.
+    All text is escaped by the template, whatever it is; only drawings of :mod:`fabric_checks.report.html.drawing` and
+    the page's own style and script are not. What the page may load is nothing, and the only script it runs is its own.
 
     :param provenance: that of the sections' figures. :param when: the time of writing, in UTC.
     """

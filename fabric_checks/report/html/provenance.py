@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from fabric_checks.report.html.drawing import Line
 from fabric_checks.report.html.judged import bounds_text
 from fabric_checks.report.html.values import Value, case_text, clean
 from fabric_checks.text import value_text
@@ -27,6 +28,7 @@ class Provenance:
         self._cases: dict[tuple[str, ...], int] = {}
         self._case_facts: list[Facts] = []
         self._case_runs: list[dict[str, datetime | None]] = []
+        self._series: list[tuple[int, str, str, str, Line]] = []
 
     def number_of(self, value: Value) -> int:
         """Return the number of a value's provenance, from 0."""
@@ -36,6 +38,17 @@ class Provenance:
             self._kept.append(value)
             self._facts.append((self._case_of(value), _own_facts(value)))
         return number
+
+    def series_of(self, line: Line, x: str) -> int:
+        """Return the number of a line's provenance, from 0.
+
+        :param x: what is across, see :class:`fabric_checks.report.html.drawing.Panel`.
+        """
+        value = line.points[0][1]
+        quantity = value.quantity if x == "size" else str(value.record["metric"])
+        cases = {self._case_of(each) for _, each in line.points}
+        self._series.append((min(cases) if len(cases) == 1 else -1, x, clean(quantity), value.unit, line))
+        return len(self._series) - 1
 
     def _case_of(self, value: Value) -> int:
         facts = _case_facts(value)
@@ -64,7 +77,34 @@ class Provenance:
             return [texts.setdefault(text, len(texts)) for pair in facts for text in pair]
 
         values = [[case, *numbers(facts)] for case, facts in self._facts]
-        return {"cases": [numbers(facts) for facts in self._case_facts], "values": values, "texts": list(texts)}
+        series = [self._series_data(each, numbers) for each in self._series]
+        return {
+            "cases": [numbers(facts) for facts in self._case_facts],
+            "values": values,
+            "series": series,
+            "texts": list(texts),
+        }
+
+    def _series_data(self, series: tuple[int, str, str, str, Line], numbers: Callable[[Facts], list[int]]) -> list[Any]:
+        """Return a line for the page's script.
+
+        That is: its name, quantity, unit, what is across, the places, the values, what all its points share, and by
+        point what is its own: its case where that differs, and facts.
+        """
+        case, x, quantity, unit, line = series
+        facts = [dict(_own_facts(value)) for _, value in line.points]
+        own = ("metric", "computed") if x == "time" else ("metric",)
+        shared = {
+            key: text for key, text in facts[0].items() if key not in own and all(f.get(key) == text for f in facts)
+        }
+        points = {}
+        for at, (told, (_, value)) in enumerate(zip(facts, line.points, strict=True)):
+            rest = tuple((key, text) for key, text in told.items() if key not in shared and key != "metric")
+            if rest or case < 0:
+                points[at] = [self._case_of(value) if case < 0 else case, *numbers(rest)]
+        places = [int(place) if place == int(place) else round(place, 5) for place, _ in line.points]
+        medians = [float(f"{value.median:.5g}") for _, value in line.points]
+        return [clean(line.label), quantity, unit, x, places, medians, case, numbers(tuple(shared.items())), points]
 
 
 def _own_facts(value: Value) -> Facts:
@@ -120,7 +160,7 @@ def _case_facts(value: Value) -> Facts:
         ("test", case_text(record)),
         (
             "program",
-            f"{record['program'] or 'not known'} {record['program_version'] or ''}, {record['source'] or 'unknown'}",
+            f"{record['program'] or 'not known'} {record['program_version'] or ''}, {record['stack'] or 'unknown'}",
         ),
         ("MPI", record["mpi"] or ""),
         ("compiler", record["compiler"] or ""),

@@ -10,14 +10,15 @@ import numpy as np
 
 from fabric_checks.analysis.cross_section import figures
 from fabric_checks.analysis.cross_section.evaluation import Report
-from fabric_checks.report.html import plots
+from fabric_checks.report.html import drawing
 from fabric_checks.report.html.blocks import Cell, Column, Lines, Picture, Section, Table, column_of
-from fabric_checks.report.html.curves import label
+from fabric_checks.report.html.curves import label, layout_of
 from fabric_checks.report.html.matrices import matrix_of
-from fabric_checks.report.html.scaling import layout_of
 from fabric_checks.report.html.values import Results, Value, clean
 from fabric_checks.text import value_text
 
+#: The patterns in the order in which they are shown.
+_PATTERNS = ("rotate", "round-robin", "shift", "bisection")
 _METRICS = {
     "median_bandwidth": "median pair",
     "p5_bandwidth": "5th percentile",
@@ -27,6 +28,8 @@ _METRICS = {
     "perceived_aggregate_bandwidth": "perceived aggregate",
     "full_rate_share": "pairs at full rate",
     "faults": "faults",
+    "measured_pairs": "pairs measured",
+    "one_way_nodes": "nodes one way only",
 }
 NOT_KEPT = "matrix not kept: the output of that run is not beside the records, or only as a link out of their folder"
 #: A matrix with more rows is too large to be read as a table.
@@ -41,28 +44,33 @@ def largest(results: Results, machine: str, pattern: str) -> str:
     return str(max(single)) if single else ""
 
 
-def section(results: Results, folders: Sequence[Path]) -> Section:
-    """Return the cross-section of each machine.
+def pattern_of(results: Results, machine: str) -> str:
+    """Return the pattern that stands for a machine: the source's own, or that of its nights if only that was run."""
+    return next((pattern for pattern in _PATTERNS if largest(results, machine, pattern)), _PATTERNS[0])
+
+
+def section(results: Results, folders: Sequence[Path]) -> Section | None:
+    """Return the cross-section of each machine, None if none was measured.
 
     :param folders: where outputs are kept, see :func:`fabric_checks.report.html.matrices.roots`.
     """
     blocks: list[Table | Picture | Lines] = []
-    for pattern in ("rotate", "shift", "bisection"):
+    pictured = 0
+    for pattern in _PATTERNS:
         layouts = {machine: largest(results, machine, pattern) for machine in results.machines}
         shown = [machine for machine in results.machines if layouts[machine]]
         if shown:
             blocks.append(_table(results, pattern, {machine: layouts[machine] for machine in shown}))
-        if pattern == "rotate":
-            for index, machine in enumerate(shown):
+        for machine in shown:
+            if pattern == pattern_of(results, machine):
                 median = results.of(machine, "Rotate", "median_bandwidth", layouts[machine], pattern=pattern)[0]
-                blocks += _machine(f"rotate-{index}", label(results, machine, layouts[machine]), median, folders)
+                blocks += _machine(f"rotate-{pictured}", label(results, machine, layouts[machine]), median, folders)
+                pictured += 1
     intro = (
         "Every pair of nodes while all others talk too. A data move over all pairs takes as long as its slowest pair: "
         "the perceived aggregate is pairs x slowest (Naegle, cross-sectional bandwidth testing, e-mails of June 2004).",
     )
-    return Section(
-        "cross-section", "Cross-section: rotate", tuple(blocks), intro if blocks else ("Cross-section: not measured.",)
-    )
+    return Section("cross-section", "Cross-section: all pairs at once", tuple(blocks), intro) if blocks else None
 
 
 def _table(results: Results, pattern: str, layouts: dict[str, str]) -> Table:
@@ -89,9 +97,9 @@ def _table(results: Results, pattern: str, layouts: dict[str, str]) -> Table:
 def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> list[Table | Picture | Lines]:
     found = matrix_of(median, folders)
     if found is None:
-        return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", None, absent=NOT_KEPT)]
+        return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", absent=NOT_KEPT)]
     if found.matrix.measured.size < 2:
-        return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", None, absent="only one pair")]
+        return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", absent="only one pair")]
     counts, edges = figures.histogram(found.matrix)
     senders, receivers = (found.matrix.host_labels(ranks) for ranks in (found.matrix.senders, found.matrix.receivers))
     levels = [(f"link/{k}", found.link_MBps / k) for k in range(1, 7)]
@@ -105,7 +113,8 @@ def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> lis
             f"{key}-map",
             f"Heat map of {name}",
             f"Bandwidth of every pair, senders down and receivers across. {_spread(found)}",
-            plots.heat_map(f"{key}-map", found.matrix.MBps, senders, receivers),
+            (drawing.heat_map(found.matrix.MBps, senders, receivers),),
+            (),
             (_matrix_table(f"{key}-map-data", name, found, senders, receivers),),
             (f"{marked}{origin}",),
         ),
@@ -113,7 +122,8 @@ def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> lis
             f"{key}-histogram",
             f"Histogram of {name}",
             f"How many pairs have which bandwidth; dashed: a link shared by 1, 2, ... pairs. {_spread(found)}",
-            plots.histogram(f"{key}-histogram", counts.tolist(), edges.tolist(), levels),
+            (drawing.histogram(counts.tolist(), edges.tolist(), levels),),
+            (),
             (_histogram_table(f"{key}-histogram-data", name, counts.tolist(), edges.tolist()),),
             tuple(clean(note["text"]) for note in found.notes()),
         ),

@@ -4,28 +4,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from fabric_checks.report.html.blocks import Cell, Column, Lines, Section, Table, column_of
+from fabric_checks.report.html.blocks import Cell, Column, Lines, Picture, Section, Table, number
 from fabric_checks.report.html.change_points import Changed
-from fabric_checks.report.html.judged import DESCRIBING, bounds_text, verdicts
-from fabric_checks.report.html.rotate import largest
-from fabric_checks.report.html.tables import BETWEEN, WITHIN, Ask, answer
+from fabric_checks.report.html.curves import by_size, label, picture
+from fabric_checks.report.html.drawing import Panel
+from fabric_checks.report.html.judged import bounds_text, verdicts
+from fabric_checks.report.html.provenance import Provenance
 from fabric_checks.report.html.values import Results, Value, case_text, clean
+from fabric_checks.report.terminal import key_values
+from fabric_checks.report.terminal.key_values import ASKS, SHORT, Row, Values
+from fabric_checks.report.terminal.look_at import DESCRIBING
 from fabric_checks.text import value_text
 
 #: The most that is said of a machine on the first page.
 _MOST = 4
-
-_AT_A_GLANCE = (
-    Ask("zero-byte latency", "us", "Streaming", "zero_byte_latency_ping_pong", BETWEEN),
-    Ask("message rate, 8 B", "Mmsg/s", "Streaming", "message_rate_8B", BETWEEN),
-    Ask("peak bandwidth", "MB/s", "Streaming", "peak_bandwidth_streaming", BETWEEN),
-    Ask("both directions", "MB/s", "Streaming", "peak_bandwidth_exchange", BETWEEN),
-    Ask("latency within a node", "us", "Streaming", "zero_byte_latency_ping_pong", WITHIN),
-)
+#: So many machines have a column each.
+_COLUMNS = 6
 
 
-def section(results: Results, changes: Sequence[Changed] = ()) -> Section:
+def section(results: Results, provenance: Provenance, changes: Sequence[Changed] = ()) -> Section:
     """Return the summary.
 
     :param changes: of the figures over time; those that are for the worse are to be looked at.
@@ -40,7 +39,8 @@ def section(results: Results, changes: Sequence[Changed] = ()) -> Section:
                 _look_at(results, changes),
                 "Nothing: no case failed, no reference was missed, no node or path is slow for certain.",
             ),
-            _at_a_glance(results),
+            *_curves(results, provenance),
+            *_at_a_glance(results),
             _machines(results),
         ),
         tuple(_sentences(results)),
@@ -49,6 +49,13 @@ def section(results: Results, changes: Sequence[Changed] = ()) -> Section:
 
 def _plural(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def _machines_text(results: Results) -> str:
+    """Return how many machines there are; one with several environments is one."""
+    bases = {name.partition(", ")[0] for name in results.machines}
+    of = len(results.machines)
+    return _plural(len(bases), "machine") + (f" in {of} environments" if of > len(bases) else "")
 
 
 def _sentences(results: Results) -> list[str]:
@@ -60,17 +67,17 @@ def _sentences(results: Results) -> list[str]:
         when = f" on {min(dates):%Y-%m-%d}"
     cases, failed = (sum(counts[i] for counts in results.cases.values()) for i in (0, 1))
     lines = [
-        f"{_plural(len(results.machines), 'machine')}, {_plural(len(sessions), 'run')}{when}: "
-        f"{_plural(cases, 'case')}, {failed or 'none'} of them failed; {_plural(len(results.values), 'figure')}.",
+        f"{_machines_text(results)}, {_plural(len(sessions), 'run')}{when}: "
+        f"{_plural(cases, 'case')}, {failed or 'none'} of them failed; {_plural(len(results.values), 'value')}.",
     ]
     judged = sum((verdicts(results, machine) for machine in results.machines), start=verdicts(results, ""))
     if judged:
         total = sum(judged.values())
         words = {"expected miss": "missed as expected"}
         others = ", ".join(f"{count} {words.get(name, name)}" for name, count in judged.items() if name != "met")
-        lines.append(f"Of {total} figures with a reference {judged['met']} met it{f'; {others}' if others else ''}.")
+        lines.append(f"Of {total} values with a reference {judged['met']} met it{f'; {others}' if others else ''}.")
     else:
-        lines.append("No figure has a reference: all are recorded, none is judged.")
+        lines.append("No value has a reference: all are recorded, none is judged.")
     if simulated:
         who = (
             "All figures here are"
@@ -128,21 +135,68 @@ def _worse(changes: Sequence[Changed]) -> list[str]:
     return lines
 
 
-def _at_a_glance(results: Results) -> Table:
-    columns: list[tuple[Column, list[Value | None]]] = [
-        (Column(ask.title, ask.unit), [answer(results, machine, ask) for machine in results.machines])
-        for ask in _AT_A_GLANCE
-    ]
-    worst: list[Value | None] = []
-    for machine in results.machines:
-        layout = largest(results, machine, "rotate")
-        found = results.of(machine, "Rotate", "slowest_to_median", layout, pattern="rotate") if layout else []
-        worst.append(next(iter(found), None))
-    columns.append((Column("slowest pair to median, all pairs at once", "%"), worst))
-    cells = [column_of(values) for _, values in columns]
-    rows = tuple((machine, tuple(column[i] for column in cells)) for i, machine in enumerate(results.machines))
-    note = "Between two nodes where nothing else is said; the best of a column is bold and has a star."
-    return Table("at-a-glance", "At a glance", "machine", tuple(head for head, _ in columns), rows, (note,))
+def _rows(results: Results) -> list[tuple[str, Row]]:
+    """Return the values that people ask for first, by the title of their section."""
+    values = Values(
+        (
+            {**value.record, "parameters": value.parameters, "value": value.median, "value_of": value}
+            for value in results.values
+        ),
+        lambda record: str(record["value_of"].machine),
+    )
+    return [(title, row) for title, asks in ASKS.items() for row in map(values.row, asks) if row]
+
+
+def _curves(results: Results, provenance: Provenance) -> list[Picture]:
+    """Return the curves of the values that people ask for first."""
+    panels = []
+    for title, row in _rows(results):
+        lines = []
+        for machine, cell in row.cells.items():
+            if len(cell.curve) > 2 and cell.record is not None:
+                of: Value = cell.record["value_of"]
+                points = results.of(machine, str(of.record["check"]), of.quantity, of.layout, **of.parameters)
+                lines.append(by_size(label(results, machine), points))
+        drawn = tuple(line for line in lines if line)
+        if drawn:
+            name = f"{title}: {row.title.split(',')[0]}, {row.layout}"
+            panels.append(Panel(name, drawn, row.unit))
+    text = "By message size in bytes. Point at a line, or go along it with the arrow keys, to see its values."
+    made = picture("main-curves", "The main curves", text, panels, provenance)
+    return [made] if made else []
+
+
+def _at_a_glance(results: Results) -> list[Table]:
+    """Return the values that people ask for first: a row for each, or, of many machines, a row for each of these."""
+    rows = _rows(results)
+    if not rows:
+        return []
+    note = "The values asked for first, each of one program in one layout for all; all others are below."
+    if len(results.machines) <= _COLUMNS:
+        listed = tuple(
+            (
+                f"{title}: {row.title}, {row.layout}",
+                (Cell(row.unit), *(_glance(row.cells.get(machine)) for machine in results.machines)),
+            )
+            for title, row in rows
+        )
+        heads = (Column("unit"), *map(Column, results.machines))
+        return [Table("at-a-glance", "At a glance", "value", heads, listed, (note,))]
+    wanted = [(section, ASKS[section][place].title) for _, section, place in SHORT]
+    rows = [(title, row) for title, row in rows if (title, row.title) in wanted]
+    heads = tuple(Column(f"{title}: {row.title}", f"{row.unit}, {row.layout}") for title, row in rows)
+    listed = tuple((machine, tuple(_glance(row.cells.get(machine)) for _, row in rows)) for machine in results.machines)
+    return [Table("at-a-glance", "At a glance", "machine", heads, listed, (note,), wide=True)]
+
+
+def _glance(cell: key_values.Cell | None) -> Cell:
+    if cell is None or cell.record is None:
+        return Cell("", missing=True)
+    told = number(cell.record["value_of"])
+    after = cell.after.strip()
+    return replace(
+        told, text=f"{cell.before}{' ' if after.startswith('@') else ' .. '}{after}" if after else cell.before
+    )
 
 
 def _machines(results: Results) -> Table:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from fabric_checks.text import printable
@@ -17,7 +18,12 @@ Record = Mapping[str, Any]
 
 def clean(text: object) -> str:
     """Return untrusted text as one line without control, formatting or bidirectional characters."""
-    return printable(" ".join(str(text).split()))
+    return _clean(str(text))
+
+
+@lru_cache(maxsize=2**16)  # a page says the same of many values
+def _clean(text: str) -> str:
+    return printable(" ".join(text.split()))
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fabric_checks.cost import past
+from fabric_checks.cost.estimate import Estimate
+from fabric_checks.cost.recorded import MEASURED
 from fabric_checks.report.terminal.summary import plain
-from fabric_checks.results.cost import past
-from fabric_checks.results.cost.estimate import Estimate
-from fabric_checks.results.cost.recorded import MEASURED
 
 #: The costs that are computed and measured: what readers call it, key, unit, and how much of the key's unit that is.
 COSTS = (

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 import polars as pl
 
-from fabric_checks.errors import RecordError
+from fabric_checks.errors import FileError
 from fabric_checks.results.store import validation
 from fabric_checks.results.store.schema import COLUMNS, REPEATED
 from fabric_checks.results.store.sources import Source
@@ -62,7 +62,7 @@ def read(
 
     :param report: is called with number and cause of each row that is no sound record; it is left out.
     :param condition: what a row has to fulfil.
-    :raises RecordError: if it is broken, or no file of an archive.
+    :raises FileError: if it is broken, or no file of an archive.
     """
     frame = read_unchecked(path, columns, condition)
     if validation.is_sound(frame):
@@ -94,7 +94,7 @@ def read_unchecked(
         missing = [name for name in COLUMNS if name not in there]
         wrong = [name for name, kind in _KINDS.items() if name in there and there[name] != kind]
         if missing or wrong:
-            raise RecordError(f"{path}: its column {(missing + wrong)[0]!r} is not that of an archive; it is left out")
+            raise FileError(path, f"its column {(missing + wrong)[0]!r} is not that of an archive; it is left out")
         _require_sane(path, rows.select(pl.len()).collect().item())
         if condition is not None:
             rows = rows.filter(condition)
@@ -102,7 +102,7 @@ def read_unchecked(
         return rows.select(map(_column, names)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
-        raise RecordError(f"{path}: cannot be read ({why}); archive its records again, or restore it") from None
+        raise FileError(path, f"cannot be read ({why}); archive its records again, or restore it") from None
 
 
 def _require_sane(path: Path, rows: int) -> None:
@@ -111,9 +111,10 @@ def _require_sane(path: Path, rows: int) -> None:
     An archive has no row twice, and two that differ take more than a byte.
     """
     if rows > min(MOST_ROWS, path.stat().st_size):
-        raise RecordError(
-            f"{path}: {rows} rows in {path.stat().st_size} bytes are none of an archive, whose rows all differ and are "
-            f"at most {MOST_ROWS} a file; it is left out"
+        raise FileError(
+            path,
+            f"{rows} rows in {path.stat().st_size} bytes are none of an archive, whose rows all differ and are "
+            f"at most {MOST_ROWS} a file; it is left out",
         )
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.errors import RecordError
+from fabric_checks.errors import FileError, RecordError
 from fabric_checks.locks import LockedError, exclusive
-from fabric_checks.results.store import archive, database, jsonlines, objects, places, rows
+from fabric_checks.results.store import archive, database, jsonlines, listing, objects, rows
 from fabric_checks.results.store.faults import LEFT_OUT, Faults
 from fabric_checks.results.store.schema import COLUMNS, REPEATED
 
@@ -34,19 +34,8 @@ class BusyError(RecordError):
     """Another process is writing the archive."""
 
 
-class BrokenFileError(RecordError):
-    """A file that has to be added to cannot be read.
-
-    :param path: the file.
-    """
-
-    def __init__(self, path: Path, cause: str) -> None:
-        super().__init__(cause)
-        self.path = path
-
-
 @dataclass(frozen=True)
-class Outcome:
+class Added:
     """What :func:`add` did.
 
     :param added: records that the archive did not have; :param known: records that it had, or that came twice.
@@ -60,7 +49,7 @@ class Outcome:
     faults: tuple[str, ...]
 
 
-def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda done: None) -> Outcome:
+def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda done: None) -> Added:
     """Add the records of ``results`` to the archive in ``folder``.
 
     :param results: what :func:`fabric_checks.results.store.reading.load` reads.
@@ -68,7 +57,7 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
     :raises RecordError: if there are no results, another process writes the archive, or it cannot be written.
     """
     faults = Faults()
-    files = places.files_of(results, faults)
+    files = listing.files_of(results, faults)
     read = added = 0
     written: set[Path] = set()
     with _alone(folder):
@@ -85,7 +74,7 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
     lines = tuple(faults.lines())
     if not read:
         raise RecordError(f"{results}: no sound record{'; the first fault: ' + lines[0] if lines else ''}")
-    return Outcome(added, read - added, tuple(sorted(written)), lines)
+    return Added(added, read - added, tuple(sorted(written)), lines)
 
 
 @contextmanager
@@ -100,7 +89,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _tables(files: places.Files, faults: Faults) -> Iterator[pl.DataFrame]:
+def _tables(files: listing.Files, faults: Faults) -> Iterator[pl.DataFrame]:
     """Read all sound records as rows of an archive."""
     for path in files.json_lines:
         report = partial(_report, faults, path)
@@ -114,14 +103,14 @@ def _tables(files: places.Files, faults: Faults) -> Iterator[pl.DataFrame]:
         found: list[tuple[int, dict[str, Any]]] = []
         try:
             found += database.records(path, report)
-        except RecordError as error:
-            faults.add(path, 0, str(error).removeprefix(f"{path}: "))
+        except FileError as error:
+            faults.add(error.path, 0, error.cause)
         yield _rows(found, report, any_unit=True)
     for path in files.parquet:
         try:
             yield _as_text(archive.read(path, _COLUMNS, partial(_report_row, faults, path)))
-        except RecordError as error:
-            faults.add(path, 0, str(error).removeprefix(f"{path}: "))
+        except FileError as error:
+            faults.add(error.path, 0, error.cause)
 
 
 def _report_row(faults: Faults, path: Path, row: int, cause: str) -> None:
@@ -151,17 +140,14 @@ def write(frame: pl.DataFrame, folder: Path, written: set[Path]) -> int:
 
     :param frame: the columns of :data:`fabric_checks.results.store.schema.COLUMNS` and ``extra``.
     :param written: gets the files that are written.
-    :raises RecordError: if a file that has to be added to is broken.
+    :raises FileError: if a file that has to be added to is broken.
     """
     new = 0
     month = pl.col("time").dt.strftime("%Y-%m").alias("month")
     for key, part in frame.with_columns(month).partition_by("system", "month", as_dict=True, include_key=True).items():
         path = archive.file_of(folder, str(key[0]), str(key[1]))
-        try:
-            # What is there stays there, also what no reader would take.
-            old = _as_text(archive.read_unchecked(path, _COLUMNS)) if path.exists() else frame.clear()
-        except RecordError as error:
-            raise BrokenFileError(path, str(error)) from None
+        # What is there stays there, also what no reader would take.
+        old = _as_text(archive.read_unchecked(path, _COLUMNS)) if path.exists() else frame.clear()
         # A stable sort and the first of equal rows: the same records give the same file.
         whole = pl.concat([old, part.select(old.columns)]).unique(maintain_order=True).sort("time", maintain_order=True)
         if whole.height > old.height:
@@ -201,14 +187,14 @@ def export(folder: Path, faults: Faults) -> Iterator[str]:
     :param faults: gets what is left out.
     :raises RecordError: if there is no archive.
     """
-    files = places.files_of(folder, faults).parquet
+    files = listing.files_of(folder, faults).parquet
     if not files:
         raise RecordError(f"{folder}: there is no archive here")
     for path in files:
         try:
             frame = archive.read(path, _COLUMNS, partial(_report_row, faults, path))
-        except RecordError as error:
-            faults.add(path, 0, str(error).removeprefix(f"{path}: "))
+        except FileError as error:
+            faults.add(error.path, 0, error.cause)
             continue
         for row in _as_text(frame).iter_rows(named=True):
             yield json.dumps(rows.record_of(row))

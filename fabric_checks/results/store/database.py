@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fabric_checks.errors import RecordError, quoted
+from fabric_checks.errors import FileError, quoted
 from fabric_checks.files import LARGEST_B
 from fabric_checks.results.perflog import records_of
 from fabric_checks.results.record import FIELDS, Facts, Figure
@@ -38,7 +38,7 @@ def records(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
 
     :param report: is called with a number and a cause for each session or case that cannot be read.
     :returns: the number of each record's case, counted over the whole database from 1, and the record.
-    :raises RecordError: if the database cannot be read at all, or not to its end.
+    :raises FileError: if the database cannot be read at all, or not to its end.
     """
     number = 0
     try:
@@ -73,9 +73,9 @@ def records(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
             why = f"another process has held it for {PATIENCE_S:g} s; try again when it has ended"
         else:
             why = f"{error}; is it a database of ReFrame's results?"
-        raise RecordError(f"{path}: {why}") from None
+        raise FileError(path, why) from None
     except sqlite3.DatabaseError as error:
-        raise RecordError(f"{path}: a broken database ({error}); restore it from a copy") from None
+        raise FileError(path, f"a broken database ({error}); restore it from a copy") from None
 
 
 def _require_table(connection: sqlite3.Connection) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 
 from fabric_checks.errors import RecordError
 from fabric_checks.results.record import FIELDS
-from fabric_checks.results.store import jsonlines, places, rows, validation
+from fabric_checks.results.store import jsonlines, listing, rows, validation
 from fabric_checks.results.store.faults import LEFT_OUT, Faults
 
 _SCHEMA = validation.raw_schema(FIELDS)
@@ -45,7 +45,7 @@ def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -
     if not (results / "perflogs").is_dir():
         return found
     try:
-        paths = places.files_of(results, faults).json_lines
+        paths = listing.files_of(results, faults).json_lines
     except RecordError:
         return found  # no case has come to its records, which the session itself tells better
     for path in paths:

@@ -14,9 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.errors import RecordError
+from fabric_checks.errors import FileError, RecordError
 from fabric_checks.results.record import FIELDS
-from fabric_checks.results.store import archive, database, jsonlines, order, places, selection, validation
+from fabric_checks.results.store import archive, database, jsonlines, listing, order, selection, validation
 from fabric_checks.results.store.faults import LEFT_OUT, Faults, one_line
 from fabric_checks.results.store.schema import COLUMNS, MEASUREMENT, REPEATED
 from fabric_checks.results.store.series import mixed_units
@@ -82,7 +82,7 @@ def _parts(
     if not path.exists():
         raise RecordError(f"{sources[0].path}: there is no such file or folder")
     faults = Faults()
-    files = places.files_of(sources[0].path, faults)
+    files = listing.files_of(sources[0].path, faults)
     needed = {"time", *columns, *(name for source in sources for name in source.where)}
     wanted = [name for name in FIELDS if name in needed]
     if len(sources) == 1 or not (files.json_lines or files.databases):
@@ -102,7 +102,7 @@ def _side(frame: pl.DataFrame, label: str, wanted: Sequence[str], *, compact: bo
     return frame.select(pl.lit(label, text).alias("side"), *columns)
 
 
-def _one(sources: Sequence[Source], files: places.Files, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
+def _one(sources: Sequence[Source], files: listing.Files, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
     """Read what any of some sources wants, in the order of time; the columns that repeat are categories."""
     only_archive = not (files.json_lines or files.databases)
     # What an archive has was checked, and freed of what is there twice, when it was written.
@@ -204,8 +204,8 @@ def _database(
 
     try:
         found += database.records(path, report)
-    except RecordError as error:
-        faults.add(path, 0, str(error).removeprefix(f"{path}: "))
+    except FileError as error:
+        faults.add(error.path, 0, error.cause)
     good, unsound = validation.checked(jsonlines.frame_of(found, schema, report), any_unit=True)
     for case, cause in unsound:
         report(case, cause)
@@ -224,8 +224,8 @@ def _parquet(
     for path in paths:
         try:
             frames.append(archive.read(path, columns, partial(_row, faults, path), selection.condition(sources)))
-        except RecordError as error:
-            faults.add(path, 0, str(error).removeprefix(f"{path}: "))
+        except FileError as error:
+            faults.add(error.path, 0, error.cause)
     if frames:
         frame = order.by_time(pl.concat(frames))
         if numbered:

@@ -43,5 +43,5 @@ REPEATED = (
         "result",
         "case_result",
     ),
-    *("program", "program_version", "source", "spec_hash", "spack", "mpi", "compiler", "binding", "fail_reason"),
+    *("program", "program_version", "stack", "spec_hash", "spack", "mpi", "compiler", "binding", "fail_reason"),
 )

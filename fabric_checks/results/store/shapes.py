@@ -28,7 +28,7 @@ def _sizes(value: Any) -> str | None:
 
 def _reasons(value: Any) -> str | None:
     right = isinstance(value, dict) and all(map(_is_text, value.values()))
-    return None if right else "an object with a text for each suite"
+    return None if right else "an object of texts"
 
 
 def _parameters(value: Any) -> str | None:
@@ -42,6 +42,8 @@ def _findings(value: Any) -> str | None:
             return "a list of objects with kind and text"
         if each.get("hosts") is not None and _texts(each["hosts"]):
             return "a list of objects whose hosts are texts"
+        if not isinstance(each.get("fault", False), bool):
+            return "a list of objects whose fault is true or false"
     return None
 
 
@@ -51,6 +53,23 @@ def _compared(value: Any) -> str | None:
     if isinstance(values, dict) and values and all(map(_is_number, values.values())):
         return None
     return "an object with metric, quantity, unit and values by layout"
+
+
+def _ports(value: Any) -> str | None:
+    nodes = value.get("nodes") if isinstance(value, dict) else None
+    if isinstance(nodes, dict) and all(isinstance(ports, dict) for ports in nodes.values()):
+        counts = (port for ports in nodes.values() for port in ports.values())
+        carried = value.get("carried_B", {})
+        if all(map(_is_port, counts)) and isinstance(carried, dict) and all(map(_is_number, carried.values())):
+            return None
+    return "an object with nodes, which have ports with bytes, rate and errors"
+
+
+def _is_port(value: Any) -> bool:
+    known = ("sent_B", "received_B", "rate_MBps")
+    right = isinstance(value, dict) and all(value.get(name) is None or _is_number(value[name]) for name in known)
+    errors = value.get("errors", {}) if right else None
+    return isinstance(errors, dict) and all(map(_is_number, errors.values()))
 
 
 def _extra(value: Any) -> str | None:
@@ -65,11 +84,13 @@ def _extra(value: Any) -> str | None:
 _RULES: dict[str, Callable[[Any], str | None]] = {
     "compared": _compared,
     "not_offered": _reasons,
+    "node_faults": _reasons,
     "parameters": _parameters,
     "sizes_B": _sizes,
     "findings": _findings,
     "nodelist": _texts,
     "placement": _texts,
+    "ports": _ports,
     "extra": _extra,  # of the rows of an archive, see fabric_checks.results.store.rows
 }
 NAMES = tuple(_RULES)

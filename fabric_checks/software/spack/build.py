@@ -8,27 +8,26 @@ the same and every file is still there, the finished environment is copied, and 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from fabric_checks import door
+from fabric_checks import door, locks
 from fabric_checks.paths import home
 from fabric_checks.software.spack import lock
 from fabric_checks.software.spack.credentials import without_user
 from fabric_checks.software.spack.errors import SpackError
 from fabric_checks.software.spack.fingerprint import fingerprint
-from fabric_checks.software.spack.packages import Asked, Package, asked
+from fabric_checks.software.spack.packages import Asked, asked
 from fabric_checks.software.spack.scopes import Scopes
 from fabric_checks.software.spack.tool import Installed, Known, Spack, scope_defaults
+from fabric_checks.software.suite import Package
 
 BUILT = "built.json"
 LOCK = "spack.lock"
@@ -185,7 +184,7 @@ class Environment:
         """Copy the environment that was finished before, if there is one and all of it still stands."""
         if not self.memory.is_dir():
             return None
-        with _alone(self.memory):
+        with locks.exclusive(self.memory / ".lock", locks.WRITER_WAIT_S):
             return self._take_over()
 
     def _take_over(self) -> Built | None:
@@ -300,7 +299,7 @@ class Environment:
         (self.folder / BUILT).write_text(text)
         self.memory.mkdir(parents=True, exist_ok=True)
         view = (self.folder / VIEW).resolve()
-        with _alone(self.memory):
+        with locks.exclusive(self.memory / ".lock", locks.WRITER_WAIT_S):
             (self.memory / BUILT).unlink(missing_ok=True)
             shutil.rmtree(self.memory / VIEWS, ignore_errors=True)
             shutil.copytree(view, self.memory / VIEWS / view.name, symlinks=True)
@@ -321,14 +320,6 @@ def _progress(line: str, stage: Path, say: Callable[[str], object]) -> None:
         say(f"{installing[1]}: its log is {stage}/spack-stage-{installing[1]}/spack-build-out.txt")
     elif PHASE.match(line):
         say(line.removeprefix("==> "))
-
-
-@contextmanager
-def _alone(memory: Path) -> Iterator[None]:
-    """Keep other sessions on the same install tree away from what is remembered; they wait for milliseconds."""
-    with (memory / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _is_whole(view: Path) -> bool:

@@ -19,9 +19,10 @@ from fabric_checks.paths import ROOT
 from fabric_checks.software import programs, stacks
 from fabric_checks.software.spack.errors import SpackError
 from fabric_checks.software.spack.lock import same_release
-from fabric_checks.software.spack.packages import PACKAGES, asked, why_not
+from fabric_checks.software.spack.packages import asked, why_not
 from fabric_checks.software.spack.scopes import Scopes, expand, files, load, required_version, setting
 from fabric_checks.software.spack.tool import scope_defaults
+from fabric_checks.software.suites import SUITES
 
 COMMON = ROOT / "spack-envs" / "common"
 SITE = "site"
@@ -67,14 +68,16 @@ def environments(
 def _environment(mpi: str, systems: Sequence[str], scopes: Scopes, variables: Mapping[str, str]) -> dict[str, Any]:
     offered, without = [], {}
     requirement = ""
-    for package in PACKAGES.values():
-        reason = why_not(package, scopes)
-        wanted = asked(package, scopes)
+    for suite in SUITES.values():
+        if suite.package is None:
+            without[suite.name] = "`spack-envs` has no package of it"
+            continue
+        wanted = asked(suite.package, scopes)
         requirement = wanted.mpi
-        if reason:
-            without[package.suite] = reason
+        if reason := why_not(suite.package, scopes):
+            without[suite.name] = reason
         else:
-            offered.append(package.describe(wanted.requirement, wanted.version))
+            offered.append(suite.package.describe(wanted.requirement, wanted.version))
     external = _external(scopes, requirement)
     known = scope_defaults() | dict(variables)
     wait = stacks.BLOCKING_WAIT.get(_name(requirement))

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabric_checks.errors import FabricError
 from fabric_checks.software.spack.build import build, concretized
 from fabric_checks.software.spack.errors import SpackError
-from fabric_checks.software.spack.packages import Package, why_not
+from fabric_checks.software.spack.packages import why_not
 from fabric_checks.software.spack.scopes import Scopes
+from fabric_checks.software.suite import Package
 
 
 def write(
@@ -48,7 +50,7 @@ def write(
             order.bring_sources(package, mpi, scope)
             if build_cache:
                 order.bring_built(package, mpi, scope)
-        except SpackError as error:
+        except FabricError as error:
             say(f"{what} is NOT whole in {order.folder}")
             missing.append(f"{what}: {error}")
     if missing:

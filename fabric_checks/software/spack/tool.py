@@ -64,7 +64,7 @@ def find(variables: Mapping[str, str]) -> Path:
 
 def brought() -> Path:
     """Return where `ci/run` puts the Spack that it brings."""
-    return installed.folder("spack") / "bin" / "spack"
+    return installed.found("spack") / "bin" / "spack"
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 def scope_defaults() -> dict[str, str]:
     """Return the variables that the shipped scopes use, as they are if the user does not set them."""
-    prefixes = {f"FABRIC_{mpi.upper()}": str(installed.folder(mpi)) for mpi in WHEEL_MPIS}
+    prefixes = {f"FABRIC_{mpi.upper()}": str(installed.found(mpi)) for mpi in WHEEL_MPIS}
     found = {"FABRIC_HOME": str(home()), "FABRIC_CLONE": str(ROOT), "FABRIC_SPACK_PACKAGES_URL": PACKAGES_URL}
     return found | prefixes
 

@@ -9,8 +9,6 @@ from fabric_checks.analysis.cross_section import suspects
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
 
 NONE = Transfers(*(np.empty(0, dtype=np.int32) for _ in range(3)), np.empty(0))
-CONTROLS = 8
-PAIRS_OF_NODE = 8
 
 
 @dataclass
@@ -38,7 +36,7 @@ class Fabric:
     def __post_init__(self):
         self.random = np.random.default_rng(self.seed)
         half = self.nodes // 2
-        own = np.random.default_rng([self.seed, 1]).standard_normal((half, half))
+        own = np.random.default_rng([self.seed, 1]).standard_normal((self.nodes, self.nodes))
         self.own = np.exp(self.spread * own)
         # Static routing: who shares a link with whom is the same whenever the same round runs.
         self.shared_by = self.random.choice(np.arange(1, len(self.sharing) + 1), p=self.sharing, size=(half, half))
@@ -52,7 +50,7 @@ class Fabric:
             health[receiver == rank] *= share
         for (one, other), share in self.pairs.items():
             health[(sender == one) & (receiver == other)] *= share
-        own = self.own[sender, receiver - self.nodes // 2]
+        own = self.own[sender, receiver]
         true = np.minimum(self.single_MBps * health, self.link_MBps / shared_by) * own
         return true * np.exp(self.noise * self.random.standard_normal(len(sender)))
 
@@ -64,8 +62,8 @@ class Fabric:
         return Transfers(round_, sender, receiver, self.rate(sender, receiver, self.shared_by[round_, sender]))
 
     def again(self, sender, receiver, repeats, together):
-        """Return pairs measured again, `repeats` times, alone or with others."""
-        sender, receiver = np.repeat(sender, repeats), np.repeat(receiver, repeats)
+        """Return pairs measured again, all of them `repeats` times, alone or with others."""
+        sender, receiver = (np.tile(np.asarray(ranks, dtype=np.int32), repeats) for ranks in (sender, receiver))
         shared_by = np.ones(len(sender))
         if together:
             shared_by = self.random.choice(np.arange(1, len(self.sharing) + 1), p=self.sharing, size=len(sender))
@@ -80,28 +78,19 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
     scan = fabric.scan()
     phases = {"scan": scan, "together": NONE, "control": NONE, "alone": NONE}
     found = suspects.find(scan, fabric.nodes, suspect_share)
-    positions = dict.fromkeys(found.pairs.tolist())
-    for ranks, side in ((found.senders, scan.sender), (found.receivers, scan.receiver)):
-        for rank in ranks:
-            of_node = np.flatnonzero(side == rank)
-            positions |= dict.fromkeys(of_node[np.arange(PAIRS_OF_NODE) * len(of_node) // PAIRS_OF_NODE].tolist())
-    if confirm and positions:
-        chosen = np.fromiter(positions, dtype=np.int64)
-        sender, receiver = scan.sender[chosen], scan.receiver[chosen]
-        phases["together"] = fabric.again(sender, receiver, repeats, together=True)
-        median = np.median(phases["together"].MBps.reshape(-1, repeats), axis=1)
-        left = np.flatnonzero(median < (1 - suspect_share) * found.overall_MBps)
-        left = left[np.argsort(median[left], kind="stable")][:half]
-        if len(left):
-            phases["alone"] = fabric.again(sender[left], receiver[left], repeats, together=False)
-        free = np.ones(len(scan), dtype=bool)
-        free[chosen] = False
-        others = np.flatnonzero(free)
-        others = others[~np.isin(scan.sender[others], list(found.senders))]
-        others = others[~np.isin(scan.receiver[others], list(found.receivers))]
-        if len(others):
-            control = others[np.arange(CONTROLS) * len(others) // CONTROLS]
-            phases["control"] = fabric.again(scan.sender[control], scan.receiver[control], repeats, together=False)
+    budget = suspects.budget(fabric.nodes)
+    rounds = suspects.pack(suspects.listed(found, scan, fabric.nodes), budget.together)
+    pairs = [pair for pairs in rounds for pair in pairs]
+    if confirm and pairs:
+        phases["together"] = fabric.again(*zip(*pairs, strict=True), repeats, together=True)
+        median = np.median(phases["together"].MBps.reshape(repeats, -1), axis=0)
+        slow = [pairs[k] for k in np.argsort(median) if median[k] < (1 - suspect_share) * found.overall_MBps]
+        alone = suspects.fair(slow, budget.alone)
+        control = suspects.controls(found, scan, slow, alone, budget.total - len(rounds) - len(alone))
+        if alone:
+            phases["alone"] = fabric.again(*zip(*alone, strict=True), repeats, together=False)
+        if alone and control:
+            phases["control"] = fabric.again(*zip(*control, strict=True), repeats, together=False)
     hosts = tuple(f"n{rank}" for rank in range(fabric.nodes))
     return RotateOutput({}, "rotate", hosts, half, suspect_share, confirm, 1.0, 1.1, phases)
 
@@ -119,8 +108,18 @@ def text_of(output, repeats=4):
     lines += [f"# shifts: {output.pairs} of {output.pairs}", "# columns: round sender receiver MBps phase"]
     rows = [
         f"{round_} {sender} {receiver} {rate:.6g} {phase}"
-        for phase, part in output.phases.items()
+        for phase, part in in_turns(output.phases, repeats)
         for round_, sender, receiver, rate in zip(part.round, part.sender, part.receiver, part.MBps, strict=True)
     ]
     tail = [f"# transfers: {output.transfers_s} s", f"# elapsed: {output.elapsed_s} s", f"# complete: {len(rows)} rows"]
     return "\n".join([*lines, *rows, *tail]) + "\n"
+
+
+def in_turns(phases, repeats):
+    """Yield the parts of the phases in the order of the rows: controls and pairs alone take turns."""
+    yield from ((phase, phases[phase]) for phase in ("scan", "together"))
+    for repeat in range(repeats):
+        for phase in ("control", "alone"):
+            part = phases[phase]
+            each = slice(repeat * len(part) // repeats, (repeat + 1) * len(part) // repeats)
+            yield phase, Transfers(part.round[each], part.sender[each], part.receiver[each], part.MBps[each])

@@ -47,7 +47,7 @@ def test_a_curve_with_two_verdicts_is_two_rows_the_worse_first():
     worse, same = rows(comparison)
     assert worse[0] == "worse" and worse[3] == "latency, 8 16 B" and worse[7].startswith("+20 %")
     assert same[0] == "no difference" and same[3] == "latency, 1 2 4 B" and same[7].startswith("0 %; ")
-    assert same[7].endswith("could be told")
+    assert same[7].endswith("would be detected")
 
 
 def test_a_single_figure_goes_by_the_name_of_its_metric_and_has_intervals():

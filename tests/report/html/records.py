@@ -51,7 +51,7 @@ def record(metric="latency", value=1.0, **fields):
         "case_result": "pass",
         "program": "fabric-checks streaming",
         "program_version": "1",
-        "source": "built",
+        "stack": "built",
         "mpi": "MPICH 5.0.2",
         "compiler": "gcc 12.2.0",
         "nodelist": [f"oak{number:02}" for number in range(nodes)],
@@ -188,6 +188,17 @@ def everything(**fields):
     records.append(record("latency_64B", 1.5, **judged, **({"result": "fail", "case_result": "fail"} | fields)))
     records.append(failure(check="HotSpot", layout="8x1", not_offered={"npb": "no wheel has it"}, **fields))
     return records
+
+
+def twenty_thousand():
+    """Return about 20,000 values: 68 collectives on three MPIs in seven layouts."""
+    return [
+        row
+        for environ in ("mpich", "openmpi", "impi")
+        for layout in ("2x1", "4x1", "8x1", "8x2", "16x1", "16x2", "32x1")
+        for name in range(68)
+        for row in imb("ImbCollective", f"Benchmark{name}", layout, environ=environ)
+    ]
 
 
 def later(records, days, factor=1.0):

@@ -48,7 +48,7 @@ FIELDS = (
         "reference_source",
         "program",
         "program_version",
-        "source",
+        "stack",
         "mpi",
         "compiler",
         "binding",
@@ -111,10 +111,12 @@ def test_no_text_becomes_markup(plain, text):
 
 
 def test_text_is_shown_as_it_is():
-    found = lxml.html.fromstring(html_of(records.streaming(system="<b>oak</b> & co")))
+    found = lxml.html.fromstring(
+        html_of([*records.streaming(system="<b>oak</b> & co"), *records.streaming(system="elm")])
+    )
     heads = {head.text_content() for head in found.xpath("//table[@id='table-2']/tbody//th")}
-    assert heads == {"<b>oak</b> & co"}
-    assert found.xpath("//*[local-name()='text'][.='<b>oak</b> & co']")
+    assert heads == {"<b>oak</b> & co", "elm"}
+    assert found.xpath("//ul[@class='legend']/li[normalize-space(.)='<b>oak</b> & co']")
 
 
 def test_the_policy_allows_the_script_of_the_page_only(full_page):

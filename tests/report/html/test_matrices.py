@@ -30,6 +30,8 @@ def rows_of(found, **fields):
         "better": "larger",
         "nodelist": hosts,
         "findings": found.notes(),
+        "output": "output/20261101T120000Z-0001/oak/compute/mpich/Rotate_1",
+        "link_MBps": None,
     }
     return [record(name, value, **(at | fields)) for name, value in found.metrics().items()]
 
@@ -55,14 +57,13 @@ def test_the_output_is_found_from_results_and_from_perflogs(tmp_path, golden_run
     assert kept.metrics() == found.metrics()
 
 
-def test_the_output_of_another_case_is_not_taken(tmp_path, golden_run):
+def test_the_output_of_another_run_is_not_taken(tmp_path, golden_run):
+    """Of a case that ran several times in a session, the last output is kept."""
     text, found = golden_run
     place(tmp_path, text)
-    for changed in ({"nodelist": ["other"]}, {"tasks": 99}, {"parameters": {"pattern": "shift"}}):
-        assert matrix_of(median(rows_of(found, **changed)), roots([tmp_path])) is None
-    assert (
-        matrix_of(median([row | {"value": row["value"] * 1.01} for row in rows_of(found)]), roots([tmp_path])) is None
-    )
+    others = [row | {"value": row["value"] * 1.01} for row in rows_of(found)]
+    assert matrix_of(median(others), roots([tmp_path])) is None
+    assert matrix_of(median(rows_of(found, output=None)), roots([tmp_path])) is None
 
 
 def test_a_broken_output_is_none(tmp_path, golden_run):
@@ -71,7 +72,7 @@ def test_a_broken_output_is_none(tmp_path, golden_run):
     assert matrix_of(median(rows_of(found)), roots([tmp_path])) is None
 
 
-@pytest.mark.parametrize("name", ["../../../../../secret", "{outside}", "..", ".", "", "deeper/still", "a\0b"])
+@pytest.mark.parametrize("name", ["../../../../../secret", "{outside}", "..", "a\0b"])
 def test_no_record_leads_out_of_the_folder(tmp_path, golden_run, name):
     """The file is really there, at the other end of the name."""
     text, found = golden_run
@@ -83,7 +84,8 @@ def test_no_record_leads_out_of_the_folder(tmp_path, golden_run, name):
         target.write_text(text)
     folders = roots([tmp_path / "results"])
     assert matrix_of(median(rows_of(found)), folders)
-    assert matrix_of(median(rows_of(found, environ=name)), folders) is None
+    leads_out = f"output/20261101T120000Z-0001/oak/compute/{name}/Rotate_1"
+    assert matrix_of(median(rows_of(found, output=leads_out)), folders) is None
 
 
 def test_a_link_is_not_followed(tmp_path, golden_run):
@@ -104,7 +106,7 @@ def test_the_report_has_heat_map_histogram_and_findings(tmp_path, golden_run):
     place(tmp_path, text)
     shown = blocks(rows_of(found), [tmp_path])
     heat_map, histogram = shown["rotate-0-map"], shown["rotate-0-histogram"]
-    assert "data:image/png;base64," in heat_map.svg
+    assert "data:image/png;base64," in heat_map.svgs[0]
     (matrix,) = heat_map.data
     numbers = sorted(float(cell.text) for _, row in matrix.rows for cell in row if not cell.missing)
     assert numbers == pytest.approx(sorted(found.matrix.measured), rel=1e-3)
@@ -116,5 +118,5 @@ def test_the_report_has_heat_map_histogram_and_findings(tmp_path, golden_run):
 def test_a_matrix_that_is_gone_is_said(tmp_path, golden_run):
     _, found = golden_run
     shown = blocks(rows_of(found), [tmp_path])
-    assert shown["rotate-0-map"].svg is None
+    assert not shown["rotate-0-map"].svgs
     assert "matrix not kept" in shown["rotate-0-map"].absent

@@ -60,18 +60,37 @@ times = st.builds(
 )
 
 
-more = st.dictionaries(st.text().filter(lambda key: key not in ("kind", "text", "hosts")), anything, max_size=2)
-finding = st.fixed_dictionaries({"kind": st.text(), "text": st.text()})
+more = st.dictionaries(
+    st.text().filter(lambda key: key not in ("kind", "text", "hosts", "fault")), anything, max_size=2
+)
+finding = st.fixed_dictionaries({"kind": st.text(), "text": st.text()}, optional={"fault": st.booleans()})
 NESTED_KINDS = {
     "compared": st.fixed_dictionaries(
         dict.fromkeys(("metric", "quantity", "unit"), st.text())
         | {"values": st.dictionaries(st.text(), figures, min_size=1, max_size=3)}
     ),
     "not_offered": st.dictionaries(st.text(), st.text(), max_size=3),
+    "node_faults": st.dictionaries(st.text(), st.text(), max_size=3),
     "sizes_B": st.lists(st.integers(0, 2**40), max_size=3),
     "parameters": st.dictionaries(st.text(), st.text() | st.integers(0, 99) | st.floats(-1e9, 1e9), max_size=3),
     "findings": st.lists(st.builds(lambda one, other: {**one, **other}, finding, more), max_size=3),
     "nodelist": st.lists(st.text(), max_size=3),
+    "ports": st.fixed_dictionaries(
+        {
+            "nodes": st.dictionaries(
+                st.text(),
+                st.dictionaries(
+                    st.text(),
+                    st.fixed_dictionaries(
+                        {"sent_B": st.none() | st.integers(0, 2**62), "errors": st.dictionaries(st.text(), figures)}
+                    ),
+                    max_size=2,
+                ),
+                max_size=2,
+            ),
+            "moved_B": st.none() | st.integers(0, 2**62),
+        }
+    ),
     "placement": st.lists(st.text(), max_size=3),
 }
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 import pytest
 
+from fabric_checks import locks
 from fabric_checks.software import installed
 from fabric_checks.software.spack import SpackError
 from fabric_checks.software.spack.build import BUILT, VIEW, build
@@ -253,6 +254,15 @@ def test_a_mirror_of_the_site_may_be_signed(tape, signed, unverified):
     tape.write("mirrors", f'{{"site": {{"url": "https://x", "signed": {signed}}}, "public": "https://y"}}')
     cache(tape)
     assert run(tape).unverified == unverified
+
+
+def test_a_build_waits_for_no_other_for_ever(tape, monkeypatch):
+    tape.succeed()
+    run(tape)
+    (lock,) = tape.folder.rglob(".lock")
+    monkeypatch.setattr(locks, "WRITER_WAIT_S", 0)
+    with locks.exclusive(lock, 0), pytest.raises(locks.LockedError, match="locked by process"):
+        run(tape)
 
 
 def test_a_token_reaches_git_alone(tape):

@@ -80,5 +80,5 @@ def test_no_mpi_is_an_error(tmp_path):
 
 
 def test_an_unknown_package():
-    with pytest.raises(SpackError, match=r"no package 'hpl'; choose from osu-micro-benchmarks, "):
+    with pytest.raises(SpackError, match=r"no package 'hpl'; choose from intel-mpi-benchmarks, lammps, "):
         package_called("hpl")

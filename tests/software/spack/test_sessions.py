@@ -73,7 +73,7 @@ def test_the_spec_is_in_every_record_and_one_build_serves_all(tape):
     assert (done.status, done.gate) == (0, 0), done.output + done.shown
     assert {record["check"] for record in done.session.records} == {"OsuLatency", "OsuMultiLatency"}
     for record in done.session.records:
-        assert record["environ"] == "mpich-spack" and record["source"] == "spack"
+        assert record["environ"] == "mpich-spack" and record["stack"] == "spack"
         assert record["spec"].startswith("osu-micro-benchmarks@7.3") and "^mpich@5.0.2" in record["spec"]
         assert len(record["spec_hash"]) == 32 and record["spack"].startswith("1.1.0")
     assert tape.calls.count("install") == tape.calls.count("concretize") == 1

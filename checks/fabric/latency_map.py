@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The latency of every pair: who is near whom."""
+
+import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
+
+from fabric_checks.analysis.latency_map.metrics import METRICS
+from fabric_checks.reframe_ext.mixins import layouts
+
+from ..registration import check
+from .base import OwnProgram
+
+
+@check()
+class LatencyMap(OwnProgram):
+    """Small-message latency of every pair, which nodes are near each other, and which are not where they should be.
+
+    All pairs by ping-pong, in the rounds of a tournament, each pair several times and from both ends. A hop more or
+    less shows here, and in no bandwidth: two hosts in each other's place, a way over one switch too many.
+    """
+
+    descr = "Latency of all pairs"
+    layout = layouts("several")
+    own_program = "latency_map"
+    packages = ("polars", "numpy", "scipy")
+    packages_for = "to find groups of nodes and chance in the matrix of pairs"
+    tags = {"fabric", "cross-section"}
+    short = True
+    #: Beyond so many ranks only so many rounds are measured: the output has a row for each pair.
+    most_rounds = 1024
+
+    def arguments(self):
+        return ["--shifts", str(self.most_rounds)] if self.num_tasks > self.most_rounds else []
+
+    def metrics(self):
+        return list(METRICS)
+
+    def measure(self, text):
+        from fabric_checks.analysis.latency_map import (  # noqa: PLC0415  (numpy would slow every listing)
+            evaluation,
+        )
+
+        self.report = evaluation.of_text(text)
+        self.facts.findings = self.report.notes()
+        return self.report.metrics()
+
+    def draw(self, folder):
+        return [self.pictures.latency_map(folder / "latency.svg", f"Latency map, {self.where}", self.report)]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Groups of nodes that are near each other, as those behind one switch are: a hop less shows in the latency."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+#: Levels are told apart if the gap between them is so many times what a pair differs by from time to time, ...
+GAP_ERRORS = 4.0
+#: ... and this share of the latency.
+LEAST_GAP = 0.02
+#: So many pairs of those that are both near a third one have to be near each other.
+CLOSED = 0.9
+#: Ranks tell where a node should be only if so many nodes have one of their own group beside them.
+IN_ORDER = 0.9
+#: A node that has nobody of its group among so many ranks before and behind it is not where its name says.
+BESIDE = 2
+
+
+def nearest(latency_us: Array, error_us: float) -> float | None:
+    """Return the latency below which pairs are near, in us: the lowest gap between levels. None if there is none.
+
+    :param latency_us: nodes x nodes, symmetric. :param error_us: what the latency of a pair may differ by by chance.
+    """
+    nodes = len(latency_us)
+    values = np.sort(latency_us[np.triu_indices(nodes, 1)])
+    gaps = np.diff(values)
+    wide = gaps > max(GAP_ERRORS * error_us, LEAST_GAP * float(np.median(values)))
+    # A level has as many pairs as a quarter of the nodes, and is not the few that are slower than all others.
+    places = np.arange(1, len(values))
+    for place in np.flatnonzero(wide & (places >= nodes / 4) & (places <= 0.9 * len(values))):
+        border = float((values[place] + values[place + 1]) / 2)
+        if _is_closed(latency_us < border):
+            return border
+    return None
+
+
+def _is_closed(near: NDArray[np.bool_]) -> bool:
+    """Whether those that are near a third one are near each other, as behind one switch."""
+    links = near.astype(np.float64)
+    np.fill_diagonal(links, 0.0)
+    paths = links @ links
+    np.fill_diagonal(paths, 0.0)
+    both = float(paths.sum())
+    return both == 0 or float((paths * links).sum()) >= CLOSED * both
+
+
+def find(latency_us: Array, border_us: float | None) -> Numbers:
+    """Return the number of the group of each node; all are in one if there are no levels.
+
+    Average linkage, cut at the border: a pair that is slow by itself does not tear a group apart.
+    """
+    if border_us is None or len(latency_us) < 3:
+        return np.zeros(len(latency_us), dtype=np.int64)
+    distances = latency_us.copy()
+    np.fill_diagonal(distances, 0.0)
+    tree = linkage(squareform(distances, checks=False), method="average")
+    found: Numbers = np.unique(fcluster(tree, border_us, criterion="distance"), return_inverse=True)[1]
+    return found
+
+
+def misplaced(group: Numbers, hosts: Sequence[str], known: Mapping[str, str] | None) -> dict[int, int]:
+    """Return the nodes that are not in the group where they should be, and the group in which each is.
+
+    :param known: the switch of each host, if switches are known: then the group of a switch is that of most of its
+        hosts. Otherwise ranks are taken to follow the switches, if nearly all do.
+    """
+    if known:
+        return _elsewhere_than_known(group, hosts, known)
+    ranks = np.arange(len(group))
+    sizes = np.bincount(group)
+    beside = np.zeros(len(group), dtype=bool)
+    adjacent = np.zeros(len(group), dtype=bool)
+    for step in (*range(-BESIDE, 0), *range(1, BESIDE + 1)):
+        other = ranks + step
+        inside = (other >= 0) & (other < len(group))
+        same = inside & (group[np.clip(other, 0, len(group) - 1)] == group)
+        beside |= same
+        if abs(step) == 1:
+            adjacent |= same
+    several = sizes[group] > 1
+    if np.count_nonzero(adjacent | ~several) < IN_ORDER * len(group):
+        return {}
+    return {int(rank): int(group[rank]) for rank in np.flatnonzero(several & ~beside)}
+
+
+def _elsewhere_than_known(group: Numbers, hosts: Sequence[str], known: Mapping[str, str]) -> dict[int, int]:
+    switches = [known.get(host) for host in hosts]
+    of_switch: dict[str, Counter[int]] = {}
+    for switch, own in zip(switches, group.tolist(), strict=True):
+        if switch is not None:
+            of_switch.setdefault(switch, Counter())[own] += 1
+    home = {switch: counts.most_common(1)[0][0] for switch, counts in of_switch.items()}
+    # Several switches may look like one, where a hop does not show; a group then is the home of all of them.
+    homes = {home[switch] for switch in home}
+    return {
+        rank: own
+        for rank, (switch, own) in enumerate(zip(switches, group.tolist(), strict=True))
+        if switch is not None and own != home[switch] and own in homes and of_switch[switch][home[switch]] > 1
+    }

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks run``: for ``ci/run``."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import IO
+
+import click
+
+from fabric_checks import door, paths
+from fabric_checks.errors import FabricError
+from fabric_checks.results.sessions import session_id
+
+
+@click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--began-at-uptime", "began_s", type=float, help="The run began when the host had been up so many seconds."
+)
+@click.argument("line", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(began_s: float | None, line: tuple[str, ...]) -> None:
+    """Run LINE, a ReFrame, show how far it is, and end with the one screen.
+
+    The exit status is ReFrame's, or 1 if the session is no success all the same.
+    """
+    from fabric_checks.cost import durations  # noqa: PLC0415  (likewise)
+    from fabric_checks.report.terminal import progress  # noqa: PLC0415  (only this needs it)
+
+    folder, session = paths.results(), session_id()
+    state = progress.State(durations.of_runs(folder))
+    with progress.shown(state) as follow:
+        status = _run(line, follow)
+    if not (folder / "logs" / f"{session}.log").exists():
+        # ReFrame did not start: its own message is all there is to say.
+        door.say(*state.lines)
+        sys.exit(status)
+    from fabric_checks.cli import ending  # noqa: PLC0415  (slow to import)
+
+    is_success = ending.end(folder, session, began_s, tuple(state.said))
+    sys.exit(status or int(not is_success))
+
+
+def _run(line: tuple[str, ...], read: Callable[[str], None]) -> int:
+    """Run a command, and return its exit status.
+
+    :param read: gets each line of its standard output. What it says on standard error is passed on.
+    """
+
+    def interrupted(number: int, _frame: object) -> None:
+        # A terminal, and a night, interrupt the whole group of processes: ReFrame ends in order, and is waited for.
+        if number == signal.SIGTERM:
+            process.terminate()
+
+    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        process = subprocess.Popen(
+            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace"
+        )
+        assert process.stdout is not None and process.stderr is not None
+        aside = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
+        aside.start()
+        for text in process.stdout:
+            read(text.rstrip("\n"))
+        status = process.wait()
+        aside.join()
+    except OSError as error:
+        raise FabricError(f"{line[0]}: {error.strerror}; see that ReFrame is installed, as by `. ci/env.sh`") from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
+
+
+def _pass_on(stream: IO[str]) -> None:
+    for text in stream:
+        door.complain(text.rstrip("\n"))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The patterns of ``rotate``: which ranks stream to which in each round, as the program defines them too."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+PATTERNS = ("rotate", "shift", "bisection", "round-robin")
+
+Ranks = NDArray[np.int32]
+
+
+def pairs_of_round(pattern: str, ranks: int) -> int:
+    """Return how many pairs stream at once."""
+    return ranks if pattern == "shift" else ranks // 2
+
+
+def turns(ranks: int) -> int:
+    """Return after how many rounds of ``round-robin`` every two ranks have met, in one direction."""
+    return ranks - 1 + ranks % 2
+
+
+def nightly_rounds(ranks: int) -> int:
+    """Return how many rounds of ``round-robin`` a night has: as many as the pattern ``rotate``, N/2, rounded up.
+
+    Every rank then sends and receives at least twice, and of the groups of four ranks and more that follow each other
+    each reaches each other one in both directions. Fewer than eight ranks need up to six rounds for the former.
+    """
+    return min(2 * turns(ranks), 6) if ranks < 8 else (ranks + 1) // 2
+
+
+def round_robin_rounds(ranks: int, shifts: int) -> list[int]:
+    """Return the numbers of the rounds that ``round-robin --shifts`` measures; 0 and more than there are mean all.
+
+    No two ranks meet twice before all have met once.
+    """
+    first = turns(ranks)
+    if not 0 < shifts < 2 * first:
+        return list(range(2 * first))
+    if shifts <= first:
+        return _from_end_to_end(shifts, first)
+    return [*range(first), *(first + number for number in _from_end_to_end(shifts - first, first))]
+
+
+def _from_end_to_end(wanted: int, count: int) -> list[int]:
+    return [index * (count - 1) // max(wanted - 1, 1) for index in range(wanted)]
+
+
+def pairs(pattern: str, ranks: int, rounds: Ranks) -> tuple[Ranks, Ranks]:
+    """Return sender and receiver of all pairs of some rounds: rounds x pairs, those of a round by sender.
+
+    :param pattern: any but ``bisection``, whose pairs are random. :param rounds: the numbers of the rounds.
+    """
+    number = np.asarray(rounds, dtype=np.int32)[:, None]
+    if pattern == "round-robin":
+        return _matches(ranks, number)
+    count = pairs_of_round(pattern, ranks)
+    sender = np.broadcast_to(np.arange(count, dtype=np.int32), (len(number), count))
+    receiver = count + (sender + number) % count if pattern == "rotate" else (sender + number + 1) % count
+    return sender, receiver
+
+
+def _matches(ranks: int, number: Ranks) -> tuple[Ranks, Ranks]:
+    """Return the pairs of the tournament by the circle method; ``rotate --help`` tells its rule."""
+    seats = turns(ranks)
+    back, turn = number >= seats, number % seats
+    middle = np.where(turn % 2 == 0, turn, turn + seats) // 2
+    away = np.arange(1, seats // 2 + 1, dtype=np.int32)
+    upper, lower = (middle + away) % seats, (middle - away) % seats
+    upper_sends = (away % 2 == 1) != back
+    if ranks >= 16:
+        upper_sends ^= (np.minimum(upper, lower) % 2 == 1) & ((upper ^ lower) % 2 == 1)
+    if ranks % 2 == 0:
+        # The rank without a seat stands for the upper one: behind all seats, and then at its rank.
+        upper = np.hstack((upper, np.full_like(middle, seats)))
+        lower = np.hstack((lower, middle))
+        upper_sends = np.hstack((upper_sends, (middle % 2 == 1) != back))
+    everybody = np.arange(ranks, dtype=np.int32)
+    seated = np.delete(everybody, ranks // 2) if ranks % 2 == 0 else everybody
+    rank_of_seat = np.append(seated, everybody[ranks // 2])
+    sender: Ranks = rank_of_seat[np.where(upper_sends, upper, lower)]
+    receiver: Ranks = rank_of_seat[np.where(upper_sends, lower, upper)]
+    order = np.argsort(sender, axis=1)
+    return np.take_along_axis(sender, order, axis=1), np.take_along_axis(receiver, order, axis=1)

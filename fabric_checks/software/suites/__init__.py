@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The suites: a file for each, which says what environments may offer of it and how it is built.
+
+A file defines ``SUITE``, and functions that describe an installation of it for the configuration. That is all there is
+to declare: what a configuration may name, what Spack builds and what builds it for the checks are made from it.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from fabric_checks.software.suite import Suite
+
+#: All suites by name, in the order of their files.
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (import_module(f"{__name__}.{module.name}").SUITE for module in iter_modules(__path__))
+}

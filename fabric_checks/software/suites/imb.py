@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Intel MPI Benchmarks."""
+
+from __future__ import annotations
+
+from fabric_checks.software.suite import VIEW, Package, Program, Suite
+
+#: The programs beside IMB-MPI1.
+_PROGRAMS = ("nbc", "rma", "p2p")
+
+
+def installed(prefix: str, version: str, programs: tuple[str, ...] = _PROGRAMS) -> Program:
+    """Describe an installation: IMB-MPI1, and those of the others that it has.
+
+    :param prefix: the folder whose ``bin`` has them.
+    """
+    missing = [name for name in _PROGRAMS if name not in programs]
+    return SUITE.program(
+        f"{prefix}/bin/{{benchmark}}",
+        version,
+        features=tuple(f"imb_{name}" for name in programs),
+        without={f"imb_{name}": f"IMB was built without IMB-{name.upper()}" for name in missing},
+    )
+
+
+def _wanted(requirement: str) -> tuple[str, ...]:
+    return tuple(name for name in _PROGRAMS if f"~{name}" not in requirement)
+
+
+def _built(requirement: str, version: str) -> Program:
+    return installed(VIEW, version, _wanted(requirement))
+
+
+def _proof(requirement: str) -> list[str]:
+    return [f"bin/IMB-{name.upper()}" for name in ("mpi1", *_wanted(requirement))]
+
+
+SUITE = Suite(
+    "imb",
+    "Intel MPI Benchmarks",
+    features={f"imb_{name}": f"IMB-{name.upper()} beside IMB-MPI1" for name in _PROGRAMS},
+    package=Package("intel-mpi-benchmarks", _built, _proof),
+)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a run ends, whatever ReFrame does: `fabric-checks run` around a stand-in that prints what a real one did."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import TESTS
+from tests.guard import GUARD_S
+
+SAID = TESTS / "report" / "terminal" / "reframe-4.10.4.txt"
+SESSION = "20260101T000000Z-test"
+CASE = {
+    "name": "x", "system": "local", "partition": "node", "environ": "mpich", "fixture": False, "perfvalues": {},
+    "fail_phase": None, "fail_reason": None,
+}  # fmt: skip
+#: A stand-in of ReFrame: what it leaves behind, and what it prints; it waits to be interrupted if it is to.
+REFRAME = """
+import json, os, signal, sys, time
+from pathlib import Path
+told = json.loads(sys.argv[1])
+folder, session = Path(os.environ["FABRIC_RESULTS"]), os.environ["FABRIC_SESSION"]
+def leave():
+    for name in ("logs", "reports"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "logs" / f"{session}.log").write_text("")
+    if told["cases"] is not None:
+        report = {"session_info": {"log_files": [f"/x/{session}.log"]}, "runs": [{"testcases": told["cases"]}]}
+        (folder / "reports" / f"run-report-{session}-0.json").write_text(json.dumps(report, indent=1))
+if told["starts"]:
+    leave()
+print(Path(told["said"]).read_text() if told["said"] else told["words"], flush=True)
+print("reframe: a word on standard error", file=sys.stderr, flush=True)
+if told["waits"]:
+    def end(*_):
+        print("WARNING: run session stopped: cancelled by user", flush=True)
+        sys.exit(1)
+    signal.signal(signal.SIGINT, end)
+    signal.signal(signal.SIGTERM, end)
+    Path(folder / "waits").touch()
+    time.sleep(600)
+sys.exit(told["status"])
+"""
+
+
+def line(tmp_path, **told):
+    script = tmp_path / "reframe.py"
+    script.write_text(REFRAME)
+    told = {"starts": True, "cases": [], "said": str(SAID), "words": "", "waits": False, "status": 0} | told
+    return [sys.executable, "-m", "fabric_checks", "run", "--", sys.executable, str(script), json.dumps(told)]
+
+
+@pytest.fixture
+def env(tmp_path):
+    results = tmp_path / "results"
+    results.mkdir()
+    return os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "PYTHONPATH": str(TESTS.parent)}
+
+
+def case(name, result, **fields):
+    return CASE | {"display_name": name, "result": result} | fields
+
+
+def run(tmp_path, env, **told):
+    return subprocess.run(line(tmp_path, **told), env=env, capture_output=True, text=True, timeout=GUARD_S)
+
+
+def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
+    cases = [
+        case("Streaming %layout=1x2", "fail", fail_phase="run", fail_reason="job timed out (1.2s > 1.0s)"),
+        case("ImbBarrier %layout=1x2", "pass", perfvalues={"local:node:t": [1.0, 0, None, None, "us", "pass"]}),
+    ]
+    done = run(tmp_path, env, cases=cases, status=1)
+    assert done.returncode == 1 and "reframe: a word on standard error" in done.stderr
+    assert "1 of 2 cases failed" in done.stdout and "failed: Streaming 1x2 @local:node+mpich" in done.stdout
+    assert "in run: job timed out (1.2s > 1.0s)" in done.stdout and "not in the perflog: 1 of 1" in done.stdout
+    assert "[ RUN" not in done.stdout and len(done.stdout.splitlines()) <= 62
+    # By now the run can be asked for again.
+    words = [sys.executable, "-m", "fabric_checks", "show", "--short", "--session", SESSION]
+    again = subprocess.run(words, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    assert "1 of 2 cases failed" in again.stdout
+
+
+def test_a_run_without_a_case_is_no_success(tmp_path, env):
+    done = run(tmp_path, env, cases=[], status=0)
+    assert done.returncode == 1
+    assert "No case ran" in done.stdout and "list what there is with ci/run -l" in done.stdout
+    assert "report   none: nothing was measured" in done.stdout
+
+
+def test_reframe_that_does_not_start_has_the_last_word(tmp_path, env):
+    done = run(tmp_path, env, starts=False, said="", words="usage: reframe\nno such option", status=2)
+    assert (done.returncode, done.stdout.rstrip()) == (2, "usage: reframe\nno such option")
+    assert done.stderr == "reframe: a word on standard error\n"
+
+
+def test_reframe_that_is_not_there_is_one_line(env):
+    words = [sys.executable, "-m", "fabric_checks", "run", "--", "/no/such/reframe"]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr == (
+        "error: /no/such/reframe: No such file or directory; see that ReFrame is installed, as by `. ci/env.sh`\n"
+    )
+
+
+def wait_for(path):
+    until = time.monotonic() + GUARD_S
+    while not path.exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_still_shows_what_there_is(tmp_path, env, how):
+    """An interrupt goes to the whole group, as a terminal sends it; an end is passed on."""
+    cases = [case("A %layout=1x2", "pass"), case("B %layout=1x2", "abort")]
+    process = subprocess.Popen(
+        line(tmp_path, cases=cases, waits=True), env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_for(Path(env["FABRIC_RESULTS"]) / "waits")
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)
+    else:
+        process.send_signal(how)
+    out, _ = process.communicate(timeout=GUARD_S)
+    assert process.returncode == 1
+    assert "Interrupted: 1 of 2 cases ran" in out and "1 case, because the run was ended before them" in out
+    assert "WARNING: run session stopped: cancelled by user" in out
+
+
+def test_in_a_terminal_there_is_one_line_that_is_wiped(tmp_path, env):
+    master, slave = pty.openpty()
+    process = subprocess.Popen(line(tmp_path), env=env | {"TERM": "xterm"}, stdout=slave, stderr=slave)
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        text += part
+    os.close(master)
+    assert process.wait(GUARD_S) == 1
+    shown = text.decode()
+    assert "4 of 4 done, 1 failed" in shown and "\x1b[2K" in shown
+    # What stays is the word on standard error and the screen: the line is gone before it.
+    assert shown.rindex("\x1b[2K") < shown.index("No case ran")

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A node of a real cluster that is slow in one direction only is named with its side; a healthy cluster is quiet.
+
+`python -m tests.faults.live` tries every kind many times.
+"""
+
+import pytest
+
+from tests.faults import live
+
+pytestmark = pytest.mark.alone
+
+
+@pytest.fixture(scope="module")
+def place(machine):
+    with live.laboratory() as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("kind", "node"), [("healthy", "n1"), ("sending", "n7"), ("receiving", "n2"), ("half rate", "n5")]
+)
+def test_the_right_node_is_named_with_its_side_and_nobody_else(place, report_table, kind, node):
+    trial = place.try_(kind, node)
+    report_table(f"{kind}, {node}", trial.words or ["quiet"])
+    assert trial.is_right, (trial.blamed, trial.words)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is known of each node: cases, blame, ports, and who stands out."""
+
+import json
+import sys
+
+import pytest
+
+from fabric_checks.cli import main
+from fabric_checks.comparison import nodes
+from tests.results.store.samples import load, record, write
+
+BLAMED = {"kind": "sender", "hosts": ["n3"], "confirmed": True, "text": "node n3 sends at 0.50 of the median"}
+PORTS = {
+    "nodes": {
+        name: {"eth0": {"sent_B": 10**9, "received_B": 2 * 10**9, "rate_MBps": 1250.0, "errors": {"rx_errs": 4}}}
+        for name in ("n1", "n3")
+    }
+}
+
+
+def runs(count=20, *, bad=lambda run: run % 2 == 0, **more):
+    """Return records of as many runs on four nodes, of which some blame n3; each of two figures."""
+    made = []
+    for run in range(count):
+        said = {"findings": [BLAMED]} if bad(run) else {}
+        about = {"nodelist": ["n1", "n2", "n3", "n4"], "ports": PORTS} | said | more
+        made += [record(run, metric=f"latency_{size}B", size_B=size, **about) for size in (8, 16)]
+    return made
+
+
+@pytest.fixture
+def told(tmp_path):
+    def of(records):
+        return nodes.nodes_of(load(write(tmp_path / "A.jsonl", records), nodes.COLUMNS).frame)
+
+    return of
+
+
+def test_a_lemon_shows_itself(told):
+    found = told(runs())
+    assert [node.name for node in found] == ["n3", "n1", "n2", "n4"]
+    lemon, other = found[:2]
+    # A case has many records and counts once.
+    assert (lemon.cases, lemon.blamed, lemon.failed, lemon.stands_out) == (20, 10, 0, True)
+    assert lemon.low == pytest.approx(0.2720, abs=1e-4) and lemon.high == pytest.approx(0.7280, abs=1e-4)
+    assert lemon.others == 0 and other.others == pytest.approx(10 / 60)
+    assert (other.cases, other.bad, other.stands_out) == (20, 0, False)
+    assert lemon.ports == {"eth0": {"rate_MBps": 1250.0, "sent_B": 20 * 10**9, "received_B": 40 * 10**9}}
+    assert lemon.errors == {"eth0 rx_errs": 80}
+    assert len(lemon.events) == 10 and lemon.events[0].text == BLAMED["text"]
+
+
+def test_one_bad_case_makes_no_lemon(told):
+    assert not any(node.stands_out for node in told(runs(bad=lambda run: run == 3)))
+
+
+def test_a_case_that_failed_and_blames_nobody_is_of_all_its_nodes(told):
+    found = told(
+        [*runs(3, bad=lambda run: False), record(5, nodelist=["n1", "n2"], case_result="fail", fail_reason="no\nx")]
+    )
+    assert {node.name: node.failed for node in found} == {"n1": 1, "n2": 1, "n3": 0, "n4": 0}
+    assert next(node for node in found if node.name == "n1").events[0].text == "no"
+
+
+def test_what_is_not_certain_or_of_a_path_blames_no_node(told):
+    for change in ({"confirmed": False}, {"hosts": ["n3", "n4"]}):
+        assert not any(node.blamed for node in told(runs(3, bad=lambda run: False, findings=[BLAMED | change])))
+
+
+def call(capsys, *arguments):
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+        patch.setattr(sys, "argv", ["fabric-checks", *map(str, arguments)])
+        main.main()
+    said = capsys.readouterr()
+    return ended.value.code or 0, said.out, said.err
+
+
+def test_the_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    path = write(tmp_path / "A.jsonl", runs())
+    status, out, _ = call(capsys, "nodes", path)
+    assert status == 0 and "50 % (27 to 73 %) <-" in out and "eth0 10 Gbit/s" in out and "eth0 rx_errs 80" in out
+    status, out, _ = call(capsys, "nodes", path, "--node", "n3")
+    assert status == 0 and out.startswith("n3 of s: 20 cases from 2026-01-31") and out.count(BLAMED["text"]) == 10
+    status, out, _ = call(capsys, "nodes", path, "--json", "--node", "n3")
+    (node,) = json.loads(out)["nodes"]
+    assert (node["name"], node["blamed"], node["events"][0]["text"]) == ("n3", 10, BLAMED["text"])
+    status, _, err = call(capsys, "nodes", path, "--node", "n9")
+    assert status == 1 and "no case ran on a node 'n9'" in err
+
+
+def test_hostile_names_do_nothing(tmp_path, capsys):
+    evil = "\x1b[31mn1\n[bold]"
+    path = write(tmp_path / "A.jsonl", [record(nodelist=[evil], findings=[BLAMED | {"hosts": [evil], "text": evil}])])
+    for more in ((), ("--node", evil)):
+        status, out, _ = call(capsys, "nodes", path, *more)
+        assert status == 0 and "\x1b" not in out and "[bold]" in out.replace("\n", "")

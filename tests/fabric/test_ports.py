@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Our program `ports`: what it records of a tree, and that a program in it is as it is without it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.parsers import ports
+from tests.conftest import TESTS
+from tests.fabric.test_programs import MPIS, SOURCES, environment
+from tests.fabric.trees import TREES
+from tests.guard import GUARD_S, wait_for
+
+GOLDEN = TESTS / "golden" / "ports"
+FLAGS = "-std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsanitize=address,undefined"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Return the program, built without an MPI and with sanitizers."""
+    path = tmp_path_factory.mktemp("ports") / "ports"
+    command = ["gcc", *FLAGS.split(), "-fno-sanitize-recover=all", SOURCES / "ports.c", "-o", path]
+    subprocess.run(command, check=True)
+    return path
+
+
+class Run:
+    """A run of the program in a folder of its own."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder, self.output = program, folder, folder / "out"
+        self.env = os.environ | {"SLURMD_NODENAME": "n1"}
+
+    def line(self, *command, options=()):
+        return [str(part) for part in (self.program, "--output", self.output, *options, "--", *command)]
+
+    def __call__(self, *command, options=(), **more):
+        return subprocess.run(
+            self.line(*command, options=options),
+            **{"env": self.env, "capture_output": True, "text": True, "timeout": GUARD_S} | more,
+        )
+
+    @property
+    def file(self):
+        return self.output / "n1.txt"
+
+    def read(self):
+        return ports.parse(self.file.read_text())
+
+
+@pytest.fixture
+def run(program, tmp_path):
+    return Run(program, tmp_path)
+
+
+def grow(root, files):
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content + "\n")
+
+
+def recorded(run, name):
+    """Return what the program records of a tree that changes while it runs, without its times."""
+    before, after = TREES[name]
+    grow(run.folder / "root", before)
+    grow(run.folder / "after", after)
+    (run.folder / "after").mkdir(exist_ok=True)
+    done = run("cp", "-r", f"{run.folder}/after/.", run.folder / "root", options=("--root", run.folder / "root"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    text = re.sub(r"(?<=# uptime_s: )\S+", "100.000000", run.file.read_text(), count=1)
+    text = re.sub(r"(?<=# uptime_s: )(?!100\.0)\S+", "120.000000", text)
+    text = re.sub(r"(?<=# took_ms: )\S+", "1.000", text)
+    # The order within a folder is the file system's; that of lines within a file is kept.
+    blocks = (block.splitlines(keepends=True) for block in re.split(r"(?m)^(?=# )", text) if block)
+    return "".join("".join([head, *sorted(rows, key=lambda row: row.split("\t")[0])]) for head, *rows in blocks)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_tree_is_recorded_as_it_is(run, name):
+    """FABRIC_TEST_WRITE_GOLDEN=1 writes what the tests of the parser read."""
+    text = recorded(run, name)
+    if os.environ.get("FABRIC_TEST_WRITE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        (GOLDEN / f"{name}.txt").write_text(text)
+    assert text == (GOLDEN / f"{name}.txt").read_text()
+    ports.parse(text)
+
+
+def test_this_machine_is_recorded(run):
+    assert run("true").returncode == 0
+    node = run.read()
+    assert node.node == "n1" and node.after.uptime_s > node.before.uptime_s
+    lo = node.before.ports["lo"]
+    assert lo.up and lo.mtu and lo.stacked
+    assert "InSegs" in node.after.host.tcp and "TCPOFOQueue" in node.after.host.tcp
+
+
+def test_input_output_and_status_are_the_programs(run):
+    done = run("sh", "-c", "cat; echo err >&2; exit 7", input="in\n")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "in\n", "err\n")
+    assert run.file.read_text().endswith("# ended: exit 7\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_a_program_that_dies_of_a_signal(run, number):
+    done = run("sh", "-c", f"kill -{int(number)} $$")
+    assert done.returncode == -number and done.stderr == ""
+    assert run.file.read_text().endswith(f"# ended: signal {int(number)}\n")
+
+
+def test_what_is_inherited_is_inherited(run):
+    """Descriptors, as those of PMI, signals that are ignored, environment, folder, affinity, group of processes."""
+    look = (
+        "import os, signal; print(os.read(9, 3), signal.getsignal(signal.SIGHUP), os.environ['ASKED'], os.getcwd(), "
+        "sorted(os.sched_getaffinity(0)), os.getpgrp(), sorted(map(int, os.listdir('/proc/self/fd'))), "
+        "signal.pthread_sigmask(0, []))"
+    )
+
+    def start(line):
+        read, write = os.pipe()
+        os.write(write, b"pmi")
+
+        def prepare():
+            os.dup2(read, 9)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+            os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+
+        try:
+            return subprocess.run(
+                line, preexec_fn=prepare, pass_fds=[9], env=run.env | {"ASKED": "1"}, cwd=run.folder,
+                capture_output=True, text=True, timeout=GUARD_S, check=True, start_new_session=False,
+            ).stdout  # fmt: skip
+        finally:
+            os.close(read)
+            os.close(write)
+
+    assert start(run.line(sys.executable, "-c", look)) == start([sys.executable, "-c", look])
+    assert run.file.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
+def test_signals_are_passed_on(run, number):
+    code = (
+        "import signal, sys; signal.signal(int(sys.argv[1]), lambda n, _: sys.exit(40 + n)); "
+        "print('ready', flush=True); [signal.pause() for _ in range(9)]"
+    )
+    with subprocess.Popen(
+        run.line(sys.executable, "-c", code, int(number)), env=run.env, stdout=subprocess.PIPE, text=True
+    ) as job:
+        assert job.stdout.readline() == "ready\n"
+        job.send_signal(number)
+        assert job.wait(GUARD_S) == 40 + number
+    assert run.read().after is not None
+
+
+def test_a_recorder_that_is_killed_takes_the_program_with_it(run):
+    with subprocess.Popen(run.line("sh", "-c", "echo $$; exec sleep 600"), env=run.env, stdout=subprocess.PIPE) as job:
+        child = int(job.stdout.readline())
+        job.kill()
+    wait_for(lambda: "Z (" in status(child), "the program lives on")
+    assert run.read().after is None
+
+
+def status(process):
+    try:
+        return Path(f"/proc/{process}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return "Z ("  # gone altogether
+
+
+def test_only_the_first_of_a_node_records(run):
+    for _ in range(3):
+        assert run("true").returncode == 0
+    assert run.file.read_text().count("# before") == 1
+    shutil.rmtree(run.output)
+    run.env["SLURM_LOCALID"] = "1"
+    assert run("true").returncode == 0
+    assert not run.output.exists()
+
+
+def test_the_name_of_a_node_is_no_path(run):
+    run.env["SLURMD_NODENAME"] = "../../x\n/é y"
+    assert run("true").returncode == 0
+    (path,) = run.output.iterdir()
+    assert re.fullmatch(r"[\w.-]+\.txt", path.name) and ports.parse(path.read_text()).before
+
+
+@pytest.mark.parametrize("folder", ["file/out", "/proc/none", "x" * 5000])
+def test_what_cannot_be_written_changes_nothing(run, folder):
+    (run.folder / "file").write_text("")
+    run.output = run.folder / folder
+    done = run("sh", "-c", "echo out; exit 3")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "")
+
+
+def test_a_full_disk_changes_nothing(run):
+    """As far as a limit of a file's length is one."""
+    done = run("sh", "-c", "trap - XFSZ; exit 3", preexec_fn=limit_files)
+    assert done.returncode == 3
+    with pytest.raises(ports.OutputError):
+        run.read()
+
+
+def limit_files():
+    import resource
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+
+
+def test_a_file_that_blocks_is_left_out(run):
+    """A named pipe is opened without waiting, and is no file."""
+    folder = run.folder / "root/proc"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "loadavg")
+    begin = time.monotonic()
+    assert run("true", options=("--root", run.folder / "root")).returncode == 0
+    assert time.monotonic() - begin < GUARD_S / 2
+    assert run.read().after.host.load is None
+
+
+def test_more_than_a_megabyte_is_cut_and_said(run):
+    grow(run.folder / "root", {f"sys/class/net/e{i}/address": "x" * 10_000 for i in range(200)})
+    assert run("true", options=("--root", run.folder / "root")).returncode == 0
+    node = run.read()
+    assert node.before.cut == node.after.cut == "more than 1 MiB"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ([], 2, "--output FOLDER and, behind --, a program are needed"),
+        (["--output"], 2, "an option has no value"),
+        (["--output", "x", "--"], 2, "a program are needed"),
+        (["--more", "x"], 2, "the options are"),
+        (["--output", "{}", "--", "no-such-program"], 127, "cannot start no-such-program: No such file"),
+        (["--output", "{}", "--", "/etc"], 126, "cannot start /etc: Permission denied"),
+    ],
+)
+def test_what_is_called_wrongly_is_one_line(program, tmp_path, arguments, status, said):
+    line = [program, *(argument.replace("{}", str(tmp_path / "out")) for argument in arguments)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=GUARD_S)
+    assert done.returncode == status and done.stdout == ""
+    assert said in done.stderr and done.stderr.startswith("ports: ") and done.stderr.count("\n") == 1
+
+
+def test_help_and_version(program):
+    done = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=GUARD_S)
+    assert done.returncode == 0 and "--output FOLDER" in done.stdout
+    assert subprocess.run([program, "--version"], capture_output=True, text=True).stdout == "ports 1\n"
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_every_mpi_starts_its_programs_through_it(tmp_path, mpi):
+    """Built by the MPI's own wrapper it loads no MPI library, and the ranks of a program in it find each other."""
+    env = environment(mpi)
+    for source in SOURCES.iterdir():
+        (tmp_path / source.name).write_text(source.read_text())
+    build = ["make", "-C", str(tmp_path), "CC=mpicc", "CFLAGS=-Werror", "PROGRAMS=ports placement"]
+    subprocess.run(build, env=env, check=True, capture_output=True)
+    assert "mpi" not in subprocess.run(["ldd", tmp_path / "ports"], capture_output=True, text=True).stdout
+    line = ["mpirun", "-np", "2", tmp_path / "ports", "--output", tmp_path / "out", "--", tmp_path / "placement"]
+    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    assert done.returncode == 0, done.stderr
+    assert "# complete: 2 ranks" in done.stdout
+    (path,) = (tmp_path / "out").iterdir()
+    assert ports.parse(path.read_text()).after is not None

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults on a real cluster of eight nodes (`ci/cluster`): how many are named rightly, kind by kind.
+
+    python -m tests.faults.live --trials 20                    all kinds, about an hour and a half
+    python -m tests.faults.live --trials 20 --beside           with a job of other people on every node
+    python -m tests.faults.live --trials 1 --kind sending      one trial of one kind
+
+Each trial runs what the level nightly runs: eight ranks of the pattern round-robin, with --confirm. A trial is right if
+exactly the node that was shaped is blamed, with the side on which it is slow, and of a healthy cluster nobody is.
+"""
+
+import argparse
+import contextlib
+import random
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric_checks.analysis.cross_section import evaluation, findings
+from fabric_checks.parsers import rotate_patterns
+from tests.cluster.conftest import Cluster
+from tests.cluster.test_mpi import MPIS
+from tests.fabric.test_programs import SOURCES, Mpi
+
+NODES, RATE, HALF = 8, "1gbit", "500mbit"
+#: What is shaped, and what has to be said: the kind of the finding.
+KINDS = {
+    "healthy": ((), None),
+    "half rate": (("send", "receive"), "node"),
+    "sending": (("send",), "sender"),
+    "receiving": (("receive",), "receiver"),
+}
+#: Less than the check moves, so that a trial takes seconds: still a tenth of a second a pair at 1 Gbit/s.
+LESS = ("--size", "2M", "--messages", "6", "--tests", "2")
+#: What other people do: a process on each node that computes and talks to the next node, a little at a time.
+OTHERS = """
+import os, socket, threading, time
+me = os.environ["SLURMD_NODENAME"]
+other = f"n{int(me[1:]) % 8 + 1}"
+def listen():
+    with socket.create_server(("", 5999)) as server:
+        while True:
+            peer, _ = server.accept()
+            while peer.recv(1 << 16): pass
+threading.Thread(target=listen, daemon=True).start()
+time.sleep(2)
+peer = socket.create_connection((other, 5999))
+while True:
+    peer.sendall(bytes(1 << 18)); sum(range(200000)); time.sleep(0.1)
+"""
+
+
+@dataclass
+class Trial:
+    """What was broken, and what was said: kinds and nodes of all that was blamed, with the words."""
+
+    kind: str
+    node: str
+    blamed: list
+    words: list
+
+    @property
+    def is_right(self):
+        told = KINDS[self.kind][1]
+        return self.blamed == ([(told, self.node)] if told else [])
+
+
+class Laboratory:
+    """A cluster that is up, and `rotate` for it."""
+
+    def __init__(self, cluster, folder, mpi="mpich"):
+        for source in SOURCES.iterdir():
+            (folder / source.name).write_text(source.read_text())
+        self.cluster, self.built = cluster, Mpi(mpi, folder, "rotate")
+        self.plugin, self.more = MPIS[mpi]
+
+    def measure(self, *options):
+        """Return the output of a run on all nodes."""
+        shifts = str(rotate_patterns.nightly_rounds(NODES))
+        line = [f"--mpi={self.plugin}", f"-N{NODES}", f"-n{NODES}", "--overcommit", self.built.folder / "rotate"]
+        line += ["--pattern", "round-robin", "--shifts", shifts, "--confirm", *LESS, *options]
+        environment = {name: self.built.env[name] for name in ("PATH", "LD_LIBRARY_PATH", "I_MPI_ROOT")} | self.more
+        done = self.cluster.srun(*line, **environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def try_(self, kind, node):
+        """Break a node, measure, and mend it."""
+        for side in KINDS[kind][0]:
+            self.cluster("shape", f"{node}.{side}={HALF}")
+        try:
+            report = evaluation.of_text(self.measure(), "round-robin")
+        finally:
+            self.cluster("shape", f"{node}={RATE}")
+        faults = findings.faults(report.findings)
+        blamed = sorted((found.kind, " ".join(found.hosts)) for found in faults)
+        return Trial(kind, node, blamed, [found.text for found in report.findings])
+
+    @contextlib.contextmanager
+    def others_at_work(self):
+        """Let other people's processes run on every node meanwhile."""
+        line = [*self.cluster.command, "exec", "head", "--name", self.cluster.name, "--"]
+        line += ["srun", f"-N{NODES}", f"-n{NODES}", "--overcommit", "--overlap", sys.executable, "-c", OTHERS]
+        with subprocess.Popen(line, env=self.cluster.environment(), stdout=subprocess.DEVNULL) as work:
+            try:
+                yield
+            finally:
+                work.terminate()
+
+
+@contextlib.contextmanager
+def laboratory():
+    """Start a cluster for the trials, and end it."""
+    cluster = Cluster()
+    cluster("up", "--nodes", str(NODES), "--rate", RATE, "--cores", "4")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Laboratory(cluster, Path(folder))
+    finally:
+        cluster("down")
+
+
+def main():
+    """Run the trials and print a line for each that was wrong, and a line for each kind."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--trials", type=int, required=True, help="of each kind")
+    options.add_argument("--kind", action="append", choices=KINDS, help="only this one; may be given again")
+    options.add_argument("--beside", action="store_true", help="other people's processes run on every node")
+    options.add_argument("--seed", type=int, default=1, help="of the nodes that are broken (default: 1)")
+    asked = options.parse_args()
+    nodes = random.Random(asked.seed)
+    wrong = 0
+    with laboratory() as place, place.others_at_work() if asked.beside else contextlib.nullcontext():
+        for kind in asked.kind or KINDS:
+            right = 0
+            for number in range(asked.trials):
+                trial = place.try_(kind, f"n{nodes.randint(1, NODES)}")
+                right += trial.is_right
+                if not trial.is_right:
+                    print(f"{kind}, trial {number}, {trial.node}: {trial.words}", flush=True)
+            wrong += asked.trials - right
+            print(f"{kind}: {right} of {asked.trials} right", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

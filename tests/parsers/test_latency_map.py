@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parser of `latency_map`: what is whole is read, what is not is refused."""
+
+import re
+
+import numpy as np
+import pytest
+
+from fabric_checks.errors import OutputError
+from fabric_checks.parsers import latency_map
+from tests import breakages
+from tests.analysis.latency_map.model import latencies, text_of
+
+
+@pytest.fixture(scope="module")
+def text():
+    return text_of(latencies([0, 0, 0, 1, 1]))
+
+
+def test_everything_is_read(text):
+    output = latency_map.parse(text)
+    assert output.hosts == tuple(f"n{rank:03}" for rank in range(5))
+    assert (output.passes, output.elapsed_s, len(output.starter)) == (2, 0.01, 2 * 10 * 2)
+    assert set(zip(output.starter.tolist(), output.other.tolist(), strict=True)) == {
+        (one, other) for one in range(5) for other in range(5) if one != other
+    }
+    assert np.allclose(output.least_us, 0.99 * output.latency_us)
+
+
+def test_a_real_output_is_read(golden):
+    output = latency_map.parse(golden("latency_map/mpich-5.0.2.txt"))
+    assert output.hosts == tuple(f"n{rank}" for rank in range(8))
+    assert len(output.starter) == 2 * 14 * 4
+
+
+def test_some_rounds_are_read():
+    assert len(latency_map.parse(text_of(latencies([0] * 9), shifts=4)).starter) == 2 * 4 * 4
+
+
+def test_broken_outputs_are_refused(text):
+    for name, broken in breakages.of_table(text, [4, 5]).items():
+        with pytest.raises(OutputError) as caught:
+            latency_map.parse(broken)
+            pytest.fail(name)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("passes 2", "passes 1", "another number"),
+        ("passes 2", "passes many", "the option 'passes'"),
+        ("passes 2", "passes 999999999", "another number"),
+        ("# shifts: 10 of 10", "# shifts: 10 of 14", "rounds and 2 passes of 5 ranks"),
+        ("# shifts: 10 of 10", "# shifts: 999999999 of 10", "another number"),
+        ("# shifts: 10 of 10", "# shifts: all", "rounds and 2 passes of 5 ranks"),
+        ("# elapsed: 0.01 s\n", "", "'' is not a number"),
+        ("# ranks: 5", "# ranks: 1", "names the hosts of 5 ranks"),
+        ("\n0 0 1 ", "\n0 0 2 ", "torn or out of order"),
+        ("\n1 0 ", "\n0 0 ", "torn or out of order"),
+        ("\n0 1 ", "\n0 x ", "a row of the columns"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(text, old, new, message):
+    assert old in text
+    with pytest.raises(OutputError, match=re.escape(message)):
+        latency_map.parse(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(("median", "least"), [("1.2", "1.3"), ("0", "0"), ("nan", "1"), ("1e999", "1"), ("1", "-1")])
+def test_latencies_that_cannot_be_are_refused(text, median, least):
+    broken = re.sub(r"(?m)^(0 0 \d \d) \S+ \S+$", rf"\1 {median} {least}", text, count=1)
+    assert broken != text
+    with pytest.raises(OutputError, match="line "):
+        latency_map.parse(broken)

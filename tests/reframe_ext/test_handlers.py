@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ReFrame's handler for CSV files warns of what it could not write, with the cause, and stops no other handler."""
+
+import logging
+
+import pytest
+
+from fabric_checks import locks
+from fabric_checks.reframe_ext import handlers
+from fabric_checks.results import csv_file
+from tests.results.test_perflog import attributes
+
+
+@pytest.fixture
+def warnings(monkeypatch):
+    said = []
+    logger = logging.getLogger("csv-test")
+    monkeypatch.setattr(logger, "warning", said.append)
+    monkeypatch.setattr(handlers, "getlogger", lambda: logger)
+    return said
+
+
+def test_a_lock_that_is_not_let_go_is_a_warning_with_its_holder(tmp_path, monkeypatch, warnings):
+    monkeypatch.setattr(csv_file, "WRITER_WAIT_S", 0)
+    (tmp_path / "s/p").mkdir(parents=True)
+    with locks.exclusive(tmp_path / "s/p" / csv_file.LOCK, 0):
+        handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
+    (said,) = warnings
+    assert "locked by process" in said and "2 records are not in it; the JSON lines have them" in said
+    handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
+    assert len((tmp_path / "s/p/A.csv").read_text().splitlines()) == 3
+
+
+def test_a_folder_that_cannot_be_made_is_a_warning(tmp_path, warnings):
+    (tmp_path / "s").write_text("")
+    handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
+    (said,) = warnings
+    assert said.endswith("A.csv: Not a directory: 2 records are not in it; the JSON lines have them")

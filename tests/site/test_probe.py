@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A tool is asked within bounds: of time, of output, and of what it may start."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.site.probe import Machine
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(root=tmp_path / "root", variables={"PATH": f"{tmp_path}:/usr/bin:/bin"}, limit_s=20)
+
+
+def tool(tmp_path, text):
+    path = tmp_path / "tool"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def test_what_it_prints(machine, tmp_path):
+    tool(tmp_path, 'echo "$@" $LC_ALL; echo also >&2; cat; pwd')
+    assert machine.ask("tool", "$(id)", "a b") == "$(id) a b C\nalso\n/\n"
+    assert machine.asked == {"tool $(id) a b": "ok"}
+
+
+def test_one_that_is_not_there(machine):
+    assert machine.ask("no-such-tool") is None and machine.asked == {}
+
+
+def test_one_that_fails(machine, tmp_path):
+    tool(tmp_path, "echo one; echo 'cannot reach the controller' >&2; exit 3")
+    assert machine.ask("tool") is None
+    assert machine.asked == {"tool": "exit status 3: cannot reach the controller"}
+
+
+def test_one_that_does_not_end(machine, tmp_path):
+    """Nor does what it has started, which holds its output open."""
+    machine.limit_s = 1.0
+    tool(tmp_path, f"sleep 600 & echo $! > {tmp_path}/child; echo begun; wait")
+    began = time.monotonic()
+    assert machine.ask("tool") is None
+    assert machine.asked == {"tool": "no answer in 1 s"} and time.monotonic() - began < 300
+    child = Path("/proc", (tmp_path / "child").read_text().strip(), "stat")
+    for _ in range(200):
+        if not child.exists() or " Z " in child.read_text():
+            return
+        time.sleep(0.1)
+    pytest.fail("what the tool has started is still there")
+
+
+def test_one_that_prints_without_end(machine, tmp_path):
+    machine.limit_B = 1 << 20
+    tool(tmp_path, "exec yes")
+    assert machine.ask("tool") is None and machine.asked == {"tool": "more than 1 MiB"}
+
+
+def test_bytes_that_are_no_text(machine, tmp_path):
+    tool(tmp_path, r"printf '\377\376a\n'")
+    assert machine.ask("tool") == "\ufffd\ufffda\n"
+
+
+def test_files(machine, tmp_path):
+    (tmp_path / "root/sys/class").mkdir(parents=True)
+    (tmp_path / "root/sys/class/rate").write_bytes(b"x" * 10_000 + b"\xff")
+    os.mkfifo(tmp_path / "root/sys/class/pipe")
+    assert machine.listed("/sys/class") == ["pipe", "rate"] and machine.listed("/nowhere") == []
+    assert len(machine.read("/sys/class/rate")) == 4096 and machine.read("/sys/class") == ""

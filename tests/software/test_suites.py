@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What environments offer of each suite, from where its programs are."""
+
+import re
+
+from fabric_checks.paths import ROOT
+from fabric_checks.software.suites import SUITES, imb, lammps, npb, osu
+
+
+def test_osu_by_release():
+    new = osu.installed("/apps/osu", "7.5.2")
+    assert new.features == ("osu", "osu_c", "osu_7_3", "osu_7_4") and not new.without
+    assert new.description["smallest_message_B"] == 1 and new.description["takes_sizes"]
+    command = new.description["command"].format(folder="pt2pt", benchmark="osu_latency")
+    assert command == "/apps/osu/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"
+    older = osu.installed("/apps/osu", "7.3")
+    assert older.features == ("osu", "osu_c", "osu_7_3") and older.without == {"osu_7_4": "OSU 7.3 is older than 7.4"}
+    assert set(osu.installed("/apps/osu", "7.2").without) == {"osu_7_3", "osu_7_4"}
+    assert osu.installed("/apps/osu", "5.9").description["smallest_message_B"] == 0
+    assert "osu_cuda" in osu.installed("/apps/osu", "7.5", ("cuda",)).features
+
+
+def test_imb_by_program():
+    assert imb.installed("/apps/imb", "2021.7").features == ("imb", "imb_nbc", "imb_rma", "imb_p2p")
+    partly = imb.installed("/apps/imb", "2021.7", ("nbc",))
+    assert partly.features == ("imb", "imb_nbc")
+    assert partly.without["imb_rma"] == "IMB was built without IMB-RMA" and set(partly.without) == {
+        "imb_rma",
+        "imb_p2p",
+    }
+
+
+def test_lammps_inputs():
+    assert lammps.installed("$LAMMPS", "2025").description["inputs"] == "$LAMMPS/share/lammps/bench"
+    assert lammps.installed("/apps", "2025", "/data/bench").description["inputs"] == "/data/bench"
+
+
+def test_npb_without_fortran():
+    assert npb.installed("/apps", "3.4").features == ("npb", "npb_ft")
+    only_is = npb.installed("/apps", "3.4", ("is",))
+    assert only_is.features == ("npb",) and "Fortran" in only_is.without["npb_ft"]
+
+
+def test_checks_ask_for_what_suites_declare():
+    """A feature that no suite declares is offered by no environment, and its checks would never run."""
+    declared = {name for suite in SUITES.values() for name in (suite.name, *suite.features)}
+    sources = [path.read_text() for path in (ROOT / "checks").rglob("*.py")]
+    asked = {
+        feature
+        for source in sources
+        for line in re.findall(r"(?:@check|needs = |offered)\(([^)]*)\)", source)
+        for feature in re.findall(r'"(\w+)"', line)
+    }
+    assert {"osu_c", "imb_rma", "npb"} <= asked <= declared

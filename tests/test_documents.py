@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The README is short, shows what is really printed, and no page points nowhere."""
+
+import re
+
+import pytest
+
+from tests.conftest import TESTS
+
+ROOT = TESTS.parent
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+#: Pages for whom they are, each of which the README names.
+READERS = (
+    *("operators", "acceptance", "buyers", "adding-a-system", "adding-a-benchmark"),
+    *("rotate-story", "what-if", "trust", "checks", "software", "development", "decisions"),
+)
+
+
+def test_the_readme_is_read_in_a_few_minutes():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def test_the_screen_of_the_readme_is_one_that_was_printed():
+    printed = (TESTS / "report/terminal/screens/one_machine.txt").read_text()
+    text = (ROOT / "README.md").read_text()
+    assert "\n".join(f"    {line}".rstrip() for line in printed.rstrip().splitlines()) in text
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_readme_names_a_page_for_each_reader(name):
+    assert f"](docs/{name}.md)" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_link_points_nowhere(page):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        assert re.match(r"https?://", target) or (page.parent / target).exists(), target

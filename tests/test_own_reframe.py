@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A site's own ReFrame: `reframe -C CLONE/config/settings.py -c CLONE/checks`, from anywhere, with nothing else.
+
+The oldest and the newest ReFrame are in virtual environments with what they depend on and no more; nothing is sourced,
+and no variable is set. The clone is a fresh one, whose home links the MPIs of the tests' own.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.paths import ROOT
+from fabric_checks.software import installed
+from tests import homes
+from tests.test_reframe_versions import NO_INDEX, VERSIONS
+
+#: What the library needs somewhere, and a ReFrame does not bring.
+NOT_THERE = ("numpy", "scipy", "matplotlib", "click", "rich", "fabric_checks")
+NOBODY = 65534
+#: The Python that the tests' own virtual environment was made by: the parts of its home are for it.
+BASE = getattr(sys, "_base_executable", sys.executable)
+
+
+def make(folder, requirement, python=BASE):
+    """Make a virtual environment that holds a ReFrame, and return its ``reframe``."""
+    subprocess.run([python, "-m", "venv", folder], check=True, capture_output=True)
+    pip = [folder / "bin/python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--retries=1"]
+    done = subprocess.run([*pip, requirement], capture_output=True, text=True)
+    if done.returncode and any(sign in done.stderr for sign in NO_INDEX):
+        pytest.skip(f"no package index to take {requirement} from: {done.stderr.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+    assert all(not list(folder.glob(f"lib/python3*/site-packages/{name}")) for name in NOT_THERE)
+    return folder / "bin/reframe"
+
+
+def fresh(folder, with_mpis=True):
+    """Make a clone that nothing was set up in but links to the MPIs."""
+    clone = homes.checkout(folder / "clone")
+    if with_mpis:
+        homes.linked(clone / ".fabric", "core", "test")
+    return clone
+
+
+def call(reframe, clone, *options, user=None, path="/usr/bin:/bin", where="/", **variables):
+    """Call a ReFrame as somebody who has nothing set."""
+    as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+    env = {"PATH": path, "HOME": tempfile.gettempdir(), "LANG": "C.UTF-8"} | variables
+    done = subprocess.run(
+        [*as_user, reframe, "-C", clone / "config/settings.py", "-c", clone / "checks", "--nocolor", *options],
+        env=env, cwd=where, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    return done
+
+
+def ran(done):
+    """Return how many cases ran, and of how many."""
+    ((one, of),) = re.findall(r"Ran (\d+)/(\d+) test case", done.stdout) or [(done.stdout, done.stderr)]
+    return int(one), int(of)
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def reframe(request, tmp_path_factory):
+    return make(tmp_path_factory.mktemp(request.param) / "venv", VERSIONS[request.param])
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    return fresh(tmp_path_factory.mktemp("site"))
+
+
+def test_it_lists_what_ci_run_lists(reframe, clone, tmp_path):
+    done = call(reframe, clone, "-l", where=tmp_path)
+    names = re.findall(r"^- (\S.*) /\w{8}$", done.stdout, flags=re.MULTILINE)
+    own = call(Path(sys.executable).with_name("reframe"), clone, "-l", where=tmp_path)
+    assert len(names) > 100 and names == re.findall(r"^- (\S.*) /\w{8}$", own.stdout, flags=re.MULTILINE)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [("--mode=smoke", "-x", "Lammps"), ("-n^OsuLatency", "-pmpich"), ("-tcollective",)])
+def test_it_runs_dry(reframe, clone, options):
+    one, of = ran(done := call(reframe, clone, *options, "--dry-run"))
+    assert one == of > 1 and done.returncode == 0, done.stdout
+
+
+def test_it_writes_a_child_pipeline(reframe, clone, tmp_path):
+    done = call(reframe, clone, "-n^OsuBarrier%layout=1x2", f"--ci-generate={tmp_path / 'jobs.yml'}")
+    assert done.returncode == 0 and "OsuBarrier" in (tmp_path / "jobs.yml").read_text(), done.stdout
+
+
+def test_it_runs_what_needs_no_more_and_tells_what_the_rest_needs(reframe, clone, tmp_path):
+    """A picture is left out and its figures stay; what cannot be computed fails by name, and then does not."""
+    names = ("-n^OsuBarrier%layout=1x2$", "-n^HotSpot%layout=1x2$", "-n^Rotate%pattern=rotate%layout=1x2$")
+    done = call(reframe, clone, *names, "-r", "--perflogdir", tmp_path / "own")
+    assert len(re.findall(r"\[ +OK \] .* (OsuBarrier|HotSpot) ", done.stdout)) == 2, done.stdout
+    assert re.search(r"\[ +FAIL \] .* Rotate ", done.stdout), done.stdout
+    assert done.stdout.count("no pictures are drawn: Python packages that are not there: matplotlib") == 1
+    (line,) = re.findall(r"Reason: environ error: (.*)", done.stdout)
+    assert line.startswith("Python packages that are not there: numpy scipy: Rotate needs them to tell slow nodes")
+    place = clone / ".fabric/python" / sys.implementation.cache_tag
+    install = rf": {reframe.parent}/python[0-9.]* -m pip install --target {place} numpy scipy$"
+    assert re.search(install, line)
+    assert (tmp_path / "own/local/node/HotSpot.jsonl").stat().st_size > 0
+    assert list((clone / ".fabric/results/reports").iterdir()) and list((clone / ".fabric/results/output").iterdir())
+    # What that line would bring, without the network.
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(Path(pytest.__file__).parent.parent)
+    done = call(reframe, clone, names[-1], "-r", f"--prefix={tmp_path / 'prefix'}")
+    place.unlink()
+    assert ran(done) == (2, 2) and done.returncode == 0 and "no pictures" not in done.stdout, done.stdout
+    assert {path.name for path in (tmp_path / "prefix").iterdir()} >= {"logs", "output", "perflogs", "reports"}
+    assert list((tmp_path / "prefix/output").rglob("*.svg"))
+    assert (tmp_path / "prefix/perflogs/local/node/Rotate.jsonl").stat().st_size > 0
+
+
+def test_where_nothing_is_set_up(reframe, tmp_path):
+    """It says how to set up; and takes the MPI that is at hand, if there is one."""
+    bare = fresh(tmp_path, with_mpis=False)
+    done = call(reframe, bare, "-n^OsuBarrier%layout=1x2$", "-r")
+    assert f"mpich of the wheels is not set up in {bare}/.fabric; to do so: {bare}/ci/run --mpi mpich -l" in done.stdout
+    path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
+    done = call(reframe, bare, "-n^HotSpot%layout=1x2$", "-r", path=path)
+    assert re.search(r"\[ +OK \] .* HotSpot .*@local:node\+on-path", done.stdout), done.stdout
+
+
+def test_two_clones_in_one_home(reframe, clone, tmp_path):
+    other = fresh(tmp_path, with_mpis=False)
+    for each in (clone, other, clone):
+        done = call(reframe, each, "-n^OsuBarrier%layout=1x2$", "--dry-run", FABRIC_HOME=str(clone / ".fabric"))
+        assert done.returncode == 0 and f"Test file: {each}" in done.stdout + f"Test file: {each}", done.stdout
+        assert str(clone / ".fabric/results/stage") in done.stdout
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.12", "3.13", "3.14"])
+def test_any_python_that_it_runs_on(version, clone, tmp_path):
+    if sys.version.startswith(f"{version}."):
+        pytest.skip(f"the other tests run on Python {version}")
+    on_path = shutil.which(f"python{version}")
+    # That of pyenv is a script that may stand for none; the Pythons are beside it.
+    own = Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}") if on_path else ()
+    works = [
+        each
+        for each in [on_path, *own]
+        if each and subprocess.run([each, "-c", "import venv, ensurepip"], capture_output=True).returncode == 0
+    ]
+    if not works:
+        pytest.skip(f"no Python {version} with venv here")
+    reframe = make(tmp_path / "venv", VERSIONS["newest"], works[0])
+    one, of = ran(done := call(reframe, clone, "-n^Osu.*%layout=1x2", "--dry-run"))
+    shutil.rmtree(tmp_path / "venv")
+    assert one == of > 5, done.stdout
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """A clone and a ReFrame of root's, which another user can read and not write."""
+    if os.geteuid() != 0:
+        pytest.skip("a second user needs root")
+    folder = Path(tempfile.mkdtemp(prefix="fabric-checks-users-"))
+    folder.chmod(0o755)
+    may = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+
+    def can(*command):
+        return subprocess.run([*may, *command], capture_output=True, env={"PATH": "/usr/bin:/bin"}).returncode == 0
+
+    pythons = [BASE, "/usr/bin/python3"]
+    works = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"
+    python = next((each for each in pythons if can(each, "-c", works)), None)
+    try:
+        if not can("test", "-r", "/"):
+            pytest.skip("setpriv cannot become another user here")
+        if python is None:
+            pytest.skip(f"none of {', '.join(pythons)} can be run by another user")
+        yield make(folder / "venv", VERSIONS["newest"], python), fresh(folder, with_mpis=False), can
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
+    reframe, clone, can = shared
+    mpi = installed.folder("mpich")
+    options = ("-n^OsuBarrier%layout=1x2$", "-n^HotSpot%layout=1x2$")
+    path = f"{mpi}/bin:/usr/bin:/bin"
+    assert not can("test", "-w", str(reframe.parent)) and not can("test", "-w", str(clone))
+    if not can("test", "-x", f"{mpi}/bin/mpicc"):
+        pytest.skip(f"another user cannot reach {mpi}")
+    assert call(reframe, clone, *options, "-r", path=path).returncode == 0
+    assert "HotSpot" in call(reframe, clone, "-l", path=path, user=NOBODY).stdout
+    with tempfile.TemporaryDirectory() as own:
+        os.chown(own, NOBODY, NOBODY)
+        refused = call(reframe, clone, *options, "-r", path=path, user=NOBODY, HOME=own)
+        line = f"results cannot be written to {clone}/.fabric/results (Permission denied): name a folder of your own"
+        assert line in refused.stdout + refused.stderr and refused.returncode
+        done = call(reframe, clone, *options, "-r", f"--prefix={own}", path=path, user=NOBODY, HOME=own)
+        assert done.returncode == 0 and ran(done) == (2, 2), done.stdout
+        assert f"--target {own}/.cache/fabric-checks/python/" in done.stdout
+        (record, *_) = (Path(own) / "perflogs/local/node/HotSpot.jsonl").read_text().splitlines()
+        commit = subprocess.run(
+            ["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True
+        ).stdout.strip()
+        assert f"+g{commit}" in record
+        call_again = call(reframe, clone, *options, "-r", path=path)
+    assert call_again.returncode == 0, call_again.stdout

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The latency map of twins: hops show, and so do hosts that took each other's place."""
+
+from dataclasses import replace
+
+import pytest
+
+from fabric_checks.analysis.latency_map import evaluation
+from fabric_checks.paths import ROOT
+from fabric_twins import plan, simulate
+from fabric_twins.sampling import OPTIONS
+from fabric_twins.topology import Fault
+from tests.twins.simulation import simgrid
+
+PLANNED = ROOT / "config" / "twins" / "examples" / "planned-cluster.yaml"
+
+
+def report(*faults):
+    """Return the map of the planned cluster: 128 nodes on leaves of 16, a tenth of a microsecond a hop."""
+    twin = replace(plan.load(PLANNED)[0].twin, faults=faults)
+    return evaluation.of_text(simulate.output(twin, 128, "latency_map", OPTIONS["latency_map"], simulate.Bounds()))
+
+
+@simgrid
+def test_the_leaves_of_a_twin_are_its_groups():
+    found = report()
+    assert found.findings == ()
+    assert [sorted(set(found.group[start : start + 16].tolist())) for start in range(0, 128, 16)] == [
+        [int(found.group[start])] for start in range(0, 128, 16)
+    ]
+    assert len(set(found.group.tolist())) == 8
+
+
+@simgrid
+@pytest.mark.parametrize(("one", "other"), [(1, 33), (20, 100)])
+def test_swapped_hosts_of_a_twin_are_named(one, other):
+    found = report(Fault("swap", ((f"n{one:03}",), (f"n{other:03}",)), 1.0, "here"))
+    assert [(each.kind, each.ranks, each.is_fault) for each in found.findings] == [("misplaced", (one, other), True)]
