@@ -103,7 +103,7 @@ def test_of_our_checks_the_records_are_those_of_the_perflog(tmp_path):
     session(
         tmp_path, "-C", TESTS / "playback/settings.py", "-c", TESTS.parent / "checks", "-n", "OsuLatency", **environment
     )
-    (path,) = (tmp_path / "perflogs").rglob("*.jsonl")
+    (path,) = (tmp_path / "prefix/perflogs").rglob("*.jsonl")
     expected = [json.loads(line) for line in path.read_text().splitlines()]
 
     def report(number, cause):
