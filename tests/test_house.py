@@ -142,11 +142,23 @@ def test_tests_stand_where_the_modules_stand():
             continue  # declarations, in tests/software/test_suites.py
         if not rooms[package].joinpath(*rest[:-1], f"test_{path.stem}.py").exists():
             missing.append(str(path.relative_to(ROOT)))
-    # Whole outputs test these three; ReFrame runs the launcher.
+    # Whole outputs and the laboratory of faults test these; ReFrame runs the launcher.
     assert missing == [
+        "fabric_checks/analysis/cross_section/coverage.py",
         "fabric_checks/analysis/cross_section/evaluation.py",
+        "fabric_checks/analysis/cross_section/evidence.py",
+        "fabric_checks/analysis/cross_section/inference.py",
+        "fabric_checks/analysis/cross_section/limits.py",
+        "fabric_checks/analysis/cross_section/parts.py",
+        "fabric_checks/analysis/cross_section/words.py",
+        "fabric_checks/analysis/fabric_map/infiniband.py",
+        "fabric_checks/analysis/fabric_map/model.py",
+        "fabric_checks/analysis/fabric_map/names.py",
+        "fabric_checks/analysis/fabric_map/sharing.py",
         "fabric_checks/parsers/fabric.py",
+        "fabric_checks/parsers/infiniband.py",
         "fabric_checks/parsers/table.py",
+        "fabric_twins/fabric_map.py",
         "fabric_twins/launcher.py",
     ]
 
