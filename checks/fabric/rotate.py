@@ -5,6 +5,7 @@ from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.analysis.cross_section.metrics import METRICS
 from fabric_checks.analysis.ports import moved
+from fabric_checks.parsers import rotate_patterns
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -39,8 +40,6 @@ class Rotate(OwnProgram):
         self.short = self.pattern == "round-robin"
 
     def arguments(self):
-        from fabric_checks.parsers import rotate_patterns  # noqa: PLC0415  (numpy would slow every listing)
-
         few = ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))] if self.short else []
         return ["--pattern", self.pattern, *few, "--confirm"]
 

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
+
+# Without NumPy, which pairs alone need: a check asks how many rounds there are where none is installed.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ranks = NDArray[np.int32]
 
 PATTERNS = ("rotate", "shift", "bisection", "round-robin")
-
-Ranks = NDArray[np.int32]
 
 
 def pairs_of_round(pattern: str, ranks: int) -> int:
@@ -52,6 +56,8 @@ def pairs(pattern: str, ranks: int, rounds: Ranks) -> tuple[Ranks, Ranks]:
 
     :param pattern: any but ``bisection``, whose pairs are random. :param rounds: the numbers of the rounds.
     """
+    import numpy as np  # noqa: PLC0415  (only this needs it)
+
     number = np.asarray(rounds, dtype=np.int32)[:, None]
     if pattern == "round-robin":
         return _matches(ranks, number)
@@ -63,6 +69,8 @@ def pairs(pattern: str, ranks: int, rounds: Ranks) -> tuple[Ranks, Ranks]:
 
 def _matches(ranks: int, number: Ranks) -> tuple[Ranks, Ranks]:
     """Return the pairs of the tournament by the circle method; ``rotate --help`` tells its rule."""
+    import numpy as np  # noqa: PLC0415  (only this needs it)
+
     seats = turns(ranks)
     back, turn = number >= seats, number % seats
     middle = np.where(turn % 2 == 0, turn, turn + seats) // 2

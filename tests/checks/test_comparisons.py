@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One process a node against more: which checks have a comparison, the job that it runs, and what it makes of it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,10 @@ def the_only(checks, kind, layout="1x2", **values):
 def test_the_job_has_room_for_both_launches_and_starts_each_in_its_layout(rich):
     check = the_only(rich, "OsuLatencyPpnRatio", memory="host")
     assert (check.num_tasks, check.num_tasks_per_node) == (4, 2)
-    probe = check.placement_probe
+    probe, recorded = check.placement_probe, f"{check.ports_program} --output ports-2x1 --"
     assert prepared(check) == [
         f"mpirun -np 2 -ppn 1 {probe} > placement-2x1.txt || exit $?",
-        "{ mpirun -np 2 -ppn 1 /osu/pt2pt/osu_latency -m 1:4194304; } > launch-2x1.out || exit $?",
+        f"{{ mpirun -np 2 -ppn 1 {recorded} /osu/pt2pt/osu_latency -m 1:4194304; }} > launch-2x1.out || exit $?",
         f"mpirun -np 2 -ppn 2 {probe} > placement-1x2.txt || exit $?",
         "mpirun -np 2 -ppn 2 /osu/pt2pt/osu_latency -m 1:4194304",
     ]
@@ -101,8 +102,8 @@ def test_the_job_has_room_for_both_launches_and_starts_each_in_its_layout(rich):
 
 def test_what_goes_by_the_number_of_processes_goes_by_that_of_the_launch(rich):
     lines = prepared(the_only(rich, "ImbParallelPpnRatio", "2x2", benchmark="Sendrecv"))
-    assert "-np 2 -ppn 1 /imb/IMB-MPI1 Sendrecv -npmin 2 " in lines[1]
-    assert "-np 4 -ppn 2 /imb/IMB-MPI1 Sendrecv -npmin 4 " in lines[3]
+    assert re.search(r"-np 2 -ppn 1 \S+/ports --output ports-2x1 -- /imb/IMB-MPI1 Sendrecv -npmin 2 ", lines[1])
+    assert re.search(r"-np 4 -ppn 2 \S+/ports --output ports-2x2 -- /imb/IMB-MPI1 Sendrecv -npmin 4 ", lines[3])
 
 
 def test_what_stands_around_a_launch_stands_around_each(rich):

@@ -176,7 +176,8 @@ def test_the_scripts_ask_for_the_layout(dry):
         assert asked.nodes == layout.nodes, (where, case)
         assert asked.tasks == (None if with_csm else layout.tasks), (where, case)
         assert asked.ppn == (None if with_csm else layout.ppn), (where, case)
-        assert asked.minutes == (20 if "PpnRatio" in case else 10), (where, case)
+        launches = 2 if "PpnRatio" in case else 1
+        assert asked.minutes == launches * (20 if case.startswith("Rotate") else 10), (where, case)
         assert asked.exclusive, (where, case)
 
 

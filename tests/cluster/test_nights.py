@@ -169,7 +169,8 @@ def test_a_runner_that_is_killed_half_way(nights):
         # Their numbers are those of the cluster's own processes.
         night = json.loads((nights.folder / "lock").read_text())["process"]
         # Its run is stopped, for it could end before the next night begins.
-        freeze = f"run=$(pgrep -P {night} -f /ci/run) && kill -STOP -$run && kill -KILL {night} && echo $run"
+        find = f"run=$(pgrep -P {night} -f 'ci/run|fabric-checks run')"
+        freeze = f"{find} && kill -STOP -$run && kill -KILL {night} && echo $run"
         run = nights.cluster.sh(freeze).strip()
         # As long as its run is there, nobody joins it.
         assert "another night of this system runs" in nights.spend(TWO).said

@@ -50,10 +50,10 @@ class Placed(Cluster):
 
     def __init__(self):
         super().__init__()
-        self.current_layout = tempfile.mkdtemp(prefix="c-")
+        self.place = tempfile.mkdtemp(prefix="c-")
 
     def environment(self):
-        return super().environment() | {"TMPDIR": self.current_layout}
+        return super().environment() | {"TMPDIR": self.place}
 
     def started(self, *arguments):
         """Start a command; SIGINT ends it even if the tests run in the background of a shell, where it is ignored."""

@@ -15,7 +15,7 @@ from tests.cluster.conftest import CI
 from tests.guard import GUARD_S
 
 #: What the names of a suite's checks begin with.
-SUITES = {"osu": "Osu", "imb": "Imb", "lammps": "Lammps", "own": "(Rotate|Streaming|HotSpot)"}
+SUITES = {"osu": "Osu", "imb": "Imb", "lammps": "Lammps", "own": "(Rotate|Streaming|HotSpot|LatencyMap)"}
 TWO_NODES = {"FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "100gbit"}
 #: No speed is judged here: ranks of MPICH that wait leave the cores to others, as those of the other MPIs do.
 YIELDING = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
