@@ -11,6 +11,7 @@ from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
 from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.reframe_ext.mixins import PortsMixin
+from fabric_checks.software import packages
 from tests.conftest import TESTS
 
 TREE = (TESTS / "golden" / "ports" / "infiniband.txt").read_text()
@@ -23,6 +24,7 @@ class Check:
     _note_ports, _nodes, _files, _fastest = (
         getattr(PortsMixin, name) for name in ("_note_ports", "_nodes", "_files", "_fastest")
     )
+    _note_not_judged, _on_several_nodes = PortsMixin._note_not_judged, PortsMixin._on_several_nodes
     fabric, has_ports, ports_folder = PortsMixin.fabric, PortsMixin.has_ports, PortsMixin.ports_folder
     records_ports, ports_program, values = True, "/x/ports", None
 
@@ -69,6 +71,24 @@ def test_the_command_line(stage):
 def test_patterns_that_are_none_are_told_before_anything_runs(stage, wrong):
     with pytest.raises(ConfigError, match=r"s:p: extras: fabric is .*; give a list of patterns"):
         Check(stage, fabric=wrong).recorded(["osu_bw"])
+
+
+def test_without_what_judges_them_the_record_says_so_and_a_named_network_is_not_passed(stage, monkeypatch):
+    def missing(*_):
+        raise packages.MissingPackageError("Python packages that are not there: scipy")
+
+    monkeypatch.setattr(packages, "require", missing)
+    check = Check(stage)
+    check.note_ports()
+    check.hold_to_ports("")
+    (found,) = check.facts.findings
+    assert found["text"] == "what the ports say was not judged: Python packages that are not there: scipy"
+    assert found["fault"] is False
+    with pytest.raises(SanityError, match="what the ports say was not judged: .* scipy"):
+        Check(stage, fabric=["mlx5_0"]).hold_to_ports("")
+    alone = Check(stage, "1x2", fabric=["mlx5_0"])
+    alone.hold_to_ports("")
+    assert alone.facts.findings is None
 
 
 def test_the_named_network_carried_it(stage):

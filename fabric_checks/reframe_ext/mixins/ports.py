@@ -16,6 +16,7 @@ from fabric_checks.cost.plan import SIMULATED
 from fabric_checks.errors import OutputError
 from fabric_checks.layouts import Layout
 from fabric_checks.parsers import ports as parser
+from fabric_checks.software import packages
 from fabric_checks.text import value_text
 
 
@@ -96,6 +97,10 @@ class PortsMixin(RegressionTestPlugin):
             raise SanityError(disproof)
 
     def _note_ports(self, moved: Mapping[Layout, int | None]) -> str | None:
+        try:
+            packages.require(["scipy"], "what the ports say is judged by them")
+        except packages.MissingPackageError as error:
+            return self._note_not_judged(f"what the ports say was not judged: {error}")
         from fabric_checks.analysis.ports import evaluation  # noqa: PLC0415  (scipy would slow every listing)
 
         disproof: str | None = None
@@ -121,6 +126,18 @@ class PortsMixin(RegressionTestPlugin):
             known = [each for each in self.facts.findings or [] if each.get("text") not in findings]
             self.facts.findings = [*known, *findings.values()]
         return disproof
+
+    def _note_not_judged(self, why: str) -> str | None:
+        """Note that nothing is said of the ports; where a network is to be held to, that is a failure."""
+        if not any(self._on_several_nodes(layout) for layout in self.launches):
+            return None
+        known = [each for each in self.facts.findings or [] if each.get("text") != why]
+        self.facts.findings = [*known, {"kind": "wire", "hosts": [], "fault": False, "text": why}]
+        return why if self.fabric else None
+
+    def _on_several_nodes(self, layout: Layout) -> bool:
+        with self.launched_in(layout):
+            return self.has_ports
 
     def _nodes(self):
         """Return what the nodes of a launch did, and why it is not known of others, by their names."""
