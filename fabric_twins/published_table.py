@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from os import sched_getaffinity
 
@@ -108,8 +108,10 @@ def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Figures]:
     If one fails, or this is interrupted, the others are ended.
     """
     with ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool:
-        asked = {twin.name: pool.submit(simulated, twin) for twin in twins}
+        asked: dict[str, Future[tuple[measured.Figures, list[str]]]] = {}
         try:
+            for twin in twins:
+                asked[twin.name] = pool.submit(simulated, twin)
             wait_for(asked.values())
             return {name: future.result()[0] for name, future in asked.items()}
         finally:

@@ -6,6 +6,7 @@ be held, and plays back an output; and another program's barrier on one node. Sl
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -220,6 +221,9 @@ def perflog_full(cluster, folder):
 
 def reframe_killed(cluster, folder):
     first = begin_held(cluster, folder)
+    # The case before it is recorded when ReFrame has looked at its output, which may be after the next job begins.
+    ended = re.compile(r"OK \] +\(\S+\) OsuBarrier ")
+    wait_for(lambda: ended.search(first.said), lambda: f"OsuBarrier has not ended\n{first.said}")
     running = cluster.on("head", "squeue", "-h", "-o", "%i %l").split()
     cluster.on("head", "kill", "-KILL", first.pid.read_text().strip())
     killed = first.end()
