@@ -290,6 +290,7 @@ def test_a_slow_sender_is_measured_with_all_others(built):
     assert together >= {(sender, 2) for sender in range(8) if sender != 2}, "it may be slow in both directions"
 
 
+@despite_load
 def test_a_slow_node_of_an_odd_number_is_found(quick):
     """The last one, which the pattern `rotate` leaves out."""
     header, rows = quick.rows(5, *FAULTY, "--pattern", "round-robin", "--shifts", "6", **SLOW, sender=4)
