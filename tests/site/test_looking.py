@@ -47,7 +47,7 @@ def test_slurm_with_slingshot():
     assert (cray.module, cray.cc, cray.pmi) == ("cray-mpich/8.1.27", "cc", "cray_shasta")
     # One module is there, and does not say where.
     assert {suite.suite: suite.prefix for suite in cray.suites} == {
-        "osu": None, "lammps": "/work/y07/shared/apps/lammps/15_Dec_2023",
+        "osu": None, "lammps": "/apps/y07/shared/apps/lammps/15_Dec_2023",
     }  # fmt: skip
 
 
