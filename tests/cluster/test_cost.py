@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from tests.cluster.conftest import CI, Cluster
+from tests.conftest import FABRIC_CHECKS
 from tests.guard import GUARD_S
 
 #: Two whose bytes are many and whose number is fixed, and one within a node.
@@ -68,11 +69,12 @@ def run_again(cluster, folder):
     estimate = computed(folder)
     assert estimate["rests"]["elapsed_s"] == {"own": 3}
     before = seen_by_others(cluster, folder)
-    said = cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
+    cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
     seen = {name: after - before[name] for name, after in seen_by_others(cluster, folder).items()}
     recorded = [json.loads(line) for line in (folder / "costs.jsonl").read_text().splitlines()][-1]
     assert recorded["jobs"] == recorded["timed_jobs"] == recorded["traffic_jobs"] == 3
     assert recorded["computed"]["wall_minutes"] == estimate["wall_minutes"]
+    said = cluster.on("head", FABRIC_CHECKS, "show", FABRIC_RESULTS=str(folder))
     return estimate, recorded, seen | {"wall_minutes": recorded["wall_minutes"]}, said
 
 
