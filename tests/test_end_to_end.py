@@ -158,13 +158,16 @@ no_reference:
     [
         (
             ("latency_0B", "latency_0"),
-            "orphan reference 'latency_0': the check declares no such metric; mend or delete it",
+            "orphan: latency_0: the check declares no such metric there; mend or delete it",
         ),
         (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name; mend or delete it"),
-        (("local:node", "local:nod"), "orphan key 'local:nod': there is no such partition here (there is local:node)"),
-        (("mpich", "mpitch"), "orphan key 'mpitch': there is no such environ here"),
+        (
+            ("local:node", "local:nod"),
+            "OsuLatency: local:nod: mpich: 1x2: there is no such partition here (there is local:node)",
+        ),
+        (("mpich", "mpitch"), "mpitch: 1x2: there is no such environ here"),
         (("us]", "ms]"), "latency_0B is in us, its reference in ms"),
-        (("1x2", "1x4"), "orphan key '1x4': there is no such layout here"),
+        (("1x2", "1x4"), "1x4: there is no such layout here"),
         (("layout]", "layuot]"), "$index names 'layuot', which the check does not have"),
         (("0.1, us", "null, us"), "latency_0B: has no bound"),
         (("null, 0.1", "0.1, 0.1"), "the lower share '0.1' does not fit"),
