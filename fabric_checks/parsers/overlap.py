@@ -55,11 +55,6 @@ class OverlapOutput:
         """Return the overhead, which is the effective latency, by message size."""
         return self._column(f"{transfer}_overhead_us")
 
-    def overhead_intervals_us(self, transfer: str) -> dict[int, tuple[float, float]]:
-        """Return the ends of the overhead's 95 % confidence interval by message size."""
-        low, high = f"{transfer}_overhead_ci_low_us", f"{transfer}_overhead_ci_high_us"
-        return {row.size_B: (row.values[low], row.values[high]) for row in self.rows}
-
     def availability_percent(self, transfer: str) -> dict[int, float]:
         """Return the host availability, 0 to 100, by message size."""
         return self._column(f"{transfer}_availability_percent")

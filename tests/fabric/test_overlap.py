@@ -99,7 +99,8 @@ def with_oracle(program, case, *arguments):
 def is_undisturbed(output, transfer):
     """Tell whether transfers took the time that they take on the known interconnect, and repeated well."""
     nominal_us = output.nominal_us(transfer)[SIZE_B]
-    low_us, high_us = output.overhead_intervals_us(transfer)[SIZE_B]
+    ends = output.rows[0].values
+    low_us, high_us = (ends[f"{transfer}_overhead_ci_{end}_us"] for end in ("low", "high"))
     return abs(nominal_us / DELAY_US - 1) <= UNDISTURBED and 100 * (high_us - low_us) / nominal_us <= POINTS
 
 
