@@ -68,7 +68,7 @@ def command(
         frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named["metric"].unique().to_list()))
     )
     if svg and len(lines) <= most:
-        from fabric_checks.report import history_picture  # noqa: PLC0415  (slow to import)
+        from fabric_checks.report import history_picture  # noqa: PLC0415  (slow: Matplotlib; most calls draw nothing)
 
         history_picture.draw(svg, lines)
     if as_json:

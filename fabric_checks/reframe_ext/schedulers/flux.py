@@ -97,7 +97,7 @@ class FluxBatchScheduler(FluxJobScheduler):
     def _bindings(self) -> tuple[Any, Any]:
         """Return an executor, which watches jobs, and the type of a job id."""
         try:
-            from flux import job as flux_job  # type: ignore[import-not-found]  # noqa: PLC0415  (see __init__)
+            from flux import job as flux_job  # type: ignore[import-not-found]  # noqa: PLC0415  (a dry run needs no Flux)
         except ImportError as error:
             raise JobSchedulerError(
                 f"Flux's Python bindings cannot be loaded ({error}); install them: {BINDINGS}"
