@@ -28,7 +28,7 @@ from fabric_checks.results.sessions import session_id
 def command(began_s: float | None, line: tuple[str, ...]) -> None:
     """Run LINE, a ReFrame, show how far it is, and end with the one screen.
 
-    The exit status is ReFrame's, or 1 if the session is no success all the same.
+    The exit status is ReFrame's, or 1 if it is 0 and the session is still no success.
     """
     folder, session = paths.results(), session_id()
     state = progress.State(durations.of_runs(folder))

@@ -47,7 +47,7 @@ def keep(results: Path, archive: Path, session: str) -> list[str]:
 def write_report(results: Path, system: str, path: Path) -> None:
     """Write the report about the last months of a system.
 
-    :raises RecordError: if there is nothing to report. Lines that cannot be used are told by :func:`keep`.
+    :raises RecordError: if there is nothing to report. Lines that cannot be used are returned by :func:`keep`.
     """
     from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow: Matplotlib; a failed night draws nothing)
 

@@ -44,7 +44,7 @@ class LatencyOutput:
 def parse(text: str) -> LatencyOutput:
     """Read the output of ``latency_map``; every pair of every round of every pass has to be there.
 
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
     frame = fabric.split(text, "latency_map", tuple(_COLUMNS))
     table = _table(frame)
@@ -56,13 +56,13 @@ def parse(text: str) -> LatencyOutput:
     shifts = re.fullmatch(r"([0-9]{1,9}) of ([0-9]{1,9})", header.get("shifts", ""))
     if ranks < 2 or passes < 1 or shifts is None or int(shifts[2]) != 2 * rotate_patterns.turns(ranks):
         raise OutputError(
-            f"the header tells {quoted(header.get('shifts', ''))} rounds and {passes} passes of {ranks} ranks"
+            f"the header states {quoted(header.get('shifts', ''))} rounds and {passes} passes of {ranks} ranks"
         )
     if table.height != passes * int(shifts[1]) * (ranks // 2):
         raise OutputError(f"there are {table.height} rows; {passes} passes of {shifts[1]} rounds have another number")
     rounds = rotate_patterns.round_robin_rounds(ranks, int(shifts[1]))
     if len(rounds) != int(shifts[1]):
-        raise OutputError(f"the header tells {quoted(header['shifts'])} rounds, which {ranks} ranks do not have")
+        raise OutputError(f"the header states {quoted(header['shifts'])} rounds, which {ranks} ranks do not have")
     numbers = np.array(rounds, dtype=np.int32)
     starter, other = (np.tile(each.ravel(), passes) for each in rotate_patterns.pairs("round-robin", ranks, numbers))
     expected: dict[str, NDArray[np.int64] | NDArray[np.int32]] = {

@@ -99,7 +99,7 @@ def parse(text: str) -> RotateOutput:
 
     The pairs of the scan are held against the pattern: every pair of every round that was measured has to be there.
 
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
     frame = fabric.split(text, "rotate", tuple(_COLUMNS))
     table = _table(frame)
@@ -199,7 +199,7 @@ def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str
         ).all()
     else:
         if pattern == "round-robin" and of_rounds != 2 * rotate_patterns.turns(ranks):
-            raise OutputError(f"the header tells {of_rounds} rounds of {pattern}; {ranks} ranks have another number")
+            raise OutputError(f"the header states {of_rounds} rounds of {pattern}; {ranks} ranks have another number")
         expected = rotate_patterns.pairs(pattern, ranks, number_of_round[:, 0])
         right = np.array_equal(sender, expected[0]) and np.array_equal(receiver, expected[1])
     if not right:
@@ -263,7 +263,7 @@ def _require_measured(output: RotateOutput) -> None:
 
 
 def _ranges(ranks: tuple[int, ...]) -> str:
-    """Return ranks as the program tells them: ``ranks 0-3,7``, or ``none``."""
+    """Return ranks as the program writes them: ``ranks 0-3,7``, or ``none``."""
     runs: list[list[int]] = []
     for rank in ranks:
         if runs and rank == runs[-1][-1] + 1:

@@ -107,7 +107,7 @@ def is_undisturbed(output, transfer):
 def measured(program, case, transfers):
     """Return the availability of each transfer: the median of the runs that other processes did not disturb.
 
-    A method that is wrong is wrong on an idle machine too; what other processes do to a run can be seen in its figures.
+    A method that is wrong is wrong on an idle machine too; what other processes do to a run can be seen in its values.
     """
     arguments = () if program.program == "overlap" else ("--operation", "iallreduce")
     found = {transfer: [] for transfer in transfers}

@@ -123,7 +123,7 @@ def test_an_expected_failure_has_a_reference_too(load):
 EVIDENCE = "evidence: [{check: A, metric: t, evidence: fitted, source: Table 2}, {evidence: simulated}]"
 
 
-def test_evidence_says_how_a_figure_comes_to_be(load):
+def test_evidence_says_how_a_value_comes_to_be(load):
     file = load(EVIDENCE)
     fitted = file.evidence_of(held=True, metric="t", **CASE)
     assert (fitted.kind, fitted.why) == ("fitted", "Table 2")

@@ -67,7 +67,7 @@ class PortsMixin(RegressionTestPlugin):
         """
         if not self.has_ports:
             return words
-        assert self.fabric is not None  # a mistake in it is told before anything runs
+        assert self.fabric is not None  # a mistake in it is an error before anything runs
         return [str(self.ports_program), "--output", self.ports_folder, "--", *words]
 
     def moved_B(self, text: str) -> int | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The latency map: figures of every machine, and heat map and findings of each."""
+"""The latency map: values of every machine, and heat map and findings of each."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _table(results: Results, layouts: dict[str, str]) -> Table:
         (f"{machine}, {layout}", tuple(column[row] for column in cells))
         for row, (machine, layout) in enumerate(layouts.items())
     )
-    return Table("latency-map-figures", "Latency of all pairs", "machine, layout", heads, rows)
+    return Table("latency-map-values", "Latency of all pairs", "machine, layout", heads, rows)
 
 
 def _map(key: str, name: str, median: Value, folders: Sequence[Path]) -> Picture:

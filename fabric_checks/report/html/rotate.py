@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cross-section: figures of every machine, and heat map, histogram and findings of each."""
+"""The cross-section: values of every machine, and heat map, histogram and findings of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fabric_checks.analysis.cross_section import figures
+from fabric_checks.analysis.cross_section import bandwidths
 from fabric_checks.analysis.cross_section.evaluation import Report
 from fabric_checks.report.html import drawing
 from fabric_checks.report.html.blocks import Cell, Column, Lines, Picture, Section, Table, column_of
@@ -100,7 +100,7 @@ def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> lis
         return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", absent=NOT_KEPT)]
     if found.matrix.measured.size < 2:
         return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", absent="only one pair")]
-    counts, edges = figures.histogram(found.matrix)
+    counts, edges = bandwidths.histogram(found.matrix)
     senders, receivers = (found.matrix.host_labels(ranks) for ranks in (found.matrix.senders, found.matrix.receivers))
     levels = [(f"link/{k}", found.link_MBps / k) for k in range(1, 7)]
     low = found.matrix.measured.min() * 0.9
