@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.report.html.values import Value
@@ -112,6 +112,20 @@ class Section:
     title: str
     blocks: tuple[Table | Picture | Lines, ...]
     intro: tuple[str, ...] = ()
+
+
+def of_machines(key: str, caption: str, titles: Mapping[str, str], rows: Mapping[str, Sequence[Value | None]]) -> Table:
+    """Return a table of metrics, a row a machine. The machines differ in their numbers of nodes, so none is the best.
+
+    :param titles: of the columns, by metric; :param rows: the values of a machine, one for each metric, by its name.
+    """
+    columns = list(zip(*rows.values(), strict=True))
+    cells = zip(*(column_of(column, compared=False) for column in columns), strict=True)
+    heads = tuple(
+        Column(title, next((value.unit for value in column if value and value.unit != "1"), ""))
+        for title, column in zip(titles.values(), columns, strict=True)
+    )
+    return Table(key, caption, "machine, layout", heads, tuple(zip(rows, map(tuple, cells), strict=True)))
 
 
 def best_of(values: Sequence[Value | None]) -> str:
