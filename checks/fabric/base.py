@@ -48,7 +48,7 @@ class OwnProgram(PicturesMixin, FabricCheck):
 
     @property
     def pictures(self):
-        """The module that draws; imported only by a run, because it would slow every listing."""
-        from fabric_checks.report import pictures  # noqa: PLC0415  (matplotlib is slow to import)
+        """The module that draws."""
+        from fabric_checks.report import pictures  # noqa: PLC0415  (Matplotlib: slow, and may be missing)
 
         return pictures

@@ -87,8 +87,11 @@ class Spec:
 
 
 def from_dict(values: dict) -> Spec:
-    """Return what :meth:`Spec.as_dict` gave; what another clone's version knows more is left out."""
-    known = {name: values[name] for name in Spec.__dataclass_fields__ if name in values}
+    """Return a spec from what :meth:`Spec.as_dict` gave.
+
+    All clones share the index, so that what another release says beyond this one's fields is passed over.
+    """
+    known = {key: values[key] for key in Spec.__dataclass_fields__ if key in values}
     return Spec(**(known | {"account": Account(**values["account"])}))
 
 
