@@ -9,8 +9,9 @@ from multiprocessing import get_context
 
 from tests.faults.trials import NOISES, Trial, outcomes
 
-#: Bounds were set while looking at seeds from 0 on; what is written here is of seeds from this one on.
-FIRST_SEED = 1_000_000
+#: Bounds were set while looking at seeds below this one; what is written is of those from it on. Who looks at the page
+#: and changes a bound moves it up.
+FIRST_SEED = 2_000_000
 #: A round of three tests of ten messages of 8 MiB at this rate, for node-minutes.
 LINK_GBps = 12.5
 ROUND_s = 3 * 10 * 8 * 2**20 / (LINK_GBps * 1e9)
@@ -135,7 +136,7 @@ A laboratory in numpy stands for the fabric: flows share cables max-min fairly, 
 measurements have noise. What `rotate --pattern round-robin --confirm` measures there, by the program's own rules, is
 analysed as any other run is; the analysis knows as much of the fabric as the title says. One fault, or two, is drawn
 from each seed. It is a model: real fabrics route adaptively, and their noise has shapes that nobody thought of. The
-bounds were set while looking at seeds from 0 on; the table is of seeds from {first} on, which nobody looked at before.
+bounds were set while looking at seeds below 2,000,000; the tables are of seeds from {first:,} on.
 
 - *found*: something is said to be slow; *named*: all that is at fault, by its name, and nothing else.
 - *among*: the same, with other parts named that explain what was measured as well.
