@@ -6,14 +6,14 @@ from reframe.core.builtins import parameter, run_after
 from fabric_checks.analysis.cross_section.metrics import METRICS
 from fabric_checks.analysis.ports import moved
 from fabric_checks.parsers import rotate_patterns
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
 
 from ..registration import check
 from .base import OwnProgram
 
 
 @check()
-class Rotate(OwnProgram):
+class Rotate(TopologyMixin, OwnProgram):
     """Bandwidth of every pair while all pairs of a round run, and which node or path is slow.
 
     ``round-robin``: a tournament, of which a night has as many rounds as ``rotate`` does: every node sends and
@@ -51,8 +51,10 @@ class Rotate(OwnProgram):
             evaluation,
         )
 
-        self.report = evaluation.of_text(text, self.pattern, self.link_MBps)
-        self.facts.findings = self.report.notes()
+        output = evaluation.read(text, self.pattern)
+        known, doubts = self.known_fabric(output.hosts)
+        self.report = evaluation.of_run(output, self.link_MBps, known)
+        self.facts.findings = [*self.report.notes(), *doubts]
         return self.report.metrics()
 
     def moved_B(self, text):

@@ -121,10 +121,15 @@ def of_text(
     :param known: the map of the fabric, as far as it is known.
     :raises OutputError: if the output is not whole, or that of another pattern.
     """
+    return of_run(read(text, pattern), link_MBps, known)
+
+
+def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
+    """Read the output of ``rotate``; the parameters and errors are those of :func:`of_text`."""
     output = rotate.parse(text)
     if pattern not in (None, output.pattern):
         raise OutputError(f"the pattern {pattern} was asked for, the output is that of {output.pattern}")
-    return of_run(output, link_MBps, known)
+    return output
 
 
 def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: FabricMap | None = None) -> Report:

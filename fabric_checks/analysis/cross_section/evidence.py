@@ -277,8 +277,10 @@ def _common(controls: Transfers, alone: Transfers) -> float:
     if not parts or len(parts[0]) < 2:
         return 0.0
     rest = np.hstack([part - part.mean(axis=0) for part in parts])
+    if rest.shape[1] < 2:
+        return 0.0
     together, own = float(np.mean(rest[:, 1:] * rest[:, :-1])), float(np.mean(rest**2))
-    if not rest[:, 1:].size or together <= ERRORS_OF_COMMON * own / np.sqrt(rest[:, 1:].size):
+    if together <= ERRORS_OF_COMMON * own / np.sqrt(rest[:, 1:].size):
         return 0.0
     return float(np.sqrt(together * len(rest) / (len(rest) - 1)))
 
