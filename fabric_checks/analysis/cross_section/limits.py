@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabric_checks.analysis.cross_section.evidence import OF_BEST, OF_MEDIAN
+from fabric_checks.analysis.cross_section.evidence import OF_BEST, OF_MEDIAN, Evidence
 from fabric_checks.analysis.cross_section.inference import LEAST_FAULT, least_loss
 from fabric_checks.analysis.cross_section.parts import Ground
+from fabric_checks.analysis.cross_section.suspects import FEWEST_FOR_TOP
 
 #: A fault of the least size is found in so many standard errors of the cases: in 95 of 100.
 _CERTAIN = 1.645
@@ -63,15 +64,32 @@ def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
     partners = max(float(np.median(senders)), 1.0)
     threshold = -float(np.log1p(-suspect_share))
 
-    def named(kind: str, pairs: int, seen: float) -> float | None:
+    # Pairs are held to what is usual: where most share, to half of a link.
+    shared = max(0.0, -_usual(evidence))
+
+    def named(kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
         if not confirmed:
             return None
         of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
         sure = least_loss(ground, of_alone, kind) + _CERTAIN * of_alone
-        suspected = threshold + _CERTAIN * seen
+        suspected = threshold + shared + _CERTAIN * seen
         return float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
 
-    of_node = named("sender", _PAIRS_OF_NODE, OF_MEDIAN * noise.scan / np.sqrt(partners))
-    of_pair = named("pair", 1, noise.scan)
+    # Nodes of enough pairs are held to the best of other nodes, which do not share.
+    of_node = named(
+        "sender",
+        _PAIRS_OF_NODE,
+        OF_MEDIAN * noise.scan / np.sqrt(partners),
+        shared if partners < FEWEST_FOR_TOP else 0.0,
+    )
+    of_pair = named("pair", 1, noise.scan, shared)
     of_cable = named("cable", _PAIRS_OF_CABLE, 0.0) if ground.known is not None and ground.known.has_routes else None
     return Limits(of_node, of_pair, of_cable)
+
+
+def _usual(evidence: Evidence) -> float:
+    """Return what pairs usually have in the scan, as the program sees it: the median over rounds of their medians."""
+    seen = ~np.isnan(evidence.scan) & (evidence.round >= 0)
+    number, rate = evidence.round[seen], evidence.scan[seen]
+    medians = [float(np.median(rate[number == each])) for each in np.unique(number)]
+    return float(np.median(medians)) if medians else 0.0
