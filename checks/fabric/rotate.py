@@ -3,7 +3,7 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks.analysis.cross_section.metrics import METRICS
+from fabric_checks.analysis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.analysis.ports import moved
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
@@ -31,6 +31,8 @@ class Rotate(TopologyMixin, OwnProgram):
     packages = ("polars", "numpy", "scipy")
     packages_for = "to tell slow nodes, slow paths and chance apart in the matrix of pairs"
     tags = {"fabric", "cross-section"}
+    #: The medians within and between switches, once they are known.
+    of_switches = {}
     #: On links of 1 Gbit/s the rounds that confirm a node at half rate take nine minutes.
     time_limit = "20m"
 
@@ -44,7 +46,8 @@ class Rotate(TopologyMixin, OwnProgram):
         return ["--pattern", self.pattern, *few, "--confirm"]
 
     def metrics(self):
-        return list(METRICS)
+        """Declare what every run has, and behind it what this one has because the switches of its nodes are known."""
+        return [*METRICS, *(metric for metric in OF_SWITCHES if metric.name in self.of_switches)]
 
     def measure(self, text):
         from fabric_checks.analysis.cross_section import (  # noqa: PLC0415  (numpy and polars would slow every listing)
@@ -55,7 +58,10 @@ class Rotate(TopologyMixin, OwnProgram):
         known, doubts = self.known_fabric(output.hosts)
         self.report = evaluation.of_run(output, self.link_MBps, known)
         self.facts.findings = [*self.report.notes(), *doubts]
-        return self.report.metrics()
+        # Of launches that are compared, one may know of switches and the other not.
+        self.of_switches = self.report.of_switches if len(self.launches) == 1 else {}
+        declared = {metric.name for metric in self.metrics()}
+        return {name: value for name, value in self.report.metrics().items() if name in declared}
 
     def moved_B(self, text):
         output = self.report.output

@@ -12,7 +12,7 @@ from fabric_checks import files
 from fabric_checks.analysis.cross_section import evaluation
 from fabric_checks.analysis.cross_section.evaluation import Report
 from fabric_checks.analysis.cross_section.figures import repeatability
-from fabric_checks.analysis.cross_section.metrics import METRICS
+from fabric_checks.analysis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.analysis.fabric_map.model import FabricMap
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import Metric
@@ -54,7 +54,9 @@ def as_lines(reports: Reports) -> list[str]:
         lines.append(f"{path}: {found.output.pattern}, {len(found.output.hosts)} nodes, {len(found.output.scan)} pairs")
         values = found.metrics()
         lines += [
-            f"  {metric.name:30} {value_text(values[metric.name]):>10} {_unit(metric)}".rstrip() for metric in METRICS
+            f"  {metric.name:30} {value_text(values[metric.name]):>10} {_unit(metric)}".rstrip()
+            for metric in (*METRICS, *OF_SWITCHES)
+            if metric.name in values
         ]
         lines += [f"  {one_line(note['text'])}" for note in found.notes()]
         if not found.findings:
@@ -72,7 +74,7 @@ def as_json(reports: Reports) -> str:
     """Return the same as JSON."""
     runs = {str(path): {"metrics": found.metrics(), "notes": found.notes()} for path, found in reports.items()}
     pairs = [{"runs": [str(one), str(two)], "correlation": value} for (one, two), value in alike(reports).items()]
-    units = {metric.name: metric.unit for metric in METRICS}
+    units = {metric.name: metric.unit for metric in (*METRICS, *OF_SWITCHES)}
     return json.dumps({"units": units, "runs": runs, "repeatability": pairs}, indent=1)
 
 

@@ -192,8 +192,8 @@ bounds were set while looking at seeds below 2,000,000; the tables are of seeds 
 - *rounds*: of all phases, on average; *node-min*: these on all nodes, at {round_ms:.0f} ms a round, as ten messages of
   8 MiB three times take at 12.5 GB/s. `3 %` is the spread of one measurement.
 
-The level is `nightly`: N/2 rounds of the scan, and N/2 + 64 log2 N at most to confirm. A row has as many trials as there
-was time for."""
+The level is `nightly`: N/2 rounds of the scan, and N/2 + 64 log2 N at most to confirm. A row has as many
+trials as there was time for."""
 
 OTHERS = """
 ## What bandwidth between pairs cannot see

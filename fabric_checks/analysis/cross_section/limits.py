@@ -18,6 +18,8 @@ _CERTAIN = 1.645
 _PAIRS_OF_NODE, _PAIRS_OF_CABLE = 6, 6
 #: Measurements of a suspect where a run had none.
 _REPEATS = 4
+#: What loses more than this is dead, and no slow part.
+_ALL = 0.99
 #: A night that does not see a fault of this share says so.
 A_TENTH = 0.10
 
@@ -34,9 +36,20 @@ class Limits:
     pair: float | None
     cable: float | None
 
+    @property
+    def saw_a_tenth(self) -> bool:
+        """Whether a node that is slower by a tenth would have been named."""
+        return self.node is not None and self.node <= A_TENTH
+
     def as_dict(self) -> dict[str, float | None]:
         """Return the shares as plain data."""
         return {"node": self.node, "pair": self.pair, "cable": self.cable}
+
+    def metrics(self) -> dict[str, float]:
+        """Return the shares in percent as the check declares them; 100 where nothing less would have been named."""
+        return {
+            f"smallest_{what}_fault": 100.0 if share is None else 100 * share for what, share in self.as_dict().items()
+        }
 
     @property
     def text(self) -> str:
@@ -44,7 +57,7 @@ class Limits:
         named = (("a node", self.node), ("a pair", self.pair), ("a cable", self.cable))
         known = ", ".join(f"{what} slower by {100 * value:.0f} %" for what, value in named if value is not None)
         text = f"the smallest faults that this run would have named: {known or 'none'}"
-        if self.node is None or self.node > A_TENTH:
+        if not self.saw_a_tenth:
             text += "; a node slower by a tenth it would not have seen"
         return text
 
@@ -73,7 +86,8 @@ def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
         of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
         sure = least_loss(ground, of_alone, kind) + _CERTAIN * of_alone
         suspected = threshold + shared + _CERTAIN * seen
-        return float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
+        smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
+        return smallest if smallest < _ALL else None
 
     # Nodes of enough pairs are held to the best of other nodes, which do not share.
     of_node = named(
