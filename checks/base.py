@@ -64,6 +64,7 @@ class FabricCheck(
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
         before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
+                            ask_for_topology            Slurm's topology behind it, of checks that look at the fabric
                             wrap_launch                 what is around the launch behind it, and in postrun_cmds
                             leave_time_to_the_launcher  no time_limit where the launcher has one
                             take_snapshots              the state of the node before all of prerun_cmds

@@ -5,6 +5,7 @@
 leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door
 ``parsers``     a program's text to rows, and Slurm's; what a machine's tools say of it
 ``analysis``    numbers to values and findings: curves, ppn, placement, statistics, cross-section
+topology_files  what is known of a fabric, read from files
 ``software``    what environments offer and where it comes from: wheels, modules, Spack
 ``results``     the record and its writer, sessions, reading, archives
 ``cost``        what runs cost: measured, remembered, computed before

@@ -82,6 +82,9 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--shape", action="append", default=[], metavar="NODE=LINK", help="one host's link, as for `shape`"
         )
+        command.add_argument(
+            "--switches", type=int, default=0, metavar="S", help="tell Slurm of so many leaf switches (default: none)"
+        )
         command.add_argument("--without-accounting", action="store_true", help="no slurmdbd and no database")
     add("status", "show the clusters that are up")
     command = add("exec", "run a command on a host, given after --")
@@ -161,6 +164,8 @@ def _spec(options: argparse.Namespace) -> Spec:
         raise ClusterError(f"{options.nodes} nodes cannot be; between 1 and {MOST_NODES} can")
     if not 1 <= options.cores <= 1024:
         raise ClusterError(f"{options.cores} cores a host cannot be; between 1 and 1024 can")
+    if options.switches < 0 or options.nodes < 2 * options.switches:
+        raise ClusterError(f"{options.switches} switches cannot be; 0, or so many that each has two of the nodes, can")
     return Spec(
         name=state.check_name(options.name),
         nodes=options.nodes,
@@ -169,6 +174,7 @@ def _spec(options: argparse.Namespace) -> Spec:
         account=needs.account(),
         rate=parse_rate(options.rate),
         shapes=parse_shapes(options.shape, node_names(options.nodes)),
+        switches=options.switches,
     )
 
 

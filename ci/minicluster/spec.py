@@ -66,10 +66,17 @@ class Spec:
     account: Account
     rate: str = NO_LIMIT
     shapes: dict[str, str] = field(default_factory=dict)  # by host and direction, as in n2.send
+    switches: int = 0  # how many Slurm is told of; there is but one bridge
 
     @property
     def hosts(self) -> list[str]:
         return node_names(self.nodes)
+
+    @property
+    def hosts_of_switches(self) -> dict[str, list[str]]:
+        """The hosts of each switch: as many of each, in their order."""
+        each = -(-self.nodes // max(self.switches, 1))
+        return {f"leaf{k + 1}": self.hosts[k * each : (k + 1) * each] for k in range(self.switches)}
 
     def link_of(self, host: str, side: str) -> str:
         return self.shapes.get(f"{host}.{side}", self.rate)

@@ -140,6 +140,8 @@ class Supervisor:
             (self.folder / "tmp" / host).mkdir()
         (etc / "hosts").write_text(slurm.hosts_file(self.spec))
         self._slurm_conf.write_text(slurm.slurm_conf(self.spec, self.folder))
+        if self.spec.switches:
+            (etc / "topology.conf").write_text(slurm.topology_conf(self.spec))
         if self.spec.accounting:
             (etc / "slurmdbd.conf").touch(mode=0o600)
             (etc / "slurmdbd.conf").write_text(slurm.slurmdbd_conf(self.spec, self.folder))

@@ -32,7 +32,7 @@ def spend(plan: Plan, lock: int) -> summary.Told:
     ran = elapsed_s is not None or not plan.runs
     seen = trouble.attempt("the results", lambda: _seen(plan)) if ran else None
     history = _keep(plan, seen[1], trouble) if seen and seen[1].measured else Trends()
-    old += [line for line in history.warnings if line not in old]
+    old += [line for line in (*history.warnings, *(seen[1].blind if seen else ())) if line not in old]
     known = plan.folder / "known-warnings.json"
     trouble.warnings += trouble.attempt("the warnings", lambda: keeping.only_new(old, known)) or []
     night = _night(plan, seen, history, trouble, elapsed_s)

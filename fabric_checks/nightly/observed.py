@@ -28,11 +28,13 @@ class Observed:
     :param findings: what is wrong with the machine, each once; the ones that blame somebody first.
     :param failures: why the run itself is not to be trusted, a line each.
     :param measured: the names of the cases that have values.
+    :param blind: what the run could not have seen or used, a line each, the same as long as it stays so.
     """
 
     findings: tuple[Finding, ...]
     failures: tuple[str, ...]
     measured: frozenset[str]
+    blind: tuple[str, ...] = ()
 
 
 def observed(session: Session) -> Observed:
@@ -66,7 +68,19 @@ def observed(session: Session) -> Observed:
     findings += [_build(case, missed) for case in builds]
     findings += _alike([case for case in rest if not case.fixture and case.result != "fail_deps"], by_case)
     failures += results.other_faults(session)
-    return Observed(tuple(findings), tuple(failures), measured)
+    return Observed(tuple(findings), tuple(failures), measured, tuple(_blind(by_case)))
+
+
+def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
+    """Yield what some case could not have seen, by what it says itself."""
+    for name, records in by_case.items():
+        for found in records[0].get("findings") or ():
+            if not isinstance(found, Mapping):
+                continue
+            if found.get("kind") == "limits" and found.get("saw_a_tenth") is False:
+                yield f"{name} would not have seen a node slower by a tenth; its findings say what it would have"
+            elif found.get("kind") == "topology":
+                yield f"{name}: {found.get('text')}"
 
 
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Finding]]:

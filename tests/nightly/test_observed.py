@@ -154,3 +154,16 @@ def test_what_is_slow_and_what_its_port_says_are_one_finding():
     (alone,) = found(Osu=errors)
     assert alone.title == errors["text"] and alone.details[0] == "no slow path was found beside it"
     assert found(Osu=fault("n3", kind="port", confirmed=False)) == ()
+
+
+def test_what_a_case_could_not_have_seen_is_told_and_is_no_finding():
+    limits = {"kind": "limits", "node": 0.2, "saw_a_tenth": False, "text": "the smallest faults ..."}
+    topology = {"kind": "topology", "hosts": [], "fault": False, "text": "the topology is not used: it lacks n3"}
+    found = observed(session(case("R"), records=[record("R", findings=[limits, topology])]))
+    assert not found.findings and not found.failures
+    assert found.blind == (
+        f"R @{MACHINE} would not have seen a node slower by a tenth; its findings say what it would have",
+        f"R @{MACHINE}: the topology is not used: it lacks n3",
+    )
+    seen = limits | {"saw_a_tenth": True}
+    assert observed(session(case("R"), records=[record("R", findings=[seen, "?"])])).blind == ()

@@ -50,8 +50,9 @@ class Report:
 
         Further ``full_rate_share``, the share of pairs in percent that have a link for themselves; ``faults``, the
         number of parts that are slow for certain; what the run took over its transfers; the share of all
-        ordered pairs in percent that the scan measured; and the number of ranks that it had only as senders, only as
-        receivers, or not at all.
+        ordered pairs in percent that the scan measured; the number of ranks that it had only as senders, only as
+        receivers, or not at all; the smallest losses in percent that would have been named, 100 where none would; and
+        :attr:`of_switches`.
         """
         measured, all_pairs = self.output.ordered_pairs
         return bandwidths.values(self.matrix, self.output.pairs) | {
@@ -60,6 +61,22 @@ class Report:
             "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
             "measured_pairs": 100 * measured / all_pairs,
             "one_way_nodes": float(len({*self.output.never_senders, *self.output.never_receivers})),
+            **self.limits.metrics(),
+            **self.of_switches,
+        }
+
+    @property
+    def of_switches(self) -> dict[str, float]:
+        """The medians of pairs at one switch and of pairs at two, in MB/s, as far as switches are known."""
+        evidence = self.ground.evidence
+        scanned = ~np.isnan(evidence.scan)
+        return {
+            name: float(np.exp(np.median(evidence.scan[which & scanned])) * evidence.reference_MBps)
+            for name, which in (
+                ("median_within_switches", self.ground.within),
+                ("median_between_switches", self.ground.across),
+            )
+            if (which & scanned).any()
         }
 
     def notes(self) -> list[dict[str, Any]]:
@@ -91,23 +108,22 @@ class Report:
             },
             *self._by_switch(),
             *({"kind": "not measured", "text": f"not measured: {line}"} for line in self.missed),
-            {"kind": "limits", **self.limits.as_dict(), "text": self.limits.text},
+            {
+                "kind": "limits",
+                **self.limits.as_dict(),
+                "saw_a_tenth": self.limits.saw_a_tenth,
+                "text": self.limits.text,
+            },
         ]
 
     def _by_switch(self) -> list[dict[str, Any]]:
         """Return the medians within switches and between them, if switches are known."""
-        found = {
-            name: float(np.exp(np.nanmedian(self.ground.evidence.scan[which])) * self.ground.evidence.reference_MBps)
-            for name, which in (("within", self.ground.within), ("across", self.ground.across))
-            if (which & (self.ground.evidence.round >= 0)).any()
-        }
-        if not found:
+        if not self.of_switches:
             return []
-        said = {"within": "within a switch", "across": "between switches"}
-        text = ", ".join(f"{value:.0f} MB/s {said[name]}" for name, value in found.items())
-        medians = {f"{name}_MBps": value for name, value in found.items()}
+        said = {"median_within_switches": "within a switch", "median_between_switches": "between switches"}
+        text = ", ".join(f"{value:.0f} MB/s {said[name]}" for name, value in self.of_switches.items())
         source = self.ground.known.source if self.ground.known is not None else ""
-        return [{"kind": "by switch", **medians, "text": f"the median of the scan is {text} (by {source})"}]
+        return [{"kind": "by switch", **self.of_switches, "text": f"the median of the scan is {text} (by {source})"}]
 
 
 def of_text(
@@ -121,10 +137,15 @@ def of_text(
     :param known: the map of the fabric, as far as it is known.
     :raises OutputError: if the output is not whole, or that of another pattern.
     """
+    return of_run(read(text, pattern), link_MBps, known)
+
+
+def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
+    """Read the output of ``rotate``; the parameters and errors are those of :func:`of_text`."""
     output = rotate.parse(text)
     if pattern not in (None, output.pattern):
         raise OutputError(f"the pattern {pattern} was asked for, the output is that of {output.pattern}")
-    return of_run(output, link_MBps, known)
+    return output
 
 
 def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: FabricMap | None = None) -> Report:

@@ -18,4 +18,12 @@ METRICS = (
     Metric("elapsed_over_transfers", "1", "smaller"),
     Metric("measured_pairs", "%", "larger"),
     Metric("one_way_nodes", "1", "smaller", can_be_zero=True),
+    Metric("smallest_node_fault", "%", "smaller"),
+    Metric("smallest_pair_fault", "%", "smaller"),
+    Metric("smallest_cable_fault", "%", "smaller"),
+)
+#: Those of a run of which the switches of the nodes are known: pairs at one switch, and at two.
+OF_SWITCHES = (
+    Metric("median_within_switches", "MB/s", "larger"),
+    Metric("median_between_switches", "MB/s", "larger"),
 )

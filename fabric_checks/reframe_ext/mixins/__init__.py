@@ -18,6 +18,7 @@ from fabric_checks.reframe_ext.mixins.ppn_ratio import PpnRatioMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
 from fabric_checks.reframe_ext.mixins.results import ResultsMixin
+from fabric_checks.reframe_ext.mixins.topology import TopologyMixin
 
 __all__ = [
     "CostMixin",
@@ -34,6 +35,7 @@ __all__ = [
     "ProgramMixin",
     "ReferencesMixin",
     "ResultsMixin",
+    "TopologyMixin",
     "layouts",
     "layouts_of",
     "whole_partitions",

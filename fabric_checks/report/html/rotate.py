@@ -30,6 +30,11 @@ _METRICS = {
     "faults": "faults",
     "measured_pairs": "pairs measured",
     "one_way_nodes": "nodes one way only",
+    "smallest_node_fault": "smallest slow node named",
+    "smallest_pair_fault": "smallest slow pair named",
+    "smallest_cable_fault": "smallest slow cable named",
+    "median_within_switches": "median within switches",
+    "median_between_switches": "median between switches",
 }
 NOT_KEPT = "matrix not kept: the output of that run is not beside the records, or only as a link out of their folder"
 #: A matrix with more rows is too large to be read as a table.
