@@ -49,12 +49,10 @@ class Profiled:
         self.do("mpicc", "-O0", *flags, HERE / f"{source}.c", "-o", path, "-pthread")
         return path
 
-    def run(self, ranks, program, *arguments, file="profile.txt", before=()):
-        """Run a profiled program in the folder; return what became of it."""
-        variables = [
-            f"LD_PRELOAD={':'.join(map(str, [self.library, *before]))}",
-            *([f"FABRIC_PROFILE={file}"] if file else []),
-        ]
+    def run(self, ranks, program, *arguments, file="profile.txt", before=(), preload=True):
+        """Run a program in the folder, with the library before its MPI; return what became of it."""
+        variables = [f"LD_PRELOAD={':'.join(map(str, [self.library, *before]))}"] if preload else []
+        variables += [f"FABRIC_PROFILE={file}"] if file else []
         command = ["mpirun", "-np", str(ranks), "env", *variables, program, *arguments]
         return subprocess.run(command, env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=GUARD_S)
 
