@@ -87,7 +87,9 @@ class Spec:
 
 
 def from_dict(values: dict) -> Spec:
-    return Spec(**(values | {"account": Account(**values["account"])}))
+    """Return what :meth:`Spec.as_dict` gave; what another clone's version knows more is left out."""
+    known = {name: values[name] for name in Spec.__dataclass_fields__ if name in values}
+    return Spec(**(known | {"account": Account(**values["account"])}))
 
 
 def node_names(count: int) -> list[str]:

@@ -47,7 +47,7 @@ LAUNCHED_BY = {"mpich": "pmi2", "impi": "pmi2", "openmpi": "pmix"}
 DESCRIPTION = {"pmi2": "srun with PMI2", "pmix": "srun with PMIx"}
 # The nodes together have more cores than the machine: a rank that polls has to let its partner run.
 VARIABLES = {
-    "pmi2": [["I_MPI_THREAD_YIELD", "3"]],
+    "pmi2": [["I_MPI_THREAD_YIELD", "3"], ["MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1"]],
     "pmix": [
         ["OMPI_MCA_mpi_yield_when_idle", "1"],
         # With PMIx_Fence over a tree, 26 of 100 starts of Open MPI 5.0.11 on eight nodes crashed in MPI_Init, over a
