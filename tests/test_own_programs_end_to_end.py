@@ -16,7 +16,7 @@ from fabric_checks.results import records
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
-PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement"}
+PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement", "profile.so"}
 SESSION = "20260101T000000Z-test"
 
 
