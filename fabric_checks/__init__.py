@@ -2,7 +2,7 @@
 """The library behind the checks, in rooms. Each imports only those above it; pyproject.toml holds them to it.
 
 ==============  =======================================================================================
-leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door
+leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door, reservations
 ``parsers``     a program's text to rows, and Slurm's; what a machine's tools say of it
 ``analysis``    numbers to values and findings: curves, ppn, placement, statistics, cross-section
 ``software``    what environments offer and where it comes from: wheels, modules, Spack

@@ -191,16 +191,6 @@ def test_a_finding_that_grows_or_moves_is_new_and_stays_told(tmp_path, changed, 
         assert list(titles(third)) == ["still"]  # although it is what it was: that was for then
 
 
-def test_what_is_counted_in_microseconds_grows_by_a_tenth_of_itself(tmp_path):
-    path = tmp_path / "j"
-    spent(path, night(1, finding(signs={"pair n1 n2, us": 500.0})))
-    acknowledge(path)
-    (more,) = spent(
-        path, night(2, finding(signs={"pair n1 n2, us": 549.0})), night(3, finding(signs={"pair n1 n2, us": 551.0}))
-    )[1].new
-    assert more.beyond == ("pair n1 n2, us 500 then, 551 now",)
-
-
 def test_an_acknowledgement_ends_with_its_day_or_when_it_is_withdrawn(tmp_path):
     path, slow = tmp_path / "j", finding()
     spent(path, night(1, slow))
