@@ -141,6 +141,8 @@ try:
             if reservation := reservations.asked_for():
                 access = partition.get("access", [])
                 partition["access"] = reservations.access_with(access, partition["scheduler"], reservation)
+            if nodes := reservations.nodes_asked_for():
+                reservations.confine(partition, nodes)
             partition["environs"] = environments_for(system["name"], partition["environs"], environments)
         # A session has folders of its own: ReFrame empties a case's folder before it runs, whoever else is using it.
         system.setdefault("prefix", str(RESULTS))

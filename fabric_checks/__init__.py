@@ -13,6 +13,7 @@ leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file,
 ``comparison``  sets of results, changes, series over time
 ``report``      terminal, HTML, pictures
 ``nightly``     a night, its memory, pipelines
+``vetting``     a verdict on every node, within a budget
 ``site``        a look at a machine, and the files that a site needs
 ``cli``         the command, a module a verb
 ==============  =======================================================================================

@@ -13,10 +13,13 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 from fabric_checks.errors import FabricError, quoted
 
 VARIABLE = "FABRIC_RESERVATION"
+#: Names of nodes with commas between: the largest layout is on these, and jobs on no other. For a vet.
+NODES = "FABRIC_NODES"
 #: The option of each scheduler; more of the same option in `access` give way.
 _OPTIONS = {
     "slurm": "--reservation={}",
@@ -49,9 +52,38 @@ def access_with(access: Sequence[str], scheduler: str, name: str) -> list[str]:
     return [*(each for each in access if not each.startswith(start)), option]
 
 
+def nodes_asked_for() -> list[str]:
+    """Return the nodes that the environment names; none without any.
+
+    :raises FabricError: if one is no name of a node.
+    """
+    nodes = [name for name in os.environ.get(NODES, "").split(",") if name]
+    for name in nodes:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
+            raise FabricError(f"{NODES}: {quoted(name)} is no name of a node")
+    return nodes
+
+
+def confine(partition: dict[str, Any], nodes: Sequence[str]) -> None:
+    """Change a partition of ReFrame's configuration, so that its largest layout is on these nodes.
+
+    Only Slurm is told which; other partitions get no environment, and thus no case.
+    """
+    if not is_slurm(str(partition["scheduler"])):
+        partition["environs"] = []
+        return
+    partition["access"] = [*partition.get("access", []), f"--nodelist={','.join(nodes)}"]
+    partition["extras"] = partition.get("extras", {}) | {"nodes": len(nodes)}
+
+
+def is_slurm(scheduler: str) -> bool:
+    """Tell whether a scheduler of ReFrame's configuration is Slurm."""
+    return "slurm" in scheduler or scheduler == "squeue"
+
+
 def of_access(access: Sequence[str], scheduler: str) -> str | None:
     """Return the reservation that the options of a partition name, None without one, or where queues are named too."""
-    if "slurm" not in scheduler and scheduler != "squeue":
+    if not is_slurm(scheduler):
         return None
     words = [word for each in access for word in shlex.split(each)]
     found = [word.partition("=")[2] for word in words if word.startswith("--reservation=")]

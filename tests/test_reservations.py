@@ -56,3 +56,17 @@ def test_a_partition_that_knows_none_is_named():
     reservations.require("w", "s", [taken])
     with pytest.raises(FabricError, match="--reservation w: s:q is run by 'fabric-flux', which knows no reservation"):
         reservations.require("w", "s", [taken, {"name": "q", "scheduler": "fabric-flux"}])
+
+
+def test_a_partition_that_is_confined_to_nodes(monkeypatch):
+    monkeypatch.setenv(reservations.NODES, "n1,n2,,n5")
+    partition = {"scheduler": "fabric-slurm", "access": ["--exclusive"], "environs": ["x"], "extras": {"cores": 2}}
+    reservations.confine(partition, reservations.nodes_asked_for())
+    assert partition["access"] == ["--exclusive", "--nodelist=n1,n2,n5"]
+    assert partition["extras"] == {"cores": 2, "nodes": 3} and partition["environs"] == ["x"]
+    other = {"scheduler": "local", "environs": ["x"]}
+    reservations.confine(other, ["n1"])
+    assert other == {"scheduler": "local", "environs": []}
+    monkeypatch.setenv(reservations.NODES, "n1,$(x)")
+    with pytest.raises(FabricError, match=r"'\$\(x\)' is no name of a node"):
+        reservations.nodes_asked_for()

@@ -36,6 +36,7 @@ MODULES = {
     "child-pipeline": ("fabric_checks.cli.child_pipeline", "Print a child pipeline for GitLab, a job a case."),
     "completion": ("fabric_checks.cli.completion", "Print a shell's completion of fabric-checks."),
     "nightly": ("fabric_checks.cli.nightly", "Run a level, judge it, keep it, and say what is new."),
+    "vet": ("fabric_checks.cli.vet", "Say of every node whether it is good, slow or faulty."),
     "run": ("fabric_checks.cli.run", "Run ReFrame, with one line while it is under way and one screen at its end."),
     "new-session": ("fabric_checks.cli.new_session", "Print a name for a session."),
 }
