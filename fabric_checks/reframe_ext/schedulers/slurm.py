@@ -10,6 +10,7 @@ job scripts, options and ``sched_options`` are those of ``slurm``.
 from __future__ import annotations
 
 import itertools
+import shlex
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,6 +50,7 @@ class _Watch:
     began: str = ""
     pending_reason: str = ""
     partitions: frozenset[str] = frozenset()
+    reservation: str = ""
     given_up: bool = False
     explained: bool = False
     # Since when, in seconds of the monotonic clock, something is wrong; None while it is not.
@@ -171,6 +173,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
                 self._give_up(job, f"scontrol has failed for {seconds:.0f} s ({said}); it may still be in the queue")
             return
         watch.unknown = watch.silent = None
+        watch.reservation = info.reservation
         if slurm_state_completed(info.state):
             watch.behind, seconds = _since(watch.behind)
             if seconds >= BEHIND_S or self._accounting_again:
@@ -194,7 +197,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
     def _cancel_if_hopeless(self, job: Job, info: slurm.Job) -> None:
         watch = self._watch(job)
         # For a moment, as after a restart of the controller, either may be said of nodes that are well.
-        if not (self._is_blocked(info.reason) or slurm.too_few(info, self._nodes())):
+        if not (self._is_blocked(info.reason) or slurm.too_few(info, self._nodes(watch.reservation))):
             watch.hopeless = None
             return
         watch.hopeless, seconds = _since(watch.hopeless)
@@ -218,7 +221,11 @@ class WatchfulSlurmScheduler(SlurmScheduler):
         if job.is_cancelling:
             return
         watch = self._watch(job)
-        nodes = [node for node in self._nodes() if not watch.partitions or node.partitions & watch.partitions]
+        nodes = [
+            node
+            for node in self._nodes(watch.reservation)
+            if not watch.partitions or node.partitions & watch.partitions
+        ]
         waited_s = time.time() - job.submit_time
         watch.failure = slurm.waiting(job.jobid, waited_s, watch.pending_reason, nodes, hopeless)
         try:
@@ -238,7 +245,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None:
             self._complete(job)
-            watch.failure = slurm.ending(job.jobid, job.state, list(job.nodelist), self._nodes())
+            watch.failure = slurm.ending(job.jobid, job.state, list(job.nodelist), self._nodes(watch.reservation))
 
     def _complete(self, job: Job) -> None:
         """Take nodes and begin from the controller: accounting may tell half of the nodes soon after a job's end."""
@@ -246,15 +253,19 @@ class WatchfulSlurmScheduler(SlurmScheduler):
             info = _job(job)
             note(job, nodespec=info.nodelist or nodespec(job))
             self._watch(job).began = info.began if info.nodelist else ""
+            self._watch(job).reservation = info.reservation
         except (SpawnedProcessError, OSError, OutputError) as error:
             self.log(f"scontrol show job {job.jobid}: {_said(error)}")
 
-    def _nodes(self) -> list[slurm.Node]:
-        """Return the nodes as they are now; none if the controller does not say."""
+    def _nodes(self, reservation: str = "") -> list[slurm.Node]:
+        """Return the nodes, of a reservation or all, as they are now; none if the controller does not say."""
         try:
+            if reservation:
+                kept = slurm.parse_reservation(_run(f"scontrol -a -o show reservation {shlex.quote(reservation)}"))
+                return slurm.within(slurm.parse_nodes(_run(f"scontrol -a -o show node {shlex.quote(kept.nodes)}")))
             return slurm.parse_nodes(_run("scontrol -a -o show node"))
         except (SpawnedProcessError, OSError, OutputError) as error:
-            self.log(f"scontrol show node: {_said(error)}")
+            self.log(f"scontrol show {'reservation' if reservation else 'node'}: {_said(error)}")
             return []
 
 
