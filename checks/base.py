@@ -122,6 +122,10 @@ class FabricCheck(
         """Run what the check's ``command()`` says, the executable and its options, with its ports recorded."""
         self.executable, *self.executable_opts = self.recorded(self.command())
 
+    def partition_options(self, program):
+        """Return the options that the partition has for a program, in ``extras['program_options']``."""
+        return self.current_partition.extras.get("program_options", {}).get(program, [])
+
     def around_launch(self):
         """Return the commands before and behind a launch: two lists of shell commands, none by default.
 

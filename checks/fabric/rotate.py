@@ -47,9 +47,8 @@ class Rotate(OwnProgram):
         return list(METRICS)
 
     def measure(self, text):
-        from fabric_checks.analysis.cross_section import (  # noqa: PLC0415  (numpy and polars would slow every listing)
-            evaluation,
-        )
+        # Only a run: a ReFrame of one's own may lack NumPy, and is to list this and run the rest.
+        from fabric_checks.analysis.cross_section import evaluation  # noqa: PLC0415
 
         self.report = evaluation.of_text(text, self.pattern, self.link_MBps)
         self.facts.findings = self.report.notes()
@@ -65,6 +64,4 @@ class Rotate(OwnProgram):
         return self.current_partition.extras.get("link_MBps")
 
     def draw(self, folder):
-        from fabric_checks.report import pictures  # noqa: PLC0415  (matplotlib is slow to import)
-
-        return pictures.cross_section(folder, f"{self.pattern}, {self.where}", self.report)
+        return self.pictures.cross_section(folder, f"{self.pattern}, {self.where}", self.report)

@@ -49,10 +49,9 @@ def keep(results: Path, archive: Path, session: str) -> list[str]:
 def write_report(results: Path, system: str, path: Path) -> None:
     """Write the report about the last months of a system, with the findings of its nights that are open.
 
-    :raises RecordError: if there is nothing to report. Lines that cannot be used are told by :func:`keep`.
+    :raises RecordError: if there is nothing to report. Lines that cannot be used are returned by :func:`keep`.
     """
-    # Matplotlib is slow to import, and a failed night needs none.
-    from fabric_checks.report.html.build import report  # noqa: PLC0415
+    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow: Matplotlib; a failed night draws nothing)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
     found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))

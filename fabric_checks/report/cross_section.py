@@ -10,8 +10,8 @@ from pathlib import Path
 
 from fabric_checks import files, yaml_file
 from fabric_checks.analysis.cross_section import evaluation
+from fabric_checks.analysis.cross_section.bandwidths import repeatability
 from fabric_checks.analysis.cross_section.evaluation import Report
-from fabric_checks.analysis.cross_section.figures import repeatability
 from fabric_checks.analysis.cross_section.metrics import METRICS
 from fabric_checks.analysis.fabric_map import reading
 from fabric_checks.analysis.fabric_map.model import FabricMap

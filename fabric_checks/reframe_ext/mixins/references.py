@@ -28,7 +28,7 @@ def check_names() -> frozenset[str]:
     """Return the names of all checks below ``checks``, loaded or not: what a reference file may have entries for.
 
     They are read from the sources, because what a system cannot run is not loaded: the classes that ``check()`` makes
-    checks, and the comparison of processes a node that it adds to each unless it is told not to.
+    checks, and the comparison of processes a node that it adds to each unless asked not to.
     """
     trees = (ast.parse(path.read_text()) for path in (ROOT / "checks").rglob("*.py"))
     return frozenset(
