@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a session of one case says of its nodes, and the commands of a round; the real ones are in `live`."""
+"""What a session of one case says of its nodes, and the commands of a round, with stand-ins for ReFrame."""
 
 import sys
 from pathlib import Path
