@@ -66,6 +66,8 @@ class Spec:
     account: Account
     rate: str = NO_LIMIT
     shapes: dict[str, str] = field(default_factory=dict)  # by host and direction, as in n2.send
+    scheduler: str = "slurm"
+    prefix: str = ""  # where the scheduler is installed, if its programs are not on PATH
 
     @property
     def hosts(self) -> list[str]:

@@ -9,6 +9,7 @@ import subprocess
 
 from fabric_checks.errors import FabricError, OutputError
 from fabric_checks.parsers import slurm
+from fabric_checks.parsers.endings import listed
 
 #: So long a scheduler may take to answer; then the run finds out itself.
 PATIENCE_S = 30
@@ -28,7 +29,7 @@ def nobody_in_service(system: str) -> str | None:
         return None
     if not nodes or any(node.fault is None for node in nodes):
         return None
-    return f"no node is in service: {slurm.listed(slurm.faults(nodes))}"
+    return f"no node is in service: {listed(slurm.faults(nodes))}"
 
 
 def system_here() -> str:

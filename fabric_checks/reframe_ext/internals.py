@@ -96,6 +96,7 @@ _LEARNT = {
     "submit_time": "_submit_time",
     "completion_time": "_completion_time",
     "exception": "_exception",
+    "nodelist": "_nodelist",
     # Slurm's jobs only: the nodes in Slurm's notation, which ``nodelist`` is made from.
     "nodespec": "_nodespec",
 }
