@@ -266,7 +266,7 @@ def _shown(entry: state.Entry) -> list[str]:
 
 
 def _host(name: str, is_: dict) -> str:
-    state_of = f"{is_['daemon']} {'runs' if is_['runs'] else 'IS DEAD'}" if is_["up"] else "IS DOWN"
+    state_of = f"{is_.get('daemon', 'slurmd')} {'runs' if is_['slurmd'] else 'IS DEAD'}" if is_["up"] else "IS DOWN"
     sends, receives = (is_["links"][side] for side in SIDES)
     link = f", link of {sends}" if sends == receives else f", sends at {sends}, receives at {receives}"
     return f"  {name}: {state_of}{'' if sends == receives == NO_LIMIT else link}"

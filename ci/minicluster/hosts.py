@@ -119,5 +119,6 @@ class Inside:
                 self.daemon.start()
                 self.daemon.wait_until(lambda: self.scheduler.node_answers(self.name), 30)
             case "status":
-                return {"daemon": self.daemon.name, "runs": self.daemon.runs}
+                # Whether it runs is under that name whatever it is: a clone that knows Slurm only asks for it.
+                return {"daemon": self.daemon.name, "slurmd": self.daemon.runs}
         return {}

@@ -138,7 +138,7 @@ class Supervisor:
     def _status(self) -> dict:
         hosts = {}
         for name, host in self.hosts.items():
-            said = host.request(do="status") if host.pid else {"daemon": "", "runs": False}
+            said = host.request(do="status") if host.pid else {"daemon": "", "slurmd": False}
             hosts[name] = {"up": bool(host.pid), "links": self.spec.links_of(name), **said}
         return {"daemons": {daemon.name: daemon.runs for daemon in self.scheduler.daemons}, "hosts": hosts}
 
