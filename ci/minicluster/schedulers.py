@@ -6,11 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from .flux import Flux
+from .pbs import Pbs
 from .scheduler import Scheduler
 from .slurm import Slurm
 from .spec import Spec
 
-SCHEDULERS: dict[str, type[Scheduler]] = {"slurm": Slurm, "flux": Flux}
+SCHEDULERS: dict[str, type[Scheduler]] = {"slurm": Slurm, "flux": Flux, "pbs": Pbs}
 
 
 def of(spec: Spec, folder: Path) -> Scheduler:

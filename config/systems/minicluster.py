@@ -44,9 +44,10 @@ cores = count("FABRIC_CLUSTER_CORES", "2")
 rate = os.environ.get("FABRIC_CLUSTER_RATE") or "1gbit"
 
 scheduler = os.environ.get("FABRIC_CLUSTER_SCHEDULER") or "slurm"
-if scheduler not in ("slurm", "flux"):
-    raise FabricError(f"FABRIC_CLUSTER_SCHEDULER is {scheduler!r}; give slurm or flux")
+if scheduler not in ("slurm", "flux", "pbs"):
+    raise FabricError(f"FABRIC_CLUSTER_SCHEDULER is {scheduler!r}; give slurm, flux or pbs")
 
+RSH = os.environ.get("FABRIC_CLUSTER_RSH", "")
 # The nodes together have more cores than the machine: a rank that polls has to let its partner run.
 YIELDING = {
     "mpich": [],
@@ -58,16 +59,29 @@ LAUNCHED_BY = {
     "slurm": {"mpich": "pmi2", "impi": "pmi2", "openmpi": "pmix"},
     # Open MPI needs the plugin flux-pmix.
     "flux": {"mpich": "pmi", "impi": "pmi"},
+    "pbs": {"mpich": "hydra", "impi": "hydra", "openmpi": "prrte"},
 }[scheduler]
-DESCRIPTION = {"pmi2": "srun with PMI2", "pmix": "srun with PMIx", "pmi": "flux run"}
-LAUNCHER = {"slurm": "srun", "flux": "flux-run"}[scheduler]
+DESCRIPTION = {
+    "pmi2": "srun with PMI2",
+    "pmix": "srun with PMIx",
+    "pmi": "flux run",
+    "hydra": "mpiexec",
+    "prrte": "mpirun",
+}
+LAUNCHER = {"pmi2": "srun", "pmix": "srun", "pmi": "flux-run", "hydra": "mpiexec", "prrte": "mpirun"}
 # What `launch_options` of generic_slurm.py and generic_pbs.py are; `flux run` is always told.
-LAUNCH_OPTIONS = {"slurm": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"], "flux": []}[scheduler]
+SRUN = ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"]
+LAUNCH_OPTIONS = {
+    **{"pmi2": SRUN, "pmix": SRUN, "pmi": []},
+    **{"hydra": ["-ppn {ppn}"], "prrte": ["--map-by ppr:{ppn}:node"]},
+}
 # Whole nodes, as many as asked for. One job of the whole cluster at a time, of any partition, because all nodes are
 # this one machine; Slurm and Flux go by the job's name for that.
 ACCESS = {
     "slurm": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
     "flux": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
+    # Its server is told so.
+    "pbs": ["-l place=scatter:exclhost"],
 }[scheduler]
 VARIABLES = {
     "pmi2": [["SLURM_MPI_TYPE", "pmi2"]],
@@ -78,6 +92,14 @@ VARIABLES = {
         ["SLURM_PMIX_FENCE", "ring"],
     ],
     "pmi": [],
+    # There is no ssh from host to host: a program of the cluster's starts processes by PBS.
+    "hydra": [
+        ["HYDRA_LAUNCHER", "rsh"],
+        ["HYDRA_LAUNCHER_EXEC", RSH],
+        ["I_MPI_HYDRA_BOOTSTRAP", "rsh"],
+        ["I_MPI_HYDRA_BOOTSTRAP_EXEC", RSH],
+    ],
+    "prrte": [["PRTE_MCA_plm_ssh_agent", RSH], ["PRTE_MCA_prte_default_hostfile", "$PBS_NODEFILE"]],
 }
 
 mpis = selected_mpis() if selected_stack() in (None, "wheels") else []
@@ -92,7 +114,7 @@ def partition(name):
         "fabric": ["eth*"],
         # Longer than any job of another session may run: only one runs at a time.
         "max_pending_time": "20m",
-        "launch_options": LAUNCH_OPTIONS,
+        "launch_options": LAUNCH_OPTIONS[name],
     }
     if cores > len(os.sched_getaffinity(0)):
         extras["oversubscribed"] = True  # a node has the machine's cores, whatever it says
@@ -103,7 +125,7 @@ def partition(name):
         "name": name,
         "descr": f"All nodes, by {DESCRIPTION[name]}",
         "scheduler": f"fabric-{scheduler}",
-        "launcher": LAUNCHER,
+        "launcher": LAUNCHER[name],
         "access": ACCESS,
         **({"sched_options": {"use_nodes_option": True}} if scheduler == "slurm" else {}),
         "max_jobs": 1,
