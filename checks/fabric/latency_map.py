@@ -4,14 +4,14 @@
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
 from fabric_checks.analysis.latency_map.metrics import METRICS
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
 
 from ..registration import check
 from .base import OwnProgram
 
 
 @check()
-class LatencyMap(OwnProgram):
+class LatencyMap(TopologyMixin, OwnProgram):
     """Small-message latency of every pair, which nodes are near each other, and which are not where they should be.
 
     All pairs by ping-pong, in the rounds of a tournament, each pair several times and from both ends. A hop more or
@@ -35,12 +35,13 @@ class LatencyMap(OwnProgram):
         return list(METRICS)
 
     def measure(self, text):
-        from fabric_checks.analysis.latency_map import (  # noqa: PLC0415  (numpy would slow every listing)
-            evaluation,
-        )
+        # Only a run: a ReFrame of one's own may lack NumPy, and is to list this and run the rest.
+        from fabric_checks.analysis.latency_map import evaluation  # noqa: PLC0415
 
-        self.report = evaluation.of_text(text)
-        self.facts.findings = self.report.notes()
+        output = evaluation.read(text)
+        known, doubts = self.known_fabric(output.hosts)
+        self.report = evaluation.of_run(output, known)
+        self.facts.findings = [*self.report.notes(), *doubts]
         return self.report.metrics()
 
     def draw(self, folder):

@@ -3,17 +3,17 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks.analysis.cross_section.metrics import METRICS
+from fabric_checks.analysis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.analysis.ports import moved
 from fabric_checks.parsers import rotate_patterns
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
 
 from ..registration import check
 from .base import OwnProgram
 
 
 @check()
-class Rotate(OwnProgram):
+class Rotate(TopologyMixin, OwnProgram):
     """Bandwidth of every pair while all pairs of a round run, and which node or path is slow.
 
     ``round-robin``: a tournament, of which a night has as many rounds as ``rotate`` does: every node sends and
@@ -31,6 +31,8 @@ class Rotate(OwnProgram):
     packages = ("polars", "numpy", "scipy")
     packages_for = "to tell slow nodes, slow paths and chance apart in the matrix of pairs"
     tags = {"fabric", "cross-section"}
+    #: The medians within and between switches, once they are known.
+    of_switches = {}
     #: On links of 1 Gbit/s the rounds that confirm a node at half rate take nine minutes.
     time_limit = "20m"
 
@@ -44,16 +46,21 @@ class Rotate(OwnProgram):
         return ["--pattern", self.pattern, *few, "--confirm"]
 
     def metrics(self):
-        return list(METRICS)
+        """Declare what every run has, and behind it what this one has because the switches of its nodes are known."""
+        return [*METRICS, *(metric for metric in OF_SWITCHES if metric.name in self.of_switches)]
 
     def measure(self, text):
-        from fabric_checks.analysis.cross_section import (  # noqa: PLC0415  (numpy and polars would slow every listing)
-            evaluation,
-        )
+        # Only a run: a ReFrame of one's own may lack NumPy, and is to list this and run the rest.
+        from fabric_checks.analysis.cross_section import evaluation  # noqa: PLC0415
 
-        self.report = evaluation.of_text(text, self.pattern, self.link_MBps)
-        self.facts.findings = self.report.notes()
-        return self.report.metrics()
+        output = evaluation.read(text, self.pattern)
+        known, doubts = self.known_fabric(output.hosts)
+        self.report = evaluation.of_run(output, self.link_MBps, known)
+        self.facts.findings = [*self.report.notes(), *doubts]
+        # Of launches that are compared, one may know of switches and the other not.
+        self.of_switches = self.report.of_switches if len(self.launches) == 1 else {}
+        declared = {metric.name for metric in self.metrics()}
+        return {name: value for name, value in self.report.metrics().items() if name in declared}
 
     def moved_B(self, text):
         output = self.report.output
@@ -65,6 +72,4 @@ class Rotate(OwnProgram):
         return self.current_partition.extras.get("link_MBps")
 
     def draw(self, folder):
-        from fabric_checks.report import pictures  # noqa: PLC0415  (matplotlib is slow to import)
-
-        return pictures.cross_section(folder, f"{self.pattern}, {self.where}", self.report)
+        return self.pictures.cross_section(folder, f"{self.pattern}, {self.where}", self.report)

@@ -90,6 +90,9 @@ def parser() -> argparse.ArgumentParser:
             "--shape", action="append", default=[], metavar="NODE=LINK", help="one host's link, as for `shape`"
         )
         command.add_argument(
+            "--switches", type=int, default=0, metavar="S", help="tell Slurm of so many leaf switches (default: none)"
+        )
+        command.add_argument(
             "--scheduler", choices=SCHEDULERS, default="slurm", help="what runs the jobs (default: slurm)"
         )
         command.add_argument("--without-accounting", action="store_true", help="Slurm: no slurmdbd and no database")
@@ -173,6 +176,10 @@ def _spec(options: argparse.Namespace) -> Spec:
         raise ClusterError(f"{options.nodes} nodes cannot be; between 1 and {MOST_NODES} can")
     if not 1 <= options.cores <= 1024:
         raise ClusterError(f"{options.cores} cores a host cannot be; between 1 and 1024 can")
+    if options.switches < 0 or options.nodes < 2 * options.switches:
+        raise ClusterError(f"{options.switches} switches cannot be; 0, or so many that each has two of the nodes, can")
+    if options.switches and options.scheduler != "slurm":
+        raise ClusterError("--switches goes with --scheduler slurm; the others are told of none")
     if options.without_accounting and options.scheduler != "slurm":
         raise ClusterError("--without-accounting goes with --scheduler slurm; the others have none")
     return Spec(
@@ -183,6 +190,7 @@ def _spec(options: argparse.Namespace) -> Spec:
         account=needs.account(),
         rate=parse_rate(options.rate),
         shapes=parse_shapes(options.shape, node_names(options.nodes)),
+        switches=options.switches,
         scheduler=options.scheduler,
         prefix=needs.prefix(options.scheduler, os.environ),
     )

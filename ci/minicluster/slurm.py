@@ -11,7 +11,15 @@ from . import mounts
 from .daemons import Daemon, listens, listens_at, run_client
 from .processes import PATIENCE
 from .scheduler import Scheduler
-from .slurm_files import CLUSTER, CONTROLLER_PORT, DATABASE_PORT, NODE_PORT, slurm_conf, slurmdbd_conf
+from .slurm_files import (
+    CLUSTER,
+    CONTROLLER_PORT,
+    DATABASE_PORT,
+    NODE_PORT,
+    slurm_conf,
+    slurmdbd_conf,
+    topology_conf,
+)
 from .spec import HEAD, Spec, address
 
 # A small and forgetful database: it holds some hundred rows, and lives as long as the cluster.
@@ -109,6 +117,8 @@ class Slurm(Scheduler):
             (self.folder / "spool" / host).mkdir()
             (self.folder / "tmp" / host).mkdir()
         (etc / "slurm.conf").write_text(slurm_conf(self.spec, self.folder))
+        if self.spec.switches:
+            (etc / "topology.conf").write_text(topology_conf(self.spec))
         if self.spec.accounting:
             (etc / "slurmdbd.conf").touch(mode=0o600)
             (etc / "slurmdbd.conf").write_text(slurmdbd_conf(self.spec, self.folder))

@@ -67,12 +67,20 @@ def slurm_conf(spec: Spec, folder: Path) -> str:
         }
     else:
         settings["AccountingStorageType"] = "accounting_storage/none"
+    if spec.switches:
+        settings["TopologyPlugin"] = "topology/tree"
     layout = f"CPUs={spec.cores} Boards=1 SocketsPerBoard=1 CoresPerSocket={spec.cores} ThreadsPerCore=1"
     nodes = "".join(
         f"NodeName={host} NodeAddr={address(host)} {layout} RealMemory=1024 State=UNKNOWN\n" for host in spec.hosts
     )
     partition = f"PartitionName={PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
     return _text(settings) + nodes + partition
+
+
+def topology_conf(spec: Spec) -> str:
+    leaves = spec.hosts_of_switches
+    lines = [f"SwitchName={switch} Nodes={','.join(hosts)}\n" for switch, hosts in leaves.items()]
+    return "".join([*lines, f"SwitchName=spine Switches={','.join(leaves)}\n"])
 
 
 def slurmdbd_conf(spec: Spec, folder: Path) -> str:

@@ -66,12 +66,19 @@ class Spec:
     account: Account
     rate: str = NO_LIMIT
     shapes: dict[str, str] = field(default_factory=dict)  # by host and direction, as in n2.send
+    switches: int = 0  # how many Slurm is told of; there is but one bridge
     scheduler: str = "slurm"
     prefix: str = ""  # where the scheduler is installed, if its programs are not on PATH
 
     @property
     def hosts(self) -> list[str]:
         return node_names(self.nodes)
+
+    @property
+    def hosts_of_switches(self) -> dict[str, list[str]]:
+        """The hosts of each switch: as many of each, in their order."""
+        each = -(-self.nodes // max(self.switches, 1))
+        return {f"leaf{k + 1}": self.hosts[k * each : (k + 1) * each] for k in range(self.switches)}
 
     def link_of(self, host: str, side: str) -> str:
         return self.shapes.get(f"{host}.{side}", self.rate)
@@ -89,7 +96,12 @@ class Spec:
 
 
 def from_dict(values: dict) -> Spec:
-    return Spec(**(values | {"account": Account(**values["account"])}))
+    """Return a spec from what :meth:`Spec.as_dict` gave.
+
+    All clones share the index, so that what another release says beyond this one's fields is passed over.
+    """
+    known = {key: values[key] for key in Spec.__dataclass_fields__ if key in values}
+    return Spec(**(known | {"account": Account(**values["account"])}))
 
 
 def node_names(count: int) -> list[str]:

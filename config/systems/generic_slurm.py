@@ -31,6 +31,10 @@ EXTRAS = {
     # when MPI falls back to TCP, the case fails; of several, one that idles is a finding. docs/ports.md. Without it the
     # record says what carried it.
     "fabric": [],
+    # What is known of the switches, as files: what ibnetdiscover (or iblinkinfo) and dump_lfts.sh print, or Slurm's
+    # topology.yaml; a relative name is below config/systems. Without it a job asks `scontrol show topology`. Where it
+    # is known a slow switch or cable is named, and its pairs where it is not.
+    "topology": [],
     # How long a job may wait in the queue before it is cancelled and its case fails, in ReFrame's notation: 30m, 12h,
     # 2d. Without it: 1d. A job for which too few nodes are in service does not wait.
     "max_pending_time": "12h",
@@ -61,12 +65,13 @@ def partition(name):
         # was built with Slurm; then there is no need for SLURM_MPI_TYPE, nor for two partitions.
         "launcher": "srun",
         # What every job is submitted with. Whole nodes, because other people's jobs on them are measured too. Yours may
-        # need "--partition=...", "--account=...", "--constraint=..." or "--switches=1".
+        # need "--partition=...", "--account=...", "--constraint=..." or "--switches=1"; "--reservation=..." for all its
+        # runs, or `ci/run --reservation` for one, is taken also while that reservation is for maintenance.
         "access": ["--exclusive"],
         # Ask for a number of nodes, not only of tasks: with it Slurm cannot spread a layout over more nodes.
         "sched_options": {"use_nodes_option": True},
         # How many jobs of this partition may be queued or run at a time. 1 keeps the collection's jobs from each
-        # other's traffic; with more, figures of a shared fabric are not to be trusted.
+        # other's traffic; with more, values of a shared fabric are not to be trusted.
         "max_jobs": 1,
         # ReFrame runs each check in those of these that offer what it asks for.
         "environs": [mpi for mpi in mpis if LAUNCHED_BY[mpi] == name],

@@ -7,7 +7,7 @@
     ci/cluster run --nodes 2 --rate 1gbit --shape n2=100mbit -- ci/run --system minicluster -n Rotate
     FABRIC_CLUSTER_SCHEDULER=flux ci/run --system minicluster --mode smoke
 
-It is chosen by name only. What its figures can tell is bandwidth between nodes, against the rate of their links: the
+It is chosen by name only. What its values can tell is bandwidth between nodes, against the rate of their links: the
 nodes share the machine's cores, so latencies, and everything within a node, are those of a crowded machine.
 """
 

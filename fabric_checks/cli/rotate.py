@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks import door
+from fabric_checks import door, topology_files
 from fabric_checks.report import cross_section as rotate_files
 
 _EPILOG = """
@@ -45,7 +45,7 @@ def command(
     Exit status 1 if one is slow for certain. Cables are named where topology and forwarding tables are given, switches
     with the topology alone.
     """
-    reports = rotate_files.load(files, link_MBps, rotate_files.topology(topology))
+    reports = rotate_files.load(files, link_MBps, topology_files.read(topology) if topology else None)
     if pictures:
         rotate_files.draw(reports, pictures)
     if as_json:

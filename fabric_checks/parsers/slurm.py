@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fabric_checks.errors import OutputError, quoted
 from fabric_checks.parsers import endings
@@ -54,6 +54,7 @@ class Job:
     :param nodelist: its nodes in Slurm's notation, empty before it has any.
     :param partitions: the partitions that it was submitted to; :param least_nodes: how many nodes it needs.
     :param began: when it began, ISO 8601 in the time of this host, or is to begin; empty if that is not known.
+    :param reservation: the one that it runs in, empty without one.
     """
 
     state: str
@@ -63,6 +64,20 @@ class Job:
     partitions: frozenset[str]
     least_nodes: int
     began: str = ""
+    reservation: str = ""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Nodes that are kept for some jobs.
+
+    :param nodes: in Slurm's notation, empty if it has none; :param begins: ISO 8601 in the time of this host.
+    :param active: whether it has begun and not ended.
+    """
+
+    nodes: str
+    begins: str
+    active: bool
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,22 @@ def parse_job(text: str) -> Job:
         partitions=frozenset(_value(text, "Partition").split(",")),
         least_nodes=int(_value(text, "NumNodes", r"\d+")),
         began=(re.search(r"\sStartTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s", text) or ["", ""])[1],
+        reservation=_value(text, "Reservation") if " Reservation=" in text else "",
     )
+
+
+def parse_reservation(text: str) -> Reservation:
+    """Read the line of one reservation, of ``scontrol -o show reservation``.
+
+    :raises OutputError: if it is none.
+    """
+    _value(text, "ReservationName")
+    return Reservation(_value(text, "Nodes"), _value(text, "StartTime"), _value(text, "State") == "ACTIVE")
+
+
+def within(nodes: Iterable[Node]) -> list[Node]:
+    """Return the nodes of a reservation as its own jobs find them: they run there also while it is for maintenance."""
+    return [replace(node, states=node.states - {"MAINT", "MAINTENANCE", "RESERVED"}) for node in nodes]
 
 
 def parse_nodes(text: str) -> list[Node]:

@@ -8,38 +8,17 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from fabric_checks import files, yaml_file
+from fabric_checks import files
 from fabric_checks.analysis.cross_section import evaluation
+from fabric_checks.analysis.cross_section.bandwidths import repeatability
 from fabric_checks.analysis.cross_section.evaluation import Report
-from fabric_checks.analysis.cross_section.figures import repeatability
-from fabric_checks.analysis.cross_section.metrics import METRICS
-from fabric_checks.analysis.fabric_map import reading
+from fabric_checks.analysis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.analysis.fabric_map.model import FabricMap
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import Metric
-from fabric_checks.parsers import slurm_topology
 from fabric_checks.text import one_line, value_text
 
 Reports = Mapping[Path, Report]
-
-
-def topology(paths: Sequence[Path]) -> FabricMap | None:
-    """Read what is known of a fabric; None without any file.
-
-    :param paths: what ``ibnetdiscover``, ``iblinkinfo``, ``dump_lfts`` or ``scontrol show topology`` printed, or
-        Slurm's ``topology.conf`` or ``topology.yaml``.
-    :raises OutputError: for a file that is none of these; the file is named.
-    """
-    listed = [path for path in paths if path.suffix in (".yaml", ".yml")]
-    if listed and len(paths) > 1:
-        raise OutputError(f"{listed[0]}: give a topology.yaml alone, or what the tools of InfiniBand print")
-    if listed:
-        try:
-            return reading.of_slurm(slurm_topology.of_yaml(yaml_file.load(listed[0])))
-        except (OutputError, yaml_file.YamlError) as error:
-            text = str(error)
-            raise OutputError(text if text.startswith(str(listed[0])) else f"{listed[0]}: {text}") from None
-    return reading.of_texts([(str(path), files.read_text(path)) for path in paths]) if paths else None
 
 
 def load(paths: Sequence[Path], link_MBps: float | None, known: FabricMap | None = None) -> dict[Path, Report]:
@@ -75,7 +54,9 @@ def as_lines(reports: Reports) -> list[str]:
         lines.append(f"{path}: {found.output.pattern}, {len(found.output.hosts)} nodes, {len(found.output.scan)} pairs")
         values = found.metrics()
         lines += [
-            f"  {metric.name:30} {value_text(values[metric.name]):>10} {_unit(metric)}".rstrip() for metric in METRICS
+            f"  {metric.name:30} {value_text(values[metric.name]):>10} {_unit(metric)}".rstrip()
+            for metric in (*METRICS, *OF_SWITCHES)
+            if metric.name in values
         ]
         lines += [f"  {one_line(note['text'])}" for note in found.notes()]
         if not found.findings:
@@ -93,7 +74,7 @@ def as_json(reports: Reports) -> str:
     """Return the same as JSON."""
     runs = {str(path): {"metrics": found.metrics(), "notes": found.notes()} for path, found in reports.items()}
     pairs = [{"runs": [str(one), str(two)], "correlation": value} for (one, two), value in alike(reports).items()]
-    units = {metric.name: metric.unit for metric in METRICS}
+    units = {metric.name: metric.unit for metric in (*METRICS, *OF_SWITCHES)}
     return json.dumps({"units": units, "runs": runs, "repeatability": pairs}, indent=1)
 
 

@@ -18,6 +18,11 @@ def place(machine):
         yield found
 
 
+def test_slurm_says_which_nodes_are_at_which_switch(place):
+    assert (place.known.switches, place.known.hosts) == (("leaf1", "leaf2"), tuple(f"n{i}" for i in range(1, 9)))
+    assert place.known.at.tolist() == [0] * 4 + [1] * 4
+
+
 @pytest.mark.parametrize(
     ("kind", "node"), [("healthy", "n1"), ("sending", "n7"), ("receiving", "n2"), ("half rate", "n5")]
 )

@@ -42,6 +42,17 @@ def test_everything_that_is_written_is_in_the_folder():
         assert {path for path in paths if not path.startswith("/somewhere/")} <= {"/bin/true"}
 
 
+def test_slurm_is_told_of_switches_only_if_they_are_asked_for():
+    assert "TopologyPlugin" not in settings(slurm.slurm_conf(make(), FOLDER))
+    spec = make(nodes=5, switches=2)
+    assert settings(slurm.slurm_conf(spec, FOLDER))["TopologyPlugin"] == "topology/tree"
+    assert slurm.topology_conf(spec).splitlines() == [
+        "SwitchName=leaf1 Nodes=n1,n2,n3",
+        "SwitchName=leaf2 Nodes=n4,n5",
+        "SwitchName=spine Switches=leaf1,leaf2",
+    ]
+
+
 @pytest.mark.parametrize("accounting", [True, False])
 def test_accounting(accounting):
     values = settings(slurm.slurm_conf(make(accounting=accounting), FOLDER))

@@ -9,6 +9,7 @@ import math
 import re
 import statistics
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tests.fabric.test_programs import MPIS, SOURCES, environment
 from tests.guard import GUARD_S, despite_load
 
 SHIM = TESTS / "fabric" / "slow_shim.c"
-SHORT = ["--size", "4K", "--messages", "2", "--tests", "1"]
+SHORT = ["--size", "4K", "--messages", "2", "--tests", "1", "--confirm-pause", "0"]
 PATTERNS = ("rotate", "shift", "bisection", "round-robin")
 FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 
@@ -35,8 +36,7 @@ class Built:
     always_shim: bool = False
 
     def run(self, ranks, *arguments, program="rotate", **shim):
-        # Ranks that wait have to leave the cores to those that work.
-        env = environment(self.mpi) | {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
+        env = environment(self.mpi)
         env |= {f"FC_SHIM_{key.upper()}": str(value) for key, value in shim.items()}
         command = ["mpirun", "-np", str(ranks), str(self.folder / program), *map(str, arguments)]
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
@@ -222,7 +222,7 @@ def test_some_shifts_are_evenly_spread(quick, pattern, shifts, rounds, said):
 # ------------------------------------------------------------- suspects
 
 FAULTY = ["--size", "4K", "--messages", "1", "--tests", "2", "--confirm", "--confirm-repeats", "2"]
-FAULTY += ["--suspect-share", "0.4"]
+FAULTY += ["--suspect-share", "0.4", "--confirm-pause", "0"]
 #: A slow one waits far longer than a loaded machine keeps a process from its processor.
 SLOW = {"base_us": 2000, "factor": 20}
 
@@ -314,6 +314,16 @@ def test_the_number_of_pairs_measured_alone_has_a_limit(quick):
     header, rows = quick.rows(8, *FAULTY, "--confirm-limit", "1", **SLOW, sender=2)
     require_whole(header, rows)
     assert len(pairs_by_round(rows, "alone")) == 2
+
+
+@despite_load
+def test_time_passes_before_a_pair_is_slow_for_the_last_time(quick):
+    begin = time.monotonic()
+    header, rows = quick.rows(4, *FAULTY, "--confirm-pause", "2", **SLOW, sender=1, receiver=2)
+    passed = time.monotonic() - begin
+    require_whole(header, rows)
+    assert pairs_by_round(rows, "alone")
+    assert float(header["elapsed"].split()[0]) + 2 < passed, "the pause is not of what was measured"
 
 
 def test_nothing_is_suspect_in_a_healthy_fabric(quick):

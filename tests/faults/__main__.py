@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write docs/detection.md: `python -m tests.faults --trials 40 --processes 2 > docs/detection.md`."""
+"""Write docs/detection.md: `python -m tests.faults docs/detection.md --trials 40`; what is done so far stands in it."""
 
 import argparse
 import sys
+import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from multiprocessing import get_context
+from pathlib import Path
 
+import numpy as np
+
+from fabric_checks.files import write_text
+from tests.faults.program import ROUND_s
 from tests.faults.trials import NOISES, Trial, outcomes
 
-#: Bounds were set while looking at seeds from 0 on; what is written here is of seeds from this one on.
-FIRST_SEED = 1_000_000
-#: A round of three tests of ten messages of 8 MiB at this rate, for node-minutes.
-LINK_GBps = 12.5
-ROUND_s = 3 * 10 * 8 * 2**20 / (LINK_GBps * 1e9)
+#: Bounds were set while looking at seeds below this one; what is written is of those from it on. Who looks at the page
+#: and changes a bound moves it up.
+FIRST_SEED = 2_000_000
+#: So many trials of a row are done before the next row has its turn.
+AT_ONCE = 5
 
 KINDS = ("host", "host sends", "host receives", "pair", "cable", "cable, one way", "switch", "leaf", "host and cable")
 HEAD = "| fault | loss | nodes | found | named | among | part | pairs | wrong | missed | rounds | node-min |"
@@ -27,10 +34,10 @@ def plans(trials):
         "Healthy",
         "whoever is blamed is blamed wrongly",
         [
-            (Trial("healthy", 0.0, nodes, noise=noise, table=table), 2 * trials)
-            for table in ("d-mod-k", "random")
+            (Trial("healthy", 0.0, nodes, noise=noise, table=table, known=known), 2 * trials)
+            for table, known in (("d-mod-k", "routes"), ("d-mod-k", "nothing"), ("random", "routes"))
             for noise in NOISES
-            for nodes in (16, 64)
+            for nodes in (16, 32, 64, 128)
         ],
     )
     yield (
@@ -40,12 +47,12 @@ def plans(trials):
             *(
                 (Trial(kind, 0.2, nodes), trials if nodes < 512 else few)
                 for kind in KINDS
-                for nodes in (16, 64, 128, 512)
+                for nodes in (16, 32, 64, 128, 512)
             ),
             *(
                 (Trial(kind, 0.1, nodes), some)
                 for kind in ("host", "host sends", "host receives")
-                for nodes in (16, 64)
+                for nodes in (16, 32, 64)
             ),
         ],
     )
@@ -69,62 +76,103 @@ def plans(trials):
         )
 
 
-def row(trial, found, wrong, rounds):
-    """Return a line of the table."""
-    count = sum(found.values())
-    cells = [
-        f"{trial.kind}{', ' + trial.noise + ', ' + trial.table if trial.kind == 'healthy' else ''}",
-        f"{100 * trial.severity:.0f} %" if trial.severity else "",
-        trial.nodes,
-    ]
-    named = found["right"]
-    if trial.kind == "healthy":
-        cells += ["", f"{named} of {count} quiet", "", "", ""]
-    else:
-        cells += [
-            count - found["missed"],
-            f"{named} of {count}",
-            found["among"] or "",
-            found["part"] or "",
-            found["symptom"] or "",
-        ]
-    blamed = ", ".join(f"{what} {times}" for what, times in wrong.most_common(3))
-    cells += [
-        f"{found['wrong']} ({blamed})" if found["wrong"] else "",
-        found["missed"] or "",
-        f"{rounds:.0f}",
-        f"{rounds * trial.nodes * ROUND_s / 60:.2g}",
-    ]
-    return "| " + " | ".join(map(str, cells)) + " |"
+@dataclass
+class Row:
+    """What became of the trials of one kind so far."""
+
+    trial: Trial
+    wanted: int
+    found: Counter = field(default_factory=Counter)
+    wrong: Counter = field(default_factory=Counter)
+    rounds: float = 0.0
+
+    @property
+    def count(self):
+        return sum(self.found.values())
+
+    def add(self, found, wrong, rounds):
+        self.rounds += rounds * sum(found.values())
+        self.found.update(found)
+        self.wrong.update(wrong)
+
+    def __str__(self):
+        """Return a line of the table."""
+        trial, found, count = self.trial, self.found, self.count
+        healthy = trial.kind == "healthy"
+        name = f"{trial.kind}, {trial.noise}, {trial.table}, {trial.known} known" if healthy else trial.kind
+        cells = [name, f"{100 * trial.severity:.0f} %" if trial.severity else "", trial.nodes]
+        if healthy:
+            cells += ["", f"{found['right']} of {count} quiet", "", "", ""]
+        else:
+            cells += [count - found["missed"], f"{found['right']} of {count}"]
+            cells += [found["among"] or "", found["part"] or "", found["symptom"] or ""]
+        blamed = ", ".join(f"{what} {times}" for what, times in self.wrong.most_common(3))
+        rounds = self.rounds / count
+        cells += [f"{found['wrong']} ({blamed})" if found["wrong"] else "", found["missed"] or ""]
+        cells += [f"{rounds:.0f}", f"{rounds * trial.nodes * ROUND_s / 60:.2g}"]
+        return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def totals(rows):
+    """Return the sentence that counts all trials."""
+    found = Counter()
+    for row in rows:
+        for word, times in row.found.items():
+            found["healthy " + word if row.trial.kind == "healthy" else word] += times
+    healthy = found["healthy right"] + found["healthy wrong"]
+    faulty = found.total() - healthy
+    return (
+        f"{faulty:,} runs with faults: {found['right']:,} named rightly and nothing else, {found['among']} among "
+        f"several that explain as much, {found['part']} in part, {found['symptom']} by pairs only, {found['wrong']} "
+        f"with something else blamed, {found['missed']} missed. {healthy:,} healthy runs: {found['healthy wrong']} "
+        "blamed somebody."
+    )
+
+
+def page(sections, command, first):
+    """Return the page as far as its trials are done."""
+    everything = [row for _, _, rows in sections for row in rows]
+    lines = [INTRODUCTION.format(command=command, first=first, round_ms=1000 * ROUND_s)]
+    lines += ["\n## In total\n", totals(everything)]
+    for title, remark, rows in sections:
+        done = [row for row in rows if row.count]
+        if done:
+            lines += [
+                f"\n## {title}\n",
+                f"{remark[0].upper()}{remark[1:]}.\n",
+                HEAD,
+                "|---" * 12 + "|",
+                *map(str, done),
+            ]
+    return "\n".join([*lines, OTHERS])
 
 
 def main():
-    """Do all trials and print the page."""
+    """Do the trials, some of every row and then more, and write the page anew whenever some are done."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", type=Path)
     parser.add_argument("--trials", type=int, default=40, help="of each kind and number of nodes")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
+    parser.add_argument("--minutes", type=float, default=np.inf, help="what is not done by then is left out")
     asked = parser.parse_args()
-    command = f"python -m tests.faults --trials {asked.trials} --first-seed {asked.first_seed}"
-    print(INTRODUCTION.format(command=command, first=asked.first_seed, link=LINK_GBps, round_ms=1000 * ROUND_s))
-    totals = Counter()
+    end = time.monotonic() + 60 * asked.minutes
+    command = f"python -m tests.faults {asked.page} --trials {asked.trials} --first-seed {asked.first_seed}"
+    sections = [(title, remark, [Row(*each) for each in rows]) for title, remark, rows in plans(asked.trials)]
+    rows = [row for _, _, rows in sections for row in rows]
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
-        for title, remark, rows in plans(asked.trials):
-            print(f"\n## {title}\n\n{remark[0].upper()}{remark[1:]}.\n\n{HEAD}\n{'|---' * 12}|")
-            tasks = [(trial, range(asked.first_seed, asked.first_seed + count)) for trial, count in rows]
-            for trial, found, wrong, rounds in pool.map(outcomes, tasks):
-                print(row(trial, found, wrong, rounds), flush=True)
-                for word, times in found.items():
-                    totals["healthy " + word if trial.kind == "healthy" else word] += times
-    faulty = sum(times for word, times in totals.items() if not word.startswith("healthy"))
-    healthy = sum(times for word, times in totals.items() if word.startswith("healthy"))
-    print(
-        f"\n## In total\n\n{faulty} runs with faults: {totals['right']} named rightly and nothing else, "
-        f"{totals['among']} among several that explain as much, {totals['part']} in part, {totals['symptom']} by "
-        f"pairs only, {totals['wrong']} with something else blamed, {totals['missed']} missed. {healthy} healthy "
-        f"runs: {totals['healthy wrong']} blamed somebody."
-    )
-    print(OTHERS)
+        for begin in range(0, max(row.wanted for row in rows), AT_ONCE):
+            tasks = {}
+            for row in rows:
+                seeds = range(asked.first_seed + begin, asked.first_seed + min(begin + AT_ONCE, row.wanted))
+                if seeds:
+                    tasks[pool.submit(outcomes, (row.trial, seeds))] = row
+            for done in as_completed(tasks):
+                tasks[done].add(*done.result()[1:])
+                write_text(asked.page, page(sections, command, asked.first_seed))
+                if time.monotonic() > end:
+                    pool.shutdown(cancel_futures=True)
+                    return
 
 
 INTRODUCTION = """# What is found, and whom it blames
@@ -135,16 +183,17 @@ A laboratory in numpy stands for the fabric: flows share cables max-min fairly, 
 measurements have noise. What `rotate --pattern round-robin --confirm` measures there, by the program's own rules, is
 analysed as any other run is; the analysis knows as much of the fabric as the title says. One fault, or two, is drawn
 from each seed. It is a model: real fabrics route adaptively, and their noise has shapes that nobody thought of. The
-bounds were set while looking at seeds from 0 on; the table is of seeds from {first} on, which nobody looked at before.
+bounds were set while looking at seeds below 2,000,000; the tables are of seeds from {first:,} on.
 
 - *found*: something is said to be slow; *named*: all that is at fault, by its name, and nothing else.
 - *among*: the same, with other parts named that explain what was measured as well.
 - *part*: one of two faults; *pairs*: pairs that pass through the fault, and no part.
 - *wrong*: something that is not at fault is blamed, by kind; *missed*: nothing is blamed.
 - *rounds*: of all phases, on average; *node-min*: these on all nodes, at {round_ms:.0f} ms a round, as ten messages of
-  8 MiB three times take at {link} GB/s. `3 %` is the spread of one measurement.
+  8 MiB three times take at 12.5 GB/s. `3 %` is the spread of one measurement.
 
-The level is `nightly`: N/2 rounds of the scan, and N/2 + 64 log2 N at most to confirm."""
+The level is `nightly`: N/2 rounds of the scan, and N/2 + 64 log2 N at most to confirm. A row has as many
+trials as there was time for."""
 
 OTHERS = """
 ## What bandwidth between pairs cannot see

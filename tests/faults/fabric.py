@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A simulated fabric in numpy: flows share cables max-min fairly, and measuring them has noise."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -10,11 +10,13 @@ from fabric_checks.analysis.fabric_map.model import arcs_of
 from fabric_checks.analysis.fabric_map.sharing import max_min
 from fabric_twins import fabric_map
 from fabric_twins.routing import routes
-from fabric_twins.topology import Dragonfly, FatTree, Fault, Routing, with_faults
+from fabric_twins.topology import Dragonfly, FatTree, Routing
 
 LINK_MBps = 1000.0
 #: What a pair may be slowed down by at most when others' traffic is there.
 BURST_SHARES = (0.35, 0.8)
+#: How many rounds a burst takes on average, and how many before the run bursts may begin.
+BURST_ROUNDS, BURSTS_BEFORE = 25, 250
 
 
 def topology(name, nodes):
@@ -36,19 +38,10 @@ def routing(name):
 
 
 @lru_cache(maxsize=64)
-def wired(shape, nodes, table, faults=()):
-    """Return wiring and map of a fabric; what is cut off by a fault is routed around."""
-    wiring = with_faults(topology(shape, nodes).wiring(), faults)
+def wired(shape, nodes, table):
+    """Return wiring and map of a fabric."""
+    wiring = topology(shape, nodes).wiring()
     return wiring, fabric_map.of_routes(wiring, routes(wiring, routing(table)))
-
-
-def dead(*ends):
-    """Return a cable or switch that does not work at all."""
-    return Fault("cable" if len(ends) == 2 else "switch", (tuple(ends),), 0.0, "laboratory")
-
-
-def swapped(one, other):
-    return Fault("swap", (one, other), 1.0, "laboratory")
 
 
 @dataclass(frozen=True)
@@ -93,7 +86,8 @@ class Fabric:
         self._drift = phases
         self.time = 0
         self.busy = []  # (begin, end, resource, share)
-        self.next_burst = self.random.exponential(1 / self.noise.bursts) * 25 if self.noise.bursts else np.inf
+        # As many as ever are under way when the run begins.
+        self.next_burst = -BURSTS_BEFORE if self.noise.bursts else np.inf
 
     def ways(self, sender, receiver):
         """Return the resources of each flow: its two sides and its arcs."""
@@ -140,21 +134,11 @@ class Fabric:
         if not self.noise.bursts:
             return
         while self.next_burst < times[-1] + 1:
-            length = 1 + self.random.exponential(25)
+            length = 1 + self.random.exponential(BURST_ROUNDS)
             share = self.random.uniform(*BURST_SHARES)
             resource = int(self.random.integers(capacity.shape[1] - 1))
             self.busy.append((self.next_burst, self.next_burst + length, resource, share))
-            self.next_burst += self.random.exponential(25 / self.noise.bursts)
+            self.next_burst += self.random.exponential(BURST_ROUNDS / self.noise.bursts)
         for begin, end, resource, share in self.busy:
             capacity[(times >= begin) & (times < end), resource] *= share
-        self.busy = [each for each in self.busy if each[1] > times[-1]]
-
-
-def healthy(shape, nodes, table, noise, seed):
-    """Return a fabric without faults."""
-    return Fabric(*wired(shape, nodes, table), noise, seed)
-
-
-def with_shares(fabric, **shares):
-    """Return the same fabric with parts at a share of their rate."""
-    return replace(fabric, **shares)
+        self.busy[:] = [each for each in self.busy if each[1] > times[-1]]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric_checks.analysis.cross_section import evaluation, findings
+from fabric_checks.analysis.fabric_map import reading
 from fabric_checks.parsers import rotate_patterns
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_mpi import MPIS
@@ -69,13 +70,14 @@ class Trial:
 
 
 class Laboratory:
-    """A cluster that is up, and `rotate` for it."""
+    """A cluster that is up, `rotate` for it, and what Slurm says of its switches."""
 
     def __init__(self, cluster, folder, mpi="mpich"):
         for source in SOURCES.iterdir():
             (folder / source.name).write_text(source.read_text())
         self.cluster, self.built = cluster, Mpi(mpi, folder, "rotate")
         self.plugin, self.more = MPIS[mpi]
+        self.known = reading.of_texts([("scontrol", cluster.on("n1", "scontrol", "show", "topology"))])
 
     def measure(self, *options):
         """Return the output of a run on all nodes."""
@@ -92,7 +94,7 @@ class Laboratory:
         for side in KINDS[kind][0]:
             self.cluster("shape", f"{node}.{side}={HALF}")
         try:
-            report = evaluation.of_text(self.measure(), "round-robin")
+            report = evaluation.of_text(self.measure(), "round-robin", known=self.known)
         finally:
             self.cluster("shape", f"{node}={RATE}")
         faults = findings.faults(report.findings)
@@ -115,7 +117,7 @@ class Laboratory:
 def laboratory():
     """Start a cluster for the trials, and end it."""
     cluster = Cluster()
-    cluster("up", "--nodes", str(NODES), "--rate", RATE, "--cores", "4")
+    cluster("up", "--nodes", str(NODES), "--rate", RATE, "--cores", "4", "--switches", "2")
     try:
         with tempfile.TemporaryDirectory() as folder:
             yield Laboratory(cluster, Path(folder))

@@ -136,3 +136,19 @@ def test_why_a_job_waits():
 def test_the_last_words_of_a_command():
     assert slurm.last_words("sbatch: error: a\nsbatch: error: Unable to b\n\n", "x") == "Unable to b"
     assert slurm.last_words("", "sbatch failed") == "sbatch failed"
+
+
+def test_a_reservation_and_its_nodes_for_its_own_jobs():
+    line = "ReservationName=w StartTime=2026-01-02T03:04:05 EndTime=x Nodes=n[1-8] NodeCnt=8 Flags=MAINT State={}"
+    assert slurm.parse_reservation(line.format("ACTIVE")) == slurm.Reservation("n[1-8]", "2026-01-02T03:04:05", True)
+    assert not slurm.parse_reservation(line.format("INACTIVE")).active
+    with pytest.raises(OutputError, match="says no ReservationName"):
+        slurm.parse_reservation("No reservations in the system")
+    planned, drained = slurm.within([node("n1", "IDLE+MAINT+RESERVED"), node("n2", "IDLE+DRAIN+MAINT")])
+    assert planned.fault is None and drained.fault == "n2 is drained"
+
+
+def test_the_reservation_of_a_job():
+    assert slurm.parse_job(ENDED).reservation == ""
+    assert slurm.parse_job(f"{ENDED} Reservation=w MinCPUsNode=1").reservation == "w"
+    assert slurm.parse_job(f"{ENDED} Reservation=(null)").reservation == ""

@@ -51,11 +51,12 @@ static const char method[] =
     "rounds, with the pairs of the next ranks beside them; then, of those still slow, each `alone`,\n"
     "those of suspect nodes first, the slowest, and others evenly spread; and pairs from among all\n"
     "that were not slow twice, each alone (`control`). All of a phase is measured before any of it\n"
-    "is repeated. In these phases the rounds count the measurements. As the options stand they are\n"
-    "N/2 + 64 log2 N at most.\n"
+    "is repeated. If a pair was slow in every repeat alone but the last, that one waits for\n"
+    "confirm-pause: traffic of others ends, a fault stays. In these phases the rounds count the\n"
+    "measurements. As the options stand they are N/2 + 64 log2 N at most.\n"
     "\n"
     "A rank needs memory for two messages and for some numbers per node. The last lines tell the\n"
-    "time of all transfers (the slowest pair of each test) and the time that passed.\n";
+    "time of all transfers (the slowest pair of each test) and the time that passed without pause.\n";
 
 static const char method_line[] =
     "after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; MBps is "
@@ -318,7 +319,7 @@ static void measure_all(struct node *node)
     if (node->plan->confirm) {
         examine(node, &verdict);
     }
-    const double elapsed = MPI_Wtime() - begin;
+    const double elapsed = MPI_Wtime() - begin - verdict.paused;
     print_measured(node);
     if (node->world->rank == 0) {
         print_foot(node, &verdict, elapsed);
@@ -327,7 +328,7 @@ static void measure_all(struct node *node)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {(size_t)8 << 20, 10, 3, pattern_rotate, 0, 1, false, false, 0.06, 4, 0, NULL};
+    struct plan plan = {(size_t)8 << 20, 10, 3, pattern_rotate, 0, 1, false, false, 0.06, 4, 0, 3, NULL};
     const struct fc_option options[] = {
         {"size", FC_SIZE, &plan.size, 1, INT_MAX, "message size, bytes", NULL},
         {"messages", FC_COUNT, &plan.messages, 1, 65536, "messages in a row in a test", NULL},
@@ -346,6 +347,8 @@ int main(int argc, char **argv)
          "measurements of each suspect, each the best of the tests", NULL},
         {"confirm-limit", FC_COUNT, &plan.confirm_limit, 0, 1000000,
          "most pairs to measure alone; 0: 8 log2 N + N/16", NULL},
+        {"confirm-pause", FC_COUNT, &plan.confirm_pause, 0, 3600,
+         "seconds before the last repeat alone, if a pair was slow in all others", NULL},
         {"raw", FC_TEXT, &plan.raw_name, 0, 0,
          "write every test to this file, as lines `phase round test sender receiver time_us`",
          NULL},

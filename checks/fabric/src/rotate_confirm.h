@@ -356,28 +356,78 @@ static void measure_pair(struct node *node, const char *phase, int number, const
     measure_round(node, phase, number);
 }
 
+/* Rank 0: keeps the best that a pair reached alone. */
+static void keep_best(const struct node *node, struct suspect *at)
+{
+    const double MBps = node->ledger.best[at->sender];
+    at->median = MBps > at->median ? MBps : at->median;
+}
+
+/* Rank 0: whether some suspect was slow in every repeat so far, as the controls are. */
+static bool is_any_slow_alone(const struct node *node, const struct controls *controls,
+                              const struct verdict *verdict)
+{
+    double best[controls_most];
+    double scratch[controls_most];
+    for (size_t i = 0; i < controls->count; i++) {
+        best[i] = controls->at[i].median;
+    }
+    const double reference =
+        controls->count > 0 ? median_of(best, controls->count, scratch) : verdict->overall;
+    for (size_t i = 0; i < verdict->alone; i++) {
+        if (verdict->suspects[i].median < (1.0 - node->plan->suspect_share) * reference) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Rank 0, before the last repeat: lets some time pass if somebody is about to be blamed. Other
+ * people's traffic may last as long as the few pairs that are measured alone; a fault stays.
+ */
+static void wait_for_others(const struct node *node, const struct controls *controls,
+                            struct verdict *verdict)
+{
+    if (!is_any_slow_alone(node, controls, verdict)) {
+        return;
+    }
+    const double begin = MPI_Wtime();
+    const struct timespec pause = {(time_t)node->plan->confirm_pause, 0};
+    nanosleep(&pause, NULL);
+    verdict->paused = MPI_Wtime() - begin;
+}
+
 /*
  * Collective: the controls and then the suspects, one pair after the other, and all of it again
  * for every repeat: what drifts meanwhile does so for both.
  */
-static void measure_alone(struct node *node, const struct controls *controls,
-                          const struct verdict *verdict)
+static void measure_alone(struct node *node, struct controls *controls, struct verdict *verdict)
 {
+    const bool leads = node->world->rank == 0;
     const double begin = MPI_Wtime();
     const int repeats = (int)node->plan->confirm_repeats;
     int counts[2] = {(int)controls->count, (int)verdict->alone};
     FC_MPI(MPI_Bcast(counts, 2, MPI_INT, 0, node->world->comm));
     const int each = counts[0] + counts[1];
+    for (size_t i = 0; leads && i < verdict->alone; i++) {
+        verdict->suspects[i].median = 0.0; /* from here on the best, alone */
+    }
     for (int done = 0; done < repeats * each; done++) {
         const int repeat = done / each;
         const int at = done % each;
-        if (at < counts[0]) {
-            measure_pair(node, "control", repeat * counts[0] + at, &controls->at[at]);
-        } else {
-            const int pair = at - counts[0];
-            /* Only rank 0 has the list. */
-            measure_pair(node, "alone", repeat * counts[1] + pair,
-                         node->world->rank == 0 ? &verdict->suspects[pair] : NULL);
+        if (leads && at == 0 && repeat > 0 && repeat == repeats - 1) {
+            wait_for_others(node, controls, verdict);
+        }
+        const bool is_control = at < counts[0];
+        const int number = repeat * counts[is_control ? 0 : 1] + (is_control ? at : at - counts[0]);
+        /* Only rank 0 has the lists. */
+        struct suspect *const pair = !leads       ? NULL
+                                     : is_control ? &controls->at[at]
+                                                  : &verdict->suspects[at - counts[0]];
+        measure_pair(node, is_control ? "control" : "alone", number, pair);
+        if (leads) {
+            keep_best(node, pair);
         }
         tell_progress(node, "alone, pair", done + 1, repeats * each, begin);
     }

@@ -23,6 +23,7 @@ struct plan {
     double suspect_share;
     size_t confirm_repeats;
     size_t confirm_limit; /* pairs measured alone, 0: see find_budget */
+    size_t confirm_pause; /* s, before the last repeat of those that are slow alone */
     const char *raw_name; /* NULL: no file of tests */
 };
 

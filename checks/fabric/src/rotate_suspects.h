@@ -25,7 +25,7 @@ struct suspect {
     int sender;
     int receiver;
     int place;     /* its round in the phase `together`, -1 without one */
-    double median; /* there, MBps */
+    double median; /* there, MBps; of one that is measured alone the best there */
 };
 
 /* What is known of a rank's pairs: negative where it had none, or too few. */
@@ -47,6 +47,7 @@ struct verdict {
     size_t again; /* how many of them are measured again, */
     size_t slow;  /* are slow again, */
     size_t alone; /* and are measured alone */
+    double paused; /* before the last of them, s */
 };
 
 enum {

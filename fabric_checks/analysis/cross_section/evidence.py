@@ -33,6 +33,8 @@ OF_BEST = 1.4
 BOUND_CHANCE = 0.05
 #: A spread is beyond chance from so many of its standard errors on.
 ERRORS_OF_SPREAD = 2.5
+#: What measurements that follow each other have in common is beyond chance from so many standard errors on.
+ERRORS_OF_COMMON = 3.0
 #: What nodes differ by at most, if all that pairs differ by is due to their two nodes.
 OF_NODE = 0.71
 #: A node's rate is what so large a share of its pairs do not exceed: few share every cable in every round.
@@ -46,7 +48,7 @@ class Noise:
     :param repeat: one measurement of a pair from the next; :param scan: one of a healthy pair of the scan from that of
         another; :param between: healthy pairs from each other beyond chance; :param top: the same as the fastest of the
         scan show it; :param nodes: healthy nodes from each other beyond chance; :param reference: the error of what all
-        are held to.
+        are held to, with what drifts between it and them.
     :param most: by how much healthy pairs may differ beyond chance, as far as few of them can show it.
     :param most_of_nodes: the same of healthy nodes.
     :param fastest: by how much the fastest of the scan differ; :param seen: how many these are.
@@ -130,6 +132,7 @@ def of_output(output: RotateOutput) -> Evidence:
     of_top = float(np.sqrt(spread**2 - repeat**2)) if repeat and spread > by_chance else 0.0
     between = max(_between(controls), of_top)
     of_reference = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(controls), 1))
+    of_reference = np.hypot(of_reference, OF_BEST * _common(output.phases["control"], output.phases["alone"]) / 2)
     bound = np.fmax(scan, together) - reference
     key = output.scan.sender.astype(np.int64) * ranks + output.scan.receiver
     round_ = np.full(size, -1, dtype=np.int64)
@@ -262,6 +265,31 @@ def _pooled(samples: list[Array]) -> float:
     several = [values for values in samples if len(values) > 1]
     freedom = sum(len(values) - 1 for values in several)
     return float(np.sqrt(sum(np.var(values) * len(values) for values in several) / freedom)) if freedom else 0.0
+
+
+def _common(controls: Transfers, alone: Transfers) -> float:
+    """Return the standard deviation of what measurements that follow each other have in common; 0 if that is chance.
+
+    Controls are measured before suspects: what drifts meanwhile is no fault of theirs, and more pairs do not average
+    it away. The covariance of neighbours, of what is left of each pair without its own mean.
+    """
+    parts = [_in_turns(part) for part in (controls, alone) if len(part)]
+    if not parts or len(parts[0]) < 2:
+        return 0.0
+    rest = np.hstack([part - part.mean(axis=0) for part in parts])
+    if rest.shape[1] < 2:
+        return 0.0
+    together, own = float(np.mean(rest[:, 1:] * rest[:, :-1])), float(np.mean(rest**2))
+    if together <= ERRORS_OF_COMMON * own / np.sqrt(rest[:, 1:].size):
+        return 0.0
+    return float(np.sqrt(together * len(rest) / (len(rest) - 1)))
+
+
+def _in_turns(part: Transfers) -> Array:
+    """Return the logarithms of pairs that were measured one after the other, and all again: repeats x pairs."""
+    repeats = int(((part.sender == part.sender[0]) & (part.receiver == part.receiver[0])).sum())
+    found: Array = np.log(part.MBps).reshape(repeats, -1)
+    return found
 
 
 def _between(samples: list[Array], *, most: bool = False) -> float:

@@ -82,13 +82,17 @@ class Explanation:
     unsure: Numbers
 
 
-def least_loss(ground: Ground, errors: float, kind: str) -> float:
+def least_loss(ground: Ground, errors: float, kind: str, nodes: int = 1) -> float:
     """Return the loss, as a logarithm, from which on something is slow for certain.
 
     :param errors: the standard error of what was measured; :param kind: of the part.
+    :param nodes: how many nodes that send, or that receive, show it: what these differ by is not the part's.
     """
     noise = ground.evidence.noise
-    spread = noise.most_of_nodes if kind in OF_NODES else noise.most * (1.0 if kind == "pair" else OF_NODE)
+    if kind in OF_NODES:
+        spread = noise.most_of_nodes
+    else:
+        spread = max(noise.most * (1.0 if kind == "pair" else OF_NODE), noise.nodes / np.sqrt(nodes))
     beyond = np.hypot(CONFIRMED_ERRORS * np.hypot(errors, noise.reference), SPREAD_ERRORS * spread)
     return max(-float(np.log1p(-LEAST_FAULT)), float(beyond))
 
@@ -305,8 +309,12 @@ def _culprit(ground: Ground, choice: _Choice) -> Culprit | None:
     if len(slow) >= needed:
         level = float(np.median(evidence.alone[slow]))
         errors = float(np.median(evidence.error(slow))) / np.sqrt(len(slow)) * (OF_MEDIAN if len(slow) > 2 else 1.0)
-        sure = -level > least_loss(ground, errors, part.kind if len(slow) > 1 else "pair")
+        ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
+        sure = -level > least_loss(ground, errors, part.kind if len(slow) > 1 else "pair", ends)
         sure &= _has_neighbours(ground, part)
+        # Other people's traffic may last as long as what is measured again, and that is short where little is suspect.
+        # The other direction of a suspect is measured again as well; the scan may know nothing of it.
+        sure &= part.kind != "pair" or bool(evidence.scan[slow[0]] < middle)
         return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, sure)
     if len(beside) + len(slow) < needed:
         return None

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a cross-section run measures; :mod:`fabric_checks.analysis.cross_section.figures` says what each is."""
+"""What a cross-section run measures; :mod:`fabric_checks.analysis.cross_section.bandwidths` says what each is."""
 
 from __future__ import annotations
 
 from fabric_checks.metrics import Metric
 
-#: The declared figures of a run, in the order in which they are shown.
+#: The declared values of a run, in the order in which they are shown.
 METRICS = (
     Metric("median_bandwidth", "MB/s", "larger"),
     Metric("p5_bandwidth", "MB/s", "larger"),
@@ -18,4 +18,12 @@ METRICS = (
     Metric("elapsed_over_transfers", "1", "smaller"),
     Metric("measured_pairs", "%", "larger"),
     Metric("one_way_nodes", "1", "smaller", can_be_zero=True),
+    Metric("smallest_node_fault", "%", "smaller"),
+    Metric("smallest_pair_fault", "%", "smaller"),
+    Metric("smallest_cable_fault", "%", "smaller"),
+)
+#: Those of a run of which the switches of the nodes are known: pairs at one switch, and at two.
+OF_SWITCHES = (
+    Metric("median_within_switches", "MB/s", "larger"),
+    Metric("median_between_switches", "MB/s", "larger"),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that one latency map says: figures and findings."""
+"""All that one latency map says: values and findings."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from fabric_checks.analysis.cross_section.coverage import listed
 from fabric_checks.analysis.cross_section.matrix import MOST_PAIRS, name_of
+from fabric_checks.analysis.fabric_map import names
+from fabric_checks.analysis.fabric_map.model import FabricMap
 from fabric_checks.analysis.latency_map import groups
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import latency_map
@@ -128,15 +130,26 @@ class Report:
         ]
 
 
-def of_text(text: str, known: Mapping[str, str] | None = None) -> Report:
+def of_text(text: str, known: FabricMap | None = None) -> Report:
     """Analyse the output of ``latency_map``.
 
-    :param known: the switch of each host, if switches are known.
+    :param known: the map of the fabric, as far as it is known.
     :raises OutputError: if the output is not whole.
     """
+    return of_run(read(text), known)
+
+
+def read(text: str) -> latency_map.LatencyOutput:
+    """Read the output of ``latency_map``; errors as in :func:`of_text`."""
     output = latency_map.parse(text)
     if len(output.hosts) ** 2 > MOST_PAIRS:
         raise OutputError(f"{len(output.hosts)} nodes have too many pairs to be analysed; run it on fewer")
+    return output
+
+
+def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) -> Report:
+    """Analyse a run; the parameters are those of :func:`of_text`."""
+    switches = _switches(output.hosts, known)
     measurements = _measurements(output)
     latency_us = _median(measurements)
     noise = _noise(measurements, latency_us)
@@ -149,9 +162,18 @@ def of_text(text: str, known: Mapping[str, str] | None = None) -> Report:
         found = [_noisy(noise)]
     else:
         halves = [groups.find(_median(measurements[part::2]), border) for part in (0, 1)]
-        found = _misplaced(group, halves, output.hosts, known)
+        found = _misplaced(group, halves, output.hosts, switches)
         found += _slow(output.hosts, measurements, latency_us, group, levels=border is not None)
     return Report(output, latency_us, noise, border, group, tuple(found))
+
+
+def _switches(hosts: tuple[str, ...], known: FabricMap | None) -> dict[str, str] | None:
+    """Return the switch of each host, as the program names it; None if none is known."""
+    if known is None:
+        return None
+    places, _ = names.places(hosts, known.hosts)
+    at = [(host, int(known.at[place])) for host, place in zip(hosts, places, strict=True) if place >= 0]
+    return {host: known.switches[switch] for host, switch in at if switch >= 0} or None
 
 
 def _measurements(output: latency_map.LatencyOutput) -> Array:

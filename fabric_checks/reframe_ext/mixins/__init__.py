@@ -15,9 +15,11 @@ from fabric_checks.reframe_ext.mixins.pictures import PicturesMixin
 from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
 from fabric_checks.reframe_ext.mixins.ports import PortsMixin
 from fabric_checks.reframe_ext.mixins.ppn_ratio import PpnRatioMixin
+from fabric_checks.reframe_ext.mixins.profile import ProfileMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
 from fabric_checks.reframe_ext.mixins.results import ResultsMixin
+from fabric_checks.reframe_ext.mixins.topology import TopologyMixin
 
 __all__ = [
     "CostMixin",
@@ -31,9 +33,11 @@ __all__ = [
     "PlacementMixin",
     "PortsMixin",
     "PpnRatioMixin",
+    "ProfileMixin",
     "ProgramMixin",
     "ReferencesMixin",
     "ResultsMixin",
+    "TopologyMixin",
     "layouts",
     "layouts_of",
     "whole_partitions",

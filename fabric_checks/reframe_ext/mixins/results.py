@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.errors import OutputError, quoted
+from fabric_checks.metrics import Metric
 from fabric_checks.paths import results
 from fabric_checks.results import sessions
 from fabric_checks.results.record import Facts, MetricFacts
@@ -20,7 +22,8 @@ from fabric_checks.results.record import Facts, MetricFacts
 class ResultsMixin(RegressionTestPlugin):
     """Prove the output whole, and make every declared metric a performance variable.
 
-    Needs: ``metrics()``, the declared :class:`~fabric_checks.metrics.Metric` objects, from the start;
+    Needs: ``metrics()``, the declared :class:`~fabric_checks.metrics.Metric` objects, from the start, and
+    ``recorded_metrics()``, ``recorded_values(values)``, what is recorded of them (:class:`ProfileMixin`);
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
     ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`);
     ``hold_to_ports(text)`` (:class:`PortsMixin`).
@@ -44,7 +47,7 @@ class ResultsMixin(RegressionTestPlugin):
     @run_after("setup")
     def begin_facts(self):
         """Note what is known before the job runs."""
-        metrics = self.metrics()
+        metrics = self.recorded_metrics()
         self.facts = Facts(
             session=sessions.session_id(),
             collection=sessions.collection_version(),
@@ -59,10 +62,7 @@ class ResultsMixin(RegressionTestPlugin):
             tasks=self.current_layout.tasks,
             not_offered=self.current_environ.extras.get("without", {}),
             sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
-            metrics={
-                metric.name: MetricFacts(metric.quantity, metric.size_B, metric.better, metric.can_be_zero)
-                for metric in metrics
-            },
+            metrics=_facts_of(metrics),
         )
 
     def _output(self) -> str | None:
@@ -84,17 +84,25 @@ class ResultsMixin(RegressionTestPlugin):
         path = Path(self.stagedir) / str(self.stdout)
         try:
             text = path.read_text(errors="replace")
-            self.values = self.measure(text)
+            self.values = self.recorded_values(self.measure(text))
+            self._declare_more()
         except OutputError as error:
             raise SanityError(f"{path}: {error}{self.last_error_line()}") from None
         self.hold_to_ports(text)
-        declared = {metric.name for metric in self.metrics()}
+        declared = {metric.name for metric in self.recorded_metrics()}
         return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
+
+    def _declare_more(self):
+        """Note the metrics that only this run has, such as what needs a topology that its job was told."""
+        more = [metric for metric in self.recorded_metrics() if metric.name not in self.facts.metrics]
+        if more:
+            self.facts.metrics |= _facts_of(more)
+            self.read_references()
 
     @run_before("performance")
     def declare_performance(self):
         """Hand every declared metric to ReFrame."""
-        for metric in self.metrics():
+        for metric in self.recorded_metrics():
             self.perf_variables[metric.name] = sn.make_performance_function(self._value, metric.unit, metric.name)
 
     def _value(self, name: str) -> float:
@@ -108,3 +116,11 @@ class ResultsMixin(RegressionTestPlugin):
             if lines:
                 return f"; the last line of {path.name} is {quoted(lines[-1], 200)}"
         return ""
+
+
+def _facts_of(metrics: Sequence[Metric]) -> dict[str, MetricFacts]:
+    """Return what a record says of each metric, by its name."""
+    return {
+        metric.name: MetricFacts(metric.quantity, metric.size_B, metric.better, metric.can_be_zero)
+        for metric in metrics
+    }

@@ -84,14 +84,20 @@ class FluxBatchScheduler(FluxJobScheduler):
         self._watches: dict[str, _Watch] = {}
 
     def make_job(self, *args: Any, **kwargs: Any) -> Job:
-        """Return a job that is not yet submitted."""
+        """Return a job that is not yet submitted.
+
+        Why: ReFrame's has the jobspec of one task, which the script's directives take the place of.
+        """
         return FluxBatchJob(*args, **kwargs)
 
     def _watch(self, job: Job) -> _Watch:
         return self._watches.setdefault(str(job.jobid), _Watch())
 
     def emit_preamble(self, job: Job) -> list[str]:
-        """Return the submission directives of a job: whole numbers of nodes, and a slot for each task."""
+        """Return the submission directives of a job: whole numbers of nodes, and a slot for each task.
+
+        Why: ReFrame writes none, so that a script did not say what it needs.
+        """
         nodes = job.num_tasks // (job.num_tasks_per_node or 1)
         options = [
             f"--job-name={job.name}",
@@ -111,6 +117,8 @@ class FluxBatchScheduler(FluxJobScheduler):
     def submit(self, job: Job) -> None:
         """Submit the job's script.
 
+        Why: ReFrame submits it as one task, on which `flux run` has no nodes of its own.
+
         :raises JobSchedulerError: in one line, if Flux does not take it.
         """
         try:
@@ -124,12 +132,18 @@ class FluxBatchScheduler(FluxJobScheduler):
         note(job, jobid=number.strip(), submit_time=time.time(), state="PENDING")
 
     def cancel(self, job: Job) -> None:
-        """Cancel a job; one that has just ended is left."""
+        """Cancel a job; one that has just ended is left.
+
+        Why: ReFrame's goes by the future of a job that it submitted itself.
+        """
         self._watch(job).cancelled = True
         osext.run_command(f"flux cancel {job.jobid}", check=False, timeout=self._timeout_s)
 
     def poll(self, *jobs: Job) -> None:
-        """Bring jobs up to date, and cancel those that have waited for too long; no exception leaves here."""
+        """Bring jobs up to date, and cancel those that have waited for too long; no exception leaves here.
+
+        Why: ReFrame's takes every job that did not end well for cancelled, and drops what Flux says of it.
+        """
         running = [job for job in jobs if job is not None and not job.completed]
         if not running:
             return

@@ -70,11 +70,16 @@ class NotedPbsScheduler(PbsJobScheduler):
         return self._watches.setdefault(str(job.jobid), _Watch())
 
     def emit_preamble(self, job: Job) -> list[str]:
-        """Return the ``#PBS`` lines of a job, which PBS is not to run a second time."""
+        """Return the ``#PBS`` lines of a job, which PBS is not to run a second time.
+
+        Why: a job whose node is lost is queued again by PBS, and ReFrame's leaves that to an option of each system.
+        """
         return ["#PBS -r n", *super().emit_preamble(job)]
 
     def submit(self, job: Job) -> None:
         """Submit the job's script.
+
+        Why: ReFrame's raises what has many lines.
 
         :raises JobSchedulerError: in one line, what qsub said.
         """
@@ -84,12 +89,18 @@ class NotedPbsScheduler(PbsJobScheduler):
             raise JobSchedulerError(f"qsub: {_said(error)}") from None
 
     def cancel(self, job: Job) -> None:
-        """Cancel a job; one that has just ended is left."""
+        """Cancel a job; one that has just ended is left.
+
+        Why: ReFrame's waits until the job is 3 s old, and raises where it has ended.
+        """
         self._watch(job).cancelled = True
         osext.run_command(f"qdel {shlex.quote(job.jobid)}", check=False, timeout=60)
 
     def poll(self, *jobs: Job) -> None:
-        """Bring jobs up to date, and cancel those that have waited for too long; no exception leaves here."""
+        """Bring jobs up to date, and cancel those that have waited for too long; no exception leaves here.
+
+        Why: ReFrame's raises where qstat fails, and does not read why a job ended.
+        """
         for job in jobs:
             # One by one: of several, qstat of OpenPBS 23.06.06 prints the first as JSON, and nothing of the others.
             if job is not None and not job.completed:

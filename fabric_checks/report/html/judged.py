@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from fabric_checks.report.html.blocks import Cell, Column, Lines, Section, Table, number
 from fabric_checks.report.html.values import Results, Value, case_text, clean
@@ -15,12 +16,12 @@ VERDICTS = ("met", "missed", "expected miss", "unexpectedly met")
 
 
 def verdicts(results: Results, machine: str) -> Counter[str]:
-    """Return how many figures of a machine met their reference, missed it, ..."""
+    """Return how many values of a machine met their reference, missed it, ..."""
     return Counter(value.verdict for value in results.values if value.machine == machine and value.verdict)
 
 
 def bounds_text(value: Value) -> str:
-    """Return the reference of a figure and its bounds, in the figure's unit; empty without one."""
+    """Return the reference of a value and its bounds, in the value's unit; empty without one."""
     record = value.record
     if value.derived or record["reference"] is None or record["no_reference"]:
         return ""
@@ -29,14 +30,14 @@ def bounds_text(value: Value) -> str:
 
 
 def references(results: Results) -> Section:
-    """Return how many figures of each machine met their references, and those that did not."""
+    """Return how many values of each machine met their references, and those that did not."""
     rows = []
     for machine in results.machines:
         counts = verdicts(results, machine)
         recorded = sum(value.machine == machine for value in results.values) - sum(counts.values())
         rows.append((machine, tuple(Cell(str(n)) for n in (*(counts[name] for name in VERDICTS), recorded))))
     heads = (*(Column(name) for name in VERDICTS), Column("no reference"))
-    blocks = [Table("references-count", "Figures by how they stand to their references", "machine", heads, tuple(rows))]
+    blocks = [Table("references-count", "Values by how they stand to their references", "machine", heads, tuple(rows))]
     for key, title, wanted in (
         ("missed", "References missed", ("missed", "unexpectedly met")),
         ("expected", "References missed as expected", ("expected miss",)),
@@ -48,9 +49,7 @@ def references(results: Results) -> Section:
             lines = tuple((value.machine, _judged(value)) for value in found)
             columns = ("case", "metric", "value", "unit", "reference", "source")
             blocks.append(Table(f"references-{key}", title, "machine", tuple(map(Column, columns)), lines))
-    return Section(
-        "references", "References met and missed", tuple(blocks), ("The last run of each figure is judged.",)
-    )
+    return Section("references", "References met and missed", tuple(blocks), ("The last run of each value is judged.",))
 
 
 def _judged(value: Value) -> tuple[Cell, ...]:
@@ -66,8 +65,11 @@ def _judged(value: Value) -> tuple[Cell, ...]:
     )
 
 
-def findings(results: Results) -> Section:
-    """Return what the analysis says: first what it blames, then what it describes."""
+def findings(results: Results, opened: Sequence[str] = ()) -> Section:
+    """Return what the analysis says: first what it blames, then what it describes.
+
+    :param opened: what is open after all nights, and who has acknowledged it, a line each.
+    """
     blamed: list[tuple[str, tuple[str, ...]]] = []
     described: list[tuple[str, tuple[str, ...]]] = []
     for machine in results.machines:
@@ -86,6 +88,7 @@ def findings(results: Results) -> Section:
                 tuple(blamed),
                 "Nothing is blamed: no node or path is slow for certain.",
             ),
+            *((Lines("findings-open", "Open after all nights", (("", tuple(map(clean, opened))),)),) if opened else ()),
             Lines("findings-notes", "What else was seen", tuple(described), "Nothing.", folded=True),
         ),
     )

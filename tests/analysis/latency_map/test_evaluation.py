@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from fabric_checks.analysis.fabric_map.model import of_switches
 from fabric_checks.analysis.latency_map import evaluation
 from fabric_checks.analysis.latency_map.metrics import METRICS
 from tests.analysis.latency_map.model import HOP_US, NEAR_US, latencies, text_of
@@ -33,7 +34,7 @@ def test_the_groups_are_the_leaves(noise):
     assert len({(int(a), int(b)) for a, b in zip(report.group, LEAVES, strict=True)}) == 4
 
 
-def test_the_figures():
+def test_the_values():
     report = evaluation.of_text(text_of(latencies(LEAVES, pair={(3, 40): 1.0})))
     found = report.metrics()
     assert set(found) == {metric.name for metric in METRICS}
@@ -70,11 +71,10 @@ def test_switches_that_are_known_count_more_than_the_order_of_names():
     """Two hosts of neighbouring leaves at their border: by order nobody can tell."""
     at = swapped(15, 16)
     hosts = [f"n{rank:03}" for rank in range(64)]
-    known = {host: f"leaf-{leaf}" for host, leaf in zip(hosts, LEAVES, strict=True)}
+    known = of_switches("a test", {f"leaf-{leaf}": hosts[16 * leaf : 16 * leaf + 16] for leaf in range(4)})
     assert said(latencies(at), known) == {("misplaced", (15, 16), True)}
     assert said(latencies(LEAVES), known) == set()
-    assert said(latencies(LEAVES), {}) == set()
-    other = {host: f"leaf-{rank % 4}" for rank, host in enumerate(hosts)}
+    other = of_switches("a test", {f"leaf-{leaf}": hosts[leaf::4] for leaf in range(4)})
     assert said(latencies(np.arange(64) % 4), other) == set()
 
 

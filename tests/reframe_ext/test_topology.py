@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a check knows of the fabric: files that the partition names, or what its job was told by Slurm."""
+
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import ConfigError
+
+from fabric_checks.analysis.cross_section import evaluation
+from fabric_checks.layouts import Layout
+from fabric_checks.reframe_ext.mixins.topology import ANSWER, TopologyMixin
+from fabric_twins.routing import routes
+from tests.analysis.cross_section.model import Fabric, run
+from tests.faults import fabric, printed
+
+#: As Slurm 22.05 prints it.
+SLURM = """SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[0-15]
+SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=n[16-31]
+SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-31] Switches=leaf[1-2]
+"""
+HOSTS = tuple(f"n{rank}" for rank in range(32))
+
+
+class Check:
+    """What the mixin needs of a check."""
+
+    ask_for_topology, known_fabric = TopologyMixin.ask_for_topology, TopologyMixin.known_fabric
+    topology_names, _asks_slurm = TopologyMixin.topology_names, TopologyMixin._asks_slurm
+    _read_topology = TopologyMixin._read_topology
+
+    def __init__(self, stage, *, layout="32x1", scheduler="fabric-slurm", answer=None, **extras):
+        self.stagedir, self.current_layout, self.prerun_cmds = str(stage), Layout.of(layout), []
+        scheduler = SimpleNamespace(registered_name=scheduler)
+        self.current_partition = SimpleNamespace(extras=extras, scheduler=scheduler, fullname="s:p")
+        if answer is not None:
+            (stage / ANSWER).write_text(answer)
+
+
+def test_a_job_on_slurm_asks_it_unless_a_file_says_more(tmp_path):
+    check = Check(tmp_path)
+    check.ask_for_topology()
+    assert check.prerun_cmds == ["timeout 20 scontrol show topology > topology.txt 2> /dev/null || :"]
+    for quiet in (Check(tmp_path, topology=["a"]), Check(tmp_path, layout="1x2"), Check(tmp_path, scheduler="local")):
+        quiet.ask_for_topology()
+        assert quiet.prerun_cmds == []
+
+
+def test_what_slurm_says_is_used(tmp_path):
+    known, notes = Check(tmp_path, answer=SLURM).known_fabric(HOSTS)
+    assert known.switches == ("leaf1", "leaf2") and notes == []
+    report = evaluation.of_run(run(Fabric(32, 0.01, seed=1)), known=known)
+    assert "within a switch" in str(report.notes()) or "between switches" in str(report.notes())
+
+
+@pytest.mark.parametrize("answer", [None, "", "No topology information available\n", "slurm_load_topo: failed\n"])
+def test_without_an_answer_nothing_is_known_and_nothing_said(tmp_path, answer):
+    assert Check(tmp_path, answer=answer).known_fabric(HOSTS) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (SLURM.replace("n[0-15]", "n[0-12],n15"), "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; bring it"),
+        (SLURM.replace("n[", "other["), "lacks 32 of the job's 32 nodes: n0, n1, n2, n3, ...; bring"),
+        (SLURM.replace("n[0-15]", "n[0-15"), "topology.txt: line 1: no list of nodes: 'n[0-15'"),
+        (SLURM + "\x1b[31mSwitchName=\n", "topology.txt: line 4: no line of Slurm's topology"),
+        (SLURM.replace("n[0-15]", "n[0-16]"), "topology.txt: line 2: 'n16' is there twice"),
+    ],
+)
+def test_what_is_broken_or_lacks_nodes_is_not_used_and_is_one_line(tmp_path, answer, said):
+    known, (note,) = Check(tmp_path, answer=answer).known_fabric(HOSTS)
+    assert known is None
+    assert note["kind"] == "topology" and not note["fault"]
+    assert note["text"].startswith("the topology is not used: ") and said in note["text"]
+    assert "\n" not in note["text"] and "\x1b" not in note["text"]
+
+
+def test_the_files_of_the_partition_name_cables(tmp_path):
+    wiring, known = fabric.wired("fat tree 2", 32, "d-mod-k")
+    for name, text in (
+        ("net", printed.ibnetdiscover(wiring)),
+        ("lfts", printed.dump_lfts(wiring, routes(wiring, fabric.routing("d-mod-k")))),
+    ):
+        (tmp_path / name).write_text(text)
+    check = Check(tmp_path, topology=[str(tmp_path / "net"), str(tmp_path / "lfts")], scheduler="pbs")
+    found, notes = check.known_fabric(wiring.hosts)
+    assert found.has_routes and notes == []
+    assert len(found.cables) == len(known.cables)
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path):
+    known, (note,) = Check(tmp_path, topology=[str(tmp_path / "net")]).known_fabric(HOSTS)
+    assert known is None and str(tmp_path / "net") in note["text"]
+
+
+@pytest.mark.parametrize("wrong", ["net.txt", [1], [""], {"a": 1}])
+def test_what_is_no_list_of_files_is_told_before_anything_runs(tmp_path, wrong):
+    with pytest.raises(ConfigError, match=r"s:p: extras: topology is .*; give a list of files"):
+        Check(tmp_path, topology=wrong).ask_for_topology()
