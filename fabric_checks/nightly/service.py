@@ -10,6 +10,7 @@ import subprocess
 from fabric_checks import reservations
 from fabric_checks.errors import FabricError, OutputError
 from fabric_checks.parsers import slurm
+from fabric_checks.parsers.endings import listed
 
 #: So long a scheduler may take to answer; then the run finds out itself.
 PATIENCE_S = 30
@@ -44,7 +45,7 @@ def _nobody(reservation: str) -> str | None:
     if not nodes or any(node.fault is None for node in nodes):
         return None
     where = f" of the reservation {reservation}" if reservation else ""
-    return f"no node{where} is in service: {slurm.listed(slurm.faults(nodes))}"
+    return f"no node{where} is in service: {listed(slurm.faults(nodes))}"
 
 
 def system_here() -> str:

@@ -5,6 +5,7 @@ import pytest
 
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import slurm
+from fabric_checks.parsers.endings import Ending
 
 PENDING = (
     "JobId=4 JobName=wrap UserId=root(0) Priority=4294901756 JobState=PENDING "
@@ -127,16 +128,9 @@ def test_why_a_job_waits():
     # One that is drained and still works for somebody is named once.
     said = slurm.waiting("7", 31.4, "Resources", [node("n1", "ALLOCATED+DRAIN")])
     assert said.text.endswith("Slurm says: Resources: n1 is drained")
-    assert slurm.waiting("7", 5, "", [], hopeless=True) == slurm.Ending(
+    assert slurm.waiting("7", 5, "", [], hopeless=True) == Ending(
         "job 7 cannot start after 5 s in the queue and was cancelled; Slurm gives no reason"
     )
-
-
-def test_of_many_nodes_some_are_named():
-    found = slurm.faults([node(f"n{i}", "DOWN") for i in range(20)])
-    assert len(found) == 20
-    *some, last = slurm.listed(found).split("; ")
-    assert len(some) == slurm.MOST_SHOWN - 1 and last == "and 13 more"
 
 
 def test_the_last_words_of_a_command():

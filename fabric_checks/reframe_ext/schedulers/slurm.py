@@ -24,6 +24,7 @@ from reframe.utility import osext
 
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import slurm
+from fabric_checks.parsers.endings import Ending
 from fabric_checks.reframe_ext.internals import SlurmScheduler, nodespec, note
 
 #: The controller is asked about a job after so long, later a quarter of the job's age apart, and at the latest after so
@@ -46,7 +47,7 @@ NO_CONTROLLER = "Unable to contact slurm controller"
 class _Watch:
     """What is known about a job beside what ReFrame keeps."""
 
-    failure: slurm.Ending | None = None
+    failure: Ending | None = None
     began: str = ""
     pending_reason: str = ""
     partitions: frozenset[str] = frozenset()
@@ -78,7 +79,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
         self._accounting_again = 0.0
         self._controller_is_silent = False
 
-    def why_failed(self, job: Job) -> slurm.Ending | None:
+    def why_failed(self, job: Job) -> Ending | None:
         """Return why a job that has ended failed, with its nodes, or None if its output has to say it."""
         return self._watch(job).failure
 
@@ -192,7 +193,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
     def _give_up(self, job: Job, why: str) -> None:
         watch = self._watch(job)
         watch.given_up = watch.explained = True
-        watch.failure = watch.failure or slurm.Ending(f"job {job.jobid} was given up: {why}")
+        watch.failure = watch.failure or Ending(f"job {job.jobid} was given up: {why}")
 
     def _cancel_if_hopeless(self, job: Job, info: slurm.Job) -> None:
         watch = self._watch(job)
