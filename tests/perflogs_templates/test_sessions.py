@@ -100,14 +100,14 @@ def test_httpjson_posts_every_value(whole):
 
 
 @pytest.mark.parametrize(("status", "cause"), [(None, "logging failed"), (429, "HTTP response code 429")])
-def test_a_server_that_hangs_or_is_busy_for_ever_holds_a_session_for_seconds(tmp_path, status, cause):
+def test_a_server_that_hangs_or_is_busy_for_ever_holds_no_session(tmp_path, status, cause):
     with Server(status) as server:
         session = Session(tmp_path, ("httpjson",), URL=server.url)
     assert session.status == 1 and "Ran 2/2 test case(s) from 2 check(s) (1 failure(s)" in session.output
     assert cause in session.output and server.bodies
     assert len(session.records) == 24
-    # The job takes some; the limits are 10 s a case, and the case and the build of its fixture log.
-    assert session.seconds < 60  # 10 s for the case, 10 s for the build that it stands on, and the job
+    # It ended by itself, and each of the two that log gave up after a few tries, or after the first that hung.
+    assert len(server.bodies) < 40
 
 
 def test_a_csv_file_that_cannot_be_written_is_a_warning(tmp_path):
