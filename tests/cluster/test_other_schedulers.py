@@ -3,6 +3,7 @@
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +78,4 @@ def test_a_cluster_beside_one_of_slurm_leaves_nothing(scheduler, machine):
         other.end()
         slurm.end()
     assert not left_of(other) and machine_wide() == before
+    Path(other.place).rmdir()
