@@ -16,6 +16,7 @@ from fabric_checks.reframe_ext.mixins import (
     PerflogMixin,
     PlacementMixin,
     PortsMixin,
+    ProfileMixin,
     ReferencesMixin,
     ResultsMixin,
 )
@@ -28,6 +29,7 @@ class FabricCheck(
     LayoutMixin,
     PlacementMixin,
     PortsMixin,
+    ProfileMixin,
     JobMixin,
     ReferencesMixin,
     PackagesMixin,
@@ -121,7 +123,11 @@ class FabricCheck(
     @run_after("setup", always_last=True)
     def set_command(self):
         """Run what the check's ``command()`` says, the executable and its options, with its ports recorded."""
-        self.executable, *self.executable_opts = self.recorded(self.command())
+        self.executable, *self.executable_opts = self.recorded(self.profiled(self.command()))
+
+    def partition_options(self, program):
+        """Return the options that the partition has for a program, in ``extras['program_options']``."""
+        return self.current_partition.extras.get("program_options", {}).get(program, [])
 
     def around_launch(self):
         """Return the commands before and behind a launch: two lists of shell commands, none by default.
@@ -146,3 +152,14 @@ class FabricCheck(
     def ports_program(self):
         """The path of the program that records what the ports say, built for this environment."""
         return Path(self.fabric_programs.stagedir) / "ports"
+
+    @property
+    def profile_library(self):
+        """The path of the library that profiles a program, built for this environment."""
+        return Path(self.fabric_programs.stagedir) / "profile.so"
+
+    def draw_profile(self, profile, path):
+        """Draw the profile of the program; return the name of the picture."""
+        from fabric_checks.report import profile as report  # noqa: PLC0415  (only a run that profiles needs it)
+
+        return report.draw(profile, path, f"{self.display_name}, {self.current_layout}, {self.current_environ.name}")

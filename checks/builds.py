@@ -28,6 +28,9 @@ class Build(rfm.CompileOnlyRegressionTest):
     A job of the partition waits until the others of this session are done, so nothing is measured beside a build.
     """
 
+    #: Builds take no notice of it: it is set for all tests of a session.
+    profile = variable(bool, value=False)
+
     @run_after("setup")
     def count_as_a_job_of_this_host(self):
         """Leave to ReFrame's local scheduler only what no job of the partition can be disturbed by."""

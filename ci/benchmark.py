@@ -217,8 +217,8 @@ def pingpong(arguments: argparse.Namespace) -> None:
         for size in sizes:
             ours, theirs = ([times[size] for times in runs_us[name]] for name in ("streaming", "imb"))
             ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
-            figures = [f"{statistics.median(values):.3f}" for values in (ours, theirs, ratios)]
-            rows.append([str(size), *figures, f"{min(ratios):.2f} .. {max(ratios):.2f}"])
+            cells = [f"{statistics.median(values):.3f}" for values in (ours, theirs, ratios)]
+            rows.append([str(size), *cells, f"{min(ratios):.2f} .. {max(ratios):.2f}"])
         title = f"ping-pong latency on {mpi}, {arguments.repeat} pairs"
         show(title, ["size, B", "streaming, us", "IMB PingPong, us", "ratio, median", "range"], rows)
 
@@ -234,8 +234,8 @@ def rotate(arguments: argparse.Namespace) -> None:
                 command = ["mpirun", "-np", str(ranks), f"{folder}/rotate"]
                 outputs = [output_of(command, env) for _ in range(arguments.repeat)]
                 ratios = [float(re.findall(r"elapsed over transfers: (\S+)", text)[0]) for text in outputs]
-                figures = [f"{statistics.median(ratios):.3f}", f"{min(ratios):.3f} .. {max(ratios):.3f}"]
-                rows.append([mpi, str(ranks), *figures])
+                cells = [f"{statistics.median(ratios):.3f}", f"{min(ratios):.3f} .. {max(ratios):.3f}"]
+                rows.append([mpi, str(ranks), *cells])
     show(f"rotate, {arguments.repeat} launches", ["MPI", "processes", "elapsed / transfers, median", "range"], rows)
 
 
@@ -269,8 +269,8 @@ def analysis(arguments: argparse.Namespace) -> None:
         path = Path(folder, "rotate.txt")
         write_scan(path, 2048)
         texts = [output_of([sys.executable, "-c", ANALYSIS, str(path)]) for _ in range(arguments.repeat)]
-    figures = [[float(word) for word in text.split()] for text in texts]
-    wall, memory = (statistics.median(values) for values in zip(*figures, strict=True))
+    cells = [[float(word) for word in text.split()] for text in texts]
+    wall, memory = (statistics.median(values) for values in zip(*cells, strict=True))
     show(
         f"analysis of a 2048 x 2048 matrix, {arguments.repeat} processes",
         ["quantity", "median"],
@@ -340,8 +340,8 @@ def twins(arguments: argparse.Namespace) -> None:
     simgrid.plugin(), simulate.program("rotate")
     rows = []
     for nodes, seconds_at_most in ((128, 2), (512, 20), (1024, 90)):
-        figures = zip(*(simulated(nodes) for _ in range(arguments.repeat)), strict=True)
-        wall, used, peak = (statistics.median(values) for values in figures)
+        cells = zip(*(simulated(nodes) for _ in range(arguments.repeat)), strict=True)
+        wall, used, peak = (statistics.median(values) for values in cells)
         rows.append([str(nodes), f"{wall:.1f} s", f"{seconds_at_most} s", f"{used:.1f} s", f"{peak:.0f} MiB"])
     title = f"rotate on simulated nodes, median of {arguments.repeat}, {os.cpu_count()} cores"
     show(title, ["nodes", "wall time", "wanted", "processor time", "peak proportional memory"], rows)
@@ -351,7 +351,7 @@ def twins(arguments: argparse.Namespace) -> None:
 RECORD: dict[str, Any] = {
     "format": 2, "collection": "0.1.0+g0123456789ab", "reframe": "4.10.4", "partition": "compute",
     "environ": "mpich-spack", "layout": "16x4", "nodes": 16, "ppn": 4, "tasks": 64, "quantity": "latency", "unit": "us",
-    "better": "smaller", "no_reference": "no reference yet: these figures are recorded, and not judged",
+    "better": "smaller", "no_reference": "no reference yet: these values are recorded, and not judged",
     "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.1", "stack": "spack",
     "spec": "osu-micro-benchmarks@7.5.1 ~cuda+graphing~papi~rocm build_system=autotools arch=linux-debian12-zen3",
     "spec_hash": "abcdefghijklmnopqrstuvwxyz012345", "spack": "1.0.2",

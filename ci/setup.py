@@ -301,7 +301,7 @@ def has_simgrid() -> bool:
 
 
 def require_simgrid(home: Home) -> None:
-    """See that there is a SimGrid: root has Debian's package installed, everybody else is told what to do."""
+    """See that there is a SimGrid: root has Debian's package installed, others get a line that says what to do."""
     if has_simgrid():
         return
     prefix = os.environ.get("SIMGRID_ROOT")

@@ -240,7 +240,7 @@ def _document(text: str) -> None:
 
 def show(parts: Iterable[RenderableType]) -> None:
     """Print tables and sentences of Rich to standard output; a sentence is one line."""
-    from rich.text import Text  # noqa: PLC0415  (slow to import, and not every command needs it)
+    from rich.text import Text  # noqa: PLC0415  (as in `console`)
 
     made = console()
     for part in parts:
@@ -254,8 +254,9 @@ def show(parts: Iterable[RenderableType]) -> None:
 
 def console(stream: Stream | None = None) -> Console:
     """Return what Rich prints tables and progress with; it reads no markup, and prints what is printable only."""
-    from rich.console import Console, ConsoleOptions, RenderHook, RenderResult  # noqa: PLC0415  (slow to import)
-    from rich.segment import Segment  # noqa: PLC0415  (likewise)
+    # Slow to import, and not every command prints a table.
+    from rich.console import Console, ConsoleOptions, RenderHook, RenderResult  # noqa: PLC0415
+    from rich.segment import Segment  # noqa: PLC0415
 
     class Printable:
         def __init__(self, inner: Any) -> None:

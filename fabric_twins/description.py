@@ -12,8 +12,8 @@ See :mod:`fabric_twins.reading` for how a value and its source are written. The 
   or both;
 - ``topology``, ``faults``: see :mod:`fabric_twins.topology`;
 - ``collectives``, optional: whose algorithms SimGrid takes (``smpi/coll-selector``);
-- ``figures``, optional: what the documents report of the cluster, by benchmark and figure;
-- ``said``, optional: what they say of it without a figure, as a bound on a metric of a check.
+- ``values``, optional: what the documents report of the cluster, by benchmark and name;
+- ``said``, optional: what they say of it without a number, as a bound on a metric of a check.
 
 Costs are numbers or tables by message size in bytes, linear between the points and level outside.
 """
@@ -35,7 +35,7 @@ Table = tuple[tuple[int, float], ...]
 #: Whose collective algorithms there are.
 SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
 
-#: How a twin comes to a figure: by the choice of a parameter, or because it follows from what was chosen for others.
+#: How a twin comes to a value: by the choice of a parameter, or because it follows from what was chosen for others.
 FITTED, PREDICTED = "fitted", "predicted"
 
 #: The bounds that a saying can be: a metric is at least, or at most, so much.
@@ -71,8 +71,8 @@ class HostBus:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure of the documents.
+class PublishedValue:
+    """A value as the documents have it.
 
     :param value: as printed.
     :param source: the document and the place.
@@ -90,7 +90,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Saying:
-    """What the documents say without a figure: a direction and a rough factor, as a bound on a metric.
+    """What the documents say without a number: a direction and a rough factor, as a bound on a metric.
 
     :param check: the check that measures it; :param layout: in which layout, such as ``8x1``.
     :param parameters: the values of its other parameters.
@@ -119,8 +119,8 @@ class Twin:
 
     :param file: where it is described.
     :param sources: where each value comes from, by full key, such as ``inter_node.rate_MBps``.
-    :param figures: by benchmark and name, the unit at the end: ``figures["streaming"]["peak_bandwidth_MBps"]``.
-    :param said: what the documents say without a figure.
+    :param values: by benchmark and name, the unit at the end: ``values["streaming"]["peak_bandwidth_MBps"]``.
+    :param said: what the documents say without a number.
     """
 
     file: Path
@@ -136,7 +136,7 @@ class Twin:
     routing: Routing
     faults: tuple[Fault, ...]
     collectives: str
-    figures: Mapping[str, Mapping[str, Figure]]
+    values: Mapping[str, Mapping[str, PublishedValue]]
     sources: Mapping[str, Source]
     said: tuple[Saying, ...] = ()
 
@@ -170,7 +170,7 @@ def describe(top: Section) -> Twin:
     topology, routing = read_topology(top.section("topology"), nodes)
     faults = read_faults(top)
     collectives = top.choice("collectives", SELECTORS) if top.optional("collectives") else SELECTORS[0]
-    figures = _figures(top)
+    values = _published_values(top)
     said = tuple(_saying(section) for section in top.items("said")) if top.optional("said") else ()
     top.finish()
     return Twin(
@@ -187,7 +187,7 @@ def describe(top: Section) -> Twin:
         routing,
         faults,
         collectives,
-        figures,
+        values,
         top.sources,
         said,
     )
@@ -220,15 +220,18 @@ def _host_bus(top: Section) -> HostBus:
     return HostBus(None, each) if duplex == "half" else HostBus(each, together)
 
 
-def _figures(top: Section) -> dict[str, dict[str, Figure]]:
-    if not top.optional("figures"):
+def _published_values(top: Section) -> dict[str, dict[str, PublishedValue]]:
+    if not top.optional("values"):
         return {}
-    benchmarks = top.section("figures").subsections()
-    return {name: {figure: _figure(each) for figure, each in below.subsections()} for name, below in benchmarks}
+    benchmarks = top.section("values").subsections()
+    return {
+        benchmark: {name: _published_value(each) for name, each in below.subsections()}
+        for benchmark, below in benchmarks
+    }
 
 
-def _figure(section: Section) -> Figure:
-    """Read one figure: ``{value: 949, published: SAND Table 4, twin: predicted}``."""
+def _published_value(section: Section) -> PublishedValue:
+    """Read one of them: ``{value: 949, published: SAND Table 4, twin: predicted}``."""
     published = section.text("published")
     twin, why_not, tolerance = FITTED, "", 1.0
     if section.optional("not_reproduced"):
@@ -241,7 +244,7 @@ def _figure(section: Section) -> Figure:
         section.text("tolerance_because")
     value = section.number("value")
     section.finish()
-    return Figure(value, source, twin, why_not, tolerance)
+    return PublishedValue(value, source, twin, why_not, tolerance)
 
 
 def _saying(section: Section) -> Saying:

@@ -3,7 +3,7 @@
 
 It does what ``mpirun`` does on a machine, on the twin whose description FABRIC_TWIN names. Output and errors are the
 program's. As many simulations run at once as there are processors, and the time that each may take is processor time:
-what else goes on changes neither its figures nor whether it ends. SimGrid's exit status tells little (a deadlock and
+what else goes on changes neither its values nor whether it ends. SimGrid's exit status tells little (a deadlock and
 MPI_Abort end with 0), so the one that this ends with is 0 only if nothing that was said speaks against it; what went
 wrong is the last line on standard error.
 """

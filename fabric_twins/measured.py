@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What our programs measure on a twin, by the names under which its description has the documents' figures."""
+"""What our programs measure on a twin, by the names under which its description has the documents' values."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ LARGEST_B = 4 << 20
 #: Runs a program: nodes, processes on each, the program's name, its arguments; returns what it prints.
 Run = Callable[[int, int, str, tuple[str, ...]], str]
 
-#: Benchmark and name of a figure, the latter without its unit.
-Figures = dict[tuple[str, str], float]
+#: Benchmark and name of a value, the latter without its unit.
+Values = dict[tuple[str, str], float]
 
 
-def figures(run: Run, twin: Twin) -> tuple[Figures, list[str]]:
-    """Return what is measured of the figures that a description has, and the outputs it was taken from."""
-    found: Figures = {}
+def values(run: Run, twin: Twin) -> tuple[Values, list[str]]:
+    """Return what is measured of the values that a description has, and the outputs it was taken from."""
+    found: Values = {}
     outputs: list[str] = []
-    runs: Mapping[str, Callable[[Run, Twin], tuple[Figures, str]]] = {
+    runs: Mapping[str, Callable[[Run, Twin], tuple[Values, str]]] = {
         "streaming": _between_nodes,
         "streaming_queue_8": partial(_queued, depth=8),
         "streaming_queue_16": partial(_queued, depth=16),
@@ -38,7 +38,7 @@ def figures(run: Run, twin: Twin) -> tuple[Figures, list[str]]:
         "rotate": _rotated,
     }
     for benchmark, measure in runs.items():
-        if benchmark in twin.figures:
+        if benchmark in twin.values:
             more, text = measure(run, twin)
             found |= more
             outputs.append(text)
@@ -49,21 +49,21 @@ def _streamed(run: Run, nodes: int, ppn: int, depth: int = 0) -> tuple[dict[str,
     text = run(nodes, ppn, "streaming", (*FEWEST, "--directions", "both", "--queue-depth", str(depth)))
     output = streaming.parse(text, half_octaves(0, LARGEST_B), directions="both", queue_depth=depth)
     times = [output.times_us(mode) for mode in streaming.MODES["both"]]
-    return curves.streaming_figures(times[0], times[1]) | curves.bidirectional_figures(*times[1:]), text
+    return curves.streaming_values(times[0], times[1]) | curves.bidirectional_values(*times[1:]), text
 
 
-def _between_nodes(run: Run, _: Twin) -> tuple[Figures, str]:
+def _between_nodes(run: Run, _: Twin) -> tuple[Values, str]:
     values, text = _streamed(run, 2, 1)
     found = {("streaming", name): value for name, value in values.items()}
     return found | {("sendrecv", "peak_bandwidth"): values["peak_bandwidth_exchange"]}, text
 
 
-def _queued(run: Run, _: Twin, depth: int) -> tuple[Figures, str]:
+def _queued(run: Run, _: Twin, depth: int) -> tuple[Values, str]:
     values, text = _streamed(run, 2, 1, depth)
     return {(f"streaming_queue_{depth}", name): value for name, value in values.items()}, text
 
 
-def _within_a_node(run: Run, _: Twin) -> tuple[Figures, str]:
+def _within_a_node(run: Run, _: Twin) -> tuple[Values, str]:
     values, text = _streamed(run, 1, 2)
     return {
         ("two_ppn_ping_pong", "zero_byte_latency"): values["zero_byte_latency_ping_pong"],
@@ -72,7 +72,7 @@ def _within_a_node(run: Run, _: Twin) -> tuple[Figures, str]:
     }, text
 
 
-def _rotated(run: Run, twin: Twin) -> tuple[Figures, str]:
+def _rotated(run: Run, twin: Twin) -> tuple[Values, str]:
     text = run(twin.nodes, 1, "rotate", ROTATE)
     output = rotate.parse(text)
     rates = output.scan.MBps

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which check measures a figure of a description, in which layout and under which name."""
+"""Which check measures a value of a description, in which layout and under which name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Place:
 
 _PAIR, _WITHIN = Layout(2, 1), Layout(1, 2)
 
-#: Figures whose metric has another name.
+#: Values whose metric has another name.
 _EXCHANGE = "peak_bandwidth_exchange"
 _NAMES: Mapping[tuple[str, str], str] = {
     ("sendrecv", "peak_bandwidth"): _EXCHANGE,
@@ -45,15 +45,15 @@ _NAMES: Mapping[tuple[str, str], str] = {
 }
 
 
-def place_of(twin: Twin, benchmark: str, figure: str) -> Place:
-    """Return where a figure of a twin's description is measured.
+def place_of(twin: Twin, benchmark: str, value: str) -> Place:
+    """Return where a value of a twin's description is measured.
 
-    :param figure: its name with the unit.
+    :param value: its name with the unit.
     :raises TwinError: if no check measures it.
     """
-    name, _, ending = figure.rpartition("_")
+    name, _, ending = value.rpartition("_")
     if ending not in UNITS:
-        raise TwinError(f"{twin.file}: figures.{benchmark}.{figure}: has no unit; end it in one of {', '.join(UNITS)}")
+        raise TwinError(f"{twin.file}: values.{benchmark}.{value}: has no unit; end it in one of {', '.join(UNITS)}")
     metric, unit = _NAMES.get((benchmark, name), name), UNITS[ending]
     if benchmark in ("streaming", "sendrecv"):
         return Place("Streaming", _PAIR, {}, metric, unit)
@@ -64,10 +64,10 @@ def place_of(twin: Twin, benchmark: str, figure: str) -> Place:
     if benchmark == "rotate":
         layout = _PAIR if name == "single_pair" else Layout(twin.nodes, 1)
         return Place("Rotate", layout, {"pattern": "rotate"}, metric, unit)
-    raise TwinError(f"{twin.file}: figures.{benchmark}: no check measures that; known are {', '.join(BENCHMARKS)}")
+    raise TwinError(f"{twin.file}: values.{benchmark}: no check measures that; known are {', '.join(BENCHMARKS)}")
 
 
-#: The benchmarks of which a description may have figures.
+#: The benchmarks of which a description may have values.
 BENCHMARKS = (
     "streaming",
     "sendrecv",

@@ -112,7 +112,7 @@ def _item(file: Path, place: str, item: object) -> tuple[str, dict[str, Any]]:
 
 def _require_known(file: Path, place: str, changes: Mapping[str, Any], top: Mapping[str, Any]) -> None:
     """Refuse a change of what makes the clusters comparable at all."""
-    for key in ("name", "figures"):
+    for key in ("name", "values"):
         if key in changes:
             raise TwinError(f"{file}: {place}.{key}: cannot differ; take it away")
     for key, value in changes.items():

@@ -11,7 +11,7 @@ from os import sched_getaffinity
 from fabric_checks.paths import ROOT
 from fabric_checks.text import value_text
 from fabric_twins import description, measured
-from fabric_twins.description import FITTED, Figure, Twin
+from fabric_twins.description import FITTED, PublishedValue, Twin
 from fabric_twins.places import UNITS, place_of
 from fabric_twins.simulate import Bounds, end_all, output, wait_for
 
@@ -24,7 +24,7 @@ README = DESCRIPTIONS / "README.md"
 _HEAD = """\
 # Twins: simulated clusters that stand for published ones
 
-Each file here describes one: nodes, costs of messages, buses, topology, routing, and the figures that the documents
+Each file here describes one: nodes, costs of messages, buses, topology, routing, and the values that the documents
 report of it, with the source of every value. `ci/run --system NAME` runs the checks on it; `ci/run --system twins`
 on all of them. `fabric_twins/description.py` tells what a description may have.
 
@@ -38,25 +38,25 @@ All below this line is written by `fabric-checks twins-table --write` from simul
 stale."""
 
 _FITTED = """
-## Fitted: {count} figures
+## Fitted: {count} values
 
-A parameter was chosen so that the figure comes out. That it does is no evidence for anything.
+A parameter was chosen so that the value comes out. That it does is no evidence for anything.
 """
 
 _PREDICTED = """
-## Predicted: {count} figures
+## Predicted: {count} values
 
-What follows from parameters that were chosen for other figures. This is what a twin can be judged by.
+What follows from parameters that were chosen for other values. This is what a twin can be judged by.
 """
 
 _NOT_REPRODUCED = """
-## Not reproduced: {count} figures
+## Not reproduced: {count} values
 
 Predictions that fail, and why. The checks expect them to fail, and it is an error if one comes right unnoticed.
 """
 
 _SAID = """
-## Said without a figure: {count}
+## Said without a number: {count}
 
 Bounds on what a check measures; the direction is the document's, the rough factor ours.
 """
@@ -64,22 +64,22 @@ Bounds on what a check measures; the direction is the document's, the rough fact
 
 @dataclass(frozen=True)
 class Row:
-    """One figure.
+    """A value of the documents, and of the twin.
 
     :param benchmark: as the description has it; :param name: with its unit at the end.
-    :param value: what the twin gives, in the unit of the figure.
+    :param value: what the twin gives, in the unit of the value.
     """
 
     twin: Twin
     benchmark: str
     name: str
-    figure: Figure
+    published: PublishedValue
     value: float
 
     @property
     def change_percent(self) -> float:
         """How far the twin is from the document."""
-        return 100 * (self.value / self.figure.value - 1)
+        return 100 * (self.value / self.published.value - 1)
 
 
 def shipped() -> list[Twin]:
@@ -90,7 +90,7 @@ def shipped() -> list[Twin]:
     return [description.load(file) for file in sorted(DESCRIPTIONS.glob("*.yaml"))]
 
 
-def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Figures, list[str]]:
+def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Values, list[str]]:
     """Return what is measured on a twin, and the outputs.
 
     :raises TwinError: if a simulation does not end well.
@@ -99,16 +99,16 @@ def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Figure
     def run(nodes: int, ppn: int, program: str, arguments: Sequence[str]) -> str:
         return output(twin, nodes, program, arguments, bounds or Bounds(), ppn=ppn)
 
-    return measured.figures(run, twin)
+    return measured.values(run, twin)
 
 
-def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Figures]:
+def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Values]:
     """Return what is measured on each twin, by name; as many are simulated at a time as there are CPUs.
 
     If one fails, or this is interrupted, the others are ended.
     """
     with ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool:
-        asked: dict[str, Future[tuple[measured.Figures, list[str]]]] = {}
+        asked: dict[str, Future[tuple[measured.Values, list[str]]]] = {}
         try:
             for twin in twins:
                 asked[twin.name] = pool.submit(simulated, twin)
@@ -118,18 +118,18 @@ def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Figures]:
             end_all(asked.values())
 
 
-def rows(twins: Iterable[Twin], found: Mapping[str, measured.Figures]) -> list[Row]:
-    """Return a row for every figure of the documents."""
+def rows(twins: Iterable[Twin], found: Mapping[str, measured.Values]) -> list[Row]:
+    """Return a row for every value of the documents."""
     return [
-        Row(twin, benchmark, name, figure, found[twin.name][benchmark, name.rpartition("_")[0]])
+        Row(twin, benchmark, name, published, found[twin.name][benchmark, name.rpartition("_")[0]])
         for twin in twins
-        for benchmark, figures in twin.figures.items()
-        for name, figure in figures.items()
+        for benchmark, values in twin.values.items()
+        for name, published in values.items()
     ]
 
 
 def as_json(row: Row) -> dict[str, object]:
-    """Return a figure for a program; values are in the unit that ends its name."""
+    """Return a row for a program; its values are in the unit that ends its name."""
     place = place_of(row.twin, row.benchmark, row.name)
     return {
         "twin": row.twin.name,
@@ -138,32 +138,32 @@ def as_json(row: Row) -> dict[str, object]:
         "parameters": dict(place.parameters),
         "layout": str(place.layout),
         "metric": place.metric,
-        "published": row.figure.value,
+        "published": row.published.value,
         "simulated": row.value,
         "change_percent": row.change_percent,
-        "evidence": row.figure.twin,
-        "source": row.figure.source.text,
-        "why_not": row.figure.why_not or None,
+        "evidence": row.published.twin,
+        "source": row.published.source.text,
+        "why_not": row.published.why_not or None,
     }
 
 
-def text(twins: Sequence[Twin], found: Mapping[str, measured.Figures]) -> str:
+def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
     """Return the whole file."""
     all_rows = rows(twins, found)
-    fitted = [row for row in all_rows if row.figure.twin == FITTED]
-    predicted = [row for row in all_rows if row.figure.twin != FITTED and not row.figure.why_not]
-    failed = [row for row in all_rows if row.figure.why_not]
+    fitted = [row for row in all_rows if row.published.twin == FITTED]
+    predicted = [row for row in all_rows if row.published.twin != FITTED and not row.published.why_not]
+    failed = [row for row in all_rows if row.published.why_not]
     said = [(twin, saying) for twin in twins for saying in twin.said]
     parts = [
         _HEAD,
         _FITTED.format(count=len(fitted)),
-        *_table(("twin", "figure", "published", "twin gives", "", "source"), map(_cells, fitted)),
+        *_table(("twin", "value", "published", "twin gives", "", "source"), map(_cells, fitted)),
         _PREDICTED.format(count=len(predicted)),
-        *_table(("twin", "figure", "published", "twin gives", "", "source"), map(_cells, predicted)),
+        *_table(("twin", "value", "published", "twin gives", "", "source"), map(_cells, predicted)),
         _NOT_REPRODUCED.format(count=len(failed)),
         *_table(
-            ("twin", "figure", "published", "twin gives", "", "source", "why"),
-            ((*_cells(row), row.figure.why_not) for row in failed),
+            ("twin", "value", "published", "twin gives", "", "source", "why"),
+            ((*_cells(row), row.published.why_not) for row in failed),
         ),
         _SAID.format(count=len(said)),
         *_table(
@@ -192,10 +192,10 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.twin.name,
         f"`{place.check}`{parameters} {place.layout} `{place.metric}`",
-        f"{row.figure.value:g} {unit}",
+        f"{row.published.value:g} {unit}",
         value_text(row.value),
         "0.00 %" if change in ("+0.00 %", "-0.00 %") else change,
-        row.figure.source.text,
+        row.published.source.text,
     )
 
 

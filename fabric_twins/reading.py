@@ -4,7 +4,7 @@
 A value is written with its source, ``{value: 949, published: SAND Table 4}``, or bare in a section that has one for
 all: ``source: {fitted: SAND Tables 2 to 5}``, which its subsections inherit. A source is one of
 
-- ``published``: the document and the place in it where the figure stands,
+- ``published``: the document and the place in it where the value stands,
 - ``fitted``: what was made to come out right by the choice of this value,
 - ``assumed``: why, since nobody published it and nothing follows from it that was.
 
@@ -131,7 +131,7 @@ class Section:
         return tuple(content)
 
     def plain_number(self, key: str) -> float:
-        """Return a number from zero on that needs no source, because it is no figure of the cluster."""
+        """Return a number from zero on that needs no source, because it is no value of the cluster."""
         return self._number(key, self.take(key, "a number"), 0.0, above=False)
 
     def number(self, key: str, *, least: float = 0.0, above: bool = True) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file of references of a twin, from the figures of its description."""
+"""The file of references of a twin, from the values of its description."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fabric_checks.analysis import ppn_ratio
 from fabric_checks.layouts import Layout
 from fabric_checks.paths import ROOT
 from fabric_twins import sharing
-from fabric_twins.description import Figure, Saying, Twin
+from fabric_twins.description import PublishedValue, Saying, Twin
 from fabric_twins.places import Place, place_of
 
 #: The items of ``$index`` by check: its parameters, the layout last.
@@ -39,18 +39,18 @@ def path(twin: Twin) -> Path:
 def text(twin: Twin) -> str:
     """Return the whole file.
 
-    :raises TwinError: if no check measures one of the figures.
+    :raises TwinError: if no check measures one of the values.
     """
     checks: dict[str, Any] = {}
     evidence: dict[tuple[str, str, str, str], list[str]] = {}
-    for benchmark, figures in twin.figures.items():
-        for name, figure in figures.items():
+    for benchmark, values in twin.values.items():
+        for name, published in values.items():
             place = place_of(twin, benchmark, name)
             if place.metric in sharing.NAMES:
-                continue  # no check knows which pairs share a cable: `twins-table` has these figures
+                continue  # no check knows which pairs share a cable: `twins-table` has these values
             where = {**place.parameters, "layout": str(place.layout)}
-            _add(checks, place.check, where, place.metric, _reference(figure, place.unit))
-            key = (place.check, where["layout"], figure.twin, figure.source.text)
+            _add(checks, place.check, where, place.metric, _reference(published, place.unit))
+            key = (place.check, where["layout"], published.twin, published.source.text)
             evidence.setdefault(key, []).append(place.metric)
     for ratio in _ratios(twin):
         where = {**ratio.parameters, "layout": str(ratio.layout)}
@@ -70,14 +70,14 @@ def text(twin: Twin) -> str:
             ),
             _Mapping(evidence="simulated"),
         ],
-        "no_reference": [{"why": f"no document reports this figure of {twin.name}: it is recorded, not judged"}],
+        "no_reference": [{"why": f"no document reports this value of {twin.name}: it is recorded, not judged"}],
     }
     return _HEAD.format(name=twin.name) + "\n" + yaml.dump(content, sort_keys=False, width=120, Dumper=_Dumper)
 
 
 @dataclass(frozen=True)
 class _Ratio:
-    """What a check of several processes a node against one is held to: a published figure over another."""
+    """What a check of several processes a node against one is held to: a published value over another."""
 
     check: str
     parameters: Mapping[str, str]
@@ -90,13 +90,13 @@ class _Ratio:
 
 
 def _ratios(twin: Twin) -> Iterator[_Ratio]:
-    """Yield the ratio of every two figures of one metric that a check of both layouts compares."""
-    found: dict[tuple[str, str, str], dict[Layout, tuple[Place, Figure]]] = {}
-    for benchmark, figures in twin.figures.items():
-        for name, figure in figures.items():
+    """Yield the ratio of every two values of one metric that a check of both layouts compares."""
+    found: dict[tuple[str, str, str], dict[Layout, tuple[Place, PublishedValue]]] = {}
+    for benchmark, values in twin.values.items():
+        for name, published in values.items():
             place = place_of(twin, benchmark, name)
             key = (place.check, str(place.parameters), place.metric)
-            found.setdefault(key, {})[place.layout] = (place, figure)
+            found.setdefault(key, {})[place.layout] = (place, published)
     for by_layout in found.values():
         for layout, one in ppn_ratio.counterparts(list(by_layout), list(by_layout)).items():
             (place, more), (_, first) = by_layout[layout], by_layout[one]
@@ -140,9 +140,9 @@ def _add(checks: dict[str, Any], check: str, where: Mapping[str, str], metric: s
     level[metric] = reference
 
 
-def _reference(figure: Figure, unit: str) -> _List:
-    share = figure.tolerance_percent / 100
-    return _or_xfail([figure.value, -share, share, unit], figure.why_not)
+def _reference(published: PublishedValue, unit: str) -> _List:
+    share = published.tolerance_percent / 100
+    return _or_xfail([published.value, -share, share, unit], published.why_not)
 
 
 def _bound(saying: Saying) -> _List:

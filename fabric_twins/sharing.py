@@ -14,16 +14,16 @@ from fabric_twins.topology import with_faults
 if TYPE_CHECKING:
     from fabric_checks.parsers.rotate import Transfers  # polars would slow every listing
 
-#: The numbers of pairs on a cable that a description's figures may be about.
+#: The numbers of pairs on a cable that a description's values may be about.
 WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 
 def name_of(sharing: int) -> str:
-    """Return the name of the figure: what each of so many pairs on a cable gets."""
+    """Return the name of the value: what each of so many pairs on a cable gets."""
     return f"{WORDS[sharing]}_pairs_on_a_link"
 
 
-#: The names of all such figures.
+#: The names of all such values.
 NAMES = frozenset(map(name_of, WORDS))
 
 

@@ -28,7 +28,7 @@ RELEASE = "3.32"
 #: latency. Names of switches follow the options that they stand for.
 FLAGS = (
     "--log=root.t:critical",
-    # Where MPI_Abort is told of, the exit status being 0.
+    # How MPI_Abort shows, the exit status being 0.
     "--log=smpi_pmpi.t:warning",
     "--cfg=smpi/simulate-computation:no",
     "--cfg=smpi/wtime:1e-7",
@@ -99,7 +99,7 @@ def require_release(version: str) -> None:
 #: Exit statuses of what the kernel killed: as Python tells it, and as a shell does.
 _KILLED = (-9, 128 + 9)
 
-#: How SimGrid tells of an end that is none, and yet has the exit status 0.
+#: How SimGrid reports a failure whose exit status is 0.
 _BAD_END_OF_STATUS_0 = r"Deadlock detected|MPI_Abort was called"
 
 #: What a simulation says when it does not come to its end, and what that means. The first that matches counts.

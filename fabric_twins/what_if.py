@@ -3,7 +3,7 @@
 
 Nothing here is measured. What comes out follows from the description, most of which is assumed as long as the cluster
 is a plan, and from the sharing of links among the flows that are on them; so it tells alternatives apart, and is no
-promise of a figure.
+promise of a number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fabric_checks.analysis.cross_section import evaluation, figures
+from fabric_checks.analysis.cross_section import bandwidths, evaluation
 from fabric_checks.analysis.cross_section.evaluation import Report
 from fabric_checks.analysis.cross_section.matrix import name_of
 from fabric_checks.metrics import point, powers_of_two
@@ -36,7 +36,7 @@ _FEW_SAMPLES = ("--max-seconds-per-point", "0.001", "--min-samples", "8", "--war
 #: leaves a message large enough for the costs beside its transfer to be small.
 _MESSAGES_B, _LEAST_B, _MOST_B = 256 << 20, 256 << 10, 2 << 20
 
-#: So many findings are told in words; JSON has all.
+#: So many findings are printed in words; JSON has all.
 _MOST_BLAMED = 6
 
 #: Message sizes of the hot spot, in bytes.
@@ -74,13 +74,13 @@ class Prediction:
     hot_spot_growth: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @property
-    def figures(self) -> dict[str, float]:
-        """Return the figures of rotate, in MB/s and percent.
+    def values(self) -> dict[str, float]:
+        """Return the values of rotate, in MB/s and percent.
 
-        The aggregates: :func:`fabric_checks.analysis.cross_section.figures.figures`. The ideal is that each pair
+        The aggregates: :func:`fabric_checks.analysis.cross_section.bandwidths.values`. The ideal is that each pair
         gets what one gets on its own; ``share_of_ideal`` is the perceived aggregate over that.
         """
-        found = figures.figures(self.report.matrix, self.report.output.pairs)
+        found = bandwidths.values(self.report.matrix, self.report.output.pairs)
         ideal = self.report.output.pairs * self.alone_MBps
         return {
             "median_bandwidth": found["median_bandwidth"],
@@ -95,7 +95,7 @@ class Prediction:
     @property
     def slowest_pair(self) -> tuple[str, str]:
         """Return the hosts of the slowest pair, sender and receiver."""
-        sender, receiver = figures.slowest_pair(self.report.matrix)
+        sender, receiver = bandwidths.slowest_pair(self.report.matrix)
         hosts = self.report.output.hosts
         return name_of(hosts, sender), name_of(hosts, receiver)
 
@@ -121,7 +121,7 @@ def simulate(
     """Simulate all alternatives, one after the other.
 
     :param bounds: of each simulation.
-    :param say: is told what is being simulated.
+    :param say: is called with what is being simulated.
     :raises TwinError: if a simulation fails.
     """
     outcomes = []
@@ -239,7 +239,7 @@ def _basis(twin: Twin) -> str:
 
 
 def _row(outcome: Prediction) -> tuple[str, ...]:
-    found = outcome.figures
+    found = outcome.values
     rates = (found[f"{name}_bandwidth"] for name in ("median", "p10", "slowest_pair"))
     totals = (found[f"{name}_bandwidth"] / 1000 for name in ("aggregate", "perceived_aggregate"))
     return (
@@ -268,7 +268,7 @@ def _hot_table(outcomes: Sequence[Prediction]) -> Iterator[str]:
 
 
 def _aligned(rows: Sequence[Sequence[str]], left: Sequence[int]) -> Iterator[str]:
-    """Return the rows as lines; the columns named in ``left`` are text, the others figures."""
+    """Return the rows as lines; the columns named in ``left`` are text, the others numbers."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
@@ -284,7 +284,7 @@ def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
     for outcome in outcomes:
         entry: dict[str, Any] = {
             "name": outcome.alternative.name,
-            "rotate": {**outcome.figures, "slowest_pair": list(outcome.slowest_pair)},
+            "rotate": {**outcome.values, "slowest_pair": list(outcome.slowest_pair)},
             "findings": [finding.as_dict() for finding in outcome.report.findings],
             "sources": sources_by_kind(outcome.alternative.twin.sources),
         }
@@ -295,7 +295,7 @@ def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
                 point(operation, size): growth for (operation, size), growth in outcome.hot_spot_growth.items()
             }
         alternatives.append(entry)
-    units = {name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].figures}
+    units = {name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].values}
     return json.dumps({"file": str(file), "kind": "predicted", "units": units, "alternatives": alternatives}, indent=1)
 
 
@@ -311,13 +311,13 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
     title = f"{twin.name}, {twin.nodes} nodes, simulated: bandwidth of the pairs while all pairs run"
     rates = {each.alternative.name: each.report.matrix.measured for each in outcomes}
     remarks = {
-        each.alternative.name: f"perceived {value_text(each.figures['perceived_aggregate_bandwidth'] / 1000)} GB/s, "
-        f"{each.figures['share_of_ideal']:.0f} % of ideal"
+        each.alternative.name: f"perceived {value_text(each.values['perceived_aggregate_bandwidth'] / 1000)} GB/s, "
+        f"{each.values['share_of_ideal']:.0f} % of ideal"
         for each in outcomes
     }
     names = [pictures.distributions(folder / "distributions.svg", title, rates, remarks)]
     for each in outcomes:
-        found = each.figures
+        found = each.values
         title = (
             f"{each.alternative.name} ({twin.name}, simulated): median {found['median_bandwidth']:.0f}, slowest "
             f"{found['slowest_pair_bandwidth']:.0f} MB/s; perceived {found['share_of_ideal']:.0f} % of ideal"

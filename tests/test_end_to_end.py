@@ -72,7 +72,7 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
         "metric": "latency_0B", "quantity": "latency", "size_B": 0, "unit": "us", "better": "smaller", "result": "pass",
         "program": "osu-py", "stack": "playback", "layout": "1x2", "tasks": 2, "system": "local", "partition": "node",
         "environ": "mpich", "check": "OsuLatency", "session": "20260101T000000Z-test",
-        "no_reference": "local is any one machine: its figures are recorded, not judged",
+        "no_reference": "local is any one machine: its values are recorded, not judged",
     }  # fmt: skip
     assert {key: first[key] for key in expected} == expected
     assert first["value"] == float(LATENCY.read_text().splitlines()[2].split()[1])
@@ -158,13 +158,16 @@ no_reference:
     [
         (
             ("latency_0B", "latency_0"),
-            "orphan reference 'latency_0': the check declares no such metric; mend or delete it",
+            "orphan: latency_0: the check declares no such metric there; mend or delete it",
         ),
         (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name; mend or delete it"),
-        (("local:node", "local:nod"), "orphan key 'local:nod': there is no such partition here (there is local:node)"),
-        (("mpich", "mpitch"), "orphan key 'mpitch': there is no such environ here"),
+        (
+            ("local:node", "local:nod"),
+            "OsuLatency: local:nod: mpich: 1x2: there is no such partition here (there is local:node)",
+        ),
+        (("mpich", "mpitch"), "mpitch: 1x2: there is no such environ here"),
         (("us]", "ms]"), "latency_0B is in us, its reference in ms"),
-        (("1x2", "1x4"), "orphan key '1x4': there is no such layout here"),
+        (("1x2", "1x4"), "1x4: there is no such layout here"),
         (("layout]", "layuot]"), "$index names 'layuot', which the check does not have"),
         (("0.1, us", "null, us"), "latency_0B: has no bound"),
         (("null, 0.1", "0.1, 0.1"), "the lower share '0.1' does not fit"),
@@ -179,7 +182,7 @@ def test_a_wrong_reference_file_fails_loudly(run, tmp_path, change, message):
     assert done.status == 1, done.output
     assert message in done.reasons[0]
     assert "\n" not in done.reasons[0].strip()
-    # The figures are there nevertheless.
+    # The values are there nevertheless.
     assert len([record for record in done.session.records if record["value"] is not None]) == 24
     assert "the reference file is wrong" in done.session.records[0]["no_reference"]
 
@@ -195,7 +198,7 @@ def test_a_reference_judges(run, tmp_path):
     missed = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path))
     assert (missed.status, missed.gate) == (1, 1)
     assert "latency_0B=" in missed.reasons[0]
-    # The figures of a case that missed its reference are still on record.
+    # The values of a case that missed its reference are still on record.
     late = [record for record in missed.session.records if record["case_result"] == "fail"]
     assert [record["result"] for record in late[:2]] == ["fail", "pass"]
 

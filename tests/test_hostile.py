@@ -39,7 +39,7 @@ def lacking(field):
     return {name: value for name, value in record().items() if name != field}
 
 
-#: What a compared figure comes from, but its values.
+#: What a compared value comes from, but its values.
 OF = {"metric": "x", "quantity": "x", "unit": "us"}
 #: Bad lines, and what is said of each.
 LINES = {
@@ -274,8 +274,8 @@ REPORTS = {
     "a system, a list": (report_of([{"testcases": [CASE | {"system": []}]}]), "'system' is '[]' where a text"),
     "a result, null": (report_of([{"testcases": [CASE | {"result": None}]}]), "'result' is 'None' where a text"),
     "a reason, an object": (report_of([{"testcases": [CASE | {"fail_reason": {}}]}]), "'fail_reason' is '{}'"),
-    "figures of texts": (report_of([{"testcases": [CASE | {"perfvalues": {"a": "x"}}]}]), "no object of lists"),
-    "figures without value": (report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]), "no object of lists"),
+    "values of texts": (report_of([{"testcases": [CASE | {"perfvalues": {"a": "x"}}]}]), "no object of lists"),
+    "values without value": (report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]), "no object of lists"),
     "a command, a list": (report_of([{"testcases": []}], cmdline=[1]), "no case ran"),
 }
 

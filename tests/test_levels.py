@@ -39,7 +39,7 @@ def test_smoke_is_on_few_nodes(by_level):
 
 
 def test_what_offers_are_compared_by(by_level):
-    """The programs of this collection, the suites' best known figures, and applications; not what checks the suites."""
+    """The programs of this collection, the suites' best known values, and applications; not what checks the suites."""
     classes = {name.split()[0] for name in by_level["procurement"]}
     assert {"Streaming", "Rotate", "Overlap", "HotSpot", "BufferReuse", "Notification"} <= classes
     assert {"OsuLatency", "OsuBandwidth", "OsuMessageRate", "ImbPointToPoint", "ImbCollective"} <= classes

@@ -16,7 +16,7 @@ from fabric_checks.results import records
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
-PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement"}
+PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement", "profile.so"}
 SESSION = "20260101T000000Z-test"
 
 
@@ -43,7 +43,7 @@ def killer(results):
                     if program.name in PROGRAMS and results in program.parents and parent not in killed:
                         killed.add(parent)
                         os.kill(int(process.name), signal.SIGKILL)
-            time.sleep(0.005)
+            time.sleep(0.02)
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -56,7 +56,9 @@ def killer(results):
 
 def test_a_killed_rank_fails_every_check_and_says_so(tmp_path):
     with killer(tmp_path):
-        status, found = session(tmp_path, "--tag", "fabric")
+        # One case of each: `rotate` in another pattern is the same program.
+        left_out = "queue_depth=(16|32)|poll=test|pattern=(rotate|shift|bisection)|wait=blocking"
+        status, found = session(tmp_path, "--tag", "fabric", "-x", left_out)
     assert status != 0
     assert records.verdict(found)
     cases = [case for case in found.cases if not case.fixture]

@@ -95,7 +95,7 @@ def test_it_writes_a_child_pipeline(reframe, clone, tmp_path):
 
 
 def test_it_runs_what_needs_no_more_and_tells_what_the_rest_needs(reframe, clone, tmp_path):
-    """A picture is left out and its figures stay; what cannot be computed fails by name, and then does not."""
+    """A picture is left out and its values stay; what cannot be computed fails by name, and then does not."""
     names = ("-n^OsuBarrier%layout=1x2$", "-n^HotSpot%layout=1x2$", "-n^Rotate%pattern=rotate%layout=1x2$")
     done = call(reframe, clone, *names, "-r", "--perflogdir", tmp_path / "own")
     assert len(re.findall(r"\[ +OK \] .* (OsuBarrier|HotSpot) ", done.stdout)) == 2, done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures and names as users read them."""
+"""Values and names as users read them."""
 
 import pytest
 

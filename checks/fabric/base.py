@@ -33,12 +33,8 @@ class OwnProgram(PicturesMixin, FabricCheck):
         facts.program, facts.program_version, facts.stack = f"fabric-checks {self.own_program}", "1", "built"
 
     def command(self):
-        """Run the program that was built for this environment.
-
-        A partition may have options of its own for a program, in ``extras['program_options']``: of two options of one
-        name the last counts.
-        """
-        own = self.current_partition.extras.get("program_options", {}).get(self.own_program, [])
+        """Run the program that was built for this environment; of two options of one name the last counts."""
+        own = self.partition_options(self.own_program)
         return [str(Path(self.fabric_programs.stagedir) / self.own_program), *self.arguments(), *own]
 
     def moved_B(self, text):
@@ -52,7 +48,7 @@ class OwnProgram(PicturesMixin, FabricCheck):
 
     @property
     def pictures(self):
-        """The module that draws; imported only by a run, because it would slow every listing."""
-        from fabric_checks.report import pictures  # noqa: PLC0415  (matplotlib is slow to import)
+        """The module that draws."""
+        from fabric_checks.report import pictures  # noqa: PLC0415  (Matplotlib: slow, and may be missing)
 
         return pictures

@@ -19,7 +19,7 @@ class StreamingCheck(OwnProgram):
     """One run of our program ``streaming`` in both directions, all message sizes in one launch.
 
     Subclasses declare ``queue_depth``, 0 for none, ``modes``, whose times by message size are metrics, and the other
-    ``figures`` they give. Where those curves break is among the findings.
+    ``of_curves`` they give. Where those curves break is among the findings.
     """
 
     own_program = "streaming"
@@ -35,7 +35,7 @@ class StreamingCheck(OwnProgram):
 
     def metrics(self):
         times = [metric for mode in self.modes for metric in curve(f"{mode}_time", "us", "smaller", self.sizes_B)]
-        return [*self.figures, *times]
+        return [*self.of_curves, *times]
 
     def measure(self, text):
         output = streaming.parse(text, self.sizes_B, directions="both", queue_depth=self.queue_depth)
@@ -58,9 +58,9 @@ class StreamingCheck(OwnProgram):
         values = {}
         for mode in self.modes:
             values |= points(f"{mode}_time", self.times[mode])
-        figures = curves.streaming_figures(output.times_us("ping_pong"), output.times_us("streaming"))
-        figures |= curves.bidirectional_figures(*(output.times_us(mode) for mode in streaming.MODES["both"][1:]))
-        return values | {metric.name: figures[metric.name] for metric in self.figures}
+        found = curves.streaming_values(output.times_us("ping_pong"), output.times_us("streaming"))
+        found |= curves.bidirectional_values(*(output.times_us(mode) for mode in streaming.MODES["both"][1:]))
+        return values | {metric.name: found[metric.name] for metric in self.of_curves}
 
     def draw(self, folder):
         switches_B = [switch.above_B for found in self.switches.values() for switch in found]
@@ -93,7 +93,7 @@ class Streaming(StreamingCheck):
     short = True
     queue_depth = 0
     modes = streaming.MODES["both"]
-    figures = (
+    of_curves = (
         Metric("zero_byte_latency_ping_pong", "us", "smaller"),
         Metric("zero_byte_latency_streaming", "us", "smaller"),
         Metric("zero_byte_latency_reduction", "%", "larger"),
@@ -124,7 +124,7 @@ class StreamingQueue(StreamingCheck):
     tags = {"fabric", "pt2pt"}
     seconds_per_point = 0.05
     modes = ("streaming", "bidirectional_streaming")
-    figures = (
+    of_curves = (
         Metric("peak_bandwidth_streaming", "MB/s", "larger"),
         Metric("peak_bandwidth_bidirectional", "MB/s", "larger"),
     )

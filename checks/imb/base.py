@@ -22,19 +22,22 @@ class ImbProgram(ProgramMixin, FabricCheck):
 
     suite = "imb"
     built = built_by_spack("imb")
+    sizes_log2 = QUICK_LOG2
     #: Repetitions at most, and MiB at most that they move at one size.
     repetitions = (200, 10)
 
     def command(self):
-        """Ask for the sizes, and for all processes only: IMB would go through 2, 4, 8, ... of them."""
-        program = self.program["command"].format(benchmark=self.imb_program)
-        return [program, self.benchmark, "-npmin", str(self.num_tasks), *self.sizes_and_repetitions()]
+        """Ask for the sizes, and for all processes only: IMB would go through 2, 4, 8, ... of them.
 
-    def sizes_and_repetitions(self):
-        """Return the options for message sizes and repetitions."""
-        first, last = QUICK_LOG2
-        most, volume_MiB = self.repetitions
-        return ["-msglog", f"{first}:{last}", "-iter", f"{most},{volume_MiB}"]
+        A partition may have options of its own; IMB refuses one that comes twice.
+        """
+        program = self.program["command"].format(benchmark=self.imb_program)
+        first, last = self.sizes_log2
+        words = [program, self.benchmark, "-npmin", str(self.num_tasks), "-msglog", f"{first}:{last}"]
+        own = self.partition_options("imb")
+        if "-iter" not in own:
+            words += ["-iter", ",".join(map(str, self.repetitions))]
+        return [*words, *own]
 
     def read_rows(self, text, mode=None):
         """Return the rows of the one block there has to be."""

@@ -40,16 +40,19 @@ class ImbCheck(ImbProgram):
     bandwidth = False
     thorough = True
 
-    def sizes_and_repetitions(self):
-        """Return the options for message sizes and repetitions.
+    @property
+    def sizes_log2(self):
+        """The range of sizes, as powers of two."""
+        return (0, LARGEST_LOG2) if self.thorough else ImbProgram.sizes_log2
+
+    @property
+    def repetitions(self):
+        """Repetitions at most, and MiB at most.
 
         IMB's own 1000 repetitions of a microsecond are a sample of a millisecond, mostly warm-up; it takes five times
         as many here, and fewer where they would outlast its time limit.
         """
-        if self.thorough:
-            most, volume_MiB = THOROUGHLY
-            return ["-msglog", f"0:{LARGEST_LOG2}", "-iter", f"{most},{volume_MiB}"]
-        return super().sizes_and_repetitions()
+        return THOROUGHLY if self.thorough else ImbProgram.repetitions
 
     def metrics(self):
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.

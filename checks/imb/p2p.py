@@ -26,9 +26,9 @@ class ImbP2P(ImbProgram):
     repetitions = (1000, 20)
     sizes_B = QUICK_B
 
-    def sizes_and_repetitions(self):
-        """Return the options; IMB-P2P would rest for a tenth of a second before each sample, and knows no -npmin."""
-        return [*super().sizes_and_repetitions(), "-pause", "0"]
+    def command(self):
+        """Let it not rest for a tenth of a second before each sample."""
+        return [*super().command(), "-pause", "0"]
 
     def metrics(self):
         return curves(COLUMNS, QUICK_B)

@@ -61,4 +61,4 @@ class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
                 "unit": "s",
                 "values": values,
             }
-        return ppn_series.figures(times_s, scaled=self.scaled)
+        return ppn_series.values(times_s, scaled=self.scaled)

@@ -49,7 +49,7 @@ _WAITING = 100_000
 
 
 def limit_commands(device: str, link: str) -> list[str]:
-    """Return what makes that which leaves a device like a link, or takes older limits away."""
+    """Return the commands that shape what leaves a device like a link, or that remove older limits."""
     asked = parse_link(link)
     commands, place = [], "root"
     if asked.is_rough:

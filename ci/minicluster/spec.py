@@ -94,7 +94,12 @@ class Spec:
 
 
 def from_dict(values: dict) -> Spec:
-    return Spec(**(values | {"account": Account(**values["account"])}))
+    """Return a spec from what :meth:`Spec.as_dict` gave.
+
+    All clones share the index, so that what another release says beyond this one's fields is passed over.
+    """
+    known = {key: values[key] for key in Spec.__dataclass_fields__ if key in values}
+    return Spec(**(known | {"account": Account(**values["account"])}))
 
 
 def node_names(count: int) -> list[str]:

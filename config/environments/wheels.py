@@ -4,7 +4,7 @@
 `fabric_checks/software/suites` has a file for each suite: the features that environments may offer of it, and what they
 have to say of its programs.
 
-`extras['not_set_up']` is why its MPI is not here yet; who runs the checks without `ci/run` is told that.
+`extras['not_set_up']` is why its MPI is not here yet; whoever runs the checks without `ci/run` sees it.
 
 `extras['blocking_wait']`, with the feature blocking_wait, are the variables that make this MPI's MPI_Wait sleep. None
 of these three waits for an interrupt; they sleep between polls.

@@ -25,7 +25,7 @@ EXTRAS = {
 # daemons by blaunch. jsrun is a PMIx server, as Open MPI and Spectrum MPI need.
 LAUNCHED_BY = {"hydra": ["mpich", "impi"], "prrte": ["openmpi"], "jsm": ["openmpi"]}
 LAUNCHER = {"hydra": "mpiexec", "prrte": "mpirun", "jsm": "jsrun"}
-# What each is told for fewer processes than the job has room for; see generic_slurm.py. jsrun is always told.
+# Options of each launcher for fewer processes than the job has room for; see generic_slurm.py. jsrun always gets them.
 LAUNCH_OPTIONS = {"hydra": ["-ppn {ppn}"], "prrte": ["--map-by ppr:{ppn}:node"], "jsm": []}
 # `fabric-lsf` is ReFrame's `lsf`, but asks for slots and for slots a host, `-n TASKS -R "span[ptile=PPN]"`; ReFrame's
 # asks by `-nnodes NODES`, which only an LSF with CSM takes.

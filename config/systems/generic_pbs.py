@@ -22,7 +22,7 @@ EXTRAS = {
 # each, in PBS's node file (PBS_NODEFILE), and starts its daemons by ssh, or by PBS where it was built with it.
 LAUNCHED_BY = {"mpich": "hydra", "impi": "hydra", "openmpi": "prrte"}
 LAUNCHER = {"hydra": "mpiexec", "prrte": "mpirun"}
-# What each is told for fewer processes than the job has room for; see generic_slurm.py.
+# Options of each launcher for fewer processes than the job has room for; see generic_slurm.py.
 LAUNCH_OPTIONS = {"hydra": ["-ppn {ppn}"], "prrte": ["--map-by ppr:{ppn}:node"]}
 mpis = selected_mpis() if selected_stack() in (None, "wheels") else []
 

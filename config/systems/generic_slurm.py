@@ -70,7 +70,7 @@ def partition(name):
         # Ask for a number of nodes, not only of tasks: with it Slurm cannot spread a layout over more nodes.
         "sched_options": {"use_nodes_option": True},
         # How many jobs of this partition may be queued or run at a time. 1 keeps the collection's jobs from each
-        # other's traffic; with more, figures of a shared fabric are not to be trusted.
+        # other's traffic; with more, values of a shared fabric are not to be trusted.
         "max_jobs": 1,
         # ReFrame runs each check in those of these that offer what it asks for.
         "environs": [mpi for mpi in mpis if LAUNCHED_BY[mpi] == name],

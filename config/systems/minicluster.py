@@ -6,7 +6,7 @@
     FABRIC_CLUSTER_NODES=8 FABRIC_CLUSTER_RATE=2.5gbit ci/run --system minicluster --mode nightly
     ci/cluster run --nodes 2 --rate 1gbit --shape n2=100mbit -- ci/run --system minicluster -n Rotate
 
-It is chosen by name only. What its figures can tell is bandwidth between nodes, against the rate of their links: the
+It is chosen by name only. What its values can tell is bandwidth between nodes, against the rate of their links: the
 nodes share the machine's cores, so latencies, and everything within a node, are those of a crowded machine.
 """
 

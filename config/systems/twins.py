@@ -57,7 +57,7 @@ def intel(prefix, version):
 def layouts(twin):
     """Return the layouts of the documents: two processes, on one node and on two, and all nodes.
 
-    On all nodes also two processes a node, which the documents compare; more than 64 ranks tell no more.
+    On all nodes also two processes a node, which the documents compare; more than 64 ranks say nothing more.
     """
     found = ["1x1", "1x2", "2x1", f"{twin.nodes}x1"]
     return list(dict.fromkeys([*found, *([f"{twin.nodes}x2"] if 2 * twin.nodes <= 64 else [])]))
@@ -78,7 +78,7 @@ def partition(twin, name, max_jobs):
         "layouts": layouts(twin),
         # Simulations wait for a free processor, and have a limit of processor time.
         "launcher_bounds_time": True,
-        # The launcher is told by ReFrame all that it needs to know.
+        # ReFrame passes the launcher all that it needs.
         "launch_options": [],
         # Work that reads the clock is slow to simulate, and all ranks share one process.
         "largest_work_B": 128 * 1024,

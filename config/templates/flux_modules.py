@@ -59,7 +59,7 @@ environments = [
         osu.installed("/apps/osu-micro-benchmarks/7.5", "7.5"),
         imb.installed("/apps/imb/2021.7", "2021.7"),
         lammps.installed("/apps/lammps/22Jul2025", "22 Jul 2025"),
-        # npb/3.4.3 does not tell where it is. Put its prefix in, and import npb above:
+        # npb/3.4.3 does not say where it is. Put its prefix in, and import npb above:
         # npb.installed("PREFIX", "3.4.3"),
     ),
 ]

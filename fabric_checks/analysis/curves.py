@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of a curve over message sizes: bandwidth, peak, N1/2, message rate, and where the protocol changes."""
+"""Values of a curve over message sizes: bandwidth, peak, N1/2, message rate, and where the protocol changes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _line_crossing(points: Mapping[int, float], level: float) -> float | None:
     return mean_x + (level - mean_y) / slope if slope > 0 else None
 
 
-def streaming_figures(ping_pong_us: Mapping[int, float], streaming_us: Mapping[int, float]) -> dict[str, float]:
+def streaming_values(ping_pong_us: Mapping[int, float], streaming_us: Mapping[int, float]) -> dict[str, float]:
     """Return what Tables 2 to 5 of the SAND report (SAND2005-5199) hold.
 
     :param ping_pong_us: half the round trip, in microseconds, by message size in bytes; needs sizes 0 and 8.
@@ -93,7 +93,7 @@ def streaming_figures(ping_pong_us: Mapping[int, float], streaming_us: Mapping[i
     }
 
 
-def bidirectional_figures(
+def bidirectional_values(
     streaming_us: Mapping[int, float], exchange_us: Mapping[int, float], both_us: Mapping[int, float]
 ) -> dict[str, float]:
     """Return what both directions at once give (Liu et al. 2003 have the latency and the bandwidth).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One process a node against more: which layouts are compared, and which figures come of it."""
+"""One process a node against more: which layouts are compared, and which values come of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def counterparts(own: Collection[Layout], fitting: Collection[Layout]) -> dict[L
 
 @dataclass(frozen=True)
 class Comparison:
-    """One figure of a comparing check.
+    """One value of a comparing check.
 
     :param metric: what it declares. :param of: the metric of the check that is compared.
     """
@@ -70,7 +70,7 @@ class Comparison:
 def comparisons(one: Iterable[Metric], more: Iterable[Metric]) -> list[Comparison]:
     """Return a comparison for every metric that is declared at both layouts.
 
-    A ratio has the unit 1, a difference that of the figure: of what may be 0 twice as much says little.
+    A ratio has the unit 1, a difference that of the value: of what may be 0 twice as much says little.
     """
     there = {metric.name: metric for metric in one}
     return [Comparison(_metric(metric), metric) for metric in more if there.get(metric.name) == metric]

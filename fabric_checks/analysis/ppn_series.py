@@ -24,7 +24,7 @@ def launches(largest: Layout) -> list[Layout]:
 
 
 def metrics(largest: Layout) -> list[Metric]:
-    """Declare what :func:`figures` returns."""
+    """Declare what :func:`values` returns."""
     counts = steps(largest.nodes)
     return [
         *(Metric(f"loop_time_{layout}", "s", "smaller") for layout in launches(largest)),
@@ -34,8 +34,8 @@ def metrics(largest: Layout) -> list[Metric]:
     ]
 
 
-def figures(times_s: Mapping[Layout, float], *, scaled: bool) -> dict[str, float]:
-    """Return the figures of a series.
+def values(times_s: Mapping[Layout, float], *, scaled: bool) -> dict[str, float]:
+    """Return the values of a series.
 
     - ``efficiency_NxP``, in per cent: the time on one node with P processes over that on N nodes; the latter times N
       if the problem is the same on any number of nodes.

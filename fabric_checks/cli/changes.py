@@ -33,7 +33,7 @@ Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-o
 
 @click.command("changes", epilog=_EPILOG)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option("--since", type=click.DateTime(), help="Only changes whose first run is not before (UTC).")
+@click.option("--since", type=click.DateTime(), help="Only changes whose first run is not earlier than this (UTC).")
 @confidence_option
 @click.option("--only", metavar="STATES", help="States to show, with commas between: open, better, closed.")
 @fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")

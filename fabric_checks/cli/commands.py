@@ -24,6 +24,7 @@ MODULES = {
     "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else did."),
     "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs touched, against each other."),
     "rotate": ("fabric_checks.cli.rotate", "Analyse outputs of rotate: which node or path is slow."),
+    "profile": ("fabric_checks.cli.profile", "Run an MPI program, tell what it asks MPI for."),
     "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster gives."),
     "twins-table": ("fabric_twins.cli.twins_table", "Print published against simulated values of the twins."),
     "twins-references": ("fabric_twins.cli.twins_references", "Write the reference files of the twins."),

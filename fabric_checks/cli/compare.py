@@ -43,7 +43,9 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
 )
 @click.option("--across-versions", is_flag=True, help="Compare values of different programs or releases, too.")
 @fail_on_option("worse, worse:5%, missing, too-few, not-comparable: exit with status 3 then; may be repeated.")
-@click.option("--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Of output.")
+@click.option(
+    "--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Format of the output."
+)
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option(
     "--only",
@@ -51,7 +53,9 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
     metavar="VERDICTS",
     help="Verdicts to show: worse, missing, not-comparable, too-few, better, no-difference.",
 )
-@click.option("--sort", "order", type=click.Choice(("verdict", "change", "test")), default="verdict", help="Of rows.")
+@click.option(
+    "--sort", "order", type=click.Choice(("verdict", "change", "test")), default="verdict", help="Order of the rows."
+)
 @click.option("--all", "every_point", is_flag=True, help="A row for each metric: do not fold curves.")
 def command(
     sources: tuple[str, ...],

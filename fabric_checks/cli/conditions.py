@@ -33,7 +33,11 @@ def read_gates(_ctx: click.Context, _param: click.Parameter, values: Sequence[st
 
 
 confidence_option = click.option(
-    "--confidence", type=click.FloatRange(50, 99.9), default=95, show_default=True, help="Of intervals, %."
+    "--confidence",
+    type=click.FloatRange(50, 99.9),
+    default=95,
+    show_default=True,
+    help="Confidence of the intervals, in %.",
 )
 
 

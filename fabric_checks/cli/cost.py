@@ -20,10 +20,10 @@ _EPILOG = """
 Examples:
   fabric-checks cost                         the runs of this clone: measured, and what was computed before
   fabric-checks cost --results /archive/a    those of another folder of results
-  fabric-checks cost --json                  the same as JSON, with what each value rests on
+  fabric-checks cost --json                  the same as JSON, with what each value is based on
   ci/run --cost --mode nightly               compute what a run would cost; nothing is run
   ci/run --cost --mode acceptance --past /archive/2026,system=oak
-                                             the same, also from records of another place
+                                             the same, also from records kept elsewhere
 
 \b
 Times are those of the jobs on their nodes, without the queue. 1 GB is 10^9 bytes.

@@ -9,6 +9,7 @@ from pathlib import Path
 from fabric_checks import door
 from fabric_checks.cost import recorded
 from fabric_checks.errors import FabricError, RecordError
+from fabric_checks.nightly import keeping
 from fabric_checks.report.terminal import screen
 from fabric_checks.results import records
 from fabric_checks.results.record import is_success
@@ -24,7 +25,7 @@ def end(folder: Path, session: str, began_at_uptime_s: float | None, said: tuple
     note_cost(folder, found, elapsed_s)
     try:
         report = write_report(folder, found)
-    except Exception as fault:  # what was measured is shown all the same
+    except Exception as fault:  # what was measured is shown nevertheless
         show(folder, found, elapsed_s, report=f"not written, a fault of fabric-checks: {fault}", said=said)
         raise
     show(folder, found, elapsed_s, report=report, said=said)
@@ -60,12 +61,10 @@ def write_report(folder: Path, found: records.Session) -> str:
     systems = sorted({str(record["system"]) for record in found.records if record["metric"] is not None})
     if not systems:
         return "none: nothing was measured"
-    from fabric_checks.nightly.keeping import write_report as write  # noqa: PLC0415  (slow to import)
-
     path = report_of(folder, found.name)
     try:
         with door.console(door.err()).status("writing the report .."):
-            write(folder, systems[0], path)
+            keeping.write_report(folder, systems[0], path)
     except (FabricError, OSError) as error:
         return f"not written: {error}"
     return str(path)

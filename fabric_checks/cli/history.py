@@ -36,7 +36,13 @@ Examples:
 @click.option("--environ", help="Environments.")
 @click.option("--layout", help="Layouts.")
 @click.option("--test", help="Tests: the name of the check with its parameters.")
-@click.option("--most", type=click.IntRange(min=1), default=6, show_default=True, help="List more series than this.")
+@click.option(
+    "--most",
+    type=click.IntRange(min=1),
+    default=6,
+    show_default=True,
+    help="Plot so many series at most; list them if there are more.",
+)
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="File to draw the series into.")
 @click.option("--json", "as_json", is_flag=True, help="Print the series as JSON, however many.")
 def command(
@@ -68,7 +74,7 @@ def command(
         frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named["metric"].unique().to_list()))
     )
     if svg and len(lines) <= most:
-        from fabric_checks.report import history_picture  # noqa: PLC0415  (slow to import)
+        from fabric_checks.report import history_picture  # noqa: PLC0415  (slow: Matplotlib; most calls draw nothing)
 
         history_picture.draw(svg, lines)
     if as_json:

@@ -142,7 +142,7 @@ def _answer(
             answers[question.key] = _told(option, taken, question, told[question.key])
         elif question.certain or yes:
             if question.guess == "" and question.key == "name":
-                raise FabricError(f"nothing here tells what the system could be called; say so by {option}")
+                raise FabricError(f"nothing here suggests a name for the system; give one with {option}")
             answers[question.key] = taken(question, None)
         else:
             answers[question.key] = _ask(question, option, stream)

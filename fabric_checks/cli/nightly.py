@@ -33,18 +33,22 @@ Examples:
 \b
 Exit status:
   0  quiet: nothing is wrong
-  1  the night itself failed, so that it says little of the machine
+  1  the night itself failed, so it says little about the machine
   2  wrong usage
-  3  something is wrong: each finding is told, and whether it is new
+  3  something is wrong: each finding is listed, with whether it is new
 """
 
 
 @click.command("nightly", epilog=_EPILOG)
 @click.option("--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="What to run.")
 @click.option(
-    "--system", envvar="RFM_SYSTEM", help="Of config/systems.  [default: the one whose host names match, else local]"
+    "--system",
+    envvar="RFM_SYSTEM",
+    help="A system of config/systems.  [default: the one whose host names match, else local]",
 )
-@click.option("--archive", type=click.Path(path_type=Path), help="Its folder.  [default: archive in the results]")
+@click.option(
+    "--archive", type=click.Path(path_type=Path), help="Folder of the archive.  [default: archive in the results]"
+)
 @click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
 @click.option("--quiet", is_flag=True, help="Print nothing if there is nothing to say.")
 @click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, as night.json has it.")

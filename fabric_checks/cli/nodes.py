@@ -8,7 +8,10 @@ import json
 import click
 
 from fabric_checks import door
+from fabric_checks.cli import choosing
+from fabric_checks.comparison import nodes
 from fabric_checks.errors import RecordError, quoted
+from fabric_checks.report.terminal import nodes_table
 
 _EPILOG = """
 \b
@@ -29,10 +32,6 @@ Exit status: 0; 1 if records could not be used; 2 for wrong usage.
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(sources: tuple[str, ...], *, name: str | None, as_json: bool) -> None:
     """List the nodes: last seen, ports and errors, and in how many cases each was blamed, against the others."""
-    from fabric_checks.cli import choosing  # noqa: PLC0415  (slow to import)
-    from fabric_checks.comparison import nodes  # noqa: PLC0415  (slow to import)
-    from fabric_checks.report.terminal import nodes_table  # noqa: PLC0415  (slow to import)
-
     loaded = choosing.load(sources, nodes.COLUMNS)
     found = nodes.nodes_of(loaded.frame)
     if name is not None:

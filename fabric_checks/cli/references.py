@@ -37,7 +37,7 @@ Examples:
 
 @click.group("references")
 def command() -> None:
-    """Propose what values are held to from the history of runs, and check the files that say so."""
+    """Propose references from the history of runs, and check the reference files."""
 
 
 def _folder() -> Path:
@@ -67,16 +67,16 @@ def _shown(path: Path) -> Path:
     type=click.FloatRange(0, 100),
     default=2,
     show_default=True,
-    help="How far a bound is from the reference at least, in per cent.",
+    help="Least distance of a bound from the reference, in per cent.",
 )
 @click.option(
     "--sigmas",
     type=click.FloatRange(0),
     default=3,
     show_default=True,
-    help="And in robust standard deviations (1.4826 x the median absolute deviation).",
+    help="The same, in robust standard deviations (1.4826 x the median absolute deviation).",
 )
-@click.option("--both-sides", is_flag=True, help="Bound values that are too good, too.")
+@click.option("--both-sides", is_flag=True, help="Also set a bound for values that are too good.")
 @click.option("--write", is_flag=True, help="Change the file.")
 @click.option("--allow-looser", is_flag=True, help="With --write: also where less would be asked for than before.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -99,7 +99,7 @@ def propose_command(
 
     A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A reference is the
     median of the runs. The bound on the worse side is as far from it as the worst run, three robust standard
-    deviations, or 2 %, whichever is furthest. Beside each stands what it is from. What a case measured that failed
+    deviations, or 2 %, whichever is furthest. Beside each stands what it rests on. What a case measured that failed
     before its values were whole is not used; of runs that missed a reference the values are, and the report says so.
 
     The report goes to standard error. Exit status 1 if nothing could be proposed, if something was held back by
@@ -152,7 +152,7 @@ def _propose(
 @click.option("--system", "systems", multiple=True, help="A system; may be repeated.  [default: all that have a file]")
 @click.option("--json", "as_json", is_flag=True, help="Print the faults as JSON.")
 def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: bool) -> None:
-    """Say what is wrong with the files of references, and exit with status 1 if anything is.
+    """Say what is wrong with the reference files, and exit with status 1 if anything is.
 
     Orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with neither reference nor
     reason, wrong units, reasons and rules that cover nothing, bounds beyond the line rate; and from the results in

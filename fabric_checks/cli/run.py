@@ -13,7 +13,10 @@ from typing import IO
 import click
 
 from fabric_checks import door, paths
+from fabric_checks.cli import ending
+from fabric_checks.cost import durations
 from fabric_checks.errors import FabricError
+from fabric_checks.report.terminal import progress
 from fabric_checks.results.sessions import session_id
 
 
@@ -25,11 +28,8 @@ from fabric_checks.results.sessions import session_id
 def command(began_s: float | None, line: tuple[str, ...]) -> None:
     """Run LINE, a ReFrame, show how far it is, and end with the one screen.
 
-    The exit status is ReFrame's, or 1 if the session is no success all the same.
+    The exit status is ReFrame's, or 1 if it is 0 and the session is still no success.
     """
-    from fabric_checks.cost import durations  # noqa: PLC0415  (likewise)
-    from fabric_checks.report.terminal import progress  # noqa: PLC0415  (only this needs it)
-
     folder, session = paths.results(), session_id()
     state = progress.State(durations.of_runs(folder))
     with progress.shown(state) as follow:
@@ -38,8 +38,6 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
         # ReFrame did not start: its own message is all there is to say.
         door.say(*state.lines)
         sys.exit(status)
-    from fabric_checks.cli import ending  # noqa: PLC0415  (slow to import)
-
     is_success = ending.end(folder, session, began_s, tuple(state.said))
     sys.exit(status or int(not is_success))
 

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from fabric_checks import door, paths
+from fabric_checks.cli import ending
 from fabric_checks.cost import recorded
 from fabric_checks.report.terminal import cost_table, summary
 from fabric_checks.results import records, runs
@@ -58,8 +59,6 @@ def command(
     elif form == "csv":
         door.document(csv_text(FIELDS, ([row[field] for field in FIELDS] for row in found.records)))
     elif short:
-        from fabric_checks.cli import ending  # noqa: PLC0415  (only this needs it)
-
         ending.show(folder, found, None)
     else:
         door.show(summary.render(found))

@@ -13,7 +13,7 @@ from fabric_checks.errors import RecordError, quoted
 
 #: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``), ``n``,
 #: ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``, ``failed``, the runs of
-#: its case without a figure. For the others see :func:`fabric_checks.comparison.verdicts.judged`.
+#: its case without a value. For the others see :func:`fabric_checks.comparison.verdicts.judged`.
 COLUMNS = (
     "baseline",
     "side",

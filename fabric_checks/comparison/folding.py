@@ -40,7 +40,7 @@ def folded(frame: pl.DataFrame, *, fold: bool = True) -> pl.DataFrame:
     :param frame: as :func:`chosen` returns it; the order of the first rows is kept.
     :param fold: False: a row a metric, in the same form.
     :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
-        ``quantity``, null if there are several; ``figures``, how many; lists of ``metrics`` and of ``sizes_B``;
+        ``quantity``, null if there are several; ``values``, how many; lists of ``metrics`` and of ``sizes_B``;
         ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are among them; and of the
         columns of numbers the least and the greatest, with ``_min`` and ``_max`` behind the name.
     """
@@ -58,7 +58,7 @@ def folded(frame: pl.DataFrame, *, fold: bool = True) -> pl.DataFrame:
         frame.with_columns(which, measure)
         .group_by(key, maintain_order=True)
         .agg(
-            pl.len().alias("figures"),
+            pl.len().alias("values"),
             pl.col("parameters").first(),
             pl.col("metric").alias("metrics"),
             pl.when(pl.col("quantity").n_unique() == 1).then(pl.col("quantity").first()).alias("quantity"),

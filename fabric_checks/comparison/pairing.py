@@ -97,7 +97,7 @@ def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...
             example = min(str(value) for value in values)
             raise RecordError(
                 f"{quoted(baseline)} and {quoted(side)} share no {name} ({_some(one)} against {_some(two)}), so which "
-                f"belong together cannot be told: narrow {quoted(which)} to one, as in "
+                f"belong together is ambiguous: narrow {quoted(which)} to one, as in "
                 f"PATH,{name}={quoted(example)[1:-1]}"
             )
     return tuple(key)

@@ -17,7 +17,7 @@ LATEST = 5
 def of_runs(results: Path) -> dict[str, float]:
     """Return how long each case ran in the latest runs, in seconds, the median; fixtures are not counted.
 
-    What of the reports cannot be read is passed over: who reads the run itself is told.
+    What of the reports cannot be read is passed over: the reader of the run itself reports it.
 
     :param results: the folder of all results.
     """

@@ -47,10 +47,9 @@ def keep(results: Path, archive: Path, session: str) -> list[str]:
 def write_report(results: Path, system: str, path: Path) -> None:
     """Write the report about the last months of a system.
 
-    :raises RecordError: if there is nothing to report. Lines that cannot be used are told by :func:`keep`.
+    :raises RecordError: if there is nothing to report. Lines that cannot be used are returned by :func:`keep`.
     """
-    # Matplotlib is slow to import, and a failed night needs none.
-    from fabric_checks.report.html.build import report  # noqa: PLC0415
+    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow: Matplotlib; a failed night draws nothing)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
     text, _ = report([Source(system, results, since, None, {"system": system})])

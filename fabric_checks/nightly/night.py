@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of a night. Each can be repeated; what goes wrong in one is told and keeps no other from being tried."""
+"""The steps of a night. Each can be repeated; one that goes wrong is reported, and the others are still tried."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Plan:
 
     :param system: of ReFrame; :param level: one of :data:`fabric_checks.levels.LEVELS`; :param session: its name.
     :param results: the folder of results; :param archive: the folder of the archive.
-    :param options: what else ``ci/run`` is told.
+    :param options: further options of ``ci/run``.
     :param runs: whether the level is run; otherwise what ran under this name is judged.
     """
 

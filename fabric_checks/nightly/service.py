@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a system takes jobs at all, as far as that can be told before a run."""
+"""Whether a system takes jobs at all, as far as that can be known before a run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def system_here() -> str:
         return str(json.loads(said or ""))
     except ValueError:
         raise FabricError(
-            "reframe --show-config=systems/0/name does not say which system this host is; it tells why when called, "
+            "reframe --show-config=systems/0/name does not say which system this host is; called by hand it says why, "
             "and --system names one"
         ) from None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Values of tonight that are far from all nights before.
 
-One bad night is no change, so these are told and are no findings; what stays for three nights becomes one.
+One bad night is no change: these are listed, and are no findings; what lasts for three nights becomes one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEAST_NIGHTS = 5
 LEAST_PERCENT = 10.0
 #: ... and by so many times the noise of one night, ...
 LEAST_NOISE = 6.0
-#: How many cases are told.
+#: So many cases are listed.
 MOST_SHOWN = 6
 
 

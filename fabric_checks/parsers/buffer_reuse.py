@@ -58,7 +58,7 @@ def parse(text: str, sizes_B: Sequence[int], percents: Sequence[int] = PERCENTS)
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :param percents: the shares of reused buffers that are expected for each of them.
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
     output = fabric.parse(text, "buffer_reuse", ("size_B", "reuse_percent", *columns(*MODES)))
     rows = tuple(

@@ -32,7 +32,7 @@ def parse(text: str, sizes_B: Sequence[int], operations: Sequence[str] = OPERATI
 
     :param sizes_B: the sizes that were asked for, in bytes, in order.
     :param operations: the operations that were asked for.
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
     output = overlap.table(text, "collective_overlap", operations, sizes_B, percents=("osu_overlap_percent",))
     return CollectiveOverlapOutput(output.header, output.rows, output.stops)

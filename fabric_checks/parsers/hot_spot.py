@@ -67,7 +67,7 @@ def parse(text: str, sizes_B: Sequence[int], slaves: Sequence[int]) -> HotSpotOu
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :param slaves: the numbers of slaves that are expected for each of them; see :func:`slave_counts`.
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
     output = fabric.parse(text, "hot_spot", ("size_B", "slaves", *columns(*OPERATIONS)))
     listed = output.header.get("slaves", "")

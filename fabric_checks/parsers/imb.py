@@ -3,7 +3,7 @@
 
 Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes = N",
 then a line of column titles and a row for each message size. A sample that outlasts ``-time`` prints
-``time-out.`` in place of its figures. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
+``time-out.`` in place of its values. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
 its own ("MODE: NON-AGGREGATE"), and many completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize"
 ends a complete output.
 """
@@ -138,7 +138,7 @@ def parse(
     :param processes: the number of processes that must have taken part.
     :param program: the name of the program, a key of :data:`PARTS`; some benchmarks are in two of them.
     :param mode: :data:`AGGREGATE` or :data:`NON_AGGREGATE` for benchmarks of IMB-RMA that have both.
-    :raises OutputError: if the output is not whole, is another program's, timed out, or holds figures that are
+    :raises OutputError: if the output is not whole, is another program's, timed out, or holds values that are
         not positive.
     """
     text = plain.cleaned(text)

@@ -59,7 +59,7 @@ def parse(text: str, processes: int) -> LammpsOutput:
 
     :param text: everything the program printed to standard output.
     :param processes: the number of MPI processes that must have taken part.
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
     text = plain.cleaned(text)
     lines = text.splitlines()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.errors import OutputError, quoted
-from fabric_checks.parsers import fabric, rotate_patterns
+from fabric_checks.parsers import fabric, long_table, rotate_patterns
 from fabric_checks.parsers.table import number, whole
 
-_COLUMNS = ("pass", "round", "starter", "other", "latency_us", "least_us")
-_TYPES = (*(pl.Int32,) * 4, pl.Float64, pl.Float64)
+_COLUMNS = {
+    **dict.fromkeys(("pass", "round", "starter", "other"), pl.Int32),
+    **dict.fromkeys(("latency_us", "least_us"), pl.Float64),
+}
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ class LatencyOutput:
 def parse(text: str) -> LatencyOutput:
     """Read the output of ``latency_map``; every pair of every round of every pass has to be there.
 
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
-    frame = fabric.split(text, "latency_map", _COLUMNS)
+    frame = fabric.split(text, "latency_map", tuple(_COLUMNS))
     table = _table(frame)
     fabric.require_count(frame, table.height)
     header = frame.header
@@ -55,13 +56,13 @@ def parse(text: str) -> LatencyOutput:
     shifts = re.fullmatch(r"([0-9]{1,9}) of ([0-9]{1,9})", header.get("shifts", ""))
     if ranks < 2 or passes < 1 or shifts is None or int(shifts[2]) != 2 * rotate_patterns.turns(ranks):
         raise OutputError(
-            f"the header tells {quoted(header.get('shifts', ''))} rounds and {passes} passes of {ranks} ranks"
+            f"the header states {quoted(header.get('shifts', ''))} rounds and {passes} passes of {ranks} ranks"
         )
     if table.height != passes * int(shifts[1]) * (ranks // 2):
         raise OutputError(f"there are {table.height} rows; {passes} passes of {shifts[1]} rounds have another number")
     rounds = rotate_patterns.round_robin_rounds(ranks, int(shifts[1]))
     if len(rounds) != int(shifts[1]):
-        raise OutputError(f"the header tells {quoted(header['shifts'])} rounds, which {ranks} ranks do not have")
+        raise OutputError(f"the header states {quoted(header['shifts'])} rounds, which {ranks} ranks do not have")
     numbers = np.array(rounds, dtype=np.int32)
     starter, other = (np.tile(each.ravel(), passes) for each in rotate_patterns.pairs("round-robin", ranks, numbers))
     expected: dict[str, NDArray[np.int64] | NDArray[np.int32]] = {
@@ -93,20 +94,8 @@ def _host(header: Mapping[str, str], rank: int) -> str:
 
 
 def _table(frame: fabric.Frame) -> pl.DataFrame:
-    """Return the rows as a data frame; a run on five hundred nodes has a million of them."""
-    body = re.sub(r"\n+", "\n", frame.body).lstrip("\n")
-    try:
-        table = pl.read_csv(
-            io.BytesIO(body.encode(errors="replace")),
-            separator=" ",
-            has_header=False,
-            quote_char=None,
-            schema=dict(zip(_COLUMNS, _TYPES, strict=True)),
-            null_values=[],
-        )
-    except pl.exceptions.PolarsError:
-        raise _first_bad_row(frame) from None
-    if frame.columns != _COLUMNS or table.null_count().sum_horizontal()[0] > 0:
+    table = long_table.rows(frame, _COLUMNS)
+    if table is None:
         raise _first_bad_row(frame)
     median, least = table["latency_us"], table["least_us"]
     if not (median.is_finite() & (least > 0) & (least <= median)).all():

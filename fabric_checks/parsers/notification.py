@@ -84,7 +84,7 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
     """Read the output of ``notification``.
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
     output = fabric.parse(text, "notification", ("size_B", *columns(*WAYS)))
     rows = tuple(

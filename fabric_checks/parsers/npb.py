@@ -50,7 +50,7 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     :param benchmark: in small letters, such as ``is``; :param problem_class: such as ``A``.
     :param processes: the number of MPI processes that must have taken part.
     :raises OutputError: if the output is not whole, another problem was solved or by another number of processes, its
-        own verification failed, or its figures are not believable.
+        own verification failed, or its values are not believable.
     """
     name = benchmark.upper()
     text = plain.cleaned(text)

@@ -254,7 +254,7 @@ def _require_processes(found: re.Match[str], processes: int) -> None:
 
 
 def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
-    """Raise :class:`OutputError` if figures of a row contradict each other.
+    """Raise :class:`OutputError` if values of a row contradict each other.
 
     Min Comm. and Max Comm. of real tables do not always have the average between them.
     """

@@ -17,7 +17,7 @@ STOPS = ("knee", "none", "cap")
 TRANSFERS = ("isend", "irecv")
 
 #: The columns of a transfer that hold numbers, in the program's order.
-_FIGURES = (
+_VALUES = (
     "nominal_us",
     "overhead_us",
     "overhead_ci_low_us",
@@ -55,11 +55,6 @@ class OverlapOutput:
         """Return the overhead, which is the effective latency, by message size."""
         return self._column(f"{transfer}_overhead_us")
 
-    def overhead_intervals_us(self, transfer: str) -> dict[int, tuple[float, float]]:
-        """Return the ends of the overhead's 95 % confidence interval by message size."""
-        low, high = f"{transfer}_overhead_ci_low_us", f"{transfer}_overhead_ci_high_us"
-        return {row.size_B: (row.values[low], row.values[high]) for row in self.rows}
-
     def availability_percent(self, transfer: str) -> dict[int, float]:
         """Return the host availability, 0 to 100, by message size."""
         return self._column(f"{transfer}_availability_percent")
@@ -76,7 +71,7 @@ def parse(text: str, sizes_B: Sequence[int]) -> OverlapOutput:
     """Read the output of ``overlap``.
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
     return table(text, "overlap", TRANSFERS, sizes_B)
 
@@ -90,8 +85,8 @@ def table(
     :param percents: endings of further columns of each transfer, all of them percentages.
     :raises OutputError: as :func:`parse`.
     """
-    figures = [f"{transfer}_{name}" for transfer in transfers for name in (*_FIGURES, *percents)]
-    columns = ["size_B", *figures, *(f"{transfer}_stop" for transfer in transfers)]
+    names = [f"{transfer}_{name}" for transfer in transfers for name in (*_VALUES, *percents)]
+    columns = ["size_B", *names, *(f"{transfer}_stop" for transfer in transfers)]
     output = fabric.parse(text, program, columns)
     if len(output.columns) != len(columns):
         raise OutputError(f"the table has {len(output.columns)} columns instead of {len(columns)}")
@@ -99,7 +94,7 @@ def table(
     stops: dict[str, dict[int, str]] = {transfer: {} for transfer in transfers}
     for line, cells in output.rows:
         size = message_size(cells["size_B"], line)
-        rows.append(Row(line, size, {name: number(cells[name], line) for name in figures}))
+        rows.append(Row(line, size, {name: number(cells[name], line) for name in names}))
         for transfer in transfers:
             stops[transfer][size] = _stop(cells[f"{transfer}_stop"], line)
     require_sizes(rows, sizes_B)
@@ -123,7 +118,7 @@ def _require_percent(rows: Sequence[Row], column: str) -> None:
 
 
 def _require_believable(rows: Sequence[Row], transfer: str, stops: Mapping[int, str]) -> None:
-    """Raise :class:`OutputError` unless the figures of a transfer agree with each other.
+    """Raise :class:`OutputError` unless the values of a transfer agree with each other.
 
     Host availability = 100 (1 - overhead / nominal) percent, not below 0 (SAND2005-5199, section 5).
     """
@@ -131,7 +126,7 @@ def _require_believable(rows: Sequence[Row], transfer: str, stops: Mapping[int, 
         require_positive(rows, f"{transfer}_{name}")
     _require_percent(rows, f"{transfer}_availability_percent")
     for row in rows:
-        nominal, overhead, low, high, availability, _, steps = (row.values[f"{transfer}_{name}"] for name in _FIGURES)
+        nominal, overhead, low, high, availability, _, steps = (row.values[f"{transfer}_{name}"] for name in _VALUES)
         where = f"at {row.size_B} B"
         if not low <= overhead <= high:
             raise OutputError(f"{transfer}_overhead_us lies outside its confidence interval {where}", row.line)

@@ -45,7 +45,7 @@ def point(cells: Mapping[str, str], name: str, line: int) -> Point:
 
     :param cells: the cells of the row by column; those of :func:`columns` must be there.
     :param line: the line number of the row, for errors.
-    :raises OutputError: if a figure is not a believable time, or lies outside its own confidence interval.
+    :raises OutputError: if a value is not a believable time, or lies outside its own confidence interval.
     """
     median, low, high = (number(cells[f"{name}_{end}"], line) for end in ("us", "ci_low_us", "ci_high_us"))
     samples = whole(cells[f"{name}_samples"], line, f"a number of samples of {name}")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.errors import OutputError, quoted
-from fabric_checks.parsers import fabric, rotate_patterns
+from fabric_checks.parsers import fabric, long_table, rotate_patterns
 from fabric_checks.parsers.table import number
 
 #: The parts of a run, in the order in which they come.
 PHASES = ("scan", "together", "control", "alone")
 
-_COLUMNS = ("round", "sender", "receiver", "MBps", "phase")
-_SCHEMA = dict(zip(_COLUMNS, (pl.Int32, pl.Int32, pl.Int32, pl.Float64, pl.String), strict=True))
+_COLUMNS = {"round": pl.Int32, "sender": pl.Int32, "receiver": pl.Int32, "MBps": pl.Float64, "phase": pl.String}
 _SECONDS = re.compile(r"([0-9.eE+-]+) s")
 
 
@@ -101,9 +99,9 @@ def parse(text: str) -> RotateOutput:
 
     The pairs of the scan are held against the pattern: every pair of every round that was measured has to be there.
 
-    :raises OutputError: if the output is not whole or its figures are not believable.
+    :raises OutputError: if the output is not whole or its values are not believable.
     """
-    frame = fabric.split(text, "rotate", _COLUMNS)
+    frame = fabric.split(text, "rotate", tuple(_COLUMNS))
     table = _table(frame)
     fabric.require_count(frame, table.height)
     header = frame.header
@@ -115,7 +113,7 @@ def parse(text: str) -> RotateOutput:
     phases = {}
     for phase in PHASES:
         part = table.filter(pl.col("phase") == phase)
-        phases[phase] = Transfers(*(part[name].to_numpy() for name in _COLUMNS[:4]))
+        phases[phase] = Transfers(*(part[name].to_numpy() for name in list(_COLUMNS)[:4]))
     if sum(map(len, phases.values())) != table.height:
         raise OutputError(f"a row is of none of the phases {', '.join(PHASES)}")
     order = table["phase"].rle().struct.field("value").to_list()
@@ -143,22 +141,8 @@ def parse(text: str) -> RotateOutput:
 
 
 def _table(frame: fabric.Frame) -> pl.DataFrame:
-    """Return the rows as a data frame; a run on a thousand nodes has a million of them."""
-    body = frame.body
-    if body.startswith("\n") or "\n\n" in body:
-        body = re.sub(r"^\n+", "", body, flags=re.MULTILINE)
-    try:
-        table = pl.read_csv(
-            io.BytesIO(body.encode(errors="replace")),
-            separator=" ",
-            has_header=False,
-            quote_char=None,
-            schema=_SCHEMA,
-            null_values=[],
-        )
-    except pl.exceptions.PolarsError:
-        table = None
-    if frame.columns != _COLUMNS or table is None or table.null_count().sum_horizontal()[0] > 0:
+    table = long_table.rows(frame, _COLUMNS)
+    if table is None:
         raise _first_bad_row(frame)
     rates = table["MBps"]
     if not (rates.is_finite() & (rates > 0)).all():
@@ -215,7 +199,7 @@ def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str
         ).all()
     else:
         if pattern == "round-robin" and of_rounds != 2 * rotate_patterns.turns(ranks):
-            raise OutputError(f"the header tells {of_rounds} rounds of {pattern}; {ranks} ranks have another number")
+            raise OutputError(f"the header states {of_rounds} rounds of {pattern}; {ranks} ranks have another number")
         expected = rotate_patterns.pairs(pattern, ranks, number_of_round[:, 0])
         right = np.array_equal(sender, expected[0]) and np.array_equal(receiver, expected[1])
     if not right:
@@ -279,7 +263,7 @@ def _require_measured(output: RotateOutput) -> None:
 
 
 def _ranges(ranks: tuple[int, ...]) -> str:
-    """Return ranks as the program tells them: ``ranks 0-3,7``, or ``none``."""
+    """Return ranks as the program writes them: ``ranks 0-3,7``, or ``none``."""
     runs: list[list[int]] = []
     for rank in ranks:
         if runs and rank == runs[-1][-1] + 1:

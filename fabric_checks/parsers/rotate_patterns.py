@@ -56,7 +56,7 @@ def pairs(pattern: str, ranks: int, rounds: Ranks) -> tuple[Ranks, Ranks]:
 
     :param pattern: any but ``bisection``, whose pairs are random. :param rounds: the numbers of the rounds.
     """
-    import numpy as np  # noqa: PLC0415  (only this needs it)
+    import numpy as np  # noqa: PLC0415  (may be missing where only the number of rounds is asked for)
 
     number = np.asarray(rounds, dtype=np.int32)[:, None]
     if pattern == "round-robin":
@@ -69,7 +69,7 @@ def pairs(pattern: str, ranks: int, rounds: Ranks) -> tuple[Ranks, Ranks]:
 
 def _matches(ranks: int, number: Ranks) -> tuple[Ranks, Ranks]:
     """Return the pairs of the tournament by the circle method; ``rotate --help`` tells its rule."""
-    import numpy as np  # noqa: PLC0415  (only this needs it)
+    import numpy as np  # noqa: PLC0415  (may be missing where only the number of rounds is asked for)
 
     seats = turns(ranks)
     back, turn = number >= seats, number % seats

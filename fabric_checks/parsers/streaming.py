@@ -50,7 +50,7 @@ def parse(text: str, sizes_B: Sequence[int], *, directions: str = "one", queue_d
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :param directions: ``one`` or ``both``, as was asked for.
     :param queue_depth: the queue depth that was asked for, 0 for none.
-    :raises OutputError: if the output is not whole, is not what was asked for or its figures are not believable.
+    :raises OutputError: if the output is not whole, is not what was asked for or its values are not believable.
     """
     modes = MODES[directions]
     output = fabric.parse(text, "streaming", ["size_B", *columns(*modes)])

@@ -45,11 +45,11 @@ def number(text: str, line: int | None) -> float:
 def two_decimals(text: str, line: int) -> float:
     """Return the finite number with two decimals that ``text`` is; raise :class:`OutputError` for anything else.
 
-    So a figure that lost a digit, its point or its neighbour's blank is not taken for another one.
+    So a value that lost a digit, its point or its neighbour's blank is not taken for another one.
     """
     value = number(text, line)
     if not _TWO_DECIMALS.fullmatch(text):
-        raise OutputError(f"{quoted(text)} has not the two decimals of all figures: the output is damaged", line)
+        raise OutputError(f"{quoted(text)} has not the two decimals of all values: the output is damaged", line)
     return value
 
 
@@ -79,9 +79,9 @@ def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) 
 def require_order(rows: Sequence[Row], *columns: str) -> None:
     """Raise :class:`OutputError` unless each of the columns is at least as large as the one before it, in every row."""
     for row in rows:
-        figures = [row.values[column] for column in columns]
-        if figures != sorted(figures):
-            told = ", ".join(f"{column} {figure:g}" for column, figure in zip(columns, figures, strict=True))
+        found = [row.values[column] for column in columns]
+        if found != sorted(found):
+            told = ", ".join(f"{column} {value:g}" for column, value in zip(columns, found, strict=True))
             raise OutputError(f"{told} at {row.size_B} B are not in this order: the output is damaged", row.line)
 
 

@@ -17,13 +17,12 @@ import yaml
 from fabric_checks.errors import ReferenceError, quoted
 from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
-from fabric_checks.references import line_rate, lookup
+from fabric_checks.references import line_rate, lookup, orphans
 from fabric_checks.references.cases import Case
+from fabric_checks.references.orphans import Keys
 from fabric_checks.references.reference_file import NO_REFERENCE, ReferenceFile
 from fabric_checks.results.record import limit
 from fabric_checks.text import value_text
-
-Keys = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -67,19 +66,9 @@ def of_file(file: ReferenceFile, checks: Iterable[str], cases: Sequence[Case]) -
 def leaves(file: ReferenceFile, lines: Mapping[Keys, int]) -> Iterator[Leaf]:
     """Return all references of a file, given its :func:`line_numbers`."""
     for check, entry in file.entries.items():
-        for keys, value in _walk(entry, len(entry["$index"]) + 1, (check,)):
+        for keys, value in orphans.references(check, entry):
             expected = value[0] == "$xfail"
             yield Leaf(keys, lines.get(keys, 0), value[2] if expected else value, expected)
-
-
-def _walk(level: Mapping[Any, Any], depth: int, before: Keys) -> Iterator[tuple[Keys, Any]]:
-    for key, value in level.items():
-        if key == "$index":
-            continue
-        if depth > 1:
-            yield from _walk(value, depth - 1, (*before, key))
-        else:
-            yield (*before, key), value
 
 
 def line_numbers(path: Path) -> dict[Keys, int]:
@@ -159,56 +148,46 @@ def _contradiction(
     if asked is not None and (own is None or own < asked):
         less = "nothing" if own is None else f"{value_text(own)} MB/s"
         yield (
-            f"{file.path}: {_where(keys)}: asks for {less}, the file's own rule for "
+            f"{file.path}: {orphans.where(keys)}: asks for {less}, the file's own rule for "
             f"{value_text(asked)} ({derived.source}); raise the entry, or let the rule leave this out"
         )
-
-
-def _where(keys: Keys) -> str:
-    return ": ".join(map(str, keys))
 
 
 def _orphans(
     file: ReferenceFile, checks: set[str], cases: Sequence[Case], used: _Used, lines: Mapping[Keys, int]
 ) -> Iterator[str]:
     for check, entry in file.entries.items():
-        if check not in checks:
-            yield f"{file.path}:{lines[check,]}: orphan entry {quoted(check)}: no check class has that name; delete it"
+        place = f"{file.path}:{lines[check,]}"
+        why = orphans.why_no_check(check, checks)
+        if why:
+            yield f"{place}: {why}"
             continue
         own = [case for case in cases if case.check == check]
         items = list(entry["$index"])
         unknown = next((item for item in items if own and all(item not in case.attributes for case in own)), None)
         if unknown is not None:
-            yield f"{file.path}:{lines[check,]}: {check}: $index names {unknown!r}, which the check does not have"
+            yield f"{place}: {check}: $index names {unknown!r}, which the check does not have"
             continue
-        for keys in {leaf[: len(items) + 1]: None for leaf, _ in _walk(entry, len(items) + 1, (check,))}:
-            if keys in used.paths:
-                continue
-            yield f"{file.path}:{lines.get(keys, 0)}: orphan: {_where(keys)}: {_why_unused(own, items, keys)}"
+        known = {item: dict.fromkeys(case.attributes.get(item, "") for case in own) for item in items} if own else {}
+        for keys in orphans.paths(check, entry):
+            if keys not in used.paths:
+                why = orphans.why_no_key(items, keys, known) or _why_unused(keys, own)
+                yield f"{file.path}:{lines.get(keys, 0)}: {why}"
     for leaf in leaves(file, lines):
         if leaf.keys[:-1] in used.paths and leaf.keys not in used.leaves:
-            yield (
-                f"{file.path}:{leaf.line}: orphan: {_where(leaf.keys)}: the check declares no such metric there; "
-                "mend the name, or delete it"
-            )
+            yield f"{file.path}:{leaf.line}: {orphans.no_metric(leaf.keys)}"
 
 
-def _why_unused(cases: Sequence[Case], items: Sequence[str], keys: Keys) -> str:
-    """Say which key fits no case, with what there is."""
-    if not cases:
-        return "no case of this check runs here; delete it"
-    for item, key in zip(items, keys[1:], strict=True):
-        values = list(dict.fromkeys(case.attributes.get(item, "") for case in cases))
-        if not any(lookup.key_of({key: None}, value) is not None for value in values):
-            there = ", ".join(values[:12])
-            return f"there is no such {item.lstrip('$')} here (there is {there}); mend the key, or delete it"
-    return "no case has all of these, or an earlier key takes them; delete it"
+def _why_unused(keys: Keys, cases: Sequence[Case]) -> str:
+    """Say why no case comes to keys of which each for itself is known."""
+    why = "no case has all of these, or an earlier key takes them" if cases else "no case of this check runs here"
+    return f"orphan: {orphans.where(keys)}: {why}; delete it"
 
 
 def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> Iterator[str]:
     """Yield references in the wrong unit, without a bound that judges, or beyond what the links can carry."""
     for leaf in leaves(file, lines):
-        place = f"{file.path}:{leaf.line}: {_where(leaf.keys)}"
+        place = f"{file.path}:{leaf.line}: {orphans.where(leaf.keys)}"
         value, lower, upper, unit = leaf.reference
         for case, metric in used.judged.get(leaf.keys, ())[:1]:
             if metric.unit != unit:

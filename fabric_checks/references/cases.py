@@ -38,7 +38,7 @@ class Case:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Case:
-        """Return a case from what :mod:`fabric_checks.reframe_ext.catalogue` tells of it."""
+        """Return a case from what :mod:`fabric_checks.reframe_ext.catalogue` says of it."""
         metrics = tuple(Metric(name, unit, better) for name, unit, better in data["metrics"])
         return cls(**{**data, "metrics": metrics})
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Any
 from fabric_checks import yaml_file
 from fabric_checks.errors import ReferenceError, quoted
 from fabric_checks.metrics import Metric
-from fabric_checks.references import line_rate
+from fabric_checks.references import line_rate, orphans
 
 NO_REFERENCE = "no_reference"
 
@@ -196,38 +196,31 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Iterable[str]]) -> None:
+def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Collection[str]]) -> None:
     """Raise :class:`ReferenceError` if the file has an entry for something that does not exist.
 
     :param checks: the names of all check classes.
     :param known: all values of the attributes that the system decides, such as ``$partition`` (full names),
         ``$environ`` and ``layout``.
     """
-    checks = list(checks)
+    names = set(checks)
     for name in file.entries:
-        if name not in checks:
-            raise ReferenceError(
-                f"{file.path}: orphan entry {quoted(name)}: no check class has that name; mend or delete it"
-            )
+        why = orphans.why_no_check(name, names)
+        if why:
+            raise ReferenceError(f"{file.path}: {why}")
         require_known_keys(file, name, known)
 
 
-def require_known_keys(file: ReferenceFile, check: str, known: Mapping[str, Iterable[str]]) -> None:
+def require_known_keys(file: ReferenceFile, check: str, known: Mapping[str, Collection[str]]) -> None:
     """Raise :class:`ReferenceError` if a check's entry has a key that is no value of its attribute.
 
     :param known: all values of some attributes of ``$index``; keys of other attributes are not looked at.
     """
     entry = file.entries[check]
-    level: list[Mapping[Any, Any]] = [{key: value for key, value in entry.items() if key != "$index"}]
-    for attribute in entry["$index"]:
-        for key in [key for mapping in level for key in mapping] if attribute in known else ():
-            values = list(known[attribute])
-            if not any(re.fullmatch(str(key), value) for value in values):
-                raise ReferenceError(
-                    f"{file.path}: {check}: orphan key {quoted(str(key))}: "
-                    f"there is no such {attribute.lstrip('$')} here (there is {', '.join(values)}); mend or delete it"
-                )
-        level = [mapping[key] for mapping in level for key in mapping]
+    for keys in orphans.paths(check, entry):
+        why = orphans.why_no_key(entry["$index"], keys, known)
+        if why:
+            raise ReferenceError(f"{file.path}: {why}")
 
 
 def complete(
@@ -251,9 +244,7 @@ def complete(
     place = f"{file.path}: {case['check']} on {case['partition']} with {case['environ']}, {case['layout']}"
     for name, reference in found.items():
         if name not in declared:
-            raise ReferenceError(
-                f"{place}: orphan reference {quoted(name)}: the check declares no such metric; mend or delete it"
-            )
+            raise ReferenceError(f"{place}: {orphans.no_metric((name,))}")
         unit = _unit(reference)
         if unit is None or unit != declared[name].unit:
             raise ReferenceError(f"{place}: {name} is in {declared[name].unit}, its reference in {unit or 'no unit'}")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from fabric_checks import files
 from fabric_checks.analysis.cross_section import evaluation
+from fabric_checks.analysis.cross_section.bandwidths import repeatability
 from fabric_checks.analysis.cross_section.evaluation import Report
-from fabric_checks.analysis.cross_section.figures import repeatability
 from fabric_checks.analysis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.analysis.fabric_map.model import FabricMap
 from fabric_checks.errors import OutputError

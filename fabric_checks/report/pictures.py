@@ -2,7 +2,7 @@
 """Pictures of results, SVG or PNG by the name of the file: curves, the pair matrix as a heat map, and histograms.
 
 The colours can be told apart by colour-blind readers and in print (cividis; the palette of Okabe and Ito with a marker
-of its own for each curve), and the same figures give the same file.
+of its own for each curve), and the same values give the same file.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
+from fabric_checks.analysis.cross_section.bandwidths import histogram
 from fabric_checks.analysis.cross_section.evaluation import Report
-from fabric_checks.analysis.cross_section.figures import histogram
 from fabric_checks.analysis.cross_section.matrix import PairMatrix, name_of
 from fabric_checks.analysis.latency_map.evaluation import Report as LatencyReport
 from fabric_checks.errors import FabricError, quoted
@@ -63,7 +63,7 @@ def save(figure: Figure, path: Path) -> str:
     if kind not in figure.canvas.get_supported_filetypes():
         raise FabricError(f"{path}: no picture can be written as {quoted(path.suffix)}; let it end in .svg or .png")
     with replacing(path) as place:
-        # Without a date, the same figures give the same file.
+        # Without a date, the same values give the same file.
         figure.savefig(place, format=kind, metadata={"Date": None} if kind == "svg" else {})
     return path.name
 

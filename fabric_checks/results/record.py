@@ -35,7 +35,7 @@ class Case:
 
 @dataclass(slots=True)
 class Judgement:
-    """What ReFrame says of a figure."""
+    """What ReFrame says of a value."""
 
     metric: str
     value: float

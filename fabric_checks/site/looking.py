@@ -45,7 +45,7 @@ class Look:
     def understood(self, tool: str, parse: Callable[..., T], *texts: str) -> T | None:
         """Return what a parser makes of answers; of what it does not understand None, and a note."""
         if not texts[0]:
-            return None  # no answer, which is told by itself
+            return None  # no answer, which is noted elsewhere
         try:
             return parse(*texts)
         except OutputError as error:
@@ -82,7 +82,7 @@ def look(machine: Machine, host: str) -> Facts:
             if scheduler.queues:
                 found = scheduler
                 break
-            now.notes.append(f"{tool} is there, but tells of no nodes that take jobs")
+            now.notes.append(f"{tool} is there, but lists no nodes that take jobs")
     system, mpis = _software(now, found.pmis)
     return replace(
         found,

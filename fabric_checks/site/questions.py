@@ -24,7 +24,7 @@ class Question:
     :param key: its name, which is the option's too; :param text: what is asked.
     :param guess: what it is taken for unless somebody says otherwise; None if nothing can be guessed and it may be left
         open; :param why: what the guess rests on.
-    :param certain: whether nobody is asked; then it is known if ``why`` is empty, and else a guess all the same.
+    :param certain: whether nobody is asked; then it is known if ``why`` is empty, and otherwise still a guess.
     :param read: turns an answer into its value, and raises ``FabricError`` for what is none.
     """
 
@@ -86,7 +86,7 @@ def of_queue(facts: Facts, queue_name: object) -> list[Question]:
     if queue is not None and queue.cores is not None:
         cores, why, known = queue.cores, "the fewest of unlike nodes" if queue.differ else "", True
     elif not known:
-        why = "this host has so many" if facts.cores else "nothing tells"
+        why = "this host has so many" if facts.cores else "nothing says"
     asked.append(Question("cores", "How many cores has a node", cores, why, known, _number(1)))
     if facts.scheduler not in ("local", "flux"):
         known = facts.scheduler == "slurm" and len(facts.accounts) < 2
@@ -100,7 +100,7 @@ def _link(facts: Facts) -> list[Question]:
     text = "What does one link of a node carry, in Gbit/s (empty: not known)"
     if not facts.links:
         return [
-            Question("link_gbits", text, None, "no link of this host tells its rate", False, _rate_or_none),
+            Question("link_gbits", text, None, "no link of this host reports its rate", False, _rate_or_none),
             Question("nics", "How many such links has a node", 1, "most have one", True, _number(1)),
         ]
     link = facts.links[0]
@@ -129,7 +129,7 @@ def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
     for name in names:
         for each in (name, f"{name}-site"):
             if _NAME.fullmatch(each) and is_free(each):
-                whys = {facts.cluster.lower(): "the scheduler calls it so", "yours": "nothing tells a better one"}
+                whys = {facts.cluster.lower(): "the scheduler calls it so", "yours": "nothing suggests a better one"}
                 return each, whys.get(name, "the name of this host")
     return "", ""
 

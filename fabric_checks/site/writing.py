@@ -26,7 +26,7 @@ _WIDTH = 120
 class Style:
     """How a scheduler starts an MPI.
 
-    :param options: what the launcher is told to start fewer processes than there is room for.
+    :param options: options of the launcher for fewer processes than there is room for.
     """
 
     scheduler: str
@@ -288,7 +288,7 @@ def _suite(suite: Suite) -> list[str]:
     if suite.prefix:
         return [f"{suite.suite}.installed({_text(suite.prefix)}, {_text(suite.version)}),"]
     return [
-        f"# {_comment(suite.module)} does not tell where it is. Put its prefix in, and import {suite.suite} above:",
+        f"# {_comment(suite.module)} does not say where it is. Put its prefix in, and import {suite.suite} above:",
         f'# {suite.suite}.installed("PREFIX", {_text(suite.version)}),',
     ]
 

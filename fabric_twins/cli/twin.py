@@ -29,8 +29,20 @@ Examples:
 @click.option("--shifts", type=click.IntRange(min=0), default=0, help="Rounds of rotate, evenly spread; 0: all.")
 @click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.option("--time-limit", type=click.FloatRange(min=1), default=600, show_default=True, help="s a simulation.")
-@click.option("--memory-limit", type=click.IntRange(min=64), default=4096, show_default=True, help="MiB a simulation.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=1),
+    default=600,
+    show_default=True,
+    help="Seconds that one simulation may take.",
+)
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(min=64),
+    default=4096,
+    show_default=True,
+    help="Memory that one simulation may take, in MiB.",
+)
 def command(
     file: Path,
     *,
@@ -43,10 +55,10 @@ def command(
     time_limit: float,
     memory_limit: int,
 ) -> None:
-    """Predict what a planned cluster gives, and its alternatives side by side.
+    """Predict what a planned cluster would deliver, with its alternatives side by side.
 
     FILE describes the cluster, as those in config/twins do, and under `alternatives` in what others differ: topology,
-    routing, oversubscription, faults. The cross-section test rotate is simulated on each, with SimGrid. The figures
+    routing, oversubscription, faults. The cross-section test rotate is simulated on each, with SimGrid. The values
     are predictions that rest on the description; nothing is measured.
     """
     questions = what_if.Questions(alltoall, hot_spot, shifts, confirm)

@@ -21,7 +21,7 @@ Examples:
 @click.command("twins-references", epilog=_EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the files as a JSON array.")
 def command(as_json: bool) -> None:
-    """Write config/references/TWIN.yaml of every twin, from the figures in config/twins/TWIN.yaml."""
+    """Write config/references/TWIN.yaml of every twin, from the values in config/twins/TWIN.yaml."""
     paths = []
     for each in published_table.shipped():
         path = reference_file.path(each)

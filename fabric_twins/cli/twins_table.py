@@ -21,9 +21,9 @@ Examples:
 
 @click.command("twins-table", epilog=_EPILOG)
 @click.option("--write", is_flag=True, help="Write config/twins/README.md instead of printing it.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the values as JSON.")
 def command(write: bool, as_json: bool) -> None:
-    """Simulate every figure that the documents report of the twins, and print published against simulated."""
+    """Simulate every value that the documents report of the twins, and print published against simulated."""
     twins = published_table.shipped()
     found = published_table.simulate_all(twins)
     if write:

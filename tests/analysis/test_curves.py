@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of curves, against the source's own definitions and figures and against NumPy."""
+"""Values of curves, against the source's own definitions and values and against NumPy."""
 
 import random
 
@@ -32,11 +32,11 @@ def test_message_rate_is_the_inverse_of_the_time():
     assert curves.message_rate_Mps({0: 0.5, 8: 4.0}) == {0: 2.0, 8: 0.25}
 
 
-def test_bidirectional_figures_of_the_source():
+def test_bidirectional_values_of_the_source():
     """OSU03's InfiniBand: 830 MB/s one way, 901 MB/s both ways; an exchange takes 10.3 us."""
     one_way, both = ({0: 1.0, MiB: MiB / rate} for rate in (830, 901 / 2))
-    figures = curves.bidirectional_figures(one_way, {0: 10.3, MiB: 2000.0}, both)
-    assert figures == {
+    values = curves.bidirectional_values(one_way, {0: 10.3, MiB: 2000.0}, both)
+    assert values == {
         "bidirectional_latency": 10.3,
         "peak_bandwidth_exchange": pytest.approx(2 * MiB / 2000),
         "peak_bandwidth_bidirectional": pytest.approx(901),
@@ -74,18 +74,18 @@ def test_half_peak_size_outside_the_curve_is_refused():
         curves.half_peak_size_B({1: 6.0, 2: 9.0, 4: 10.0})
 
 
-def test_the_figures_of_the_source():
-    """The percentages that SAND2005-5199 prints follow from its other figures (Tables 2 and 5) by these formulas."""
+def test_the_values_of_the_source():
+    """The percentages that SAND2005-5199 prints follow from its other values (Tables 2 and 5) by these formulas."""
     ping_pong = dict.fromkeys(SIZES, 0.0) | {size: 1.35 + size / 949 for size in SIZES}
     streaming = {size: max(0.36, size / 954) for size in SIZES}
-    figures = curves.streaming_figures(ping_pong, streaming)
-    assert figures["zero_byte_latency_ping_pong"] == 1.35
-    assert figures["zero_byte_latency_streaming"] == 0.36
-    assert figures["zero_byte_latency_reduction"] == pytest.approx(73.3, abs=0.05)  # as printed for InfiniPath
-    assert figures["message_rate_8B"] == pytest.approx(1 / 0.36)
-    assert figures["peak_bandwidth_streaming"] == pytest.approx(954)
-    ratio = figures["half_peak_size_ping_pong"] / figures["half_peak_size_streaming"]
-    assert figures["half_peak_size_increase"] == pytest.approx(100 * ratio)
+    values = curves.streaming_values(ping_pong, streaming)
+    assert values["zero_byte_latency_ping_pong"] == 1.35
+    assert values["zero_byte_latency_streaming"] == 0.36
+    assert values["zero_byte_latency_reduction"] == pytest.approx(73.3, abs=0.05)  # as printed for InfiniPath
+    assert values["message_rate_8B"] == pytest.approx(1 / 0.36)
+    assert values["peak_bandwidth_streaming"] == pytest.approx(954)
+    ratio = values["half_peak_size_ping_pong"] / values["half_peak_size_streaming"]
+    assert values["half_peak_size_increase"] == pytest.approx(100 * ratio)
 
 
 @pytest.mark.parametrize(

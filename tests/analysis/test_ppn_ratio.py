@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is compared with what, and the figure that comes of it."""
+"""What is compared with what, and the value that comes of it."""
 
 import math
 
@@ -55,7 +55,7 @@ def test_a_ratio_and_a_difference():
 @pytest.mark.parametrize(
     ("unit", "one", "more", "message"),
     [
-        ("us", 0, 1, "figure cannot be compared: it is 0 at 2x1"),
+        ("us", 0, 1, "value cannot be compared: it is 0 at 2x1"),
         ("us", math.nan, 1, "it is nan at 2x1"),
         ("%", 1, math.inf, "it is 1 at 2x1, and inf"),
     ],

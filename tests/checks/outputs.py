@@ -128,19 +128,19 @@ def broken_outputs(check, text):
     return breakages.of_table(text, value_columns(check))
 
 
-#: Programs that print no table: patterns of the figures in their reports.
+#: Programs that print no table: patterns of the values in their reports.
 REPORTS = {
     "OsuInit": [r"(?<=min: )\d+", r"(?<=avg: )\d+", r"(?<=max: )\d+", r"(?<=nprocs: )\d+"],
     "NpbKernel": [
-        rf"(?<={figure} =) *\S+"
-        for figure in ("Time in seconds", "Mop/s total    ", "Mop/s/process  ", "Total processes")
+        rf"(?<={value} =) *\S+"
+        for value in ("Time in seconds", "Mop/s total    ", "Mop/s/process  ", "Total processes")
     ],
     "OsuHello": [r"(?<=launch_to_end_ns: )\d+", r"(?<=with )\d+"],
 }
 
 
-def of_report(text, figures):
-    """Return broken variants of an output that holds single figures, by name."""
+def of_report(text, values):
+    """Return broken variants of an output that holds single values, by name."""
     middle = text.index("\n", len(text) // 3)
     broken = {
         "empty": "",
@@ -148,9 +148,7 @@ def of_report(text, figures):
         "without its first third": text[middle:],
         "printed twice": text + text,
     }
-    for figure in figures:
+    for value in values:
         for name, cell in (("NaN", "nan"), ("infinity", "inf"), ("zero", "0"), ("a negative value", "-1"), ("no", "")):
-            broken[f"{name} for {figure}"] = re.sub(
-                figure, f" {cell}" if figure.endswith("S+") else cell, text, count=1
-            )
+            broken[f"{name} for {value}"] = re.sub(value, f" {cell}" if value.endswith("S+") else cell, text, count=1)
     return broken

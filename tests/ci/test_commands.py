@@ -464,5 +464,5 @@ def test_where_results_go_is_for_the_whole_run(tmp_path):
         done = subprocess.run(line, env=env, cwd=tmp_path / name, capture_output=True, text=True, timeout=GUARD_S)
         assert done.returncode == 0 and "Found 1 check(s)" in done.stdout, done.stdout + done.stderr
         assert len(list((tmp_path / name / "mine/logs").iterdir())) == 1
-    assert "--perflogdir would hide the figures" in one_error(run(RUN, "--perflogdir=x"))
+    assert "--perflogdir would hide the values" in one_error(run(RUN, "--perflogdir=x"))
     assert "--prefix needs a value" in one_error(run(RUN, "--prefix"))

@@ -14,7 +14,7 @@ TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
 @pytest.fixture
 def logs(tmp_path):
-    """Two perflogs, the second 20 % worse and without one figure."""
+    """Two perflogs, the second 20 % worse and without one value."""
     other = {"metric": "latency_16B", "size_B": 16}
     json_lines(tmp_path / "old.jsonl", runs("", TIGHT), runs("", TIGHT, **other))
     json_lines(tmp_path / "new.jsonl", runs("", [1.2 * value for value in TIGHT], session="20261201T000000Z-0002"))

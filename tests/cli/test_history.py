@@ -116,7 +116,7 @@ def test_json_has_every_run(results):
     assert content["faults"] == []
 
 
-def test_the_picture_has_the_figures_in_words(results, tmp_path):
+def test_the_picture_has_the_values_in_words(results, tmp_path):
     path = tmp_path / "a.svg"
     assert invoke("latency_.*", results, "--svg", path).exit_code == 0
     text = " ".join(element.text or "" for element in ET.parse(path).iter())
@@ -132,7 +132,7 @@ def test_an_unknown_metric_says_what_there_is(results):
     assert "is no regular expression" in str(invoke("latency_(", results).exception)
 
 
-def test_a_simulated_figure_says_so(tmp_path):
+def test_a_simulated_value_says_so(tmp_path):
     results = write(tmp_path, [record(day, evidence="predicted") for day in range(2)])
     assert "@yours:compute+mpich-cray (predicted)" in invoke("latency_8B", results).stdout
 

@@ -15,6 +15,7 @@ from fabric_checks.cli import main
 from fabric_checks.cli.commands import MODULES
 from fabric_twins import published_table, what_if
 from tests.analysis.cross_section.model import Fabric, run, text_of
+from tests.conftest import GOLDEN
 from tests.nightly.test_child_pipeline import GENERATED
 from tests.references.records import record, write
 from tests.twins.conftest import SMALL
@@ -78,6 +79,9 @@ def place(tmp_path, monkeypatch):
     write(folder / "sound", [odd(day) for day in range(9)])
     lines = text_of(run(Fabric(8, 0.01, 1, receivers={6: 0.4})))
     (folder / "rotate.txt").write_text(re.sub(r"host (n\d+)", rf"host \1{WORD}", lines))
+    profile = (GOLDEN / "profile" / "mpich-5.0.2-lammps-lj.4ranks.txt").read_text()
+    profile = re.sub(r"# mpi: .*", f"# mpi: {WORD} {WORD}", re.sub(r"(?m)^(rank \d) \S+", rf"\1 {WORD}", profile))
+    (folder / "profile.txt").write_text(profile)
     (folder / "references").mkdir()
     (folder / "references" / "yours.yaml").write_text(yaml.safe_dump({ODD: {ODD: ODD}}))
     (folder / "generated.yml").write_text(yaml.safe_dump(GENERATED | {f"{WORD}_0": GENERATED["A_0"]}))
@@ -172,6 +176,9 @@ CALLS = (
     ("rotate rotate.txt --pictures pictures", 1, "text"),
     ("rotate rotate.txt --json", 1, "json"),
     ("rotate ODD", 1, "text"),
+    ("profile --read profile.txt --picture a.svg", 0, "text"),
+    ("profile --read profile.txt --json", 0, "json"),
+    ("profile --read ODD", 1, "text"),
     ("twin plan.yaml --pictures pictures", 0, "text"),
     ("twin plan.yaml --confirm --json", 0, "json"),
     ("twin ODD", 1, "text"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A folder that cannot be searched is said, and is no run without figures."""
+"""A folder that cannot be searched is said, and is no run without values."""
 
 import json
 import os

@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
     """Return a folder of reference files, which the commands use."""
     folder = tmp_path / "references"
     folder.mkdir()
-    (folder / "yours.yaml").write_text("no_reference:\n- {why: no figures yet}\n")
+    (folder / "yours.yaml").write_text("no_reference:\n- {why: no values yet}\n")
     monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(folder))
     reference_file.load.cache_clear()
     return folder
@@ -99,7 +99,7 @@ def test_what_a_record_says_cannot_steer_a_terminal_or_a_file(folder, tmp_path):
     done = invoke("propose", results, "--system", "yours", "--write")
     assert "\x1b" not in done.output and "\x07" not in done.output
     file = reference_file.load(folder / "yours.yaml")
-    assert [reason.why for reason in file.reasons] == ["no figures yet"]
+    assert [reason.why for reason in file.reasons] == ["no values yet"]
 
 
 def test_simulations_are_refused(folder, tmp_path):

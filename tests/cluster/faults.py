@@ -121,7 +121,7 @@ class Outcome:
         return found
 
     def recorded(self, name=None):
-        """How many records with a figure, and without one, each class has in this session or the named one."""
+        """How many records with a value, and without one, each class has in this session or the named one."""
         mine = [record for record in self.records if record["session"] == (name or self.name)]
         return {
             check: (

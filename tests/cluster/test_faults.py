@@ -10,7 +10,7 @@ import pytest
 from fabric_checks.results.record import FIELDS, never_began
 from tests.cluster import faults
 
-#: What a case that passed, that failed without figures, and that left nothing has in the perflog.
+#: What a case that passed, that failed without values, and that left nothing has in the perflog.
 PASSED, FAILED, NOTHING = (24, 0), (0, 1), (0, 0)
 
 
@@ -19,7 +19,7 @@ class Expected:
     """How the session with a fault has to end.
 
     :param ended_by: in words, for the table; :param says: a pattern of the victim's message, None if it passes.
-    :param recorded: how many records of the victim have a figure, and how many have none.
+    :param recorded: how many records of the victim have a value, and how many have none.
     """
 
     ended_by: str

@@ -35,6 +35,6 @@ def test_a_first_night(four, tmp_path):
     assert '"access": ["--exclusive", "--partition=compute"]' in text and '"link_MBps": 1250.0,' in text
     (night,) = (clone / ".fabric/results/nightly/ada").glob("2*/night.json")
     assert json.loads(night.read_text())["new"] == []
-    # Its figures are of two hosts of the cluster.
+    # Its values are of two hosts of the cluster.
     (perflog,) = (clone / ".fabric/results/perflogs/ada").rglob("OsuBarrier.jsonl")
     assert len(json.loads(perflog.read_text().splitlines()[0])["nodelist"]) == 2

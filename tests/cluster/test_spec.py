@@ -78,6 +78,8 @@ def test_a_shape_goes_before_the_rate():
 def test_a_spec_survives_being_written():
     made = make(shapes={"n2.send": "100mbit,delay=1ms"})
     assert spec.from_dict(made.as_dict()) == made
+    # The index has clusters of other clones, too.
+    assert spec.from_dict(made.as_dict() | {"of_a_later_release": 1}) == made
 
 
 def test_addresses_differ():

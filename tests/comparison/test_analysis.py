@@ -32,7 +32,7 @@ def times(factor, values=TIGHT):
         ("larger", 1.2, "better"),
     ],
 )
-def test_what_is_worse_depends_on_the_figure(better, factor, verdict):
+def test_what_is_worse_depends_on_the_value(better, factor, verdict):
     found = row(runs("A", TIGHT, better=better), runs("B", times(factor), better=better))
     assert found["verdict"] == verdict
     assert found["change"] == pytest.approx(100 * (factor - 1))

@@ -42,7 +42,7 @@ def test_the_whole_interval_has_to_be_beyond_the_margin(margin, objects):
     assert bool(gate.objections(comparison, [Gate("worse", margin)])) is objects
 
 
-def test_worse_of_a_figure_that_should_be_large():
+def test_worse_of_a_value_that_should_be_large():
     one, two = runs("A", TIGHT, better="larger"), runs("B", [0.8 * v for v in TIGHT], better="larger")
     assert gate.objections(found(one, two), [Gate("worse", 15)]) == ["1 worse by at least 15 % for certain"]
     assert gate.objections(found(two_sides(two), two_sides(one, "B")), [Gate("worse", 0)]) == []

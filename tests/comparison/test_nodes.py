@@ -20,7 +20,7 @@ PORTS = {
 
 
 def runs(count=20, *, bad=lambda run: run % 2 == 0, **more):
-    """Return records of as many runs on four nodes, of which some blame n3; each of two figures."""
+    """Return records of as many runs on four nodes, of which some blame n3; each of two values."""
     made = []
     for run in range(count):
         said = {"findings": [BLAMED]} if bad(run) else {}

@@ -54,7 +54,7 @@ def test_of_many_runs_the_latest_count(known):
     assert found.find(CASE, "elapsed_s").value == 30.0
 
 
-def test_a_case_that_failed_before_it_had_figures_does_not_count(known):
+def test_a_case_that_failed_before_it_had_values_does_not_count(known):
     early = [failed(1, test="A %layout=4x2", layout="4x2", elapsed_s=0.5)]
     assert known(early, ran(0)).find(CASE, "elapsed_s").value == 10.0
     assert known(early).find(CASE, "elapsed_s").basis == BOUND

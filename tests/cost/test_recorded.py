@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs cost, in a file: measured, found again, and never in the way of a run's figures."""
+"""What runs cost, in a file: measured, found again, and never in the way of a run's values."""
 
 import json
 import multiprocessing
@@ -144,7 +144,7 @@ def test_the_list_has_both_and_their_ratio(run, tmp_path):
     assert "cost:     1 job, 1 node at most, 1 node-minutes (computed 0.5)" in ended
 
 
-def test_a_cost_that_cannot_be_noted_hides_no_figure(run, tmp_path, capsys):
+def test_a_cost_that_cannot_be_noted_hides_no_value(run, tmp_path, capsys):
     run(*cost_of(), jobs=1)
     (tmp_path / recorded.FILE).mkdir()
     ending.end(tmp_path, NAME, 1.0)

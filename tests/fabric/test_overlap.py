@@ -99,14 +99,15 @@ def with_oracle(program, case, *arguments):
 def is_undisturbed(output, transfer):
     """Tell whether transfers took the time that they take on the known interconnect, and repeated well."""
     nominal_us = output.nominal_us(transfer)[SIZE_B]
-    low_us, high_us = output.overhead_intervals_us(transfer)[SIZE_B]
+    ends = output.rows[0].values
+    low_us, high_us = (ends[f"{transfer}_overhead_ci_{end}_us"] for end in ("low", "high"))
     return abs(nominal_us / DELAY_US - 1) <= UNDISTURBED and 100 * (high_us - low_us) / nominal_us <= POINTS
 
 
 def measured(program, case, transfers):
     """Return the availability of each transfer: the median of the runs that other processes did not disturb.
 
-    A method that is wrong is wrong on an idle machine too; what other processes do to a run can be seen in its figures.
+    A method that is wrong is wrong on an idle machine too; what other processes do to a run can be seen in its values.
     """
     arguments = () if program.program == "overlap" else ("--operation", "iallreduce")
     found = {transfer: [] for transfer in transfers}

@@ -13,10 +13,11 @@ import pytest
 from fabric_checks.software import installed
 from tests.fabric.quick import QUICK
 from tests.fabric.test_programs import MPIS, SOURCES, environment
+from tests.fabric.test_programs import PROGRAMS as ALL
 from tests.guard import GUARD_S
 
-#: Those of MPI; `ports` is none, and has tests of its own.
-PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c") if path.stem != "ports")
+#: Those of MPI; `ports` is none, and has tests of its own, as has the library that profiles.
+PROGRAMS = [name for name in ALL if name != "ports"]
 WARNINGS = "-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
 
 
@@ -85,7 +86,7 @@ def test_clang_tidy_finds_nothing():
     # The compiler's own headers are not in clang-tidy's wheel; gcc's serve.
     include = subprocess.run(["gcc", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
     flags = ["-std=c11", "-isystem", str(installed.folder("mpich") / "include"), "-isystem", include]
-    sources = [str(SOURCES / f"{program}.c") for program in [*PROGRAMS, "ports"]]
+    sources = [str(SOURCES / f"{program}.c") for program in [*PROGRAMS, "ports", "profile.so"]]
     tool = Path(sys.executable).with_name("clang-tidy")
     done = subprocess.run([tool, "--quiet", *sources, "--", *flags], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

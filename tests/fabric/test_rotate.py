@@ -36,8 +36,7 @@ class Built:
     always_shim: bool = False
 
     def run(self, ranks, *arguments, program="rotate", **shim):
-        # Ranks that wait have to leave the cores to those that work.
-        env = environment(self.mpi) | {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
+        env = environment(self.mpi)
         env |= {f"FC_SHIM_{key.upper()}": str(value) for key, value in shim.items()}
         command = ["mpirun", "-np", str(ranks), str(self.folder / program), *map(str, arguments)]
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)

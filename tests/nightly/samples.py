@@ -12,8 +12,8 @@ MACHINE = "sys:part+mpich"
 
 def case(test, result="pass", reason=None, phase="sanity", fixture=False):
     """Return a case of the system `sys`."""
-    has_figures = not reason or phase == "performance"
-    metrics = frozenset({"m"} if has_figures else ())
+    has_values = not reason or phase == "performance"
+    metrics = frozenset({"m"} if has_values else ())
     return Case(f"{test} @{MACHINE}", result, phase if reason else None, reason, fixture, metrics)
 
 

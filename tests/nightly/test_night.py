@@ -97,7 +97,7 @@ def spend(plan, monkeypatch, elapsed_s):
     return night.spend(plan, 0).night
 
 
-def test_a_night_counts_its_cases_what_passed_and_its_figures(plan, results, monkeypatch):
+def test_a_night_counts_its_cases_what_passed_and_its_values(plan, results, monkeypatch):
     found = spend(plan, monkeypatch, 12.5)
     assert (found.cases, found.passed, found.records, found.elapsed_s) == (2, 1, 1, 12.5)
     assert found.measured == {"A @sys:part+mpich"} and not found.simulated

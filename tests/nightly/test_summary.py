@@ -70,7 +70,7 @@ def test_everything_is_told_in_its_place():
         "**Not looked at tonight:** n6 was slow. Open since 2026-01-01 21:00",
         "which may be chance; what stays for three nights is a finding:\n\n- A is 70",
         "- warning: a line is broken",
-        "1 case ran, 1 passed; 1 figure; 1.5 min.\nThe history has 9 runs.",
+        "1 case ran, 1 passed; 1 value; 1.5 min.\nThe history has 9 runs.",
         "- report: /r.html",
     ):
         assert line in text
@@ -78,7 +78,7 @@ def test_everything_is_told_in_its_place():
 
 
 def test_a_simulation_is_called_one():
-    assert "1 simulated figure;" in markdown(told(simulated=True, elapsed_s=6))
+    assert "1 simulated value;" in markdown(told(simulated=True, elapsed_s=6))
 
 
 def test_a_quiet_night_is_short():

@@ -61,7 +61,7 @@ def test_what_is_told(tmp_path, loss, spread, is_told):
 @pytest.mark.parametrize(
     ("before", "after", "is_told"), [(100, 90, True), (100, 90.5, False), (90.5, 100, False), (0, 1, True)]
 )
-def test_of_figures_that_can_be_0_a_tenth_of_the_larger_level_is_told(before, after, is_told):
+def test_of_values_that_can_be_0_a_tenth_of_the_larger_level_is_told(before, after, is_told):
     change = SimpleNamespace(
         by_difference=True, noise=0.0, unit="us", change=after - before, median_before=before, median_after=after
     )

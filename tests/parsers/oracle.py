@@ -67,21 +67,19 @@ def require_imb(text, output, *, benchmark, sizes_B, processes, program, mode):
 
 
 def _require_row(told, size_B):
-    figures = {name: Decimal(cell) for name, cell in told.items() if name != "validation"}
-    if "min_latency_us" in figures:
-        assert figures["min_latency_us"] <= figures["latency_us"] <= figures["max_latency_us"], told
-    if "message_rate_per_s" in figures:
-        size = figures.get("transmit_size", Decimal(size_B)) / 10**6
+    values = {name: Decimal(cell) for name, cell in told.items() if name != "validation"}
+    if "min_latency_us" in values:
+        assert values["min_latency_us"] <= values["latency_us"] <= values["max_latency_us"], told
+    if "message_rate_per_s" in values:
+        size = values.get("transmit_size", Decimal(size_B)) / 10**6
         rounding = HALF if "." in told["message_rate_per_s"] else Decimal("0.5")
         slack = (HALF + rounding * size) * Decimal("1.02")
-        assert abs(figures["bandwidth_MBps"] - figures["message_rate_per_s"] * size) <= slack, told
-    if "overlap_percent" in figures and figures["pure_comm_us"] > 1:
-        spent = figures["overall_us"] - figures["compute_us"]
-        share = 100 * (1 - spent / figures["pure_comm_us"])
-        slack = (
-            100 * (Decimal("0.0101") + HALF * abs(spent) / figures["pure_comm_us"]) / (figures["pure_comm_us"] - HALF)
-        )
-        assert abs(figures["overlap_percent"] - min(max(share, Decimal(0)), Decimal(100))) <= slack + HALF * 2, told
+        assert abs(values["bandwidth_MBps"] - values["message_rate_per_s"] * size) <= slack, told
+    if "overlap_percent" in values and values["pure_comm_us"] > 1:
+        spent = values["overall_us"] - values["compute_us"]
+        share = 100 * (1 - spent / values["pure_comm_us"])
+        slack = 100 * (Decimal("0.0101") + HALF * abs(spent) / values["pure_comm_us"]) / (values["pure_comm_us"] - HALF)
+        assert abs(values["overlap_percent"] - min(max(share, Decimal(0)), Decimal(100))) <= slack + HALF * 2, told
 
 
 def _bare(text):
@@ -109,8 +107,8 @@ def require_ours(text, output, **asked):
         told = dict(zip(titles, row, strict=True))
         for name in titles:
             if name.endswith("_ci_low_us"):
-                figure = name.removesuffix("_ci_low_us")
-                low, median, high = (float(told[f"{figure}{end}"]) for end in ("_ci_low_us", "_us", "_ci_high_us"))
+                value = name.removesuffix("_ci_low_us")
+                low, median, high = (float(told[f"{value}{end}"]) for end in ("_ci_low_us", "_us", "_ci_high_us"))
                 assert 0 <= low <= median <= high < float("inf"), told
 
 

@@ -53,7 +53,7 @@ def test_every_version(path, benchmark):
     ("path", "benchmark"), [file for file in complete_files() if file.values[1] in ("PingPong", "Sendrecv", "Exchange")]
 )
 def test_bandwidth_is_in_units_of_a_million_bytes(path, benchmark):
-    """What is printed agrees with bytes over time in every version; the unrounded figure is what is returned."""
+    """What is printed agrees with bytes over time in every version; the unrounded value is what is returned."""
     text = path.read_text()
     printed = [float(line.split()[-1]) for line in text.splitlines() if breakages.is_row(line)]
     output = imb.parse(text, benchmark, SIZES, 2)
@@ -271,7 +271,7 @@ def test_an_average_outside_its_extremes_is_refused(golden, times):
 
 
 @pytest.mark.parametrize("cell", ["8", "8.0", "8.000", "08.00", "8e0", "9" * 5000])
-def test_figures_without_two_decimals_are_refused(golden, cell):
+def test_values_without_two_decimals_are_refused(golden, cell):
     text = with_row(golden("imb/2021.11/Allreduce.txt"), 64, {2: cell})
     with pytest.raises(OutputError, match=r"^line \d+: "):
         imb.parse(text, "Allreduce", REDUCTION_SIZES, 2)

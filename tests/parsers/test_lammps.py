@@ -21,7 +21,7 @@ def test_every_input(golden, problem):
     assert output.Matom_steps_per_s == pytest.approx(3.2 / output.loop_time_s)
 
 
-def test_known_figures(golden):
+def test_known_values(golden):
     output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
     # Known from the reference log that comes with the input.
     assert output.thermo == {
@@ -92,7 +92,7 @@ def test_the_unit_of_the_rate_does_not_matter(golden):
         ("^LAMMPS", "Loop time of 9 on 2 procs for 100 st\nLAMMPS", "line 1: the line of the loop time is damaged"),
     ],
 )
-def test_figures_that_contradict_each_other_are_refused(golden, old, new, message):
+def test_values_that_contradict_each_other_are_refused(golden, old, new, message):
     text = golden("lammps/22Jul2025/chain.2.txt")
     broken = re.sub(old, new, text)
     assert broken != text

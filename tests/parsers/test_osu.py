@@ -315,7 +315,7 @@ def test_columns_that_change_within_a_table_are_refused(golden):
 @pytest.mark.parametrize(
     "cell", ["1", "1.5", "1.500", "15", ".50", "01.50", "1.50e0", "1,50", "+1.50", "1.5O", "9" * 5000]
 )
-def test_figures_without_two_decimals_are_refused(cell):
+def test_values_without_two_decimals_are_refused(cell):
     assert parsed("latency", "1 1.50\n2 1.50\n")
     with pytest.raises(OutputError, match=r"^line 4: "):
         parsed("latency", f"1 1.50\n2 {cell}\n")

@@ -34,8 +34,9 @@ def test_a_real_output(golden):
         assert output.availability_percent(transfer) == column(AVAILABILITY)
         assert output.steps(transfer) == column(STEPS, int)
         assert output.stops[transfer] == column(STOP, str)
-        low, high = column(LOW), column(HIGH)
-        assert output.overhead_intervals_us(transfer) == {size: (low[size], high[size]) for size in low}
+        for number, end in ((LOW, "low"), (HIGH, "high")):
+            name = f"{transfer}_overhead_ci_{end}_us"
+            assert {row.size_B: row.values[name] for row in output.rows} == column(number)
     assert output.header["poll"] == "no"
     assert output.header["work"].startswith("one iteration takes ")
     assert output.header["progress thread"] == "no setting asks for one"

@@ -121,7 +121,7 @@ def test_the_switch_of_a_real_library_is_found(golden, mode):
         (5, "no", "ping_pong_stop must be ci or cap"),
     ],
 )
-def test_a_figure_that_is_none_is_refused(golden, column, cell, message):
+def test_a_value_that_is_none_is_refused(golden, column, cell, message):
     lines = golden(GOLDEN).splitlines(keepends=True)
     index = next(i for i, line in enumerate(lines) if line.startswith("1024 "))
     with pytest.raises(OutputError, match=message):

@@ -5,7 +5,7 @@ from fabric_checks.results.record import FIELDS
 
 
 def record(**changes):
-    """Return a record of a figure that passed."""
+    """Return a record of a value that passed."""
     return dict.fromkeys(FIELDS) | {
         "format": 2, "session": "20260101T000000Z-test", "time": "2026-01-01T00:00:10+00:00", "system": "s",
         "partition": "p", "environ": "e", "check": "A", "test": "A %layout=1x2", "layout": "1x2",
@@ -18,7 +18,7 @@ def record(**changes):
 
 
 def failed_case(**changes):
-    """Return the record of a case that failed before it had figures, and before it had a time."""
+    """Return the record of a case that failed before it had values, and before it had a time."""
     nothing = dict.fromkeys(("metric", "quantity", "size_B", "value", "unit", "better", "result", "time"))
     nothing |= dict.fromkeys(("reference", "upper"))
     return record(**nothing, case_result="fail", fail_reason="broken\nin two lines") | changes

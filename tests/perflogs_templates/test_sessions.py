@@ -80,7 +80,7 @@ def test_csv_has_every_record(whole):
     assert rows == wanted
 
 
-def test_reframe_s_database_has_every_figure_and_reframe_reads_it(whole):
+def test_reframe_s_database_has_every_value_and_reframe_reads_it(whole):
     session, _ = whole
     with sqlite3.connect(session.results / "results.db") as database:
         ((blob,),) = database.execute("SELECT json_blob FROM sessions").fetchall()
@@ -92,7 +92,7 @@ def test_reframe_s_database_has_every_figure_and_reframe_reads_it(whole):
     assert listed.status == 0 and "latency_4194304B" in listed.output, listed.output
 
 
-def test_httpjson_posts_every_figure(whole):
+def test_httpjson_posts_every_value(whole):
     session, bodies = whole
     (case,) = [case for case in map(json.loads, bodies) if "check_perf_latency_0B_value" in case]
     for record in session.records:

@@ -33,7 +33,7 @@ BEGIN = datetime.now(timezone(timedelta(hours=2))).replace(microsecond=0) - time
 
 
 def run(number, check="A", count=100):
-    """Return the records of a run: figures of all kinds, and a case that failed before it had any."""
+    """Return the records of a run: values of all kinds, and a case that failed before it had any."""
     common = {"time": (BEGIN + timedelta(minutes=number)).isoformat(), "session": f"run-{number}", "check": check}
     return [
         record(**common, value=1 / 3, metric="b", reference=-10.0, lower=-0.1, upper=0.2, result="fail"),

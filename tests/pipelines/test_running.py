@@ -21,7 +21,7 @@ ALWAYS = ("HOME", "TMPDIR", "PYTHONPATH", "FABRIC_PYTHON")
 def require_quiet(runner, done):
     """A night with its case passed, and all files where the pipeline keeps them."""
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 case ran, 1 passed; 1 figure" in done.stdout
+    assert "1 case ran, 1 passed; 1 value" in done.stdout
     assert runner.kept >= NIGHT
     assert json.loads((runner.clone / "night/night.json").read_text())["cases"] == 1
     assert (runner.clone / "night/summary.md").read_text().startswith("# minicluster, ")

@@ -24,7 +24,7 @@ def record(day=0, value=1.3, **changes):
         "metric": "latency_8B", "quantity": "latency", "size_B": 8, "value": value, "unit": "us", "better": "smaller",
         "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.2", "stack": "spack",
         "spec_hash": "abcdef1234567", "mpi": "MPICH Version:      4.2.3\nMPICH Device: ch4", "compiler": "gcc 12.2.0",
-        "nodelist": ["n1", "n2"], "no_reference": "no figures yet",
+        "nodelist": ["n1", "n2"], "no_reference": "no values yet",
     } | changes  # fmt: skip
     return dict.fromkeys(FIELDS) | {"parameters": parameters_of(values["test"])} | values
 

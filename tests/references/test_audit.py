@@ -77,12 +77,16 @@ def test_what_a_document_says_may_be_that_something_is_bad(write, tmp_path):
 @pytest.mark.parametrize(
     ("change", "line", "message"),
     [
-        (("OsuLatency:", "OsuLatensy:"), 2, "orphan entry 'OsuLatensy': no check class has that name; delete it"),
+        (
+            ("OsuLatency:", "OsuLatensy:"),
+            2,
+            "orphan entry 'OsuLatensy': no check class has that name; mend or delete it",
+        ),
         (("OsuBandwidth:", "Rotate:"), 12, "orphan: Rotate: bw: 2x.*: no case of this check runs here; delete it"),
         (("yours:compute:", "yours:comput:"), 6, "there is no such partition here (there is yours:compute); mend"),
         (("mpich-cray", "mpich"), 6, "there is no such environ here (there is mpich-cray)"),
         (("      2x1:", "      4x1:"), 6, "there is no such layout here (there is 2x1, 1x2)"),
-        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; mend the name"),
+        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; mend or delete it"),
         (
             ("null, 0.1, us]\n  ", "null, 0.1, s]\n  "),
             7,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""References from figures: against SciPy's MAD, and against ReFrame's own judgement."""
+"""References from values: against SciPy's MAD, and against ReFrame's own judgement."""
 
 import pytest
 from hypothesis import given
@@ -42,7 +42,7 @@ def test_both_sides():
     assert (found.lower, found.upper, found.decided_by) == (-0.02, 0.3, "minimum")
 
 
-def test_of_negative_figures_the_bound_is_on_the_same_side():
+def test_of_negative_values_the_bound_is_on_the_same_side():
     found = derive([-10.0] * 9 + [-8.0], "smaller")
     assert found.upper == 0.2 and limit(found.value, found.upper) == -8.0
 
@@ -65,7 +65,7 @@ finite = st.floats(1e-3, 1e7)
 
 
 @given(st.lists(finite, min_size=1, max_size=30), st.sampled_from(["smaller", "larger"]), st.booleans(), st.booleans())
-def test_every_figure_that_it_came_from_meets_it(values, better, both, negative):
+def test_every_value_that_it_came_from_meets_it(values, better, both, negative):
     values = [-value for value in values] if negative else values
     try:
         found = derive(values, better, Rule(both_sides=both))

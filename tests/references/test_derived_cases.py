@@ -39,16 +39,16 @@ def test_between_nodes_the_rule_counts_where_there_is_no_entry(cases):
     assert check._reference_error == ""
     assert tuple(check.reference["linked:compute:bandwidth_4194304B"]) == (1800.0, -0.05, None, "MB/s")
     assert tuple(check.reference["linked:compute:bandwidth_1048576B"]) == (1500, -0.1, None, "MB/s")
-    figures = check.facts.metrics
-    assert {name for name, figure in figures.items() if figure.reference_source} == {"bandwidth_4194304B"}
-    assert figures["bandwidth_4194304B"].reference_source == SOURCE
-    assert figures["bandwidth_4194304B"].no_reference is None
-    assert figures["bandwidth_8B"].no_reference == "not of interest"
+    values = check.facts.metrics
+    assert {name for name, value in values.items() if value.reference_source} == {"bandwidth_4194304B"}
+    assert values["bandwidth_4194304B"].reference_source == SOURCE
+    assert values["bandwidth_4194304B"].no_reference is None
+    assert values["bandwidth_8B"].no_reference == "not of interest"
 
 
 def test_within_a_node_it_does_not(cases):
     check = cases["bw", "1x2"]
-    assert not any(figure.evidence or figure.reference_source for figure in check.facts.metrics.values())
+    assert not any(value.evidence or value.reference_source for value in check.facts.metrics.values())
     assert check.facts.metrics["bandwidth_4194304B"].no_reference == "not of interest"
 
 

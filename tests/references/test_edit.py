@@ -33,7 +33,7 @@ no_reference:
 - {check: OsuLatency, metric: 'latency_(?!0B$).*', why: one size is judged}   # so far
 - check: '(?!OsuLatency$).*'
   why: >
-    no figures
+    no values
     yet
 
 # The end.

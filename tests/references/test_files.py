@@ -19,7 +19,7 @@ OsuLatency:
       2x1:
         latency_8B: [1.3, null, 0.02, us]  # accepted
 no_reference:
-- {why: no figures yet}
+- {why: no values yet}
 """
 
 

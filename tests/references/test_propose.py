@@ -16,7 +16,7 @@ OsuLatency:
     mpich-cray:
       2x1:
         latency_8B: {reference}
-no_reference: [{{why: no figures yet}}]
+no_reference: [{{why: no values yet}}]
 """
 
 
@@ -74,7 +74,7 @@ def test_a_run_missed_a_reference_if_one_of_its_passes_did(file):
     assert (len(found.history.values), found.history.failed) == (5, 1)
 
 
-def test_what_failed_before_it_had_figures_is_not_used_and_what_missed_a_reference_is(file):
+def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_reference_is(file):
     failed = record(5, None, metric=None, case_result="fail", unit=None)
     missed = record(6, 1.6, result="fail", case_result="fail")
     found = proposal(file(), [*runs(5), failed, missed])

@@ -74,7 +74,7 @@ def test_reasons_match_in_full(load):
     ("found", "message"),
     [
         ({}, "t has no reference; add one, or say why under no_reference"),
-        ({"t": (1, None, 1, "us"), "c": (1, None, 1, "us")}, "orphan reference 'c'"),
+        ({"t": (1, None, 1, "us"), "c": (1, None, 1, "us")}, "orphan: c: the check declares no such metric"),
         ({"t": (1, None, 1, "s")}, "t is in us, its reference in s"),
         ({"t": (1, None, 1)}, "t is in us, its reference in no unit"),
     ],
@@ -94,11 +94,14 @@ LEAF = "{t: [1, null, 1, us]}"
     ("text", "message"),
     [
         (f"B: {{$index: [layout], 1x2: {LEAF}}}", "orphan entry 'B'"),
-        (f"A: {{$index: [$partition], 's:q': {LEAF}}}", "orphan key 's:q': there is no such partition here"),
-        (f"A: {{$index: [layout, $environ], 1x2: {{f: {LEAF}}}}}", "orphan key 'f': there is no such environ here"),
+        (f"A: {{$index: [$partition], 's:q': {LEAF}}}", "orphan: A: s:q: there is no such partition here"),
+        (
+            f"A: {{$index: [layout, $environ], 1x2: {{f: {LEAF}}}}}",
+            "orphan: A: 1x2: f: there is no such environ here",
+        ),
         (
             f"A: {{$index: [layout], 1x3: {LEAF}}}",
-            "orphan key '1x3': there is no such layout here .there is 1x2, 2x1.; mend or delete it",
+            "orphan: A: 1x3: there is no such layout here .there is 1x2, 2x1.; mend or delete it",
         ),
     ],
 )
@@ -120,7 +123,7 @@ def test_an_expected_failure_has_a_reference_too(load):
 EVIDENCE = "evidence: [{check: A, metric: t, evidence: fitted, source: Table 2}, {evidence: simulated}]"
 
 
-def test_evidence_says_how_a_figure_comes_to_be(load):
+def test_evidence_says_how_a_value_comes_to_be(load):
     file = load(EVIDENCE)
     fitted = file.evidence_of(held=True, metric="t", **CASE)
     assert (fitted.kind, fitted.why) == ("fitted", "Table 2")

@@ -14,7 +14,7 @@ OsuLatency:
     mpich-cray:
       2x1:
         latency_8B: [1.0, null, 0.02, us]
-no_reference: [{why: no figures yet}]
+no_reference: [{why: no values yet}]
 """
 
 

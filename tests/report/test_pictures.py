@@ -28,7 +28,7 @@ def test_curves_have_names_units_and_readable_sizes(tmp_path):
     assert {"A title", "time, us", "ping-pong", "streaming", "0", "1K", "100"} <= texts(tmp_path / "a.svg")
 
 
-def test_the_same_figures_give_the_same_file(tmp_path):
+def test_the_same_values_give_the_same_file(tmp_path):
     for name in ("a.svg", "b.svg"):
         pictures.curves(tmp_path / name, "A title", TIMES, "time, us")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()

@@ -64,7 +64,7 @@ def test_the_nodes_are_those_that_the_ranks_saw():
     assert perflog.records_of(attributes(check_facts=facts))[0]["nodelist"] == ["n1", "n2"]
 
 
-def test_a_case_without_figures_leaves_one_record_that_says_why():
+def test_a_case_without_values_leaves_one_record_that_says_why():
     values = {"s:p:t": [None, 0, None, None, "us", None]}
     (record,) = perflog.records_of(attributes(check_perfvalues=values, check_result="fail", check_fail_reason="broken"))
     assert (record["metric"], record["case_result"], record["fail_reason"]) == (None, "fail", "broken")
@@ -87,7 +87,7 @@ def test_what_cannot_be_written_is_an_error_that_names_file_and_cause(tmp_path):
         perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
 
 
-def test_a_figure_that_json_does_not_have_is_an_error_that_names_the_file(tmp_path):
+def test_a_value_that_json_does_not_have_is_an_error_that_names_the_file(tmp_path):
     values = {"s:p:t": [float("inf"), 1.0, None, 0.9, "us", "pass"]}
     with pytest.raises(RecordError, match=r"s/p/A.jsonl: Out of range float .*: 1 record is not in the perflog of A "):
         perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes(check_perfvalues=values)))

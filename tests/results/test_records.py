@@ -85,7 +85,7 @@ def test_what_is_no_success(results, cases, lines, fault):
     assert any(found.startswith(fault) for found in records.verdict(results(*cases, lines=lines)))
 
 
-def test_a_pass_without_a_figure_is_no_success(results):
+def test_a_pass_without_a_value_is_no_success(results):
     """As --skip-performance-check makes them."""
     session = results(case() | {"perfvalues": {}}, lines=[json.dumps(record(metric=None, value=None))])
     assert records.verdict(session) == ["nothing was measured: A %layout=1x2 @s:p+e passed without a value"]

@@ -117,9 +117,9 @@ def test_modules_that_show_behind_a_compiler_only():
 
 def test_commands_without_a_cluster():
     found = look(Recorded("$ sinfo --version\nslurm 22.05.8\n$ lscpu\nCore(s) per socket: 4\nSocket(s): 1\n"), "box")
-    assert found.scheduler == "local" and found.notes == ("sinfo is there, but tells of no nodes that take jobs",)
+    assert found.scheduler == "local" and found.notes == ("sinfo is there, but lists no nodes that take jobs",)
 
 
 def test_what_is_not_understood_is_told_and_left_out():
     found = look(Recorded("$ lscpu\nArchitecture: riscv64\n"), "box")
-    assert found.cores is None and found.notes[0].startswith("lscpu is not understood: lscpu tells no 'Core(s) per")
+    assert found.cores is None and found.notes[0].startswith("lscpu is not understood: lscpu states no 'Core(s) per")

@@ -15,10 +15,10 @@ def test_what_ships_can_be_read_and_every_number_says_where_it_comes_from(file):
     twin = load(file)
     assert twin.name == file.stem
     assert {"nodes", "cpus_per_node", "inter_node.rate_MBps", "inter_node.latency_us"} <= set(twin.sources)
-    for benchmark, figures in twin.figures.items():
-        for name, figure in figures.items():
-            assert figure.source.kind == "published", (benchmark, name)
-            assert figure.twin in (FITTED, PREDICTED)
+    for benchmark, values in twin.values.items():
+        for name, published in values.items():
+            assert published.source.kind == "published", (benchmark, name)
+            assert published.twin in (FITTED, PREDICTED)
             assert name.rsplit("_", 1)[1] in ("us", "MBps", "B", "percent", "Mps"), name
 
 
@@ -35,14 +35,19 @@ def test_the_parts_of_a_description():
     assert twin.host_bus.each_MBps is None and twin.host_bus.together_MBps > twin.inter_node.rate_MBps
     assert twin.sources["nodes"].kind == "published" and twin.sources["nodes"].text == "SAND Table 1"
     assert twin.sources["inter_node.send_us"].kind == "fitted"
-    figure = twin.figures["streaming"]["message_rate_8B_Mps"]
-    assert (figure.value, figure.twin, figure.why_not, figure.tolerance_percent) == (2.7, PREDICTED, "", 1.0)
+    published = twin.values["streaming"]["message_rate_8B_Mps"]
+    assert (published.value, published.twin, published.why_not, published.tolerance_percent) == (
+        2.7,
+        PREDICTED,
+        "",
+        1.0,
+    )
 
 
 def test_what_may_be_left_out(small):
     twin = small()
     assert twin.intra_node == twin.inter_node and twin.host_bus == HostBus(None, None)
-    assert twin.faults == () and twin.figures == {} and twin.collectives == "default"
+    assert twin.faults == () and twin.values == {} and twin.collectives == "default"
 
 
 def test_buses(small):
@@ -83,11 +88,11 @@ def test_a_malformed_description_is_one_line_with_file_key_and_remedy(small, old
     assert "small.yaml: " in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_figure_says_how_the_twin_comes_to_it(small):
-    with pytest.raises(TwinError, match=r"figures\.rotate\.x_MBps\.twin: is missing; write one of fitted, predicted"):
-        small(added="figures: {rotate: {x_MBps: {value: 1, published: here}}}\n")
+def test_a_value_says_how_the_twin_comes_to_it(small):
+    with pytest.raises(TwinError, match=r"values\.rotate\.x_MBps\.twin: is missing; write one of fitted, predicted"):
+        small(added="values: {rotate: {x_MBps: {value: 1, published: here}}}\n")
     with pytest.raises(TwinError, match=r"tolerance_because: is missing"):
-        small(added="figures: {rotate: {x_MBps: {value: 1, published: h, twin: fitted, tolerance_percent: 2}}}\n")
+        small(added="values: {rotate: {x_MBps: {value: 1, published: h, twin: fitted, tolerance_percent: 2}}}\n")
 
 
 SAID = """\

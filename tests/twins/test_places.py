@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every figure of a description has a check that measures it."""
+"""Every value of a description has a check that measures it."""
 
 import pytest
 
@@ -11,14 +11,14 @@ from tests.twins.simulation import shipped
 
 
 @pytest.mark.parametrize("twin", published_table.shipped(), ids=lambda twin: twin.name)
-def test_a_check_measures_every_figure(twin):
-    for benchmark, figures in twin.figures.items():
-        for name in figures:
+def test_a_check_measures_every_value(twin):
+    for benchmark, values in twin.values.items():
+        for name in values:
             place = place_of(twin, benchmark, name)
             assert place.layout.nodes <= twin.nodes and place.layout.ppn <= twin.cpus_per_node
 
 
-def test_where_some_figures_are_measured():
+def test_where_some_values_are_measured():
     twin = shipped("feynman")
     pairs = Place("Rotate", Layout(128, 1), {"pattern": "rotate"}, "two_pairs_on_a_link", "MB/s")
     assert place_of(twin, "rotate", "two_pairs_on_a_link_MBps") == pairs
@@ -29,9 +29,9 @@ def test_where_some_figures_are_measured():
     assert (queue.check, queue.parameters) == ("StreamingQueue", {"queue_depth": "8"})
 
 
-def test_a_figure_that_no_check_measures():
+def test_a_value_that_no_check_measures():
     twin = shipped("cbc")
-    with pytest.raises(TwinError, match=r"cbc\.yaml: figures\.bcast: no check measures that; known are streaming"):
+    with pytest.raises(TwinError, match=r"cbc\.yaml: values\.bcast: no check measures that; known are streaming"):
         place_of(twin, "bcast", "latency_us")
-    with pytest.raises(TwinError, match=r"cbc\.yaml: figures\.rotate\.pairs: has no unit; end it in one of us"):
+    with pytest.raises(TwinError, match=r"cbc\.yaml: values\.rotate\.pairs: has no unit; end it in one of us"):
         place_of(twin, "rotate", "pairs")

@@ -60,7 +60,7 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
             "alternatives: [{name: as described, nodes: 4}]\n",
             r"alternatives\[0\]\.name: 'as described' is there alread",
         ),
-        ("alternatives: [{name: x, figures: {}}]\n", r"alternatives\[0\]\.figures: cannot differ; take it away"),
+        ("alternatives: [{name: x, values: {}}]\n", r"alternatives\[0\]\.values: cannot differ; take it away"),
         ("alternatives: [{name: x, faults: null}]\n", r"alternatives\[0\]\.faults: is taken away, and is not there"),
         (
             "alternatives: [{name: x, topology: {oversubscription: 2}}]\n",

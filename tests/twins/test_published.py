@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every figure of the documents against what the programs measure on its twin, and that a second run is the same."""
+"""Every value of the documents against what the programs measure on its twin, and that a second run is the same."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from fabric_twins import published_table
-from fabric_twins.measured import figures as measured_figures
+from fabric_twins.measured import values as measured_values
 from fabric_twins.simulate import Bounds, output
 from tests.twins.simulation import TWINS, shipped, simgrid
 
@@ -20,15 +20,15 @@ NAMES = sorted(file.stem for file in TWINS.glob("*.yaml"))
 
 def cases():
     for name in NAMES:
-        for benchmark, figures in shipped(name).figures.items():
-            for figure, published in figures.items():
+        for benchmark, values in shipped(name).values.items():
+            for key, published in values.items():
                 marks = [pytest.mark.xfail(reason=published.why_not, strict=True)] if published.why_not else []
-                yield pytest.param(name, benchmark, figure, marks=marks, id=f"{name}-{benchmark}-{figure}")
+                yield pytest.param(name, benchmark, key, marks=marks, id=f"{name}-{benchmark}-{key}")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a twin gives: figures, the seconds they took, and for each run what was asked for and printed."""
+    """What a twin gives: values, the seconds they took, and for each run what was asked for and printed."""
 
     found: dict
     seconds: float
@@ -44,7 +44,7 @@ def measure(name):
         return runs[-1][-1]
 
     begin = time.monotonic()
-    found, _ = measured_figures(run, twin)
+    found, _ = measured_values(run, twin)
     return Measured(found, time.monotonic() - begin, runs)
 
 
@@ -55,14 +55,14 @@ def measured():
         return dict(zip(NAMES, pool.map(measure, NAMES), strict=True))
 
 
-@pytest.mark.parametrize(("name", "benchmark", "figure"), list(cases()))
-def test_the_twin_has_the_figure(measured, name, benchmark, figure):
-    published = shipped(name).figures[benchmark][figure]
-    value = measured[name].found[benchmark, figure.rpartition("_")[0]]
+@pytest.mark.parametrize(("name", "benchmark", "key"), list(cases()))
+def test_the_twin_has_the_value(measured, name, benchmark, key):
+    published = shipped(name).values[benchmark][key]
+    value = measured[name].found[benchmark, key.rpartition("_")[0]]
     assert value == pytest.approx(published.value, rel=published.tolerance_percent / 100)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if shipped(name).figures])
+@pytest.mark.parametrize("name", [name for name in NAMES if shipped(name).values])
 def test_a_second_run_is_the_same_to_the_byte(measured, name):
     """Of a sweep its sizes around the eager limits, which are the same whatever else is measured."""
     for asked, program, arguments, first in measured[name].runs:
@@ -85,7 +85,7 @@ def rows(text):
 
 def test_the_readme_is_what_the_twins_give(measured, report_table):
     lines = [f"{name:<14} {each.seconds:6.1f} s" for name, each in measured.items()]
-    report_table("Twins: seconds for all published figures", lines)
+    report_table("Twins: seconds for all published values", lines)
     found = {name: each.found for name, each in measured.items()}
     text = published_table.text([shipped(name) for name in NAMES], found)
     assert published_table.README.read_text() == text, "stale; write it anew with fabric-checks twins-table --write"

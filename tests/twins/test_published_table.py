@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of published against simulated, from figures that are given; the real ones are in test_published."""
+"""The table of published against simulated, from values that are given; the real ones are in test_published."""
 
 from fabric_twins import published_table
 from tests.twins.simulation import shipped
@@ -8,9 +8,9 @@ from tests.twins.simulation import shipped
 def given(twin, factor=1.0):
     return {
         twin.name: {
-            (benchmark, name.rpartition("_")[0]): figure.value * factor
-            for benchmark, figures in twin.figures.items()
-            for name, figure in figures.items()
+            (benchmark, name.rpartition("_")[0]): published.value * factor
+            for benchmark, values in twin.values.items()
+            for name, published in values.items()
         }
     }
 
@@ -23,16 +23,16 @@ def part(text, title):
 def test_fitted_predicted_and_not_reproduced_stand_apart():
     twin = shipped("feynman")
     text = published_table.text([twin], given(twin, 1.01))
-    assert "two_pairs_on_a_link" in part(text, "Fitted: 2 figures")
-    assert "three_pairs_on_a_link" in part(text, "Predicted: 2 figures")
-    failed = part(text, "Not reproduced: 1 figures")
+    assert "two_pairs_on_a_link" in part(text, "Fitted: 2 values")
+    assert "three_pairs_on_a_link" in part(text, "Predicted: 2 values")
+    failed = part(text, "Not reproduced: 1 values")
     assert "four_pairs_on_a_link` | 277 MB/s | 279.8 | +1.00 % | ROTATE | four flows that share" in failed
     assert text.count("_on_a_link") == 4
 
 
 def test_a_saying_tells_whether_the_twin_does_so():
     twin = shipped("osu-quadrics")
-    said = part(published_table.text([twin], given(twin)), "Said without a figure: 3")
+    said = part(published_table.text([twin], given(twin)), "Said without a number: 3")
     assert said.count("| does not: ") == 3
     assert "`BufferReuse` 2x1 `fresh_buffer_latency_ratio` at least 1.1" in said
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the documents say without a figure of several clusters together: direction and rough factor, on their twins.
+"""What the documents say without a number of several clusters together: direction and rough factor, on their twins.
 
 What they say of one cluster is a reference of its twin (`said` in config/twins).
 """

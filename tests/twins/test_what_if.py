@@ -60,8 +60,8 @@ def test_messages_get_smaller_with_the_number_of_nodes(nodes, size_B):
 
 
 @simgrid
-def test_the_figures_are_those_that_follow_from_the_rates(outcomes):
-    healthy, slow, cut, bigger = (outcome.figures for outcome in outcomes)
+def test_the_values_are_those_that_follow_from_the_rates(outcomes):
+    healthy, slow, cut, bigger = (outcome.values for outcome in outcomes)
     assert healthy["median_bandwidth"] == pytest.approx(100, rel=0.01)
     assert healthy["share_of_ideal"] == pytest.approx(100, rel=0.01)
     assert healthy["ideal_aggregate_bandwidth"] == pytest.approx(4 * 100, rel=0.01)

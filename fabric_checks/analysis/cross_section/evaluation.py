@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that one cross-section run says: figures and findings."""
+"""All that one cross-section run says: values and findings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fabric_checks.analysis.cross_section import evidence, figures, findings, parts
+from fabric_checks.analysis.cross_section import bandwidths, evidence, findings, parts
 from fabric_checks.analysis.cross_section.coverage import missed
 from fabric_checks.analysis.cross_section.findings import Finding
 from fabric_checks.analysis.cross_section.limits import Limits, limits
@@ -46,7 +46,7 @@ class Report:
         return bool(findings.faults(self.findings))
 
     def metrics(self) -> dict[str, float]:
-        """Return the declared figures of the check, see :func:`fabric_checks.analysis.cross_section.figures.figures`.
+        """Return the declared values of the check, see :func:`fabric_checks.analysis.cross_section.bandwidths.values`.
 
         Further ``full_rate_share``, the share of pairs in percent that have a link for themselves; ``faults``, the
         number of parts that are slow for certain; what the run took over its transfers; the share of all
@@ -55,7 +55,7 @@ class Report:
         :attr:`of_switches`.
         """
         measured, all_pairs = self.output.ordered_pairs
-        return figures.figures(self.matrix, self.output.pairs) | {
+        return bandwidths.values(self.matrix, self.output.pairs) | {
             "full_rate_share": 100 * self.plateaus.get(1, 0.0),
             "faults": float(len(findings.faults(self.findings))),
             "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
@@ -84,11 +84,11 @@ class Report:
 
         Each has a ``text``.
         """
-        sender, receiver = figures.slowest_pair(self.matrix)
+        sender, receiver = bandwidths.slowest_pair(self.matrix)
         names = [name_of(self.output.hosts, rank) for rank in (sender, receiver)]
-        rate = figures.figures(self.matrix, self.output.pairs)["slowest_pair_bandwidth"]
+        rate = bandwidths.values(self.matrix, self.output.pairs)["slowest_pair_bandwidth"]
         levels = ", ".join(
-            f"{100 * share:.1f} % at link/{k}{' or less' if k == figures.MOST_SHARING else ''}"
+            f"{100 * share:.1f} % at link/{k}{' or less' if k == bandwidths.MOST_SHARING else ''}"
             for k, share in self.plateaus.items()
         )
         return [
@@ -133,7 +133,7 @@ def of_text(
 
     :param pattern: the pattern that was asked for, if one was.
     :param link_MBps: the rate of a link in MB/s if it is known, see
-        :func:`fabric_checks.analysis.cross_section.figures.plateaus`.
+        :func:`fabric_checks.analysis.cross_section.bandwidths.plateaus`.
     :param known: the map of the fabric, as far as it is known.
     :raises OutputError: if the output is not whole, or that of another pattern.
     """
@@ -151,8 +151,8 @@ def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
 def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: FabricMap | None = None) -> Report:
     """Analyse a run; the parameters are those of :func:`of_text`."""
     matrix = of_output(output)
-    link = link_MBps or figures.link_rate_MBps(matrix)
-    plateaus = figures.plateaus(matrix, link)
+    link = link_MBps or bandwidths.link_rate_MBps(matrix)
+    plateaus = bandwidths.plateaus(matrix, link)
     ground = parts.lay(evidence.of_output(output), output.hosts, known)
     found = tuple(findings.find(output, matrix, ground))
     smallest = limits(ground, output.suspect_share, confirmed=output.confirmed)

@@ -47,7 +47,7 @@ MOST_NOISE = 0.25
 FEWEST_PARTNERS = 3
 #: Parts on one way may add up to this share of the product of theirs.
 OF_ALL = 0.93
-#: So many single pairs that are slow are told one by one.
+#: So many single slow pairs are listed one by one.
 MOST_PAIRS_TOLD = 3
 
 
@@ -115,7 +115,7 @@ def find(output: RotateOutput, matrix: PairMatrix, ground: Ground | None = None)
     pairs = [each for each in certain if each.kind == "pair"]
     if len(pairs) > MOST_PAIRS_TOLD:
         told = [each for each in told if each not in pairs] + [_group(ground, output.hosts, pairs)]
-    # What is only suspected is no news where something is certain, and what was slow alone is told as noise.
+    # What is only suspected is no news where something is certain, and what was slow alone is reported as noise.
     doubtful = [each for each in told if not each.is_fault and not each.slow and not certain]
     told = [each for each in told if each.is_fault] + doubtful[:MOST_PAIRS_TOLD]
     return _sorted([*told, *_rest(ground, output, found)])

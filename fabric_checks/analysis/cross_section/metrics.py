@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a cross-section run measures; :mod:`fabric_checks.analysis.cross_section.figures` says what each is."""
+"""What a cross-section run measures; :mod:`fabric_checks.analysis.cross_section.bandwidths` says what each is."""
 
 from __future__ import annotations
 
 from fabric_checks.metrics import Metric
 
-#: The declared figures of a run, in the order in which they are shown.
+#: The declared values of a run, in the order in which they are shown.
 METRICS = (
     Metric("median_bandwidth", "MB/s", "larger"),
     Metric("p5_bandwidth", "MB/s", "larger"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that one latency map says: figures and findings."""
+"""All that one latency map says: values and findings."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fabric_checks.metrics import Metric
 
-#: The declared figures of a run, in the order in which they are shown.
+#: The declared values of a run, in the order in which they are shown.
 METRICS = (
     Metric("median_latency", "us", "smaller"),
     Metric("largest_pair_latency", "us", "smaller"),

@@ -40,7 +40,7 @@ def evaluate(
     :param nodes: those that told what they did. :param unknown: why others did not, by node.
     :param fabric: patterns of the ports that the system's file names. :param link_MBps: the rate of a link.
     :param moved_B: what the program says its nodes sent to each other. :param bindings: of ranks to CPUs, by node.
-    :param measured: the figure that a disproof is about.
+    :param measured: the value that a disproof is about.
     """
     shares = transport.rails(nodes, fabric)
     findings = [
@@ -96,6 +96,6 @@ def _untold(unknown: Mapping[str, str]) -> list[dict[str, Any]]:
     for node, why in unknown.items():
         reasons.setdefault(why, []).append(node)
     return [
-        finding("wire", hosts, f"{nodes_text(hosts)}: the ports told nothing: {why}", confirmed=False)
+        finding("wire", hosts, f"{nodes_text(hosts)}: nothing is known of the ports: {why}", confirmed=False)
         for why, hosts in reasons.items()
     ]

@@ -14,7 +14,7 @@ from fabric_checks.parsers.ports import Port
 
 #: A rate is below another if it is less than this share of it: names of rates are rounded.
 SAME_RATE = 0.97
-#: A frequency, a load or free memory is told if it is so far from that of the others.
+#: A frequency, a load or free memory is reported if it is so far from that of the others.
 LOWER_FREQUENCY, MORE_LOAD, LESS_MEMORY = 0.8, 2.0, 0.5
 
 

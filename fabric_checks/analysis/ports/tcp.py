@@ -23,7 +23,7 @@ from fabric_checks.analysis.ports.changes import NodeChange
 LOST_SHARE = 1e-3
 #: More than that by chance in so few hosts; and fewer than so many are not told.
 CHANCE, AT_LEAST = 1e-6, 10
-#: Broken segments that are told: a link's own check sums let none through.
+#: So many broken segments are reported: a link's own check sums let none through.
 BROKEN_AT_LEAST = 3
 #: A host is named alone if its two shares make so much, and so many times that of the next.
 SCORE, TIMES_NEXT = 0.7, 1.4

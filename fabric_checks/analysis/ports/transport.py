@@ -41,7 +41,7 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     """Return why the named network did not carry what was measured, in a line; None if it did, or nothing tells.
 
     :param fabric: patterns of ports. :param moved_B: bytes that the program says its nodes sent to each other.
-    :param measured: the figure that it is about, as in ``bandwidth 118 MB/s``.
+    :param measured: the value that it is about, as in ``bandwidth 118 MB/s``.
     """
     if not nodes or not fabric or moved_B == 0:
         return None

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Statistics of series of figures: numbers in, numbers out."""
+"""Statistics of series of values: numbers in, numbers out."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Confidence intervals of medians, and of the ratio or difference of two, by the percentile bootstrap.
 
-The method is Efron's (An Introduction to the Bootstrap, 1993, chapter 13): draw n of the n figures with replacement,
+The method is Efron's (An Introduction to the Bootstrap, 1993, chapter 13): draw n of the n values with replacement,
 take the median, do so many times, and take percentiles of these medians. The median of what is drawn depends only on
-which places of the sorted figures are in its middle, so one table of drawn places serves all series of n figures, and
-thousands of series take one pass of NumPy. The seed is fixed: the same figures give the same interval.
+which places of the sorted values are in its middle, so one table of drawn places serves all series of n values, and
+thousands of series take one pass of NumPy. The seed is fixed: the same values give the same interval.
 
-Intervals are not corrected for how few figures there are: of five, an interval at 95 % holds the median less often than
+Intervals are not corrected for how few values there are: of five, an interval at 95 % holds the median less often than
 that (tests/statistics/test_bootstrap.py prints how often).
 """
 
@@ -33,7 +33,7 @@ _CHUNK = 1_000_000
 class Intervals:
     """Confidence intervals of many series; arrays with an element a series.
 
-    :param estimate: of all figures; :param low, high: the ends of the interval.
+    :param estimate: of all values; :param low, high: the ends of the interval.
     """
 
     estimate: Floats
@@ -43,15 +43,15 @@ class Intervals:
 
 @lru_cache(maxsize=1024)
 def middle_places(n: int, resamples: int = RESAMPLES, seed: int = 0) -> tuple[Places, Places]:
-    """Return which places of n sorted figures are in the middle of each resample.
+    """Return which places of n sorted values are in the middle of each resample.
 
     Of an odd number both are the same. Nothing is sorted: the k-th smallest of n uniform numbers has the distribution
     Beta(k, n + 1 - k), and the next one is the least of the n - k above it (David, Nagaraja: Order Statistics, 2003).
 
-    :returns: two arrays of ``resamples`` indices; the median of a resample is the mean of the figures there.
+    :returns: two arrays of ``resamples`` indices; the median of a resample is the mean of the values there.
     """
     if n < 1:
-        raise ValueError("no figures, no median")
+        raise ValueError("no values, no median")
     drawn = np.random.default_rng((seed, n))
     k = (n + 1) // 2
     low = drawn.beta(k, n + 1 - k, resamples)
@@ -118,7 +118,7 @@ def _of_two(
 def _sorted_rows(values: npt.ArrayLike) -> Floats:
     rows = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     if rows.ndim != 2 or rows.shape[1] == 0:
-        raise ValueError("a table of a row a series is needed, of at least one figure each")
+        raise ValueError("a table of a row a series is needed, of at least one value each")
     return rows
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the level of a series of figures changes, by the method PELT of the library ruptures.
+"""Where the level of a series of values changes, by the method PELT of the library ruptures.
 
 PELT (Killick, Fearnhead, Eckley: Optimal detection of changepoints with a linear computational cost, 2012) splits a
 series so that the squared deviations from the means of its segments, plus a penalty for each change, are least. The
 penalty has a meaning only in units of the noise, and squares obey outliers; so the series is made ready first:
 
-1. Figures that are all positive are taken as shares of their median, so that noise is in per cent; if their levels
+1. Values that are all positive are taken as shares of their median, so that noise is in per cent; if their levels
    differ by more than half, as logarithms, so that it is the same at each. (Nearer together, logarithms change nothing
    but that a rise of 10 % looks like one of 9.5 %.)
 2. The noise is estimated from the differences of neighbours, which a change of level hardly touches.
@@ -55,9 +55,9 @@ class Split:
     """A series in segments.
 
     :param starts: where each segment after the first begins, as indices into the series.
-    :param noise: the standard deviation of one run: a share of the figure if ``in_shares``, or else in its unit; 0 of a
+    :param noise: the standard deviation of one run: a share of the value if ``in_shares``, or else in its unit; 0 of a
         series that repeats exactly.
-    :param in_shares: whether levels are compared by their ratio, all figures being positive.
+    :param in_shares: whether levels are compared by their ratio, all values being positive.
     :param outliers: the runs that were put back to the median of those around them, as indices.
     """
 
@@ -70,13 +70,13 @@ class Split:
 def split(values: npt.ArrayLike, *, in_shares: bool | None = None) -> Split:
     """Find the changes of level in a series.
 
-    :param values: finite figures in the order of time, at least :data:`MIN_RUNS`.
-    :param in_shares: whether noise is a share of the figure; None: if all are positive.
+    :param values: finite values in the order of time, at least :data:`MIN_RUNS`.
+    :param in_shares: whether noise is a share of the value; None: if all are positive.
     :raises ValueError: if there are fewer, or one is not finite.
     """
     series = np.asarray(values, dtype=np.float64)
     if series.ndim != 1 or len(series) < MIN_RUNS or not np.isfinite(series).all():
-        raise ValueError(f"a series of at least {MIN_RUNS} finite figures is needed")
+        raise ValueError(f"a series of at least {MIN_RUNS} finite values is needed")
     shares = bool((series > 0).all()) if in_shares is None else in_shares
     scaled = _in_shares(series) if shares else series
     middle = _medians_around(scaled)

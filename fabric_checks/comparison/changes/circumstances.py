@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fabric_checks.comparison.changes.model import Circumstance
 
-#: The fields of records that are looked at, in the order in which they are told.
+#: The fields of records that are looked at, in the order in which they are listed.
 FIELDS = (
     "mpi",
     "compiler",

@@ -54,7 +54,7 @@ def find(
     :param frame: records with the columns :data:`FIELDS`; those of several sides are taken together.
     :param since: only changes whose first run is not before; all runs are looked at in any case.
     :param confidence: of the intervals of sizes, such as 0.95.
-    :param progress: is told how many of how many series have been searched.
+    :param progress: is called with how many of how many series have been searched.
     """
     measured = frame.drop("side", strict=False).filter(pl.col("value").is_finite() & pl.col("metric").is_not_null())
     measured = measured.sort("time", maintain_order=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fabric_checks.errors import OutputError, quoted
 
-#: InfiniBand up to QDR sends 10 bits for 8, FDR and later 66 for 64 (IBTA, volume 2); later rates are told without.
+#: InfiniBand up to QDR sends 10 bits for 8, FDR and later 66 for 64 (IBTA, volume 2); later rates exclude it.
 _CODED = {"SDR": 0.8, "DDR": 0.8, "QDR": 0.8, "FDR10": 64 / 66, "FDR": 64 / 66}
 
 
@@ -34,7 +34,7 @@ def cores(lscpu: str) -> int:
     try:
         return int(told["Core(s) per socket"]) * int(told["Socket(s)"])
     except KeyError as key:
-        raise OutputError(f"lscpu tells no {key}: {quoted(lscpu)}") from None
+        raise OutputError(f"lscpu states no {key}: {quoted(lscpu)}") from None
 
 
 def infiniband(device: str, rate: str, state: str, layer: str) -> Link | None:

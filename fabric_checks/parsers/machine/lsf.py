@@ -23,7 +23,7 @@ def table(text: str, first: str) -> list[dict[str, str]]:
 
 
 def queues(bhosts: str, lshosts: str, bqueues: str) -> list[Queue]:
-    """Return the queues. LSF tells of none which hosts it may use in a table, so each gets all that take jobs.
+    """Return the queues. No table of LSF says which hosts a queue may use, so each gets all that take jobs.
 
     A host has as many cores as ``lshosts`` says (``ncpus``), which may be hardware threads (LSF's EGO_DEFINE_NCPUS).
 

@@ -10,7 +10,7 @@ from fabric_checks.parsers.machine.queues import Queue
 
 
 def blocks(text: str) -> dict[str, dict[str, str]]:
-    """Return the attributes of each thing that is told of: a line with its name, and indented ``key = value`` below.
+    """Return the attributes of each thing that is listed: a line with its name, and indented ``key = value`` below.
 
     :raises OutputError: for an attribute of nothing.
     """

@@ -14,7 +14,7 @@ SINFO = "%P|%a|%D|%X|%Y|%T|%G"
 
 
 def partitions(text: str) -> list[Queue]:
-    """Return the partitions that ``sinfo --noheader --format=SINFO`` tells of.
+    """Return the partitions that ``sinfo --noheader --format=SINFO`` lists.
 
     :raises OutputError: for a line of another form.
     """

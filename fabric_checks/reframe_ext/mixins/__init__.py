@@ -15,6 +15,7 @@ from fabric_checks.reframe_ext.mixins.pictures import PicturesMixin
 from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
 from fabric_checks.reframe_ext.mixins.ports import PortsMixin
 from fabric_checks.reframe_ext.mixins.ppn_ratio import PpnRatioMixin
+from fabric_checks.reframe_ext.mixins.profile import ProfileMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
 from fabric_checks.reframe_ext.mixins.results import ResultsMixin
@@ -32,6 +33,7 @@ __all__ = [
     "PlacementMixin",
     "PortsMixin",
     "PpnRatioMixin",
+    "ProfileMixin",
     "ProgramMixin",
     "ReferencesMixin",
     "ResultsMixin",

@@ -24,14 +24,14 @@ class PicturesMixin(RegressionTestPlugin):
         """Draw before the values are judged: a case that fails its references is the one to look at."""
         if self.is_dry_run():
             return  # nothing was measured
-        if why_not := _why_no_pictures():
+        if why_not := why_no_pictures():
             getlogger().debug(why_not)
             return
         self.keep_files = [*self.keep_files, *self.draw(Path(self.stagedir))]
 
 
 @lru_cache(maxsize=1)
-def _why_no_pictures() -> str:
+def why_no_pictures() -> str:
     """Return why nothing can be drawn, or nothing; a session that cannot says so once. Values do without pictures."""
     try:
         packages.require(["matplotlib"], "the pictures beside the output are drawn by them")

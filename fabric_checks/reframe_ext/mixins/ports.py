@@ -12,6 +12,7 @@ from reframe.core.exceptions import ConfigError, SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.analysis import placement
+from fabric_checks.analysis.ports import changes
 from fabric_checks.cost.plan import SIMULATED
 from fabric_checks.errors import OutputError
 from fabric_checks.layouts import Layout
@@ -66,7 +67,7 @@ class PortsMixin(RegressionTestPlugin):
         """
         if not self.has_ports:
             return words
-        assert self.fabric is not None  # a mistake in it is told before anything runs
+        assert self.fabric is not None  # a mistake in it is an error before anything runs
         return [str(self.ports_program), "--output", self.ports_folder, "--", *words]
 
     def moved_B(self, text: str) -> int | None:
@@ -101,7 +102,7 @@ class PortsMixin(RegressionTestPlugin):
             packages.require(["scipy"], "what the ports say is judged by them")
         except packages.MissingPackageError as error:
             return self._note_not_judged(f"what the ports say was not judged: {error}")
-        from fabric_checks.analysis.ports import evaluation  # noqa: PLC0415  (scipy would slow every listing)
+        from fabric_checks.analysis.ports import evaluation  # noqa: PLC0415  (SciPy, which may be missing)
 
         disproof: str | None = None
         findings: dict[str, Any] = {}
@@ -141,8 +142,6 @@ class PortsMixin(RegressionTestPlugin):
 
     def _nodes(self):
         """Return what the nodes of a launch did, and why it is not known of others, by their names."""
-        from fabric_checks.analysis.ports import changes  # noqa: PLC0415
-
         nodes, unknown = [], {}
         for name, text in self._files():
             try:

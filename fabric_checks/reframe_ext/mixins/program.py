@@ -72,7 +72,7 @@ class ProgramMixin(RegressionTestPlugin):
 
     @run_before("sanity")
     def note_build(self):
-        """Record what Spack built: the concretized spec and its hash go with every figure."""
+        """Record what Spack built: the concretized spec and its hash go with every value."""
         if self.program["stack"] == "spack":
             self.built.note(self.facts)
 

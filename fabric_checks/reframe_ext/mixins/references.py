@@ -28,7 +28,7 @@ def check_names() -> frozenset[str]:
     """Return the names of all checks below ``checks``, loaded or not: what a reference file may have entries for.
 
     They are read from the sources, because what a system cannot run is not loaded: the classes that ``check()`` makes
-    checks, and the comparison of processes a node that it adds to each unless it is told not to.
+    checks, and the comparison of processes a node that it adds to each unless asked not to.
     """
     trees = (ast.parse(path.read_text()) for path in (ROOT / "checks").rglob("*.py"))
     return frozenset(
@@ -76,7 +76,7 @@ class ReferencesMixin(RegressionTestPlugin):
     The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set. A partition that has a
     file of its own names it in ``extras['references']``.
 
-    Needs: ``metrics()``, ``current_layout`` and ``facts``.
+    Needs: ``recorded_metrics()`` and ``profile`` (:class:`ProfileMixin`), ``current_layout`` and ``facts``.
     """
 
     #: The file with the system's references.
@@ -94,9 +94,13 @@ class ReferencesMixin(RegressionTestPlugin):
         path = Path(prefix) / (self.reference_file or f"{name}.yaml")
         self._reference_error = ""
         self._derived: dict[str, str] = {}
-        metrics = self.metrics()
+        metrics = self.recorded_metrics()
         try:
-            complete, reasons = self._find_references(path, metrics)
+            if self.profile:
+                complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
+                reasons = dict.fromkeys(complete, "a profile describes a program, and is not judged")
+            else:
+                complete, reasons = self._find_references(path, metrics)
         except ReferenceError as error:
             # Its values are still measured and logged: the file is mended with them.
             self._reference_error = str(error)

@@ -22,7 +22,8 @@ from fabric_checks.results.record import Facts, MetricFacts
 class ResultsMixin(RegressionTestPlugin):
     """Prove the output whole, and make every declared metric a performance variable.
 
-    Needs: ``metrics()``, the declared :class:`~fabric_checks.metrics.Metric` objects, from the start;
+    Needs: ``metrics()``, the declared :class:`~fabric_checks.metrics.Metric` objects, from the start, and
+    ``recorded_metrics()``, ``recorded_values(values)``, what is recorded of them (:class:`ProfileMixin`);
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
     ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`);
     ``hold_to_ports(text)`` (:class:`PortsMixin`).
@@ -46,7 +47,7 @@ class ResultsMixin(RegressionTestPlugin):
     @run_after("setup")
     def begin_facts(self):
         """Note what is known before the job runs."""
-        metrics = self.metrics()
+        metrics = self.recorded_metrics()
         self.facts = Facts(
             session=sessions.session_id(),
             collection=sessions.collection_version(),
@@ -83,17 +84,17 @@ class ResultsMixin(RegressionTestPlugin):
         path = Path(self.stagedir) / str(self.stdout)
         try:
             text = path.read_text(errors="replace")
-            self.values = self.measure(text)
+            self.values = self.recorded_values(self.measure(text))
             self._declare_more()
         except OutputError as error:
             raise SanityError(f"{path}: {error}{self.last_error_line()}") from None
         self.hold_to_ports(text)
-        declared = {metric.name for metric in self.metrics()}
+        declared = {metric.name for metric in self.recorded_metrics()}
         return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
 
     def _declare_more(self):
         """Note the metrics that only this run has, such as what needs a topology that its job was told."""
-        more = [metric for metric in self.metrics() if metric.name not in self.facts.metrics]
+        more = [metric for metric in self.recorded_metrics() if metric.name not in self.facts.metrics]
         if more:
             self.facts.metrics |= _facts_of(more)
             self.read_references()
@@ -101,7 +102,7 @@ class ResultsMixin(RegressionTestPlugin):
     @run_before("performance")
     def declare_performance(self):
         """Hand every declared metric to ReFrame."""
-        for metric in self.metrics():
+        for metric in self.recorded_metrics():
             self.perf_variables[metric.name] = sn.make_performance_function(self._value, metric.unit, metric.name)
 
     def _value(self, name: str) -> float:

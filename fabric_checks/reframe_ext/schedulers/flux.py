@@ -52,11 +52,17 @@ class FluxBatchScheduler(FluxJobScheduler):
         self._failures: dict[str, str] = {}
 
     def make_job(self, *args: Any, **kwargs: Any) -> Job:
-        """Return a job that is not yet submitted."""
+        """Return a job that is not yet submitted.
+
+        Why: ReFrame's has the jobspec of one task, which the script's directives take the place of.
+        """
         return FluxBatchJob(*args, **kwargs)
 
     def emit_preamble(self, job: Job) -> list[str]:
-        """Return the submission directives of a job: whole numbers of nodes, and a slot for each task."""
+        """Return the submission directives of a job: whole numbers of nodes, and a slot for each task.
+
+        Why: ReFrame writes none, so that a script did not say what it needs.
+        """
         nodes = job.num_tasks // (job.num_tasks_per_node or 1)
         options = [
             f"--job-name={job.name}",
@@ -75,6 +81,8 @@ class FluxBatchScheduler(FluxJobScheduler):
 
     def submit(self, job: Job) -> None:
         """Submit the job's script.
+
+        Why: ReFrame submits it as one task, on which `flux run` has no nodes of its own.
 
         :raises JobSchedulerError: in one line, if Flux does not take it, or its bindings are missing.
         """
@@ -97,7 +105,7 @@ class FluxBatchScheduler(FluxJobScheduler):
     def _bindings(self) -> tuple[Any, Any]:
         """Return an executor, which watches jobs, and the type of a job id."""
         try:
-            from flux import job as flux_job  # type: ignore[import-not-found]  # noqa: PLC0415  (see __init__)
+            from flux import job as flux_job  # type: ignore[import-not-found]  # noqa: PLC0415  (a dry run needs no Flux)
         except ImportError as error:
             raise JobSchedulerError(
                 f"Flux's Python bindings cannot be loaded ({error}); install them: {BINDINGS}"
@@ -107,12 +115,18 @@ class FluxBatchScheduler(FluxJobScheduler):
         return self._executor, flux_job.JobID
 
     def cancel(self, job: Job) -> None:
-        """Cancel a job."""
+        """Cancel a job.
+
+        Why: ReFrame's goes by the future of a job that it submitted itself.
+        """
         self._cancelled.add(job.jobid)
         osext.run_command(f"flux cancel {job.jobid}", check=True, timeout=self._timeout_s)
 
     def poll(self, *jobs: Job) -> None:
-        """Bring jobs up to date, and cancel those that have waited for too long."""
+        """Bring jobs up to date, and cancel those that have waited for too long.
+
+        Why: ReFrame's takes every job that did not end well for cancelled, and drops what Flux says of it.
+        """
         for job in jobs:
             if job is None or job.completed:
                 continue

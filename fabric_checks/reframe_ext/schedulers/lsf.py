@@ -21,7 +21,10 @@ class SpanLsfScheduler(LsfJobScheduler):
     """LSF by slots and slots a host."""
 
     def emit_preamble(self, job: Job) -> list[str]:
-        """Return the ``#BSUB`` lines of a job."""
+        """Return the ``#BSUB`` lines of a job.
+
+        Why: ReFrame's asks for nodes as only LSF with CSM can, and not for tasks.
+        """
         options = [
             f"-J {job.name}",
             f"-o {job.stdout}",

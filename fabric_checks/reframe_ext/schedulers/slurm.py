@@ -91,6 +91,8 @@ class WatchfulSlurmScheduler(SlurmScheduler):
     def submit(self, job: Job) -> None:
         """Submit a job; a controller that does not answer is asked again for a while.
 
+        Why: with ReFrame's, each case that comes to its turn during a restart of slurmctld fails.
+
         :raises JobSchedulerError: in one line, what sbatch said.
         """
         begin = time.monotonic()
@@ -111,7 +113,10 @@ class WatchfulSlurmScheduler(SlurmScheduler):
             return
 
     def poll(self, *jobs: Job) -> None:
-        """Bring jobs up to date; whatever command fails, no exception leaves here."""
+        """Bring jobs up to date; whatever command fails, no exception leaves here.
+
+        Why: an exception here ends the session, with its jobs left in the queue.
+        """
         running = [job for job in jobs if job is not None and not self.finished(job)]
         if not running:
             return
@@ -127,7 +132,10 @@ class WatchfulSlurmScheduler(SlurmScheduler):
             self._explain(job)
 
     def finished(self, job: Job) -> bool:
-        """Tell whether a job has ended, or has been given up."""
+        """Tell whether a job has ended, or has been given up.
+
+        Why: of a job that Slurm has forgotten accounting never says that it ended.
+        """
         return self._watch(job).given_up or super().finished(job)
 
     def _ask_accounting(self, jobs: list[Job]) -> None:

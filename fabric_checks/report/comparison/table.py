@@ -51,7 +51,7 @@ def page(
 
     :param verdicts: those that are wanted, of all sets; none: all. The counts are of everything.
     :param order: as :func:`fabric_checks.comparison.folding.chosen` takes it.
-    :param every_point: a row a figure, instead of one for all figures that agree.
+    :param every_point: a row a value, instead of one for all values that agree.
     """
     notes = Footnotes()
     rows = folding.folded(folding.chosen(comparison.frame, verdicts, order), fold=not every_point)
@@ -63,7 +63,7 @@ def page(
 
 
 def counts(comparison: Comparison) -> list[str]:
-    """Return lines that say how many figures got which verdict, and how many of these chance alone would make."""
+    """Return lines that say how many values got which verdict, and how many of these chance alone would make."""
     lines = []
     for side in comparison.sides:
         found = comparison.frame.filter(pl.col("side") == side)["verdict"]
@@ -87,7 +87,7 @@ def counts(comparison: Comparison) -> list[str]:
 def _table(baseline: str, side: str, rows: pl.DataFrame, notes: Footnotes) -> Table:
     places = {(row["where_baseline"], row["where_side"]) for row in rows.select(_WHERE).iter_rows(named=True)}
     known = {place for place in places if None not in place}
-    # A place that all rows share is told once; what is missing on a side has none there.
+    # What all rows share is said once; what is missing on a side has none there.
     shared = next(iter(known)) if len(known) == 1 else None
     title = f"{side} against {baseline}" + (f": {_place(*shared)}" if shared else "")
     header = ("verdict", "test", "layout", "metric", f"median, {baseline}", f"median, {side}", "unit", "change", "note")
@@ -148,7 +148,7 @@ def _medians(row: Row, side: str) -> str:
         return ""
     runs = f"n {least}" if least == most else f"n {least} .. {most}"
     if row["unit"] is None or (row["quantity"] is None and len(row["metrics"]) > 1):
-        return runs  # figures of several kinds have no range
+        return runs  # values of several kinds have no range
     low, high = value_text(row[f"median_{side}_min"]), value_text(row[f"median_{side}_max"])
     value = low if low == high else f"{low} .. {high}"
     if len(row["metrics"]) == 1 and row[f"low_{side}_min"] is not None:

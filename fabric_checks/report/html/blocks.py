@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a page is made of: sections of tables, figures and lists, without any HTML."""
+"""What a page is made of: sections of tables, values and lists, without any HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.report.html.values import Value
@@ -17,8 +17,8 @@ NOT_MEASURED = "not measured"
 class Cell:
     """A cell of a table.
 
-    :param text: what it says; :param value: where it comes from, of a figure.
-    :param mark: a word beside the figure, such as what kind of simulated figure it is.
+    :param text: what it says; :param value: where it comes from, of a value.
+    :param mark: a word beside the value, such as what kind of simulated value it is.
     :param best: whether it is the best of its column; :param missing: whether it says that there is nothing.
     """
 
@@ -30,9 +30,9 @@ class Cell:
 
 
 def number(value: Value | None, *, marked: bool = True, best: bool = False) -> Cell:
-    """Return the cell of a figure, its median over the runs; ``not measured`` for None.
+    """Return the cell of a value, its median over the runs; ``not measured`` for None.
 
-    :param marked: whether to say beside it what kind of a figure it is and that it missed its reference; without, the
+    :param marked: whether to say beside it what kind of a value it is and that it missed its reference; without, the
         head of the column has to.
     """
     if value is None:
@@ -43,7 +43,7 @@ def number(value: Value | None, *, marked: bool = True, best: bool = False) -> C
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column: what is in it, its unit, and a word about all its figures."""
+    """The head of a column: what is in it, its unit, and a word about all its values."""
 
     title: str
     unit: str = ""
@@ -70,7 +70,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure.
+    """A value.
 
     :param description: what it shows, in words, for those who do not see it.
     :param svgs: its panels, drawn by :mod:`fabric_checks.report.html.drawing`; none where there is only a sentence.
@@ -114,6 +114,20 @@ class Section:
     intro: tuple[str, ...] = ()
 
 
+def of_machines(key: str, caption: str, titles: Mapping[str, str], rows: Mapping[str, Sequence[Value | None]]) -> Table:
+    """Return a table of metrics, a row a machine. The machines differ in their numbers of nodes, so none is the best.
+
+    :param titles: of the columns, by metric; :param rows: the values of a machine, one for each metric, by its name.
+    """
+    columns = list(zip(*rows.values(), strict=True))
+    cells = zip(*(column_of(column, compared=False) for column in columns), strict=True)
+    heads = tuple(
+        Column(title, next((value.unit for value in column if value and value.unit != "1"), ""))
+        for title, column in zip(titles.values(), columns, strict=True)
+    )
+    return Table(key, caption, "machine, layout", heads, tuple(zip(rows, map(tuple, cells), strict=True)))
+
+
 def best_of(values: Sequence[Value | None]) -> str:
     """Return the best median of a column as it is printed; empty if more than half of the column has it."""
     found = [value for value in values if value is not None]
@@ -125,9 +139,9 @@ def best_of(values: Sequence[Value | None]) -> str:
 
 
 def column_of(values: Sequence[Value | None], *, compared: bool = True) -> list[Cell]:
-    """Return the cells of a column in which every row has one figure.
+    """Return the cells of a column in which every row has one value.
 
-    :param compared: whether to mark the best: the figures are of the same thing.
+    :param compared: whether to mark the best: the values are of the same thing.
     """
     best = best_of(values) if compared else ""
     return [number(value, best=value is not None and value_text(value.median) == best) for value in values]

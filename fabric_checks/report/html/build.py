@@ -42,9 +42,9 @@ def report(
     """Return the page about sets of results, and what it is about.
 
     :param title: its title, empty for one made of the machines' names.
-    :param with_time: whether to show figures over time even for several machines.
+    :param with_time: whether to show values over time even for several machines.
     :param with_published: whether to show the published platforms beside the machines.
-    :param progress: is told what is being done.
+    :param progress: is called with what is being done.
     :raises RecordError: if a source does not exist or has no record.
     """
     progress("reading the records")
@@ -83,7 +83,7 @@ def sections(
     """Return all sections of the page.
 
     :param paths: where the results are: outputs beside them have the pair matrices.
-    :param over: whether to show figures over time. :param changes: :func:`fabric_checks.report.html.over_time.section`.
+    :param over: whether to show values over time. :param changes: :func:`fabric_checks.report.html.over_time.section`.
     :param published: whether the published platforms stand beside the machines. :param touched: the nodes of all runs.
     """
     found = [

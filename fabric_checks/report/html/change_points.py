@@ -18,11 +18,11 @@ from fabric_checks.text import test_text
 
 @dataclass(frozen=True)
 class Changed:
-    """Figures of one case that changed at about one time.
+    """Values of one case that changed at about one time.
 
     :param case: which; :param text: when, by how much, and what else changed then.
     :param is_open: whether they are worse since and still are.
-    :param at: the first run after it. :param series: (test, metric) of the figures.
+    :param at: the first run after it. :param series: (test, metric) of the values.
     """
 
     machine: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From records to values: which machine a record is of, and which records are runs of one figure."""
+"""From records to values: which machine a record is of, and which records are runs of one value."""
 
 from __future__ import annotations
 

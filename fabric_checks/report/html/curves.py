@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fabric_checks.layouts import Layout
 from fabric_checks.report.html import drawing
@@ -19,6 +19,18 @@ def layout_of(text: str) -> Layout | None:
         return Layout.of(text)
     except ValueError:
         return None
+
+
+def largest(values: Iterable[Value]) -> str:
+    """Return the layout of the most nodes with one process each that values are of, or of the most at all."""
+    layouts = [layout for layout in (layout_of(value.layout) for value in values) if layout]
+    single = [layout for layout in layouts if layout.ppn == 1] or layouts
+    return str(max(single)) if single else ""
+
+
+def first(values: Iterable[Value]) -> Value | None:
+    """Return the first of values, None if there is none."""
+    return next(iter(values), None)
 
 
 def label(results: Results, machine: str, what: str = "") -> str:

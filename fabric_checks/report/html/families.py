@@ -216,7 +216,7 @@ def compared(results: Results) -> Section | None:
             rows.append((machine, cells))
     if not rows:
         return None
-    heads = (Column("case"), Column("figure"), Column("one a node; more"), Column("change"))
+    heads = (Column("case"), Column("metric"), Column("one a node; more"), Column("change"))
     note = (
         "The change is the second value over the first, or their difference. Of a curve the table has the smallest "
         "message, the largest, and the one that loses most with more processes."

@@ -15,12 +15,12 @@ VERDICTS = ("met", "missed", "expected miss", "unexpectedly met")
 
 
 def verdicts(results: Results, machine: str) -> Counter[str]:
-    """Return how many figures of a machine met their reference, missed it, ..."""
+    """Return how many values of a machine met their reference, missed it, ..."""
     return Counter(value.verdict for value in results.values if value.machine == machine and value.verdict)
 
 
 def bounds_text(value: Value) -> str:
-    """Return the reference of a figure and its bounds, in the figure's unit; empty without one."""
+    """Return the reference of a value and its bounds, in the value's unit; empty without one."""
     record = value.record
     if value.derived or record["reference"] is None or record["no_reference"]:
         return ""
@@ -29,14 +29,14 @@ def bounds_text(value: Value) -> str:
 
 
 def references(results: Results) -> Section:
-    """Return how many figures of each machine met their references, and those that did not."""
+    """Return how many values of each machine met their references, and those that did not."""
     rows = []
     for machine in results.machines:
         counts = verdicts(results, machine)
         recorded = sum(value.machine == machine for value in results.values) - sum(counts.values())
         rows.append((machine, tuple(Cell(str(n)) for n in (*(counts[name] for name in VERDICTS), recorded))))
     heads = (*(Column(name) for name in VERDICTS), Column("no reference"))
-    blocks = [Table("references-count", "Figures by how they stand to their references", "machine", heads, tuple(rows))]
+    blocks = [Table("references-count", "Values by how they stand to their references", "machine", heads, tuple(rows))]
     for key, title, wanted in (
         ("missed", "References missed", ("missed", "unexpectedly met")),
         ("expected", "References missed as expected", ("expected miss",)),
@@ -48,9 +48,7 @@ def references(results: Results) -> Section:
             lines = tuple((value.machine, _judged(value)) for value in found)
             columns = ("case", "metric", "value", "unit", "reference", "source")
             blocks.append(Table(f"references-{key}", title, "machine", tuple(map(Column, columns)), lines))
-    return Section(
-        "references", "References met and missed", tuple(blocks), ("The last run of each figure is judged.",)
-    )
+    return Section("references", "References met and missed", tuple(blocks), ("The last run of each value is judged.",))
 
 
 def _judged(value: Value) -> tuple[Cell, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The latency map: figures of every machine, and heat map and findings of each."""
+"""The latency map: values of every machine, and heat map and findings of each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from fabric_checks.analysis.latency_map.evaluation import Report
 from fabric_checks.report.html import drawing
-from fabric_checks.report.html.blocks import Cell, Column, Lines, Picture, Section, Table, column_of
-from fabric_checks.report.html.curves import label, layout_of
+from fabric_checks.report.html.blocks import Cell, Column, Lines, Picture, Section, Table, of_machines
+from fabric_checks.report.html.curves import first, label, largest
 from fabric_checks.report.html.matrices import latencies_of
 from fabric_checks.report.html.rotate import NOT_KEPT
 from fabric_checks.report.html.values import Results, Value, clean
@@ -32,7 +32,8 @@ def section(results: Results, folders: Sequence[Path]) -> Section | None:
 
     :param folders: where outputs are kept, see :func:`fabric_checks.report.html.matrices.roots`.
     """
-    layouts = {machine: layout for machine in results.machines if (layout := _largest(results, machine))}
+    found = {machine: largest(results.of(machine, "LatencyMap", "median_latency")) for machine in results.machines}
+    layouts = {machine: layout for machine, layout in found.items() if layout}
     blocks: list[Table | Picture | Lines] = [_table(results, layouts)] if layouts else []
     for index, (machine, layout) in enumerate(layouts.items()):
         median = results.of(machine, "LatencyMap", "median_latency", layout)[0]
@@ -41,29 +42,12 @@ def section(results: Results, folders: Sequence[Path]) -> Section | None:
     return Section("latency-map", "Latency map", tuple(blocks), (intro,)) if blocks else None
 
 
-def _largest(results: Results, machine: str) -> str:
-    values = results.of(machine, "LatencyMap", "median_latency")
-    layouts = [layout for layout in (layout_of(value.layout) for value in values) if layout]
-    single = [layout for layout in layouts if layout.ppn == 1] or layouts
-    return str(max(single)) if single else ""
-
-
 def _table(results: Results, layouts: dict[str, str]) -> Table:
-    columns: list[list[Value | None]] = [
-        [next(iter(results.of(machine, "LatencyMap", metric, layout)), None) for machine, layout in layouts.items()]
-        for metric in _METRICS
-    ]
-    # The machines differ in their numbers of nodes, so none is the best.
-    cells = [column_of(column, compared=False) for column in columns]
-    heads = tuple(
-        Column(title, next((value.unit for value in column if value and value.unit != "1"), ""))
-        for title, column in zip(_METRICS.values(), columns, strict=True)
-    )
-    rows = tuple(
-        (f"{machine}, {layout}", tuple(column[row] for column in cells))
-        for row, (machine, layout) in enumerate(layouts.items())
-    )
-    return Table("latency-map-figures", "Latency of all pairs", "machine, layout", heads, rows)
+    rows = {
+        f"{machine}, {layout}": [first(results.of(machine, "LatencyMap", metric, layout)) for metric in _METRICS]
+        for machine, layout in layouts.items()
+    }
+    return of_machines("latency-map-figures", "Latency of all pairs", _METRICS, rows)
 
 
 def _map(key: str, name: str, median: Value, folders: Sequence[Path]) -> Picture:

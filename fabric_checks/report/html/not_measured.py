@@ -47,7 +47,7 @@ _THINGS: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
 
 
 def section(results: Results) -> Section:
-    """Return what was not measured on which machine; what no machine has is told once."""
+    """Return what was not measured on which machine; what no machine has is listed once."""
     groups: dict[str, list[str]] = {}
     for what, is_of, how in _THINGS:
         having = {value.machine for value in results.values if is_of(value)}

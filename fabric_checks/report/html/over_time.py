@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One machine over time: its key figures run by run, and where they changed."""
+"""One machine over time: its key values run by run, and where they changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fabric_checks.report.html.drawing import DAY_S, Line, Panel
 from fabric_checks.report.html.provenance import Provenance
 from fabric_checks.report.html.values import Results, Value, case_text
 
-#: Check and metric of the figures that tell most, the first first.
+#: Check and metric of the values that tell most, the first first.
 KEY_METRICS = (
     ("Streaming", "zero_byte_latency_ping_pong"),
     ("Streaming", "message_rate_8B"),
@@ -33,7 +33,7 @@ _MOST = 12
 
 
 def section(results: Results, provenance: Provenance, changes: Sequence[Changed] | None) -> Section | None:
-    """Return the key figures of each machine that has several runs, None if there is none.
+    """Return the key values of each machine that has several runs, None if there is none.
 
     :param changes: of all machines; None if they were not looked for.
     """
@@ -47,13 +47,13 @@ def section(results: Results, provenance: Provenance, changes: Sequence[Changed]
     groups: dict[str, list[str]] = {}
     for change in changes or ():
         groups.setdefault(change.machine, []).append(change.text)
-    empty = "No figure changed for certain." if changes is not None else "Changes were not looked for."
+    empty = "No value changed for certain." if changes is not None else "Changes were not looked for."
     listed = tuple((machine, tuple(lines)) for machine, lines in groups.items())
     return Section("over-time", "Over time", (Lines("changes", "Changes", listed, empty), *blocks))
 
 
 def key_series(results: Results, machine: str) -> list[Value]:
-    """Return the series of a machine that are drawn: the key figures, or others if it has none of those."""
+    """Return the series of a machine that are drawn: the key values, or others if it has none of those."""
     mine = [value for value in results.values if value.machine == machine and len(_dated(value)) > 1]
     rank = {key: position for position, key in enumerate(KEY_METRICS)}
     keyed = [v for v in mine if (str(v.record["check"]), str(v.record["metric"])) in rank]

@@ -29,7 +29,7 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
     All text is escaped by the template, whatever it is; only drawings of :mod:`fabric_checks.report.html.drawing` and
     the page's own style and script are not. What the page may load is nothing, and the only script it runs is its own.
 
-    :param provenance: that of the sections' figures. :param when: the time of writing, in UTC.
+    :param provenance: that of the sections' values. :param when: the time of writing, in UTC.
     """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where every figure of the page comes from: kept once a case, and for each figure what is its own."""
+"""Where every value of the page comes from: kept once a case, and for each value what is its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Facts = tuple[tuple[str, str], ...]
 
 
 class Provenance:
-    """The provenance of a page's figures; each is told once and referred to by its number."""
+    """The provenance of a page's values; each is kept once and referred to by its number."""
 
     def __init__(self) -> None:
         self._values: dict[int, int] = {}
@@ -63,7 +63,7 @@ class Provenance:
 
     @property
     def cases(self) -> list[Mapping[str, str]]:
-        """What is told of each case, by label, with when it was run."""
+        """What is kept of each case, by label, with when it was run."""
         return [
             {**dict(facts), "when": f"{_dates(runs.values())}; {clean(_sessions(sorted(runs)))}"}
             for facts, runs in zip(self._case_facts, self._case_runs, strict=True)
@@ -110,13 +110,13 @@ class Provenance:
 def _own_facts(value: Value) -> Facts:
     record = value.record
     unit = f" {value.unit}" if value.unit != "1" else ""
-    figures = [figure for _, _, figure in value.runs]
-    runs = f"{len(figures)} run" if len(figures) == 1 else f"{len(figures)} runs, median"
+    values = [value_of_run for _, _, value_of_run in value.runs]
+    runs = f"{len(values)} run" if len(values) == 1 else f"{len(values)} runs, median"
     spread = ""
     if value.low is not None and value.high is not None:
         spread = f"{value_text(value.low)} to {value_text(value.high)}{unit}"
-    elif len(figures) > 1:
-        spread = f"too few runs; {value_text(min(figures))} to {value_text(max(figures))}{unit} seen"
+    elif len(values) > 1:
+        spread = f"too few runs; {value_text(min(values))} to {value_text(max(values))}{unit} seen"
     reference = bounds_text(value)
     if not reference and not value.derived:
         reference = f"none: {record['no_reference']}" if record["no_reference"] else "none"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cross-section: figures of every machine, and heat map, histogram and findings of each."""
+"""The cross-section: values of every machine, and heat map, histogram and findings of each."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fabric_checks.analysis.cross_section import figures
+from fabric_checks.analysis.cross_section import bandwidths
 from fabric_checks.analysis.cross_section.evaluation import Report
 from fabric_checks.report.html import drawing
-from fabric_checks.report.html.blocks import Cell, Column, Lines, Picture, Section, Table, column_of
-from fabric_checks.report.html.curves import label, layout_of
+from fabric_checks.report.html.blocks import Cell, Column, Lines, Picture, Section, Table, of_machines
+from fabric_checks.report.html.curves import first, label, largest
 from fabric_checks.report.html.matrices import matrix_of
 from fabric_checks.report.html.values import Results, Value, clean
 from fabric_checks.text import value_text
@@ -41,17 +41,14 @@ NOT_KEPT = "matrix not kept: the output of that run is not beside the records, o
 _MOST_ROWS = 16
 
 
-def largest(results: Results, machine: str, pattern: str) -> str:
-    """Return the layout of the most nodes with one process each on which a pattern was run, or of the most at all."""
-    values = results.of(machine, "Rotate", "median_bandwidth", pattern=pattern)
-    layouts = [layout for layout in (layout_of(value.layout) for value in values) if layout]
-    single = [layout for layout in layouts if layout.ppn == 1] or layouts
-    return str(max(single)) if single else ""
+def layout_of(results: Results, machine: str, pattern: str) -> str:
+    """Return the layout on which a pattern is shown, see :func:`fabric_checks.report.html.curves.largest`."""
+    return largest(results.of(machine, "Rotate", "median_bandwidth", pattern=pattern))
 
 
 def pattern_of(results: Results, machine: str) -> str:
     """Return the pattern that stands for a machine: the source's own, or that of its nights if only that was run."""
-    return next((pattern for pattern in _PATTERNS if largest(results, machine, pattern)), _PATTERNS[0])
+    return next((pattern for pattern in _PATTERNS if layout_of(results, machine, pattern)), _PATTERNS[0])
 
 
 def section(results: Results, folders: Sequence[Path]) -> Section | None:
@@ -62,7 +59,7 @@ def section(results: Results, folders: Sequence[Path]) -> Section | None:
     blocks: list[Table | Picture | Lines] = []
     pictured = 0
     for pattern in _PATTERNS:
-        layouts = {machine: largest(results, machine, pattern) for machine in results.machines}
+        layouts = {machine: layout_of(results, machine, pattern) for machine in results.machines}
         shown = [machine for machine in results.machines if layouts[machine]]
         if shown:
             blocks.append(_table(results, pattern, {machine: layouts[machine] for machine in shown}))
@@ -79,24 +76,13 @@ def section(results: Results, folders: Sequence[Path]) -> Section | None:
 
 
 def _table(results: Results, pattern: str, layouts: dict[str, str]) -> Table:
-    columns: list[list[Value | None]] = [
-        [
-            next(iter(results.of(machine, "Rotate", metric, layout, pattern=pattern)), None)
-            for machine, layout in layouts.items()
+    rows = {
+        f"{machine}, {layout}": [
+            first(results.of(machine, "Rotate", metric, layout, pattern=pattern)) for metric in _METRICS
         ]
-        for metric in _METRICS
-    ]
-    # The machines differ in their numbers of nodes, so none is the best.
-    cells = [column_of(column, compared=False) for column in columns]
-    heads = tuple(
-        Column(title, next((value.unit for value in column if value and value.unit != "1"), ""))
-        for title, column in zip(_METRICS.values(), columns, strict=True)
-    )
-    rows = tuple(
-        (f"{machine}, {layout}", tuple(column[row] for column in cells))
-        for row, (machine, layout) in enumerate(layouts.items())
-    )
-    return Table(f"rotate-{pattern}", f"Pattern {pattern}", "machine, layout", heads, rows)
+        for machine, layout in layouts.items()
+    }
+    return of_machines(f"rotate-{pattern}", f"Pattern {pattern}", _METRICS, rows)
 
 
 def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> list[Table | Picture | Lines]:
@@ -105,7 +91,7 @@ def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> lis
         return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", absent=NOT_KEPT)]
     if found.matrix.measured.size < 2:
         return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", absent="only one pair")]
-    counts, edges = figures.histogram(found.matrix)
+    counts, edges = bandwidths.histogram(found.matrix)
     senders, receivers = (found.matrix.host_labels(ranks) for ranks in (found.matrix.senders, found.matrix.receivers))
     levels = [(f"link/{k}", found.link_MBps / k) for k in range(1, 7)]
     low = found.matrix.measured.min() * 0.9

@@ -27,7 +27,7 @@ _COLUMNS = 6
 def section(results: Results, provenance: Provenance, changes: Sequence[Changed] = ()) -> Section:
     """Return the summary.
 
-    :param changes: of the figures over time; those that are for the worse are to be looked at.
+    :param changes: of the values over time; those that are for the worse are to be looked at.
     """
     return Section(
         "summary",
@@ -80,14 +80,14 @@ def _sentences(results: Results) -> list[str]:
         lines.append("No value has a reference: all are recorded, none is judged.")
     if simulated:
         who = (
-            "All figures here are"
+            "All values here are"
             if len(simulated) == len(results.machines)
-            else f"The figures of {', '.join(simulated)} are"
+            else f"The values of {', '.join(simulated)} are"
         )
         lines.append(
             f"{who} those of simulated clusters, no measurements of machines. Fitted: a parameter was chosen "
-            "so that the figure comes out. Predicted: it follows from what was chosen for others. Said: held to words "
-            "of a document. Simulated: no document tells."
+            "so that the value comes out. Predicted: it follows from what was chosen for others. Said: held to words "
+            "of a document. Simulated: no document reports it."
         )
     if results.faults:
         lines.append(f"{_plural(len(results.faults), 'bad record')} or file was left out, see below.")
@@ -122,7 +122,7 @@ def _look_at(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, t
 
 
 def _worse(changes: Sequence[Changed]) -> list[str]:
-    """Return a line for each day on which figures became worse."""
+    """Return a line for each day on which values became worse."""
     lines = []
     for day in sorted({change.at.date() for change in changes}):
         those = [change for change in changes if change.at.date() == day]
@@ -131,7 +131,7 @@ def _worse(changes: Sequence[Changed]) -> list[str]:
             lines += [change.text for change in those]
         else:
             listed = f"{', '.join(cases[:3])}{' and others' if len(cases) > 3 else ''}"
-            lines.append(f"worse since {day}: figures of {len(cases)} cases, {listed}; see Over time")
+            lines.append(f"worse since {day}: values of {len(cases)} cases, {listed}; see Over time")
     return lines
 
 
@@ -215,5 +215,5 @@ def _machines(results: Results) -> Table:
             str(sum(value.machine == machine for value in results.values)),
         )
         rows.append((machine, tuple(map(Cell, texts))))
-    heads = ("kind", "last run (UTC)", "runs", "cases", "failed", "references met", "figures")
+    heads = ("kind", "last run (UTC)", "runs", "cases", "failed", "references met", "values")
     return Table("machines", "Machines and runs", "machine", tuple(map(Column, heads)), tuple(rows))

@@ -28,7 +28,7 @@ def _clean(text: str) -> str:
 
 @dataclass(frozen=True)
 class Value:
-    """One figure of one machine: all runs of a series.
+    """One value of one machine: all runs of a series.
 
     :param machine: the name of the machine.
     :param record: the latest record; text in it is as it was written, not yet :func:`clean`.
@@ -71,7 +71,7 @@ class Value:
 
     @property
     def evidence(self) -> str:
-        """What a simulated figure is: fitted, predicted, said or simulated; empty for a measured one."""
+        """What a simulated value is: fitted, predicted, said or simulated; empty for a measured one."""
         return clean(self.record["evidence"] or "")
 
     @property
@@ -101,7 +101,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Failure:
-    """A case that failed, with or without figures.
+    """A case that failed, with or without values.
 
     :param case: machine, test and layout in words; :param why: ReFrame's reason; :param when: of its last run.
     """
@@ -157,7 +157,7 @@ class Results:
         return sorted(found, key=lambda value: value.size_B or 0)
 
     def simulated(self, machine: str) -> bool:
-        """Tell whether a machine's figures are those of a simulation."""
+        """Tell whether a machine's values are those of a simulation."""
         return machine in self._simulated
 
 

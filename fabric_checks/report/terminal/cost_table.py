@@ -32,7 +32,7 @@ _RESTS = {
 
 
 def number(value: float) -> str:
-    """Return a figure as costs are read: three significant digits, no exponent."""
+    """Return a value as costs are read: three significant digits, no exponent."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 or not value else "0.001"
 
 
@@ -77,7 +77,7 @@ def _assumed(estimate: Estimate) -> str:
     if beside.runs:
         words.append(f"{number(beside.seconds)} s a job beside its work, as in {_count(beside.runs, 'past run')}")
     else:
-        words.append("without what goes on between jobs, which no past run here tells")
+        words.append("without the time between jobs, which no past run here has recorded")
     if len(estimate.partitions) > 1 or any(share.max_jobs > 1 for share in estimate.partitions):
         words[0] = "jobs one after the other, though several may run at a time"
     return f" ({'; '.join(words)})"
@@ -85,7 +85,7 @@ def _assumed(estimate: Estimate) -> str:
 
 def _rests(estimate: Estimate) -> Table:
     out = Table(box=box.SIMPLE, pad_edge=False, header_style="bold")
-    out.add_column("jobs whose figure rests on", overflow="fold")
+    out.add_column("jobs whose value rests on", overflow="fold")
     for title in ("time", "disk"):
         out.add_column(title, justify="right")
     for basis in past.BASES:

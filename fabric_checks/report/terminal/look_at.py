@@ -71,7 +71,7 @@ def _failures(cases: Sequence[Case]) -> list[Matter]:
         if case.result == "fail_deps":
             cause = "what they depend on failed"
         else:
-            cause = f"in {case.phase}: {one_line(case.reason or 'no reason is told')}"
+            cause = f"in {case.phase}: {one_line(case.reason or 'no reason was given')}"
         # Numbers, and the name of the check itself, make no cause of its own.
         alike = re.sub(r"\d+(?:\.\d+)?", "0", cause.replace(case.name.split(" ")[0], ""))
         by_cause.setdefault(alike, []).append(case)
@@ -81,7 +81,7 @@ def _failures(cases: Sequence[Case]) -> list[Matter]:
         if first.result == "fail_deps":
             found.append(Matter(f"{_cases(len(group))} not run, because what they depend on failed", (_names(names),)))
             continue
-        why = _cut(one_line(first.reason or "no reason is told"))
+        why = _cut(one_line(first.reason or "no reason was given"))
         if len(group) == 1:
             found.append(Matter(f"failed: {names[0]}", (f"in {first.phase}: {why}",)))
         else:

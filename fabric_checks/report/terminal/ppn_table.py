@@ -21,7 +21,7 @@ NOTE = (
 
 
 def is_comparison(record: Record) -> bool:
-    """Tell whether a record belongs into this table: it has both values that its figure comes from."""
+    """Tell whether a record belongs into this table: it has both values that its value comes from."""
     return bool(record.get("compared"))
 
 

@@ -113,8 +113,8 @@ def shown(state: State) -> Iterator[Callable[[str], None]]:
     if not streams or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         yield _Plain(state, began)
         return
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task  # noqa: PLC0415  (slow to import)
-    from rich.text import Text  # noqa: PLC0415  (likewise)
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task  # noqa: PLC0415  (a pipe shows no bar)
+    from rich.text import Text  # noqa: PLC0415  (the bar's words)
 
     class Words(ProgressColumn):
         def render(self, task: Task) -> Text:

@@ -32,7 +32,7 @@ class Footnotes:
 
 
 def reference_text(record: Record, notes: Footnotes) -> str:
-    """Return what a figure was held to, and how that ended; of a simulation first what kind of figure it is."""
+    """Return what a value was held to, and how that ended; of a simulation first what kind of value it is."""
     evidence = f"{record['evidence']}; " if record.get("evidence") else ""
     reference = record["reference"]
     if record["no_reference"]:

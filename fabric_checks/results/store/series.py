@@ -76,9 +76,9 @@ def mixed_units(frame: pl.DataFrame) -> tuple[str, ...]:
     """
     if not {*SERIES, "side"} <= set(frame.columns):
         return ()
-    figure = ["side", *(name for name in SERIES if name != "unit")]
-    units = frame.filter(pl.col("metric").is_not_null()).select(*figure, "unit").unique(maintain_order=True)
-    mixed = units.group_by(figure, maintain_order=True).agg("unit", pl.len().alias("n")).filter(pl.col("n") > 1)
+    metric = ["side", *(name for name in SERIES if name != "unit")]
+    units = frame.filter(pl.col("metric").is_not_null()).select(*metric, "unit").unique(maintain_order=True)
+    mixed = units.group_by(metric, maintain_order=True).agg("unit", pl.len().alias("n")).filter(pl.col("n") > 1)
     return tuple(
         one_line(
             f"{row['side']}: {row['metric']} of {case_name(row)} is "

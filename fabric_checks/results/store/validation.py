@@ -34,7 +34,7 @@ _LONGEST_B = (
 _FIRST, _END = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1970, 2201))
 #: No value is larger; beyond it, sums and squares are no numbers any more.
 _LARGEST = 1e30
-_FIGURES = tuple(name for name, kind in COLUMNS.items() if kind == pl.Float64())
+_NUMBERS = tuple(name for name, kind in COLUMNS.items() if kind == pl.Float64())
 #: What is counted, or lasts, is not negative.
 _COUNTS = ("nodes", "ppn", "tasks", "size_B", "node_traffic_B", "disk_B", "elapsed_s", "link_MBps")
 #: ISO 8601 with seconds, their fraction if any, and an offset or Z.
@@ -118,7 +118,7 @@ def _has_sound_values(frame: pl.DataFrame, time: str) -> bool:
     for name in (name for name in _LONGEST_B if name in there):
         if _longest_B(_texts(frame[name])) > _LONGEST_B[name]:
             return False
-    for name in (name for name in _FIGURES if name in there):
+    for name in (name for name in _NUMBERS if name in there):
         if not (frame[name].abs() <= _LARGEST).all():  # nor of NaN
             return False
     if any((frame[name] < 0).any() for name in _COUNTS if name in there):
@@ -190,7 +190,7 @@ def _rules(frame: pl.DataFrame, time: str) -> list[tuple[pl.Expr, pl.Expr]]:
     for name in (name for name in _COUNTS if name in frame.columns):
         text = _shown(f"'{name}' is {{}}, less than nothing", pl.col(name).cast(pl.String))
         rules.append((pl.col(name) < 0, text))
-    for name in (name for name in _FIGURES if name in frame.columns):
+    for name in (name for name in _NUMBERS if name in frame.columns):
         text = _shown(f"'{name}' is {{}}, no number up to {_LARGEST:g}", pl.col(name).cast(pl.String))
         rules.append((~(pl.col(name).abs() <= _LARGEST), text))
     for name in (name for name in shapes.NAMES if name in frame.columns):

@@ -77,7 +77,7 @@ def build(
     :param scopes: those of the MPI, the site and the collection, as they are in the clone.
     :param folder: becomes the environment's folder; its programs are below ``folder/.spack-env/view``.
     :param variables: usually ``os.environ``.
-    :param say: is told what happens, a line at a time.
+    :param say: is called with what happens, a line at a time.
     :raises SpackError: with cause and remedy; what was built before stays.
     """
     environment = Environment.prepared(package, scopes, folder, variables)

@@ -23,7 +23,7 @@ def without_user(url: str) -> str:
 
 
 def for_git(variables: Mapping[str, str], name: str) -> dict[str, str]:
-    """Return the variables by which Git finds the credentials of an address again that it is told without them.
+    """Return the variables by which Git finds the credentials of an address again when it is given without them.
 
     :param variables: those of the process, which may hold settings of this kind already.
     :param name: the variable that holds the address.

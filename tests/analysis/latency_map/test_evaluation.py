@@ -34,7 +34,7 @@ def test_the_groups_are_the_leaves(noise):
     assert len({(int(a), int(b)) for a, b in zip(report.group, LEAVES, strict=True)}) == 4
 
 
-def test_the_figures():
+def test_the_values():
     report = evaluation.of_text(text_of(latencies(LEAVES, pair={(3, 40): 1.0})))
     found = report.metrics()
     assert set(found) == {metric.name for metric in METRICS}

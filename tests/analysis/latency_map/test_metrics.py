@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The declared figures are those that a report has, as they are shown."""
+"""The declared values are those that a report has, as they are shown."""
 
 from fabric_checks.analysis.latency_map import evaluation
 from fabric_checks.analysis.latency_map.metrics import METRICS

@@ -28,7 +28,7 @@ def numbers(text):
 def held_to(interval, confidence, low, high):
     """Assert that R's interval lies between ours at one per cent less and at one per cent more confidence.
 
-    The ends jump between neighbouring figures, so a distance in the unit of the figures would say little.
+    The ends jump between neighbouring values, so a distance in the unit of the values would say little.
     """
     narrow, wide = (interval(confidence + step) for step in (-0.01, 0.01))
     rounding = 1e-5 * (high - low)
@@ -119,7 +119,7 @@ def test_other_units_give_the_same_interval(values, factor):
     assert ratio.low[0] <= factor * (1 + 1e-9) and ratio.high[0] >= factor * (1 - 1e-9)
 
 
-def test_equal_figures_have_an_interval_without_width():
+def test_equal_values_have_an_interval_without_width():
     found = bootstrap.ratio([[2.0] * 6], [[3.0] * 5])
     assert (found.low[0], found.estimate[0], found.high[0]) == (1.5, 1.5, 1.5)
 

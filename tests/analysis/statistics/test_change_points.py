@@ -146,14 +146,14 @@ def test_a_series_that_repeats_exactly_but_for_one_run_has_no_change():
         assert split([2.0 if i != place else 3.0 for i in range(9)]).starts == ()
 
 
-def test_rounded_figures_have_noise():
+def test_rounded_values_have_noise():
     """Most neighbours are equal to the last digit, and yet 1.68 to 1.69 is no change."""
     draw = np.random.default_rng(11)
     alarms = sum(bool(split(np.round(1.684 + 0.003 * draw.normal(size=100), 2)).starts) for _ in range(50))
     assert alarms <= 2
 
 
-def test_figures_below_zero_are_compared_by_difference():
+def test_values_below_zero_are_compared_by_difference():
     series = np.concatenate([np.full(20, -1.0), np.full(20, 1.0)]) + 0.1 * np.random.default_rng(1).normal(size=40)
     found = split(series)
     assert found.starts == (20,) and not found.in_shares
@@ -179,7 +179,7 @@ def test_the_noise_is_that_of_the_series(n):
 
 @pytest.mark.parametrize("values", [[1.0] * 7, [1.0] * 9 + [float("nan")], [[1.0] * 10]])
 def test_what_is_too_short_or_no_number_is_refused(values):
-    with pytest.raises(ValueError, match="at least 8 finite figures"):
+    with pytest.raises(ValueError, match="at least 8 finite values"):
         split(values)
 
 

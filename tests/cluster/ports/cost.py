@@ -22,7 +22,7 @@ ALLOWED_S = 0.1
 
 
 def main(count):
-    """Print the figures; return an exit status."""
+    """Print the values; return an exit status."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for source in SOURCES.iterdir():

@@ -16,7 +16,7 @@ from tests.comparison.making import FAILED, START, frame, runs
 
 
 def noisy(levels, seed=3, noise=0.02):
-    """Return a figure a run, of levels given as (level, runs)."""
+    """Return a value a run, of levels given as (level, runs)."""
     draw = np.random.default_rng(seed)
     return [level * (1 + noise * draw.normal()) for level, n in levels for _ in range(n)]
 

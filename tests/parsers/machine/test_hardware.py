@@ -10,7 +10,7 @@ from fabric_checks.parsers.machine.hardware import Link
 
 def test_cores():
     assert hardware.cores("CPU(s):  64\nThread(s) per core:  2\nCore(s) per socket:  16\nSocket(s):  2\n") == 32
-    with pytest.raises(OutputError, match=r"lscpu tells no 'Core\(s\) per socket'"):
+    with pytest.raises(OutputError, match=r"lscpu states no 'Core\(s\) per socket'"):
         hardware.cores("Core(s) per cluster: 4\n")
 
 

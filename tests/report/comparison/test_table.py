@@ -50,7 +50,7 @@ def test_a_curve_with_two_verdicts_is_two_rows_the_worse_first():
     assert same[7].endswith("would be detected")
 
 
-def test_a_single_figure_goes_by_the_name_of_its_metric_and_has_intervals():
+def test_a_single_value_goes_by_the_name_of_its_metric_and_has_intervals():
     ((_, _, _, metric, one, two, _, change, _),) = rows(compared(curve("A", sizes=(8,)), curve("B", 1.1, sizes=(8,))))
     assert metric == "latency_8B"
     assert one.startswith("8 (") and two.startswith("8.8 (") and change.startswith("+10 % (")
@@ -85,7 +85,7 @@ def test_what_is_missing_is_told_once_for_a_case():
     assert [(row[3], row[8]) for row in missing] == [("5 metrics", "missing in B")]
 
 
-def test_thousands_of_figures_stay_readable():
+def test_thousands_of_values_stay_readable():
     many = [{"test": f"OsuCollective %name={i} %layout=2x1", "check": "OsuCollective"} for i in range(10)]
     records = [point for own in many for side in "AB" for point in curve(side, sizes=range(1, 41), **own)]
     assert len(rows(compared(records))) == 10
@@ -128,7 +128,7 @@ def test_long_reasons_are_notes():
     assert page.notes[0] == "[1] program version: 7.5.2 in A, 7.6 in B"
 
 
-def test_simulated_figures_are_marked_in_every_form():
+def test_simulated_values_are_marked_in_every_form():
     comparison = compared(curve("A", evidence="fitted"), curve("B", evidence="predicted"))
     page = table.page(comparison)
     assert all(row[8] == "simulated [1]" for row in rows(comparison))
@@ -195,7 +195,7 @@ def test_nothing_in_a_record_becomes_markup():
     kinds = {child.type for token in tokens for child in token.children or ()}
     assert kinds <= {"text", "text_special"}, kinds
     tables = [token for token in tokens if token.type == "tr_open"]
-    assert len(tables) == 3  # the header, the figure and the case that failed
+    assert len(tables) == 3  # the header, the value and the case that failed
 
 
 def test_nothing_in_a_record_becomes_a_formula():
@@ -215,8 +215,8 @@ def test_json_has_everything():
     assert len(content["rows"]) == 6 and tuple(content["rows"][0]) == COLUMNS
 
 
-def test_folding_keeps_every_figure():
+def test_folding_keeps_every_value():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
     folded = folding.folded(folding.chosen(comparison.frame))
     assert sorted(metric for metrics in folded["metrics"] for metric in metrics) == sorted(comparison.frame["metric"])
-    assert folded["figures"].sum() == comparison.frame.height
+    assert folded["values"].sum() == comparison.frame.height

@@ -61,7 +61,7 @@ def record(metric="latency", value=1.0, **fields):
 
 
 def failure(**fields):
-    """Return the record of a case that failed before it had figures."""
+    """Return the record of a case that failed before it had values."""
     nothing = dict.fromkeys(
         ("metric", "quantity", "size_B", "value", "unit", "better", "can_be_zero", "result", "no_reference")
     )

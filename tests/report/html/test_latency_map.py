@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The latency map in the report: figures from the records, the map from the output beside them."""
+"""The latency map in the report: values from the records, the map from the output beside them."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def of(found):
     return collect(records.frame(rows))
 
 
-def test_figures_and_map_are_shown(tmp_path, run):
+def test_values_and_map_are_shown(tmp_path, run):
     text, found = run
     place(tmp_path, text, case="LatencyMap_1")
     shown = section(of(found), roots([tmp_path]))

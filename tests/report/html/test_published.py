@@ -41,7 +41,7 @@ def number(text):
 
 
 @pytest.mark.parametrize(("table", "machine"), CASES)
-def test_a_published_figure_is_in_its_cell(twins_page, table, machine):
+def test_a_published_value_is_in_its_cell(twins_page, table, machine):
     printed = PUBLISHED[table][machine]
     shown = [number(text) for text in cells(twins_page, table)[machine]]
     assert shown == [pytest.approx(value, rel=TOLERANCE_PERCENT / 100) for value in printed]
@@ -52,14 +52,14 @@ def test_every_twin_is_in_every_table(twins_page):
         assert len(cells(twins_page, table)) == 13
 
 
-def test_every_figure_of_a_twin_says_what_it_is(twins_page):
+def test_every_value_of_a_twin_says_what_it_is(twins_page):
     found = lxml.html.fromstring(twins_page).xpath("//section[@id='tables']//td[contains(@class, 'number')]")
     kinds = {cell.xpath("string(small)").split(",")[0] for cell in found}
     assert len(found) == 169
     assert kinds == {"fitted", "predicted", "simulated"}
 
 
-def test_the_printed_figures_agree_with_each_other():
+def test_the_printed_values_agree_with_each_other():
     """A slip of the typist would show: two columns of Tables 2 and 5 are computed from the others."""
     for ping_pong, streaming, reduction in PUBLISHED[2].values():
         computed = 100 * (1 - streaming / ping_pong)

@@ -32,7 +32,7 @@ def test_four_runs_have_no_interval():
     assert (value.low, value.high) == (None, None)
 
 
-def test_runs_of_one_figure_are_one_value():
+def test_runs_of_one_value_are_one_value():
     rows = [row for day, factor in ((0, 1.0), (1, 3.0), (2, 2.0)) for row in records.later([record()], day, factor)]
     (value,) = collected(rows).values
     assert value.median == 2.0
@@ -86,7 +86,7 @@ def test_verdicts(result, verdict):
     assert collected([record(reference=1.0, no_reference=None, result=result)]).values[0].verdict == verdict
 
 
-def test_a_figure_that_is_held_to_nothing_has_no_verdict():
+def test_a_value_that_is_held_to_nothing_has_no_verdict():
     assert collected([record(reference=0.0)]).values[0].verdict == ""
 
 

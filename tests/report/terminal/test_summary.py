@@ -111,7 +111,7 @@ def test_findings_stand_below_their_case_and_once():
     assert "Findings:" in text and "\x1b" not in text
 
 
-def test_figures_of_a_simulation_say_what_they_are():
+def test_values_of_a_simulation_say_what_they_are():
     judged = {"no_reference": None, "reference": 1.0, "lower": -0.1, "upper": 0.1, "reference_source": "SAND Table 2"}
     text = shown(
         record(metric="a", **judged, evidence="fitted"),
@@ -124,5 +124,5 @@ def test_figures_of_a_simulation_say_what_they_are():
     assert "[1] SAND Table 2" in text
 
 
-def test_figures_of_a_machine_say_nothing_of_that():
+def test_values_of_a_machine_say_nothing_of_that():
     assert summary.reference_text(record(), summary.Footnotes()) == "no reference: [1]"

@@ -33,7 +33,7 @@ def record(run=0, **changes):
 
 
 def failed(run=0, **changes):
-    """Return the record of a case that failed before it had figures."""
+    """Return the record of a case that failed before it had values."""
     nothing = dict.fromkeys(("metric", "quantity", "size_B", "value", "unit", "better", "can_be_zero", "result"))
     return record(run, **nothing, case_result="fail", fail_reason="no", **changes)
 

@@ -51,8 +51,8 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False,
 anything = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5)
 texts = st.text(max_size=20).filter(lambda text: text[:1] not in ("{", "["))
 integers = st.none() | st.integers(0, 2**63 - 1)
-figures = st.integers(-(10**30), 10**30) | st.floats(-1e30, 1e30)
-numbers = st.none() | figures
+some_numbers = st.integers(-(10**30), 10**30) | st.floats(-1e30, 1e30)
+numbers = st.none() | some_numbers
 times = st.builds(
     lambda moment, zone: f"{moment:%Y-%m-%dT%H:%M:%S}{zone}",
     st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2200, 1, 1)),
@@ -67,7 +67,7 @@ finding = st.fixed_dictionaries({"kind": st.text(), "text": st.text()}, optional
 NESTED_KINDS = {
     "compared": st.fixed_dictionaries(
         dict.fromkeys(("metric", "quantity", "unit"), st.text())
-        | {"values": st.dictionaries(st.text(), figures, min_size=1, max_size=3)}
+        | {"values": st.dictionaries(st.text(), some_numbers, min_size=1, max_size=3)}
     ),
     "not_offered": st.dictionaries(st.text(), st.text(), max_size=3),
     "node_faults": st.dictionaries(st.text(), st.text(), max_size=3),
@@ -82,7 +82,10 @@ NESTED_KINDS = {
                 st.dictionaries(
                     st.text(),
                     st.fixed_dictionaries(
-                        {"sent_B": st.none() | st.integers(0, 2**62), "errors": st.dictionaries(st.text(), figures)}
+                        {
+                            "sent_B": st.none() | st.integers(0, 2**62),
+                            "errors": st.dictionaries(st.text(), some_numbers),
+                        }
                     ),
                     max_size=2,
                 ),
@@ -105,7 +108,7 @@ def of_kind(name):
     if name in NESTED:
         return st.none() | NESTED_KINDS[name]
     if name in ("elapsed_s", "link_MBps"):
-        return st.none() | figures.map(abs)
+        return st.none() | some_numbers.map(abs)
     kinds = {pl.Boolean(): st.none() | st.booleans(), pl.Int64(): integers, pl.Float64(): numbers}
     return kinds.get(COLUMNS[name], st.none() | texts | st.integers())
 

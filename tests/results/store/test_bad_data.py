@@ -156,7 +156,7 @@ def test_two_files_may_overlap_in_time(tmp_path):
     assert load(tmp_path).faults == ()
 
 
-def test_a_figure_in_two_units_is_a_note(tmp_path):
+def test_a_value_in_two_units_is_a_note(tmp_path):
     loaded = load(write(tmp_path / "a.jsonl", [record(0), record(1, unit="s"), record(2, metric="m")]))
     assert loaded.faults == ()
     (note,) = loaded.notes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of a pair matrix: how fast the pairs are, what they give together, and at which shares of a link they run."""
+"""Values of a pair matrix: how fast the pairs are, what they give together, and at which shares of a link they run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from fabric_checks.analysis.cross_section.matrix import PairMatrix
 MOST_SHARING = 16
 
 
-def figures(matrix: PairMatrix, pairs: int) -> dict[str, float]:
-    """Return the figures of a run.
+def values(matrix: PairMatrix, pairs: int) -> dict[str, float]:
+    """Return the values of a run.
 
     :param pairs: the number of pairs that ran at once.
     :returns: in MB/s ``median_bandwidth``, ``p5_bandwidth`` (the 5th percentile), ``slowest_pair_bandwidth``,
@@ -22,14 +22,14 @@ def figures(matrix: PairMatrix, pairs: int) -> dict[str, float]:
         ``perceived_aggregate_bandwidth`` (pairs x slowest: an exchange over all pairs takes as long as its slowest,
         as the source argues); in percent ``slowest_to_median``.
     """
-    values = matrix.measured
-    slowest, median = float(values.min()), float(np.median(values))
+    rates = matrix.measured
+    slowest, median = float(rates.min()), float(np.median(rates))
     return {
         "median_bandwidth": median,
-        "p5_bandwidth": float(np.percentile(values, 5)),
+        "p5_bandwidth": float(np.percentile(rates, 5)),
         "slowest_pair_bandwidth": slowest,
         "slowest_to_median": 100 * slowest / median,
-        "aggregate_bandwidth": pairs * float(values.mean()),
+        "aggregate_bandwidth": pairs * float(rates.mean()),
         "perceived_aggregate_bandwidth": pairs * slowest,
     }
 
@@ -42,8 +42,8 @@ def slowest_pair(matrix: PairMatrix) -> tuple[int, int]:
 
 def histogram(matrix: PairMatrix, bins: int = 40) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the number of pairs in equal bins from zero to the fastest, and the edges of the bins in MB/s."""
-    values = matrix.measured
-    counts, edges = np.histogram(values, bins=bins, range=(0.0, float(values.max())))
+    rates = matrix.measured
+    counts, edges = np.histogram(rates, bins=bins, range=(0.0, float(rates.max())))
     return counts.astype(np.int64), edges
 
 
@@ -52,9 +52,9 @@ def link_rate_MBps(matrix: PairMatrix) -> float:
 
     The median of those that are near the 95th percentile.
     """
-    values = matrix.measured
-    top = float(np.percentile(values, 95))
-    return float(np.median(values[np.abs(values / top - 1) < 0.12]))
+    rates = matrix.measured
+    top = float(np.percentile(rates, 95))
+    return float(np.median(rates[np.abs(rates / top - 1) < 0.12]))
 
 
 def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, float]:
@@ -67,7 +67,7 @@ def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, fl
         link serves at full rate then cannot be told from those that have it alone.
     :returns: for each number of pairs on a link that occurs, the share of all pairs from 0 to 1.
     """
-    values = matrix.measured
+    rates = matrix.measured
     top = link_rate_MBps(matrix)
     # Pairs that have a link for themselves run at what one pair can do, which may be less than the link.
     levels = np.minimum((link_MBps or top) / np.arange(1, MOST_SHARING + 1), top)
@@ -75,9 +75,9 @@ def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, fl
     levels, sharing_of_level = levels[::-1], 1 + first[::-1]
     # A level ends half-way, in ratio, to the next one.
     ends = np.sqrt(levels[:-1] * levels[1:])
-    sharing = sharing_of_level[np.searchsorted(-ends, -values)]
+    sharing = sharing_of_level[np.searchsorted(-ends, -rates)]
     numbers, counts = np.unique(sharing, return_counts=True)
-    return {int(number): float(count / len(values)) for number, count in zip(numbers, counts, strict=True)}
+    return {int(number): float(count / len(rates)) for number, count in zip(numbers, counts, strict=True)}
 
 
 def repeatability(first: PairMatrix, second: PairMatrix) -> float:

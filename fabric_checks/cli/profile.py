@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks profile``: what a program asks MPI for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import click
+
+from fabric_checks import door
+from fabric_checks.errors import FabricError, OutputError
+from fabric_checks.parsers import profile as parser
+from fabric_checks.report import profile as report
+from fabric_checks.software import profiler
+
+#: Where the program's own output goes: standard output has the profile alone, which may be JSON.
+_STANDARD_ERROR = 2
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks profile -- mpirun -np 4 lmp -in in.lj
+  fabric-checks profile --output lj.txt --picture lj.svg -- mpirun -np 4 lmp -in in.lj
+  fabric-checks profile --read lj.txt --json
+  fabric-checks profile -- mpirun -x LD_PRELOAD -x FABRIC_PROFILE ...   Open MPI on several nodes
+"""
+
+
+@click.command("profile", epilog=_EPILOG)
+@click.option("--read", "given", type=click.Path(path_type=Path), help="Show a profile that was written before.")
+@click.option("--output", type=click.Path(path_type=Path), help="Keep the profile in this file.")
+@click.option("--picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw it, .svg or .png.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--mpicc", default="mpicc", show_default=True, help="The compiler wrapper of the program's MPI.")
+@click.argument("line", nargs=-1, type=click.UNPROCESSED)
+def command(
+    line: tuple[str, ...], given: Path | None, output: Path | None, picture: Path | None, *, as_json: bool, mpicc: str
+) -> None:
+    """Run LINE, a launcher and an MPI program, and tell what the program asks MPI for.
+
+    That is: its messages by size, its time by call, the balance of its ranks. The program is not rebuilt; a library is
+    put between it and its MPI. What it prints goes to standard error, and its exit status is this command's.
+    """
+    if bool(line) == bool(given):
+        raise click.UsageError("give a command behind --, or a profile by --read; one of the two")
+    status = 0
+    if given:
+        if output:
+            raise click.UsageError("--output is for a program that is run; with --read there is a file already")
+        found = _read(given)
+    else:
+        with tempfile.TemporaryDirectory(prefix="fabric-checks-profile-") as folder:
+            file = (output or Path(folder) / "profile.txt").absolute()
+            status = _run(line, profiler.build(mpicc, Path(folder)), file)
+            if not file.exists():
+                _explain_nothing(line, status)
+            found = _read(file)
+    if as_json:
+        door.json_text(report.as_json(found))
+    else:
+        door.say(*report.as_lines(found))
+    if picture:
+        report.draw(found, picture, " ".join(line) if line else str(given))
+    raise SystemExit(status)
+
+
+def _read(path: Path) -> parser.Profile:
+    try:
+        return parser.parse(path.read_text(errors="replace"))
+    except OutputError as error:
+        raise FabricError(f"{path}: {error}") from None
+
+
+def _run(line: tuple[str, ...], library: Path, file: Path) -> int:
+    """Run the command with the library before its MPI; return its exit status as a shell has it."""
+    file.unlink(missing_ok=True)
+    before = os.environ.get(profiler.PRELOAD)
+    variables = {profiler.PRELOAD: f"{library}:{before}" if before else str(library), profiler.FILE: str(file)}
+    try:
+        # An interrupt goes to the command, too, and it ends in order.
+        done = subprocess.Popen(line, env=os.environ | variables, stdout=_STANDARD_ERROR)
+    except OSError as error:
+        raise FabricError(f"{line[0]}: {error.strerror}") from None
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        status = done.wait()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    return status if status >= 0 else 128 - status
+
+
+def _explain_nothing(line: tuple[str, ...], status: int) -> None:
+    if status:
+        door.complain(f"error: {line[0]} ended with status {status}, and no profile was written")
+        raise SystemExit(status)
+    raise FabricError(
+        f"{line[0]}: no profile was written: no rank came to MPI_Finalize with the library before its MPI. The "
+        "program's MPI may be another than that of --mpicc, its launcher may hand no variables on, or "
+        "it is Fortran on Open MPI"
+    )

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Orphans: which reference is of nothing, and what it says of it."""
+
+import pytest
+
+from fabric_checks.references import orphans
+
+ENTRY = {"$index": ["$environ", "layout"], "mpich.*": {"2x1": {"latency": [1, None, 0.1, "us"]}, "1x2": {"rate": [2]}}}
+PATHS = [("A", "mpich.*", "2x1"), ("A", "mpich.*", "1x2")]
+
+
+def test_references_by_their_keys():
+    assert orphans.paths("A", ENTRY) == PATHS
+    assert list(orphans.references("A", ENTRY)) == [
+        (("A", "mpich.*", "2x1", "latency"), [1, None, 0.1, "us"]),
+        (("A", "mpich.*", "1x2", "rate"), [2]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "why"),
+    [
+        ({"$environ": ["mpich-spack"], "layout": ["2x1"]}, None),
+        ({"layout": ["2x1"]}, None),  # of environments nothing is known
+        ({"$environ": ["openmpi"]}, "there is no such environ here (there is openmpi); mend or delete it"),
+        ({"$environ": ["mpich"], "layout": ["1x2"]}, "there is no such layout here (there is 1x2); mend or delete it"),
+    ],
+)
+def test_keys(known, why):
+    expected = why and f"orphan: A: mpich.*: 2x1: {why}"
+    assert orphans.why_no_key(ENTRY["$index"], PATHS[0], known) == expected
+
+
+def test_checks():
+    assert orphans.why_no_check("A", {"A"}) is None
+    assert orphans.why_no_check("A\n", {"A"}) == r"orphan entry 'A\n': no check class has that name; mend or delete it"
