@@ -161,6 +161,7 @@ def main():
     asked = parser.parse_args()
     end = time.monotonic() + 60 * asked.minutes
     command = f"python -m tests.faults {asked.page} --trials {asked.trials} --first-seed {asked.first_seed}"
+    command += f" --minutes {asked.minutes:g}" if np.isfinite(asked.minutes) else ""
     sections = [(title, remark, [Row(*each) for each in rows]) for title, remark, rows in plans(asked.trials)]
     rows = [row for _, _, rows in sections for row in rows]
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
