@@ -43,12 +43,13 @@ from fabric_checks.reframe_ext.internals import require_reframe
 
 require_reframe()
 
+from fabric_checks import reservations
 from fabric_checks.errors import FabricError
 from fabric_checks.levels import modes
 from fabric_checks.paths import home, results, sound_path
 from fabric_checks.reframe_ext import handlers, launchers  # noqa: F401  (they register)
 from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
-from fabric_checks.reframe_ext.schedulers import flux, lsf, slurm  # noqa: F401  (they register)
+from fabric_checks.reframe_ext.schedulers import flux, lsf, pbs, slurm  # noqa: F401  (they register)
 from fabric_checks.results.sessions import session_id
 from fabric_checks.software.stacks import environments_for
 
@@ -137,6 +138,11 @@ try:
     TOPOLOGY = (home() if os.access(home(), os.W_OK) else RESULTS) / "topology"
     for system in systems:
         for partition in system["partitions"]:
+            if reservation := reservations.asked_for():
+                access = partition.get("access", [])
+                partition["access"] = reservations.access_with(access, partition["scheduler"], reservation)
+            if nodes := reservations.nodes_asked_for():
+                reservations.confine(partition, nodes)
             partition["environs"] = environments_for(system["name"], partition["environs"], environments)
         # A session has folders of its own: ReFrame empties a case's folder before it runs, whoever else is using it.
         system.setdefault("prefix", str(RESULTS))

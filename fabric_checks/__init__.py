@@ -2,7 +2,7 @@
 """The library behind the checks, in rooms. Each imports only those above it; pyproject.toml holds them to it.
 
 ==============  =======================================================================================
-leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door
+leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door, reservations
 ``parsers``     a program's text to rows, and Slurm's; what a machine's tools say of it
 ``analysis``    numbers to values and findings: curves, ppn, placement, statistics, cross-section
 topology_files  what is known of a fabric, read from files
@@ -14,6 +14,7 @@ topology_files  what is known of a fabric, read from files
 ``comparison``  sets of results, changes, series over time
 ``report``      terminal, HTML, pictures
 ``nightly``     a night, its memory, pipelines
+``vetting``     a verdict on every node, within a budget
 ``site``        a look at a machine, and the files that a site needs
 ``cli``         the command, a module a verb
 ==============  =======================================================================================

@@ -45,6 +45,11 @@ LEVELS = {
 }
 
 
+#: The mode that goes over every node at once: the pairs of all nodes of a partition in as many rounds as a night has.
+#: `ci/run --mode vet` goes on where that fails.
+VET = {"name": "vet", "options": [f"--tag=^{LEVELS['nightly'].name}$", "--name=^Rotate%pattern=round-robin%"]}
+
+
 def modes() -> list[dict[str, Any]]:
-    """Return the levels as ReFrame's configuration has modes."""
-    return [{"name": level.name, "options": level.options()} for level in LEVELS.values()]
+    """Return the levels, and :data:`VET`, as ReFrame's configuration has modes."""
+    return [*({"name": level.name, "options": level.options()} for level in LEVELS.values()), VET]

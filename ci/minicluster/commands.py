@@ -15,15 +15,16 @@ from . import control, inside, needs, state
 from .errors import ClusterError
 from .keeper import TO_BE_DOWN, Cluster
 from .processes import ENDING, GRACE, readable
+from .schedulers import SCHEDULERS
 from .spec import HEAD, MOST_NODES, NO_LIMIT, SIDES, Spec, node_names, parse_rate, parse_shapes
-from .supervisor import SERVICES
 
 DEFAULT_NAME = "minicluster"
 
 HELP = """\
-Start a real Slurm cluster of N hosts on this machine, as root or as an ordinary user. Each host is a network
-namespace with its own name (n1, n2, ...), address, processes and shared memory; slurmctld, the accounting and
-a bridge are on `head`. The hosts share the machine's file system and cores, and reach only each other.
+Start a real cluster of N hosts on this machine, as root or as an ordinary user, with Slurm, or with Flux or OpenPBS
+where that is installed. Each host is a network namespace with its own name (n1, n2, ...), address, processes and shared
+memory; the scheduler's own daemons and a bridge are on `head`. The hosts share the machine's file system and cores, and
+reach only each other.
 """
 
 EPILOG = """\
@@ -41,6 +42,8 @@ examples:
 
 environment:
   FABRIC_CLUSTER   the cluster that is meant where no --name is given; set in what exec and run start
+  FABRIC_FLUX_PREFIX, FABRIC_PBS_PREFIX
+                   where Flux and OpenPBS are installed, if their programs are not on PATH
   TMPDIR           where the folder of a cluster is made (default: /tmp)
 """
 
@@ -51,6 +54,10 @@ class Stopped(Exception):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
+
+
+def _services() -> list[str]:
+    return [service for each in SCHEDULERS.values() for service in each.services]
 
 
 class Parser(argparse.ArgumentParser):
@@ -85,7 +92,10 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--switches", type=int, default=0, metavar="S", help="tell Slurm of so many leaf switches (default: none)"
         )
-        command.add_argument("--without-accounting", action="store_true", help="no slurmdbd and no database")
+        command.add_argument(
+            "--scheduler", choices=SCHEDULERS, default="slurm", help="what runs the jobs (default: slurm)"
+        )
+        command.add_argument("--without-accounting", action="store_true", help="Slurm: no slurmdbd and no database")
     add("status", "show the clusters that are up")
     command = add("exec", "run a command on a host, given after --")
     command.add_argument("node", metavar="NODE", help="n1, n2, ... or head")
@@ -101,7 +111,9 @@ def parser() -> argparse.ArgumentParser:
         ("start", "start again what was killed"),
     ):
         command = add(name, what)
-        command.add_argument("what", metavar="WHAT", help=f"n1, n2, ..., {' or '.join(SERVICES)}")
+        command.add_argument(
+            "what", metavar="WHAT", help=f"n1, n2, ..., or a daemon of the head: {', '.join(_services())}"
+        )
     add("down", "end a cluster and remove all of it")
     return top
 
@@ -166,22 +178,28 @@ def _spec(options: argparse.Namespace) -> Spec:
         raise ClusterError(f"{options.cores} cores a host cannot be; between 1 and 1024 can")
     if options.switches < 0 or options.nodes < 2 * options.switches:
         raise ClusterError(f"{options.switches} switches cannot be; 0, or so many that each has two of the nodes, can")
+    if options.switches and options.scheduler != "slurm":
+        raise ClusterError("--switches goes with --scheduler slurm; the others are told of none")
+    if options.without_accounting and options.scheduler != "slurm":
+        raise ClusterError("--without-accounting goes with --scheduler slurm; the others have none")
     return Spec(
         name=state.check_name(options.name),
         nodes=options.nodes,
         cores=options.cores,
-        accounting=not options.without_accounting,
+        accounting=options.scheduler == "slurm" and not options.without_accounting,
         account=needs.account(),
         rate=parse_rate(options.rate),
         shapes=parse_shapes(options.shape, node_names(options.nodes)),
         switches=options.switches,
+        scheduler=options.scheduler,
+        prefix=needs.prefix(options.scheduler, os.environ),
     )
 
 
 def _start(options: argparse.Namespace) -> tuple[Cluster, Spec]:
     """Start a cluster and wait until it is up; from then on the signals that end a command are blocked."""
     spec = _spec(options)
-    needs.check_programs(spec.accounting)
+    needs.check_programs(spec)
     needs.check_namespaces(spec.account)
     # But for the wait, which ends with the cluster's own end, a signal has to wait until what is begun is done.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
@@ -202,11 +220,13 @@ def up(options: argparse.Namespace) -> None:
     cluster, spec = _start(options)
     cluster.let_go()  # the command has done its work, and says so
     cores = f"{spec.cores} core{'s' * (spec.cores > 1)}"
-    accounting = "with accounting" if spec.accounting else "without accounting"
+    of = f"with {SCHEDULERS[spec.scheduler].title}"
+    if spec.scheduler == "slurm":
+        of = "with accounting" if spec.accounting else "without accounting"
     name = "" if spec.name == DEFAULT_NAME else f" --name {spec.name}"
     lines = [
-        f"{spec.name}: {_nodes(spec)} of {cores}, {accounting}, up in {time.monotonic() - begin:.1f} s",
-        f"use it:  ci/cluster exec{name} head -- sinfo",
+        f"{spec.name}: {_nodes(spec)} of {cores}, {of}, up in {time.monotonic() - begin:.1f} s",
+        f"use it:  ci/cluster exec{name} head -- {SCHEDULERS[spec.scheduler].look}",
         f"end it:  ci/cluster down{name}",
         f"logs:    {cluster.folder}/log",
     ]
@@ -254,7 +274,7 @@ def _shown(entry: state.Entry) -> list[str]:
 
 
 def _host(name: str, is_: dict) -> str:
-    state_of = "slurmd runs" if is_["slurmd"] else "slurmd IS DEAD" if is_["up"] else "IS DOWN"
+    state_of = f"{is_.get('daemon', 'slurmd')} {'runs' if is_['slurmd'] else 'IS DEAD'}" if is_["up"] else "IS DOWN"
     sends, receives = (is_["links"][side] for side in SIDES)
     link = f", link of {sends}" if sends == receives else f", sends at {sends}, receives at {receives}"
     return f"  {name}: {state_of}{'' if sends == receives == NO_LIMIT else link}"
@@ -277,9 +297,10 @@ def shape(options: argparse.Namespace) -> None:
 
 def kill_or_start(options: argparse.Namespace) -> None:
     entry = state.find(_name(options))
-    if options.what not in (*entry.spec.hosts, *SERVICES):
-        first, last = entry.spec.hosts[0], entry.spec.hosts[-1]
-        raise ClusterError(f"nothing is called {options.what!r}; there are {first} to {last} and {', '.join(SERVICES)}")
+    services = SCHEDULERS[entry.spec.scheduler].services
+    if options.what not in (*entry.spec.hosts, *services):
+        names = ", ".join([f"{entry.spec.hosts[0]} to {entry.spec.hosts[-1]}", *services]).replace(", ", " and ", 1)
+        raise ClusterError(f"nothing is called {options.what!r}; there are {names}")
     _request(options, do=options.command, what=options.what)
 
 

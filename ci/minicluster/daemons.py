@@ -21,9 +21,10 @@ from .spec import Account
 SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin")
 
 
-def search_path(path: str) -> str:
-    """Return PATH with the folders of daemons after the user's own."""
-    return ":".join(dict.fromkeys([*filter(None, path.split(":")), *SYSTEM_FOLDERS]))
+def search_path(path: str, prefix: str = "") -> str:
+    """Return PATH with the folders of daemons after the user's own, and those of a prefix, if there is one, before."""
+    first = [f"{prefix}/bin", f"{prefix}/sbin"] if prefix else []
+    return ":".join(dict.fromkeys([*first, *filter(None, path.split(":")), *SYSTEM_FOLDERS]))
 
 
 def become(account: Account) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A host: process 1 of namespaces of its own, which starts slurmd, does what the head asks, and collects orphans."""
+"""A host: process 1 of namespaces of its own, which starts a daemon, does what the head asks, and collects orphans."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import signal
 import socket
 from pathlib import Path
 
-from . import control, kernel, mounts, network
-from .daemons import Daemon, Reaper, listens
+from . import control, kernel, mounts, network, schedulers
+from .daemons import Reaper
 from .errors import ClusterError
 from .processes import PATIENCE, close_all_but, fork, read_all, wait_for_end
-from .slurm import NODE_PORT
-from .spec import Spec, address
+from .spec import Spec
 
 NAMESPACES = ("pid", "net", "mnt", "uts", "ipc")
 
@@ -96,7 +95,7 @@ def _run(spec: Spec, folder: Path, name: str, told: int) -> int:
     while True:
         if reaper.wait(server):
             control.serve(server, inside.handle)
-        reaper.collect([inside.slurmd])
+        reaper.collect([inside.daemon])
 
 
 class Inside:
@@ -104,9 +103,8 @@ class Inside:
 
     def __init__(self, spec: Spec, folder: Path, name: str) -> None:
         self.name = name
-        environment = {"SLURM_CONF": str(folder / "etc" / "slurm.conf")}
-        log = folder / "log" / f"slurmd.{name}.out"
-        self.slurmd = Daemon("slurmd", ["slurmd", "-D", "-N", name], log, spec.account, **environment)
+        self.scheduler = schedulers.of(spec, folder)
+        self.daemon = self.scheduler.node_daemon(name)
 
     def handle(self, message: dict) -> dict:
         match message["do"]:
@@ -116,10 +114,11 @@ class Inside:
             case "limit":
                 network.limit("eth0", message["link"])
             case "start":
-                if self.slurmd.runs:
-                    raise ClusterError(f"{self.name} and its slurmd are running already")
-                self.slurmd.start()
-                self.slurmd.wait_until(lambda: listens(address(self.name), NODE_PORT), 30)
+                if self.daemon.runs:
+                    raise ClusterError(f"{self.name} and its {self.daemon.name} are running already")
+                self.daemon.start()
+                self.daemon.wait_until(lambda: self.scheduler.node_answers(self.name), 30)
             case "status":
-                return {"slurmd": self.slurmd.runs}
+                # Whether it runs is under that name whatever it is: a clone that knows Slurm only asks for it.
+                return {"daemon": self.daemon.name, "slurmd": self.daemon.runs}
         return {}

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import control, kernel
+from . import control, kernel, schedulers
 from .daemons import become, search_path
 from .errors import ClusterError
 from .processes import block_signals, fork, reset_signals, wait_for
@@ -17,14 +17,16 @@ from .spec import HEAD, Spec
 
 
 def environment(spec: Spec, folder: Path, base: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which the commands of Slurm, and ci/cluster, mean this cluster."""
-    # What an outer Slurm set for its own job would be taken for options.
-    kept = {name: value for name, value in base.items() if not name.startswith(("SLURM_", "SBATCH_", "SRUN_"))}
+    """Return an environment in which the commands of the scheduler, and ci/cluster, mean this cluster."""
+    scheduler = schedulers.of(spec, folder)
+    # What an outer one set for its own job would be taken for options.
+    kept = {name: value for name, value in base.items() if not name.startswith(scheduler.variables)}
     return kept | {
-        "PATH": search_path(base.get("PATH", "")),
-        "SLURM_CONF": str(folder / "etc" / "slurm.conf"),
+        "PATH": search_path(base.get("PATH", ""), spec.prefix),
+        **scheduler.environment(),
         "FABRIC_CLUSTER": spec.name,
         # What config/systems/minicluster.py wants to know.
+        "FABRIC_CLUSTER_SCHEDULER": spec.scheduler,
         "FABRIC_CLUSTER_NODES": str(spec.nodes),
         "FABRIC_CLUSTER_CORES": str(spec.cores),
         "FABRIC_CLUSTER_RATE": spec.rate,

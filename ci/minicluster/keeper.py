@@ -60,7 +60,7 @@ def _keep(spec: Spec, entry: Path, folder: Path, connection: socket.socket, lock
     os.setsid()
     child = 0
     try:
-        supervisor.prepare(folder)
+        supervisor.prepare(spec, folder)
         os.chdir(folder)  # where a daemon that crashes leaves its core
         _redirect(_log(folder))
         kernel.set_name("fabric-cluster")

@@ -14,43 +14,59 @@ from . import kernel
 from .daemons import search_path
 from .errors import ClusterError
 from .processes import PATIENCE, fork, read_all, wait_for_end
-from .spec import Account
+from .schedulers import SCHEDULERS
+from .spec import Account, Spec
 
 # Program and Debian package; ci/requirements/debian.txt has the packages too.
-PROGRAMS = {
-    "slurmctld": "slurm-wlm",
-    "slurmd": "slurm-wlm",
-    "srun": "slurm-wlm",
-    "sinfo": "slurm-wlm",
-    "munged": "munge",
-    "ip": "iproute2",
-    "tc": "iproute2",
-}
-FOR_ACCOUNTING = {
+NETWORK: dict[str, str | None] = {"ip": "iproute2", "tc": "iproute2"}
+FOR_ACCOUNTING: dict[str, str | None] = {
     "sacctmgr": "slurm-wlm",
     "slurmdbd": "slurmdbd",
     "mariadbd": "mariadb-server",
     "mariadb-install-db": "mariadb-server",
 }
+PAGE = "docs/schedulers.md"
 
 
-def missing_programs(accounting: bool, path: str) -> list[str]:
-    programs = PROGRAMS | (FOR_ACCOUNTING if accounting else {})
-    return [program for program in programs if shutil.which(program, path=path) is None]
+def packages_of(scheduler: str, accounting: bool) -> dict[str, str | None]:
+    """Return the programs that a cluster needs, with the Debian package of each."""
+    return SCHEDULERS[scheduler].programs | NETWORK | (FOR_ACCOUNTING if accounting else {})
 
 
-def missing_message(programs: list[str]) -> str:
-    packages = dict.fromkeys((PROGRAMS | FOR_ACCOUNTING)[program] for program in programs)
-    without = "" if set(programs) & set(PROGRAMS) else "; or do without them by --without-accounting"
-    return f"missing programs: {', '.join(programs)}; install them (Debian: apt install {' '.join(packages)}){without}"
+def prefix(scheduler: str, environment: Mapping[str, str]) -> str:
+    """Return the folder where a scheduler is installed, as the environment names it; empty if it names none."""
+    variable = SCHEDULERS[scheduler].prefix_variable
+    place = environment.get(variable, "") if variable else ""
+    if place and not Path(place, "bin").is_dir():
+        raise ClusterError(f"{variable} is {place!r}, which has no folder bin; name the folder of an installation")
+    return place and str(Path(place).resolve())
 
 
-def check_programs(accounting: bool) -> None:
+def missing_programs(accounting: bool, path: str, scheduler: str = "slurm") -> list[str]:
+    """Return the programs that are not on that path."""
+    return [each for each in packages_of(scheduler, accounting) if shutil.which(each, path=path) is None]
+
+
+def missing_message(programs: list[str], scheduler: str = "slurm") -> str:
+    """Say in a line what is missing, and how it is had."""
+    packages = packages_of(scheduler, True)
+    found = dict.fromkeys(filter(None, (packages[program] for program in programs)))
+    parts = [f"install them (Debian: apt install {' '.join(found)})"] if found else []
+    if any(packages[program] is None for program in programs):
+        of = SCHEDULERS[scheduler]
+        parts.append(f"Debian has no {of.title}: {PAGE} says how to build it; set {of.prefix_variable} to its folder")
+    if set(programs) <= set(FOR_ACCOUNTING):
+        parts.append("or do without them by --without-accounting")
+    return f"missing programs: {', '.join(programs)}; {'; '.join(parts)}"
+
+
+def check_programs(spec: Spec) -> None:
     """Refuse to start without a program, and let all that follows find them."""
-    os.environ["PATH"] = search_path(os.environ.get("PATH", ""))
-    missing = missing_programs(accounting, os.environ["PATH"])
+    os.environ["PATH"] = search_path(os.environ.get("PATH", ""), spec.prefix)
+    missing = missing_programs(spec.accounting, os.environ["PATH"], spec.scheduler)
     if missing:
-        raise ClusterError(missing_message(missing))
+        raise ClusterError(missing_message(missing, spec.scheduler))
+    SCHEDULERS[spec.scheduler].refuse(spec)
 
 
 def account() -> Account:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bridge, the links of the hosts to it, and their rate limits."""
+"""The bridge, the links of the hosts to it, their rate limits, and the hosts file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from pathlib import Path
 
 from .errors import ClusterError
 from .processes import PATIENCE, run_program
-from .spec import HEAD, NETWORK, NO_LIMIT, address, bits_per_second, parse_link
+from .spec import HEAD, NETWORK, NO_LIMIT, Spec, address, bits_per_second, parse_link
 
 BRIDGE = "br0"
+
+
+def hosts_file(spec: Spec) -> str:
+    lines = ["127.0.0.1 localhost", *(f"{address(host)} {host}" for host in (HEAD, *spec.hosts))]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def bridge_side(host: str) -> str:

@@ -1,107 +1,177 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The text of Slurm's configuration files, and of the hosts file."""
+"""Slurm: munged, slurmctld, and for the accounting slurmdbd with a database; slurmd on the hosts."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import ClassVar
 
+from . import mounts
+from .daemons import Daemon, listens, listens_at, run_client
+from .processes import PATIENCE
+from .scheduler import Scheduler
+from .slurm_files import (
+    CLUSTER,
+    CONTROLLER_PORT,
+    DATABASE_PORT,
+    NODE_PORT,
+    slurm_conf,
+    slurmdbd_conf,
+    topology_conf,
+)
 from .spec import HEAD, Spec, address
 
-CLUSTER = "minicluster"
-PARTITION = "compute"
-CONTROLLER_PORT, NODE_PORT, DATABASE_PORT = 6817, 6818, 6819
-# Slurm waits so long for a silent slurmd before the node is down and its jobs have failed.
-NODE_TIMEOUT = 10
+# A small and forgetful database: it holds some hundred rows, and lives as long as the cluster.
+DATABASE = (
+    "--innodb-data-file-path=ibdata1:4M:autoextend",
+    "--innodb-log-file-size=4M",
+    "--innodb-buffer-pool-size=24M",
+    "--innodb-doublewrite=0",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-flush-method=nosync",
+)
 
 
-def hosts_file(spec: Spec) -> str:
-    lines = ["127.0.0.1 localhost", *(f"{address(host)} {host}" for host in (HEAD, *spec.hosts))]
-    return "".join(f"{line}\n" for line in lines)
+class Slurm(Scheduler):
+    """Slurm, with accounting or without."""
 
-
-def _text(settings: dict[str, object]) -> str:
-    return "".join(f"{name}={value}\n" for name, value in settings.items())
-
-
-def slurm_conf(spec: Spec, folder: Path) -> str:
-    socket = folder / "munge" / "socket"
-    settings: dict[str, object] = {
-        "ClusterName": CLUSTER,
-        "SlurmctldHost": f"{HEAD}({address(HEAD)})",
-        "SlurmUser": spec.account.name,
-        "SlurmdUser": spec.account.name,
-        "AuthType": "auth/munge",
-        "CredType": "cred/munge",
-        "AuthInfo": f"socket={socket}",
-        "SlurmctldPort": CONTROLLER_PORT,
-        "SlurmdPort": NODE_PORT,
-        "StateSaveLocation": folder / "state",
-        # The folders are on the machine's one file system: without %n the nodes would share them.
-        "SlurmdSpoolDir": folder / "spool" / "%n",
-        "TmpFS": folder / "tmp" / "%n",
-        "SlurmctldPidFile": folder / "run" / "slurmctld.pid",
-        "SlurmdPidFile": folder / "run" / "slurmd.%n.pid",
-        "SlurmctldLogFile": folder / "log" / "slurmctld.log",
-        "SlurmdLogFile": folder / "log" / "slurmd.%n.log",
-        "ProctrackType": "proctrack/linuxproc",
-        # With binding, every host's first rank would be on the machine's first core.
-        "TaskPlugin": "task/none",
-        "JobAcctGatherType": "jobacct_gather/none",
-        "SelectType": "select/cons_tres",
-        "SelectTypeParameters": "CR_Core",
-        "MpiDefault": "pmi2",
-        # A node has as many cores as it says, whatever the machine has.
-        "SlurmdParameters": "config_overrides",
-        "TreeWidth": 65533,
-        "PropagateResourceLimits": "NONE",
-        "SchedulerParameters": "batch_sched_delay=1,sched_min_interval=100000,bf_interval=1",
-        "ReturnToService": 2,
-        "JobRequeue": 0,
-        "SlurmctldTimeout": 30,
-        "SlurmdTimeout": NODE_TIMEOUT,
-        "KillWait": 5,
-        "MinJobAge": 600,
-        "MailProg": "/bin/true",
+    title = "Slurm"
+    look = "sinfo"
+    programs: ClassVar[dict[str, str | None]] = {
+        "slurmctld": "slurm-wlm",
+        "slurmd": "slurm-wlm",
+        "srun": "slurm-wlm",
+        "sinfo": "slurm-wlm",
+        "munged": "munge",
     }
-    if spec.accounting:
-        settings |= {
-            "AccountingStorageType": "accounting_storage/slurmdbd",
-            "AccountingStorageHost": HEAD,
-            "AccountingStoragePort": DATABASE_PORT,
-            "AccountingStoragePass": socket,
-        }
-    else:
-        settings["AccountingStorageType"] = "accounting_storage/none"
-    if spec.switches:
-        settings["TopologyPlugin"] = "topology/tree"
-    layout = f"CPUs={spec.cores} Boards=1 SocketsPerBoard=1 CoresPerSocket={spec.cores} ThreadsPerCore=1"
-    nodes = "".join(
-        f"NodeName={host} NodeAddr={address(host)} {layout} RealMemory=1024 State=UNKNOWN\n" for host in spec.hosts
-    )
-    partition = f"PartitionName={PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
-    return _text(settings) + nodes + partition
+    services = ("slurmctld", "slurmdbd")
+    folders = ("munge", "state", "spool", "db")
+    variables = ("SLURM_", "SBATCH_", "SRUN_")
 
+    def __init__(self, spec: Spec, folder: Path) -> None:
+        super().__init__(spec, folder)
+        self.munged = self._daemon("munged", *self._munged())
+        self.mariadbd = self._daemon("mariadbd", *self._mariadbd())
+        self.slurmdbd = self._daemon("slurmdbd", "slurmdbd", "-D", MYSQL_UNIX_PORT=str(self._database_socket))
+        self.slurmctld = self._daemon("slurmctld", "slurmctld", "-D")
+        self._installed: Daemon | None = None
 
-def topology_conf(spec: Spec) -> str:
-    leaves = spec.hosts_of_switches
-    lines = [f"SwitchName={switch} Nodes={','.join(hosts)}\n" for switch, hosts in leaves.items()]
-    return "".join([*lines, f"SwitchName=spine Switches={','.join(leaves)}\n"])
+    @property
+    def daemons(self) -> list[Daemon]:
+        database = [self.mariadbd, self.slurmdbd] if self.spec.accounting else []
+        return [self.munged, *database, self.slurmctld]
 
+    def _daemon(self, name: str, *command: str, **environment: str) -> Daemon:
+        environment |= self.environment()
+        return Daemon(name, list(command), self.folder / "log" / f"{name}.out", self.spec.account, **environment)
 
-def slurmdbd_conf(spec: Spec, folder: Path) -> str:
-    return _text(
-        {
-            "AuthType": "auth/munge",
-            "AuthInfo": f"socket={folder / 'munge' / 'socket'}",
-            "DbdHost": HEAD,
-            "DbdAddr": address(HEAD),
-            "DbdPort": DATABASE_PORT,
-            "SlurmUser": spec.account.name,
-            "LogFile": folder / "log" / "slurmdbd.log",
-            "PidFile": folder / "run" / "slurmdbd.pid",
-            "StorageType": "accounting_storage/mysql",
-            "StorageHost": "localhost",
-            "StorageUser": "root",
-            "StorageLoc": "slurm",
-        }
-    )
+    @property
+    def _munge_socket(self) -> Path:
+        return self.folder / "munge" / "socket"
+
+    @property
+    def _database_socket(self) -> Path:
+        return self.folder / "run" / "mariadb.socket"
+
+    def _munged(self) -> list[str]:
+        place = self.folder / "munge"
+        # --force: in a user namespace the machine's folders belong to nobody, which munged takes for a danger.
+        files = [f"--{what}-file={place / what}" for what in ("key", "pid", "log", "seed")]
+        return ["munged", "--foreground", "--force", f"--socket={self._munge_socket}", *files]
+
+    def _mariadbd(self) -> list[str]:
+        return [
+            "mariadbd",
+            "--no-defaults",
+            f"--user={self.spec.account.name}",
+            f"--datadir={self.folder / 'db'}",
+            f"--socket={self._database_socket}",
+            f"--pid-file={self.folder / 'run' / 'mariadb.pid'}",
+            f"--tmpdir={self.folder / 'tmp'}",
+            "--skip-networking",
+            "--performance-schema=0",
+            "--key-buffer-size=1M",
+            "--aria-pagecache-buffer-size=1M",
+            "--innodb-lock-wait-timeout=900",
+            *DATABASE,
+        ]
+
+    def _install_database(self) -> Daemon:
+        return self._daemon(
+            "mariadb-install-db",
+            "mariadb-install-db",
+            "--no-defaults",
+            f"--user={self.spec.account.name}",
+            f"--datadir={self.folder / 'db'}",
+            # In /tmp the temporary tables of clusters that start at the same time would have the same names.
+            f"--tmpdir={self.folder / 'tmp'}",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+            *DATABASE,
+        )
+
+    def write_files(self) -> None:
+        etc = self.folder / "etc"
+        for host in self.spec.hosts:
+            (self.folder / "spool" / host).mkdir()
+            (self.folder / "tmp" / host).mkdir()
+        (etc / "slurm.conf").write_text(slurm_conf(self.spec, self.folder))
+        if self.spec.switches:
+            (etc / "topology.conf").write_text(topology_conf(self.spec))
+        if self.spec.accounting:
+            (etc / "slurmdbd.conf").touch(mode=0o600)
+            (etc / "slurmdbd.conf").write_text(slurmdbd_conf(self.spec, self.folder))
+        key = self.folder / "munge" / "key"
+        key.touch(mode=0o600)
+        key.write_bytes(os.urandom(128))
+
+    def begin(self) -> None:
+        self.munged.start()
+        if self.spec.accounting:
+            mounts.in_memory(self.folder / "db", "0700")
+            self._installed = self._install_database()
+            self._installed.start()
+
+    def start(self) -> None:
+        self.munged.wait_until(lambda: listens_at(self._munge_socket), PATIENCE)
+        if self._installed is not None:
+            self._installed.finish(PATIENCE)
+            self.mariadbd.start()
+            self.mariadbd.wait_until(lambda: listens_at(self._database_socket), PATIENCE)
+            self._start_slurmdbd()
+            # Before slurmctld is there, so that it finds its tables.
+            self._run("sacctmgr", "--immediate", "add", "cluster", CLUSTER)
+        self._start_slurmctld("-c")
+
+    def _start_slurmdbd(self) -> None:
+        self.slurmdbd.start()
+        self.slurmdbd.wait_until(lambda: listens(address(HEAD), DATABASE_PORT), PATIENCE)
+
+    def _start_slurmctld(self, *options: str) -> None:
+        self.slurmctld.command = ["slurmctld", "-D", *options]
+        self.slurmctld.start()
+        self.slurmctld.wait_until(lambda: listens(address(HEAD), CONTROLLER_PORT), PATIENCE)
+
+    def late(self) -> dict[str, str]:
+        states = dict(line.split() for line in self._run("sinfo", "-h", "-N", "-o", "%N %T").splitlines())
+        return {host: states.get(host, "unknown") for host in self.spec.hosts if states.get(host) != "idle"}
+
+    def _run(self, *command: str) -> str:
+        return run_client(self.spec.account, list(command), PATIENCE, **self.environment())
+
+    def restart(self, service: str) -> None:
+        if service == "slurmdbd":
+            self._start_slurmdbd()
+        else:
+            self._start_slurmctld()
+
+    def environment(self) -> dict[str, str]:
+        return {"SLURM_CONF": str(self.folder / "etc" / "slurm.conf")}
+
+    def node_daemon(self, host: str) -> Daemon:
+        log = self.folder / "log" / f"slurmd.{host}.out"
+        return Daemon("slurmd", ["slurmd", "-D", "-N", host], log, self.spec.account, **self.environment())
+
+    def node_answers(self, host: str) -> bool:
+        return listens(address(host), NODE_PORT)

@@ -67,6 +67,8 @@ class Spec:
     rate: str = NO_LIMIT
     shapes: dict[str, str] = field(default_factory=dict)  # by host and direction, as in n2.send
     switches: int = 0  # how many Slurm is told of; there is but one bridge
+    scheduler: str = "slurm"
+    prefix: str = ""  # where the scheduler is installed, if its programs are not on PATH
 
     @property
     def hosts(self) -> list[str]:

@@ -4,8 +4,7 @@
 Here stands what Flux has differently. What is the same with every scheduler, above all each of the extras, is explained
 in generic_slurm.py. `ci/run --system generic_flux` runs it as it stands, where `flux` is and the folder of results
 (FABRIC_RESULTS) is on a file system that the nodes share: under a system instance, or in an allocation of your own
-(`flux alloc -N 4`). It needs Flux's Python bindings in the Python of `ci/run`: after `. ci/env.sh`, `python -m pip
-install flux-python==VERSION`, the version that `flux version` prints; once more when the collection's pins change.
+(`flux alloc -N 4`).
 """
 
 from fabric_checks.software.stacks import selected_mpis, selected_stack
@@ -35,7 +34,7 @@ def partition(name):
         "name": name,
         "descr": f"Nodes of one kind on one fabric, MPIs by {LAUNCHER[name]}",
         # ReFrame's `flux` gives every job one core, whatever it asks for; `fabric-flux` submits by `flux batch`, with
-        # nodes and slots, so that each job is a Flux instance on nodes of its own.
+        # nodes and slots, so that each job is a Flux instance on nodes of its own, and says why a job failed.
         "scheduler": "fabric-flux",
         # `flux run --nodes=NODES --ntasks=TASKS`, in that instance.
         "launcher": LAUNCHER[name],

@@ -33,9 +33,9 @@ def partition(name):
         # What results and references call it: generic_pbs:hydra.
         "name": name,
         "descr": f"Nodes of one kind on one fabric, MPIs by {name}",
-        # Jobs ask for `select=NODES:mpiprocs=PPN:ncpus=PPN`: a chunk for each node. `pbspro` takes the same options and
-        # asks for states as JSON, which needs job history on the server (job_history_enable); Torque is `torque`.
-        "scheduler": "pbs",
+        # Jobs ask for `select=NODES:mpiprocs=PPN:ncpus=PPN`: a chunk for each node. It is ReFrame's `pbs`, but says why
+        # a job failed, which needs job history on the server (job_history_enable). Torque is `torque`.
+        "scheduler": "fabric-pbs",
         "launcher": LAUNCHER[name],
         # What every job is submitted with. An option begins with a dash; anything else is added to each chunk, as
         # "model=milan" would be. `scatter` puts each chunk on a host of its own, and `exclhost` keeps other people's

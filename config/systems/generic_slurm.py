@@ -65,7 +65,8 @@ def partition(name):
         # was built with Slurm; then there is no need for SLURM_MPI_TYPE, nor for two partitions.
         "launcher": "srun",
         # What every job is submitted with. Whole nodes, because other people's jobs on them are measured too. Yours may
-        # need "--partition=...", "--account=...", "--constraint=..." or "--switches=1".
+        # need "--partition=...", "--account=...", "--constraint=..." or "--switches=1"; "--reservation=..." for all its
+        # runs, or `ci/run --reservation` for one, is taken also while that reservation is for maintenance.
         "access": ["--exclusive"],
         # Ask for a number of nodes, not only of tasks: with it Slurm cannot spread a layout over more nodes.
         "sched_options": {"use_nodes_option": True},

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The test cluster of `ci/cluster`: a real Slurm whose nodes are network namespaces of this machine.
+"""The test cluster of `ci/cluster`: real Slurm, Flux or OpenPBS whose nodes are network namespaces of this machine.
 
 `ci/run --system minicluster` starts one, runs in it and ends it; within one that is up, it runs in that:
 
     FABRIC_CLUSTER_NODES=8 FABRIC_CLUSTER_RATE=2.5gbit ci/run --system minicluster --mode nightly
     ci/cluster run --nodes 2 --rate 1gbit --shape n2=100mbit -- ci/run --system minicluster -n Rotate
+    FABRIC_CLUSTER_SCHEDULER=flux ci/run --system minicluster --mode smoke
 
 It is chosen by name only. What its values can tell is bandwidth between nodes, against the rate of their links: the
 nodes share the machine's cores, so latencies, and everything within a node, are those of a crowded machine.
@@ -42,18 +43,63 @@ nodes = count("FABRIC_CLUSTER_NODES", "4")
 cores = count("FABRIC_CLUSTER_CORES", "2")
 rate = os.environ.get("FABRIC_CLUSTER_RATE") or "1gbit"
 
-# How each MPI is launched: the name of srun's plugin, which is the partition's too.
-LAUNCHED_BY = {"mpich": "pmi2", "impi": "pmi2", "openmpi": "pmix"}
-DESCRIPTION = {"pmi2": "srun with PMI2", "pmix": "srun with PMIx"}
+scheduler = os.environ.get("FABRIC_CLUSTER_SCHEDULER") or "slurm"
+if scheduler not in ("slurm", "flux", "pbs"):
+    raise FabricError(f"FABRIC_CLUSTER_SCHEDULER is {scheduler!r}; give slurm, flux or pbs")
+
+RSH = os.environ.get("FABRIC_CLUSTER_RSH", "")
 # The nodes together have more cores than the machine: a rank that polls has to let its partner run.
+YIELDING = {
+    "mpich": [],
+    "impi": [["I_MPI_THREAD_YIELD", "3"]],
+    "openmpi": [["OMPI_MCA_mpi_yield_when_idle", "1"]],
+}
+# How each MPI is launched, which is the name of its partition.
+LAUNCHED_BY = {
+    "slurm": {"mpich": "pmi2", "impi": "pmi2", "openmpi": "pmix"},
+    # Open MPI needs the plugin flux-pmix.
+    "flux": {"mpich": "pmi", "impi": "pmi"},
+    "pbs": {"mpich": "hydra", "impi": "hydra", "openmpi": "prrte"},
+}[scheduler]
+DESCRIPTION = {
+    "pmi2": "srun with PMI2",
+    "pmix": "srun with PMIx",
+    "pmi": "flux run",
+    "hydra": "mpiexec",
+    "prrte": "mpirun",
+}
+LAUNCHER = {"pmi2": "srun", "pmix": "srun", "pmi": "flux-run", "hydra": "mpiexec", "prrte": "mpirun"}
+# What `launch_options` of generic_slurm.py and generic_pbs.py are; `flux run` is always told.
+SRUN = ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"]
+LAUNCH_OPTIONS = {
+    **{"pmi2": SRUN, "pmix": SRUN, "pmi": []},
+    **{"hydra": ["-ppn {ppn}"], "prrte": ["--map-by ppr:{ppn}:node"]},
+}
+# Whole nodes, as many as asked for. One job of the whole cluster at a time, of any partition, because all nodes are
+# this one machine; Slurm and Flux go by the job's name for that.
+ACCESS = {
+    "slurm": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
+    "flux": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
+    # Its server is told so.
+    "pbs": ["-l place=scatter:exclhost"],
+}[scheduler]
 VARIABLES = {
-    "pmi2": [["I_MPI_THREAD_YIELD", "3"]],
+    "pmi2": [["SLURM_MPI_TYPE", "pmi2"]],
     "pmix": [
-        ["OMPI_MCA_mpi_yield_when_idle", "1"],
+        ["SLURM_MPI_TYPE", "pmix"],
         # With PMIx_Fence over a tree, 26 of 100 starts of Open MPI 5.0.11 on eight nodes crashed in MPI_Init, over a
         # ring none of 100 did; but one was seen to (mca_pml_ob1_recv_frag_callback_match, open-mpi/ompi#12495).
         ["SLURM_PMIX_FENCE", "ring"],
     ],
+    "pmi": [],
+    # There is no ssh from host to host: a program of the cluster's starts processes by PBS.
+    "hydra": [
+        ["HYDRA_LAUNCHER", "rsh"],
+        ["HYDRA_LAUNCHER_EXEC", RSH],
+        ["I_MPI_HYDRA_BOOTSTRAP", "rsh"],
+        ["I_MPI_HYDRA_BOOTSTRAP_EXEC", RSH],
+    ],
+    "prrte": [["PRTE_MCA_plm_ssh_agent", RSH], ["PRTE_MCA_prte_default_hostfile", "$PBS_NODEFILE"]],
 }
 
 mpis = selected_mpis() if selected_stack() in (None, "wheels") else []
@@ -68,24 +114,23 @@ def partition(name):
         "fabric": ["eth*"],
         # Longer than any job of another session may run: only one runs at a time.
         "max_pending_time": "20m",
-        "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
+        "launch_options": LAUNCH_OPTIONS[name],
     }
     if cores > len(os.sched_getaffinity(0)):
         extras["oversubscribed"] = True  # a node has the machine's cores, whatever it says
     if link_MBps(rate) is not None:
         extras["link_MBps"] = link_MBps(rate)
+    yielding = [pair for mpi, by in LAUNCHED_BY.items() if by == name for pair in YIELDING[mpi]]
     return {
         "name": name,
         "descr": f"All nodes, by {DESCRIPTION[name]}",
-        "scheduler": "fabric-slurm",
-        "launcher": "srun",
-        # Whole nodes, as many as asked for. One job of the whole cluster at a time, of either partition, because all
-        # nodes are this one machine; Slurm goes by the job's name for that.
-        "access": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
-        "sched_options": {"use_nodes_option": True},
+        "scheduler": f"fabric-{scheduler}",
+        "launcher": LAUNCHER[name],
+        "access": ACCESS,
+        **({"sched_options": {"use_nodes_option": True}} if scheduler == "slurm" else {}),
         "max_jobs": 1,
-        "environs": [mpi for mpi in mpis if LAUNCHED_BY[mpi] == name],
-        "env_vars": [["SLURM_MPI_TYPE", name], *VARIABLES[name]],
+        "environs": [mpi for mpi in mpis if LAUNCHED_BY.get(mpi) == name],
+        "env_vars": [*VARIABLES[name], *yielding],
         "extras": extras,
     }
 
@@ -95,6 +140,6 @@ systems = [
         "name": "minicluster",
         "descr": f"ci/cluster: {nodes} nodes on this machine, links of {rate}",
         "hostnames": ["(?!)"],  # matches no name
-        "partitions": [partition(name) for name in DESCRIPTION],
+        "partitions": [partition(name) for name in dict.fromkeys(LAUNCHED_BY.values())],
     }
 ]

@@ -23,7 +23,7 @@ systems = [
             {
                 "name": "compute",
                 "descr": "Nodes of compute",
-                "scheduler": "pbs",
+                "scheduler": "fabric-pbs",
                 "launcher": "mpirun",
                 # guess: it has the most nodes
                 # guess: jobs go to your default one

@@ -37,7 +37,7 @@ class CallTotal:
     share_percent: float
 
 
-def figures(profile: Profile) -> dict[str, float]:
+def values(profile: Profile) -> dict[str, float]:
     """Return the value of each of :data:`METRICS`.
 
     ``mpi_share`` is the time in MPI of the run time, the mean of all ranks. ``collective_share`` and ``wait_share``

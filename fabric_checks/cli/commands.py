@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of ``fabric-checks``, a module each, with what click needs to know of them under ``command``."""
+"""The commands of ``fabric-checks``, a module each, with what click needs to know of them under ``command``.
+
+Where a module has two, each is there under its own name.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ MODULES = {
     "compare": ("fabric_checks.cli.compare", "Compare sets of results with the first of them."),
     "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else did."),
     "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs touched, against each other."),
+    "findings": ("fabric_checks.cli.findings", "List what nights found and is open."),
+    "acknowledge": ("fabric_checks.cli.findings", "Say that a finding is known, why, and until when."),
     "rotate": ("fabric_checks.cli.rotate", "Analyse outputs of rotate: which node or path is slow."),
     "profile": ("fabric_checks.cli.profile", "Run an MPI program, tell what it asks MPI for."),
     "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster gives."),
@@ -32,6 +37,7 @@ MODULES = {
     "child-pipeline": ("fabric_checks.cli.child_pipeline", "Print a child pipeline for GitLab, a job a case."),
     "completion": ("fabric_checks.cli.completion", "Print a shell's completion of fabric-checks."),
     "nightly": ("fabric_checks.cli.nightly", "Run a level, judge it, keep it, and say what is new."),
+    "vet": ("fabric_checks.cli.vet", "Say of every node whether it is good, slow or faulty."),
     "run": ("fabric_checks.cli.run", "Run ReFrame, with one line while it is under way and one screen at its end."),
     "new-session": ("fabric_checks.cli.new_session", "Print a name for a session."),
 }
@@ -79,5 +85,6 @@ class Commands(click.Group):
 
 def load(name: str) -> click.Command:
     """Return a command of :data:`MODULES`."""
-    command: click.Command = import_module(MODULES[name][0]).command
+    module = import_module(MODULES[name][0])
+    command: click.Command = module.command if hasattr(module, "command") else getattr(module, name)
     return command

@@ -20,7 +20,8 @@ from fabric_checks.results import sessions
 
 _EPILOG = """
 \b
-ci/nightly sets up what is missing and then is this command; --mpi, --stack and --mirror are as for ci/run.
+ci/nightly sets up what is missing and then is this command; --mpi, --stack, --mirror and --reservation are as for
+ci/run.
 
 \b
 Examples:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -12,12 +13,13 @@ from typing import IO
 
 import click
 
-from fabric_checks import door, paths
+from fabric_checks import door, paths, reservations
 from fabric_checks.cli import ending
 from fabric_checks.cost import durations
 from fabric_checks.errors import FabricError
 from fabric_checks.report.terminal import progress
 from fabric_checks.results.sessions import session_id
+from fabric_checks.text import one_line
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
@@ -30,6 +32,8 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
 
     The exit status is ReFrame's, or 1 if it is 0 and the session is still no success.
     """
+    if reservation := reservations.asked_for():
+        _require(reservation, line)
     folder, session = paths.results(), session_id()
     state = progress.State(durations.of_runs(folder))
     with progress.shown(state) as follow:
@@ -40,6 +44,21 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
         sys.exit(status)
     is_success = ending.end(folder, session, began_s, tuple(state.said))
     sys.exit(status or int(not is_success))
+
+
+def _require(reservation: str, line: tuple[str, ...]) -> None:
+    """Refuse a reservation that a partition of the system would not take."""
+    asked = [*(word for word in line if word not in ("-r", "--run")), "--show-config=systems/0"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    try:
+        system = json.loads(done.stdout)
+        name, partitions = str(system["name"]), list(system["partitions"])
+    except (ValueError, KeyError, TypeError):
+        said = one_line((done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1])
+        raise FabricError(
+            f"--reservation {reservation}: ReFrame does not say which partitions there are: {said}"
+        ) from None
+    reservations.require(reservation, name, partitions)
 
 
 def _run(line: tuple[str, ...], read: Callable[[str], None]) -> int:

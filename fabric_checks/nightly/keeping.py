@@ -11,6 +11,8 @@ from pathlib import Path
 
 from fabric_checks import files
 from fabric_checks.errors import FileError, RecordError
+from fabric_checks.nightly import journal, summary
+from fabric_checks.nightly.plan import folder_of
 from fabric_checks.nightly.summary import Told, headline
 from fabric_checks.results.store import archiving
 from fabric_checks.results.store.sources import Source
@@ -45,14 +47,15 @@ def keep(results: Path, archive: Path, session: str) -> list[str]:
 
 
 def write_report(results: Path, system: str, path: Path) -> None:
-    """Write the report about the last months of a system.
+    """Write the report about the last months of a system, with the findings of its nights that are open.
 
     :raises RecordError: if there is nothing to report. Lines that cannot be used are returned by :func:`keep`.
     """
     from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow: Matplotlib; a failed night draws nothing)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
-    text, _ = report([Source(system, results, since, None, {"system": system})])
+    found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))
+    text, _ = report([Source(system, results, since, None, {"system": system})], opened=summary.lines_of(found))
     replace_text(path, text)
 
 
@@ -92,12 +95,13 @@ def as_json(told: Told) -> str:
             "simulated": night.simulated,
             "runs_in_history": night.nights,
             **{
-                word: [entry.finding.as_dict() | {"since": entry.since, "nights": entry.nights} for entry in entries]
+                word: [summary.as_dict(entry) for entry in entries]
                 for word, entries in (
                     ("new", news.new),
                     ("still", news.still),
                     ("closed", news.closed),
                     ("unseen", news.unseen),
+                    ("acknowledged", news.acknowledged),
                 )
             },
         },

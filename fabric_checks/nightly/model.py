@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum
@@ -29,6 +30,8 @@ class Finding:
     :param cases: the cases that show it, by :func:`fabric_checks.results.record.case_name`. When one of them is
         measured again and shows nothing, it is over.
     :param hosts: the hosts that are to blame, if any.
+    :param signs: what shows it, such as ``sender n3``, each with what is lost: a share, microseconds where its name
+        ends with ``us``, 0 without a number. Two nights may see one finding by other signs; these are acknowledged.
     """
 
     title: str
@@ -36,6 +39,7 @@ class Finding:
     keys: frozenset[str]
     cases: frozenset[str]
     hosts: tuple[str, ...] = ()
+    signs: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -50,12 +54,18 @@ class Finding:
         lists = ("details", "keys", "cases", "hosts")
         if not isinstance(data, Mapping) or not all(isinstance(data[name], list | tuple) for name in lists):
             raise TypeError("'findings'")
+        signs = data.get("signs", {})  # older journals have none
+        if not isinstance(signs, Mapping) or not all(
+            isinstance(lost, int | float) and math.isfinite(lost) for lost in signs.values()
+        ):
+            raise TypeError("'signs'")
         return cls(
             title=str(data["title"]),
             details=tuple(map(str, data["details"])),
             keys=frozenset(map(str, data["keys"])),
             cases=frozenset(map(str, data["cases"])),
             hosts=tuple(map(str, data["hosts"])),
+            signs={str(sign): float(lost) for sign, lost in signs.items()},
         )
 
 
@@ -64,7 +74,7 @@ class Night:
     """One night.
 
     :param session: the name of its run; :param system: of the system; :param level: of the level.
-    :param findings: what is wrong with the machine.
+    :param findings: what is wrong with the machine; :param acknowledged: those of them that somebody has acknowledged.
     :param failures: why the night itself failed, a line each; empty if it did not.
     :param warnings: what is wrong with earlier results, or good to know, a line each.
     :param watched: values that are far from all nights before, and may be chance, a line each.
@@ -79,6 +89,7 @@ class Night:
     system: str
     level: str
     findings: tuple[Finding, ...] = ()
+    acknowledged: tuple[Finding, ...] = ()
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
@@ -95,4 +106,9 @@ class Night:
         """How it ended."""
         if self.failures:
             return Status.FAILED
-        return Status.FOUND if self.findings else Status.QUIET
+        return Status.FOUND if self.alarming else Status.QUIET
+
+    @property
+    def alarming(self) -> tuple[Finding, ...]:
+        """What is wrong with the machine and not acknowledged."""
+        return tuple(finding for finding in self.findings if finding not in self.acknowledged)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date, datetime, timezone
 
 from fabric_checks import files
 from fabric_checks.nightly import journal, keeping, summary
+from fabric_checks.nightly.acknowledged import Acknowledgement
 from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.observed import Observed, observed
 from fabric_checks.nightly.plan import Plan, Trouble
@@ -26,8 +28,7 @@ def spend(plan: Plan, lock: int) -> summary.Told:
     trouble = Trouble()
     trouble.attempt("the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True))
     old: list[str] = []
-    entries = journal.read(plan.journal, old)
-    _tell_cut_short(plan, entries, trouble)
+    _tell_cut_short(plan, journal.read(plan.journal, old), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     ran = elapsed_s is not None or not plan.runs
     seen = trouble.attempt("the results", lambda: _seen(plan)) if ran else None
@@ -36,13 +37,26 @@ def spend(plan: Plan, lock: int) -> summary.Told:
     known = plan.folder / "known-warnings.json"
     trouble.warnings += trouble.attempt("the warnings", lambda: keeping.only_new(old, known)) or []
     night = _night(plan, seen, history, trouble, elapsed_s)
-    return _write(plan, night, journal.news(entries, night), trouble)
+    # Anew: somebody may have acknowledged a finding while the night ran.
+    news = journal.news(journal.read(plan.journal, []), night, day_of(plan.session))
+    quiet = [each.finding for each in news.acknowledged]
+    night = replace(night, acknowledged=tuple(each for each in night.findings if each in quiet))
+    return _write(plan, night, news, trouble)
 
 
-def _tell_cut_short(plan: Plan, entries: Sequence[journal.Entry], trouble: Trouble) -> None:
+def day_of(session: str) -> date:
+    """Return the day of a session by its name, today if that has none; both in UTC."""
+    try:
+        return datetime.strptime(session[:8], "%Y%m%d").date()
+    except ValueError:
+        return datetime.now(timezone.utc).date()
+
+
+def _tell_cut_short(plan: Plan, entries: Sequence[journal.Entry | Acknowledgement], trouble: Trouble) -> None:
     """Say of the last night that it was cut short, as by a reboot."""
-    if entries and entries[-1].session in journal.cut_short(entries, plan.session):
-        session = entries[-1].session
+    nights = [entry for entry in entries if isinstance(entry, journal.Entry)]
+    if nights and nights[-1].session in journal.cut_short(nights, plan.session):
+        session = nights[-1].session
         trouble.warnings.append(
             f"the last night, {session}, was cut short: what it measured is kept, and was not judged; "
             f"`ci/nightly --system {plan.system} --session {session}` judges it"
@@ -56,7 +70,7 @@ def _seen(plan: Plan) -> tuple[records.Session, Observed]:
 
 
 def _keep(plan: Plan, said: Observed, trouble: Trouble) -> Trends:
-    """Archive all results, search the history, and write the report."""
+    """Archive all results, and search the history."""
     kept = trouble.attempt("the archive", lambda: keeping.keep(plan.results, plan.archive, plan.session))
     found = None
     told = {case for finding in said.findings for case in finding.cases}
@@ -64,7 +78,6 @@ def _keep(plan: Plan, said: Observed, trouble: Trouble) -> Trends:
         found = trouble.attempt("the history", lambda: trends(plan.archive, plan.system, plan.session, told))
         wires = trouble.attempt("the ways of the bytes", lambda: changes(plan.archive, plan.system, plan.session))
         found = replace(found or Trends(), findings=(*(found.findings if found else ()), *(wires or ())))
-    trouble.attempt("the report", lambda: keeping.write_report(plan.results, plan.system, plan.files / "report.html"))
     found = found or Trends()
     return replace(found, warnings=(*(kept or ()), *found.warnings))
 
@@ -100,6 +113,9 @@ def _write(plan: Plan, night: Night, news: journal.News, trouble: Trouble) -> su
     """Write the night down: journal, summary, JUnit; and let `latest` be this night."""
     done = len(trouble.failures)
     trouble.attempt("the journal", lambda: journal.end(plan.journal, night))
+    if night.measured:
+        page = plan.files / "report.html"
+        trouble.attempt("the report", lambda: keeping.write_report(plan.results, plan.system, page))
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
     told = summary.Told(night, news, {})
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from fabric_checks.nightly.model import Finding
 from fabric_checks.results import records as results
@@ -83,22 +85,45 @@ def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
                 yield f"{name}: {found.get('text')}"
 
 
+class _Line(NamedTuple):
+    """What is said of a part: whether by its ports, and its sign with what is lost, see :class:`Finding`."""
+
+    by_ports: bool
+    sign: str
+    lost: float
+
+
+_Lines = dict[tuple[str, str], _Line]
+
+
+def _line(found: Mapping[str, Any], what: str) -> _Line:
+    """Return what is to be kept of a finding of an analysis; :param what: the name of what is blamed."""
+    kind, share, excess_us = str(found.get("kind")), found.get("share"), found.get("excess_us")
+    if kind in PORTS:
+        # Numbers of errors differ from night to night; another counter or port is another sign.
+        return _Line(True, f"{kind} {what}: {_without_numbers(str(found['text']))}", 0.0)
+    if isinstance(excess_us, int | float) and math.isfinite(excess_us):
+        return _Line(False, f"{kind} {what}, us", max(excess_us, 0.0))
+    lost = 1 - share if isinstance(share, int | float) and 0 <= share <= 1 else 0.0
+    return _Line(False, f"{kind} {what}", lost)
+
+
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Finding]]:
     """Return the nodes, paths, cables and switches that the analysis of some case is certain of, with what it says.
 
     Each is there once, with its nodes; cables and switches have none.
     """
-    said: dict[frozenset[str], dict[tuple[str, str], bool]] = {}
-    parts: dict[str, dict[tuple[str, str], bool]] = {}
+    said: dict[frozenset[str], _Lines] = {}
+    parts: dict[str, _Lines] = {}
     for name, records in by_case.items():
         for found in records[0].get("findings") or ():
             if not isinstance(found, Mapping) or found.get("fault") is not True:
                 continue
-            line, by_ports = (name, str(found["text"])), found.get("kind") in PORTS
+            text = str(found["text"])
             if hosts := frozenset(map(str, found.get("hosts") or ())):
-                said.setdefault(hosts, {})[line] = by_ports
-            elif part := str(found.get("part") or found["text"]):
-                parts.setdefault(part, {})[line] = by_ports
+                said.setdefault(hosts, {})[name, text] = _line(found, " ".join(sorted(hosts)))
+            elif part := str(found.get("part") or text):
+                parts.setdefault(part, {})[name, text] = _line(found, part)
     nodes = [hosts for hosts in said if len(hosts) == 1]
     for pair in [hosts for hosts in said if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
@@ -109,15 +134,15 @@ def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Fin
     return of_parts + [(set(hosts), _fault(hosts, lines)) for hosts, lines in reversed(said.items())]
 
 
-def _fault(hosts: Collection[str], lines: Mapping[tuple[str, str], bool], part: str = "") -> Finding:
+def _fault(hosts: Collection[str], lines: _Lines, part: str = "") -> Finding:
     """Return one finding of all that is said of some hosts or a part: what is slow, and what their ports say of it.
 
-    :param lines: case and text, and whether it is the ports that say it.
+    :param lines: by case and text.
     """
     names = sorted(hosts) or [part]
     what = part or f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
-    slow = list(dict.fromkeys(text for (_, text), by_ports in lines.items() if not by_ports))
-    told = list(dict.fromkeys(text for (_, text), by_ports in lines.items() if by_ports))
+    slow = list(dict.fromkeys(text for (_, text), line in lines.items() if not line.by_ports))
+    told = list(dict.fromkeys(text for (_, text), line in lines.items() if line.by_ports))
     texts = [*slow, *told]
     cases = list(dict.fromkeys(name for name, _ in lines))
     # A text names the node or path itself, as a rule, and perhaps its ranks.
@@ -132,7 +157,16 @@ def _fault(hosts: Collection[str], lines: Mapping[tuple[str, str], bool], part: 
         keys=frozenset({f"part:{part}" if part else "hosts:" + " ".join(names)}),
         cases=frozenset(cases),
         hosts=tuple(sorted(hosts)),
+        signs=_worst((line.sign, line.lost) for line in lines.values()),
     )
+
+
+def _worst(signs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Return each sign once, with the largest share that is lost."""
+    found: dict[str, float] = {}
+    for sign, lost in signs:
+        found[sign] = max(lost, found.get(sign, 0.0))
+    return found
 
 
 def _with(finding: Finding, cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> Finding:
@@ -146,6 +180,7 @@ def _with(finding: Finding, cases: Sequence[Case], by_case: Mapping[str, Sequenc
         keys=finding.keys | {f"case:{case.name}" for case in cases},
         cases=finding.cases | {case.name for case in cases},
         hosts=finding.hosts,
+        signs=_worst([*finding.signs.items(), *_signs(cases, by_case)]),
     )
 
 
@@ -162,6 +197,7 @@ def _out_of_service(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record
         keys=frozenset({f"service:{name}" for name in names} or {"service"}),
         cases=frozenset(case.name for case in cases),
         hosts=names,
+        signs={f"service {name}": 0.0 for name in names} or {f"service of {case.name}": 0.0 for case in cases},
     )
 
 
@@ -183,6 +219,7 @@ def _build(case: Case, missed: Sequence[Case]) -> Finding:
         details=without,
         keys=frozenset({f"case:{case.name}"}),
         cases=frozenset({case.name, *(each.name for each in missed)}),
+        signs={f"{case.name}: {_without_numbers(_reason(case))}": 0.0},
     )
 
 
@@ -190,7 +227,7 @@ def _alike(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> li
     """Return a finding for each reason why cases failed; those that differ in numbers only are one."""
     groups: dict[tuple[str | None, str], list[Case]] = {}
     for case in cases:
-        groups.setdefault((case.phase, re.sub(r"[0-9][0-9.,]*", "#", _reason(case))), []).append(case)
+        groups.setdefault((case.phase, _without_numbers(_reason(case))), []).append(case)
     found = []
     for group in groups.values():
         first = f"{group[0].name}: {_what(group[0], by_case)}"
@@ -202,16 +239,43 @@ def _alike(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> li
                 details=tuple(_some(more)),
                 keys=frozenset(f"case:{case.name}" for case in group),
                 cases=frozenset(case.name for case in group),
+                signs=_worst(_signs(group, by_case)),
             )
         )
     return found
 
 
+def _without_numbers(text: str) -> str:
+    return re.sub(r"[0-9][0-9.,]*", "#", text)
+
+
+def _missed(case: Case, by_case: Mapping[str, Sequence[Record]]) -> list[Record]:
+    """Return the values for whose references a case failed; none if it failed before."""
+    records = by_case.get(case.name, ()) if case.phase == "performance" else ()
+    return [record for record in records if record["result"] in ("fail", "xpass") and record["metric"] is not None]
+
+
+def _signs(cases: Iterable[Case], by_case: Mapping[str, Sequence[Record]]) -> Iterable[tuple[str, float]]:
+    """Return the signs of failures: the values that miss their references by what share, or the reason without numbers.
+
+    A value above its reference is another sign than one below.
+    """
+    for case in cases:
+        missed = _missed(case, by_case)
+        for record in missed:
+            value, reference = record["value"], record["reference"]
+            off = (value - reference) / abs(reference) if reference else 0.0
+            side = " above" if off > 0 else ""
+            yield f"{case.name}: {record['metric']}{side}", abs(off)
+        if not missed:
+            yield f"{case.name}: {_without_numbers(_reason(case))}", 0.0
+
+
 def _what(case: Case, by_case: Mapping[str, Sequence[Record]]) -> str:
     """Return what was wrong with a case: the values that miss their references, or the reason that ReFrame gives."""
     records = by_case.get(case.name, ())
-    missed = [record for record in records if record["result"] in ("fail", "xpass") and record["metric"] is not None]
-    if not missed or case.phase != "performance":
+    missed = _missed(case, by_case)
+    if not missed:
         return _reason(case)
     nodes = _nodes(records)
     where = f" on {_listed(nodes)}" if nodes else ""

@@ -7,8 +7,10 @@ import json
 import shutil
 import subprocess
 
+from fabric_checks import reservations
 from fabric_checks.errors import FabricError, OutputError
 from fabric_checks.parsers import slurm
+from fabric_checks.parsers.endings import listed
 
 #: So long a scheduler may take to answer; then the run finds out itself.
 PATIENCE_S = 30
@@ -17,18 +19,33 @@ PATIENCE_S = 30
 def nobody_in_service(system: str) -> str | None:
     """Return why no job of a system can start: what keeps each node of its Slurm out of service, as maintenance.
 
+    Jobs that run in a reservation do so also while it is for maintenance; only its nodes count for them.
+
     None if one node is in service, or if that cannot be told: the system has no Slurm, or it does not answer.
     """
-    if shutil.which("scontrol") is None or not _has_slurm(system):
+    if shutil.which("scontrol") is None:
         return None
+    causes = [_nobody(reservation) for reservation in sorted(_reservations(system))]
+    return causes[0] if causes and all(causes) else None
+
+
+def _nobody(reservation: str) -> str | None:
+    """Return why no job in a reservation can start, or outside of any where its name is empty."""
     said = _said(["scontrol", "-a", "-o", "show", "node"])
     try:
         nodes = slurm.parse_nodes(said or "")
+        if reservation and nodes:
+            kept = slurm.parse_reservation(_said(["scontrol", "-a", "-o", "show", "reservation", reservation]) or "")
+            if not kept.active:
+                return f"the reservation {reservation} is not active: it begins at {kept.begins}"
+            nodes = slurm.within(slurm.parse_nodes(_said(["scontrol", "-a", "-o", "show", "node", kept.nodes]) or ""))
     except OutputError:
-        return None
+        known = bool(reservation and said)
+        return f"Slurm shows no reservation {reservation}; `scontrol show reservation` has all" if known else None
     if not nodes or any(node.fault is None for node in nodes):
         return None
-    return f"no node is in service: {slurm.listed(slurm.faults(nodes))}"
+    where = f" of the reservation {reservation}" if reservation else ""
+    return f"no node{where} is in service: {listed(slurm.faults(nodes))}"
 
 
 def system_here() -> str:
@@ -46,14 +63,21 @@ def system_here() -> str:
         ) from None
 
 
-def _has_slurm(system: str) -> bool:
-    """Tell whether the partitions of a system go through Slurm; the run says what is wrong with its configuration."""
+def _reservations(system: str) -> set[str]:
+    """Return the reservations that the jobs of a system's Slurm run in, an empty name for none; nothing without Slurm.
+
+    The run says what is wrong with its configuration.
+    """
     said = _said(["reframe", "--system", system, "--show-config=systems/0/partitions"])
     try:
         partitions = json.loads(said or "")
-        return any("slurm" in str(partition["scheduler"]) for partition in partitions)
-    except (ValueError, KeyError, TypeError):
-        return False
+        return {
+            reservations.of_access(partition.get("access", ()), str(partition["scheduler"])) or ""
+            for partition in partitions
+            if "slurm" in str(partition["scheduler"])
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return set()
 
 
 def _said(command: list[str]) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from junitparser import Error as SuiteError
-from junitparser import Failure, JUnitXml, JUnitXmlError, TestCase, TestSuite
+from junitparser import Failure, JUnitXml, JUnitXmlError, Skipped, TestCase, TestSuite
 
 from fabric_checks import files
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
@@ -18,7 +18,7 @@ from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Night, Status
 from fabric_checks.paths import ROOT
 from fabric_checks.text import markdown as plain
-from fabric_checks.text import printable
+from fabric_checks.text import one_line, printable
 
 TEMPLATES = ROOT / "perflogs-templates" / "nightly"
 
@@ -52,7 +52,13 @@ def markdown(told: Told) -> str:
     )
     environment.filters["plain"] = plain
     text = environment.get_template("summary.md.jinja").render(
-        night=told.night, news=told.news, files=told.files, headline=headline(told), enough=MIN_RUNS, when=when
+        night=told.night,
+        news=told.news,
+        files=told.files,
+        headline=headline(told),
+        enough=MIN_RUNS,
+        when=when,
+        known=known,
     )
     return text.strip() + "\n"
 
@@ -62,16 +68,52 @@ def headline(told: Told) -> str:
     news = told.news
     counts = [
         f"{len(entries)} {word}"
-        for entries, word in ((news.new, "new"), (news.still, "still open"), (news.closed, "closed"))
+        for entries, word in (
+            (news.new, "new"),
+            (news.still, "still open"),
+            (news.closed, "closed"),
+            (news.acknowledged, "acknowledged"),
+        )
         if entries
     ]
     found = f" ({', '.join(counts)})" if counts else ""
     if told.night.status is Status.FAILED:
         return f"the night failed{found}"
     if told.night.status is Status.FOUND:
-        many = len(told.night.findings)
+        many = len(told.night.alarming)
         return f"{many} finding{'' if many == 1 else 's'}{found}"
     return f"quiet{found}"
+
+
+def known(entry: Open) -> str:
+    """Return who acknowledged a finding, when, why and until when, or why that does not hold; empty if nobody did."""
+    if entry.beyond:
+        return f"more than was acknowledged: {'; '.join(entry.beyond)}"
+    if entry.known is None:
+        return ""
+    said = entry.known
+    return f"{said.ticket}: {said.reason} ({said.by}, {said.at[:10]}, until {said.until})"
+
+
+def lines_of(found: Sequence[Open]) -> tuple[str, ...]:
+    """Return a line for each finding that is open: since when, and what is known of it."""
+    lines = []
+    for entry in found:
+        said = f"; acknowledged, {known(entry)}" if entry.known else f"; {known(entry)}" if entry.beyond else ""
+        lines.append(one_line(f"{entry.id}, since {when(entry.since)}: {entry.finding.title}{said}"))
+    return tuple(lines)
+
+
+def as_dict(entry: Open) -> dict[str, Any]:
+    """Return a finding that is open as plain data."""
+    return entry.finding.as_dict() | {
+        "id": entry.id,
+        "since": entry.since,
+        "last": entry.last,
+        "nights": entry.nights,
+        "acknowledged": entry.known.as_dict() if entry.known else None,
+        "beyond": list(entry.beyond),
+    }
 
 
 def when(session: str) -> str:
@@ -102,6 +144,10 @@ def junit(told: Told, cases: Path) -> JUnitXml:
     suite.add_testcase(verdict)
     for entry in (*told.news.new, *told.news.still):
         suite.add_testcase(_case(entry))
+    for entry in told.news.acknowledged:
+        known_one = TestCase(printable(f"acknowledged: {entry.finding.title}"), classname="finding")
+        known_one.result = [Skipped(printable(known(entry)))]
+        suite.add_testcase(known_one)
     for entry in told.news.closed:
         suite.add_testcase(TestCase(printable(f"closed: {entry.finding.title}"), classname="finding"))
     whole.add_testsuite(suite)

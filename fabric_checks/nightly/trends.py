@@ -122,4 +122,17 @@ def _finding(events: Sequence[grouping.Event]) -> Finding:
         details=(*shown, *more, *(f"at that time {other}" for other in others)),
         keys=frozenset(f"change:{case}" for case in cases),
         cases=cases,
+        signs={
+            f"{each.test} @{each.machine}: {each.metric} changed": _lost(each)
+            for event in events
+            for each in event.changes
+        },
     )
+
+
+def _lost(change: Change) -> float:
+    """Return by what share of the level before a value is worse, of values in per cent in points."""
+    if not change.by_difference or change.unit == "%":
+        return abs(change.change) / 100
+    scale = max(abs(change.median_before), abs(change.median_after))
+    return abs(change.change) / scale if scale else 0.0

@@ -63,4 +63,5 @@ def _finding(before: str, after: str, cases: list[str]) -> Finding:
         details=(f"seen by {', '.join(shown)}", "name the right one by `fabric` in the partition's extras"),
         keys=frozenset(f"wire:{case}" for case in cases),
         cases=frozenset(cases),
+        signs={f"{case}: over {before}, then over {after}": 0.0 for case in cases},
     )

@@ -7,10 +7,12 @@ The forms are those of ``scontrol -d -o show job`` and ``scontrol -o show node``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from fabric_checks.errors import OutputError, quoted
+from fabric_checks.parsers import endings
+from fabric_checks.parsers.endings import Ending
 
 #: States of a node in which it takes no job, with what they mean; of several the first here is shown.
 UNAVAILABLE = {
@@ -34,17 +36,13 @@ BUSY = {"ALLOCATED", "MIXED", "COMPLETING", "RESERVED"}
 #: What a final state of a job means, where it does not speak for itself through the program's output.
 ENDINGS = {
     "BOOT_FAIL": "its nodes did not boot",
-    "CANCELLED": "it was cancelled, and not by this session",
+    "CANCELLED": endings.CANCELLED,
     "DEADLINE": "it reached its deadline",
-    "NODE_FAIL": "a node of it failed",
-    "OUT_OF_MEMORY": "it ran out of memory",
+    "NODE_FAIL": endings.NODE_FAILED,
+    "OUT_OF_MEMORY": endings.OUT_OF_MEMORY,
     "PREEMPTED": "it was preempted",
-    "TIMEOUT": "it ran over its time limit",
+    "TIMEOUT": endings.OVER_LIMIT,
 }
-
-
-#: How many nodes a message names.
-MOST_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,7 @@ class Job:
     :param nodelist: its nodes in Slurm's notation, empty before it has any.
     :param partitions: the partitions that it was submitted to; :param least_nodes: how many nodes it needs.
     :param began: when it began, ISO 8601 in the time of this host, or is to begin; empty if that is not known.
+    :param reservation: the one that it runs in, empty without one.
     """
 
     state: str
@@ -65,6 +64,20 @@ class Job:
     partitions: frozenset[str]
     least_nodes: int
     began: str = ""
+    reservation: str = ""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Nodes that are kept for some jobs.
+
+    :param nodes: in Slurm's notation, empty if it has none; :param begins: ISO 8601 in the time of this host.
+    :param active: whether it has begun and not ended.
+    """
+
+    nodes: str
+    begins: str
+    active: bool
 
 
 @dataclass(frozen=True)
@@ -85,17 +98,6 @@ class Node:
                 reason = "" if self.reason in ("", "Not responding") else f" ({self.reason})"
                 return f"{self.name} {meaning}{reason}"
         return None
-
-
-@dataclass(frozen=True)
-class Ending:
-    """Why a job did not end as it should.
-
-    :param text: in a line; :param node_faults: what keeps its nodes, or those that it waited for, from taking jobs.
-    """
-
-    text: str
-    node_faults: Mapping[str, str] = field(default_factory=dict)
 
 
 def _value(text: str, key: str, pattern: str = r"\S*") -> str:
@@ -123,7 +125,22 @@ def parse_job(text: str) -> Job:
         partitions=frozenset(_value(text, "Partition").split(",")),
         least_nodes=int(_value(text, "NumNodes", r"\d+")),
         began=(re.search(r"\sStartTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s", text) or ["", ""])[1],
+        reservation=_value(text, "Reservation") if " Reservation=" in text else "",
     )
+
+
+def parse_reservation(text: str) -> Reservation:
+    """Read the line of one reservation, of ``scontrol -o show reservation``.
+
+    :raises OutputError: if it is none.
+    """
+    _value(text, "ReservationName")
+    return Reservation(_value(text, "Nodes"), _value(text, "StartTime"), _value(text, "State") == "ACTIVE")
+
+
+def within(nodes: Iterable[Node]) -> list[Node]:
+    """Return the nodes of a reservation as its own jobs find them: they run there also while it is for maintenance."""
+    return [replace(node, states=node.states - {"MAINT", "MAINTENANCE", "RESERVED"}) for node in nodes]
 
 
 def parse_nodes(text: str) -> list[Node]:
@@ -151,14 +168,6 @@ def faults(nodes: Iterable[Node]) -> dict[str, str]:
     return {node.name: node.fault for node in nodes if node.fault}
 
 
-def listed(found: Mapping[str, str]) -> str:
-    """Return such faults for a message; not all of them if they are many."""
-    said = list(found.values())
-    return "; ".join(
-        said if len(said) <= MOST_SHOWN else [*said[: MOST_SHOWN - 1], f"and {len(said) - MOST_SHOWN + 1} more"]
-    )
-
-
 def too_few(job: Job, nodes: Sequence[Node]) -> bool:
     """Tell whether a job cannot start, because its partitions have fewer nodes in service than it needs."""
     fit = [node for node in nodes if job.partitions & node.partitions]
@@ -172,14 +181,12 @@ def ending(jobid: str, state: str, names: Sequence[str], nodes: Sequence[Node]) 
     :param nodes: the nodes as they are now.
     """
     wrong = faults(node for node in nodes if node.name in names)
-    blame = f": {listed(wrong)}" if wrong else ""
     meant = [ENDINGS[part] for part in state.split(",") if part in ENDINGS]
-    if not meant:
-        if "FAILED" in state and wrong:
-            return Ending(f"job {jobid} failed on {', '.join(names)}{blame}", wrong)
-        return None
-    where = f"ran on {', '.join(names)}" if names else "had not started"
-    return Ending(f"job {jobid} {where}; {meant[0]} ({state}){blame}", wrong)
+    if meant:
+        return endings.ended(jobid, names, meant[0], state, wrong)
+    if "FAILED" in state and wrong:
+        return Ending(f"job {jobid} failed on {', '.join(names)}: {endings.listed(wrong)}", wrong)
+    return None
 
 
 def waiting(jobid: str, seconds: float, reason: str, nodes: Sequence[Node], hopeless: bool = False) -> Ending:
@@ -187,14 +194,9 @@ def waiting(jobid: str, seconds: float, reason: str, nodes: Sequence[Node], hope
 
     :param hopeless: it was not to start at all: too few nodes are in service.
     """
-    why = f"Slurm says: {reason}" if reason else "Slurm gives no reason"
-    what = "cannot start" if hopeless else "is still waiting"
-    wrong = faults(nodes)
+    says = f"Slurm says: {reason}" if reason else "Slurm gives no reason"
     busy = [node.name for node in nodes if node.states & BUSY and not node.fault]
-    taken = f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {len(nodes)} nodes)" if busy else ""
-    blame = "; ".join(part for part in (listed(wrong), taken) if part)
-    text = f"job {jobid} {what} after {seconds:.0f} s in the queue and was cancelled; {why}"
-    return Ending(f"{text}: {blame}" if blame else text, wrong)
+    return endings.waited(jobid, seconds, says, wrong=faults(nodes), busy=busy, known=len(nodes), hopeless=hopeless)
 
 
 def last_words(stderr: str | None, default: str) -> str:

@@ -29,6 +29,7 @@ __all__ = [
     "SlurmScheduler",
     "TestCase",
     "check_of",
+    "end_pbs_job",
     "load_cases",
     "nodespec",
     "note",
@@ -96,6 +97,7 @@ _LEARNT = {
     "submit_time": "_submit_time",
     "completion_time": "_completion_time",
     "exception": "_exception",
+    "nodelist": "_nodelist",
     # Slurm's jobs only: the nodes in Slurm's notation, which ``nodelist`` is made from.
     "nodespec": "_nodespec",
 }
@@ -110,6 +112,14 @@ def note(job: Job, **learnt: Any) -> None:
     """
     for name, value in learnt.items():
         setattr(job, _LEARNT[name], value)
+
+
+def end_pbs_job(job: Job) -> None:
+    """Let a job of PBS have ended.
+
+    Why: ``completed`` of such a job can be read only, and waits for files that a job which never began does not write.
+    """
+    job._completed = True
 
 
 def nodespec(job: Job) -> str | None:

@@ -18,7 +18,7 @@ _MOST_CALLS = 12
 
 def as_lines(profile: Profile) -> list[str]:
     """Return what the profile says, on one screen."""
-    found = analysis.figures(profile)
+    found = analysis.values(profile)
     ranks = len(profile.ranks)
     wall_s = max(rank.wall_s for rank in profile.ranks)
     hosts = len({rank.host for rank in profile.ranks})
@@ -84,7 +84,7 @@ def as_json(profile: Profile) -> str:
         for rank in profile.ranks
     ]
     return json.dumps(
-        {"mpi": profile.mpi, "figures": analysis.figures(profile), "units": units, "ranks": ranks}, indent=1
+        {"mpi": profile.mpi, "figures": analysis.values(profile), "units": units, "ranks": ranks}, indent=1
     )
 
 

@@ -95,12 +95,14 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     return records
 
 
-def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
+def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = False) -> None:
     """Append records to a file of JSON lines.
 
-    All lines go out in one write under a lock, so that several writers do not mix and a kill leaves whole lines; a
-    line that an earlier crash left unfinished is closed first. If not all of it can be written, none of it stays.
+    All lines go out in one write under a lock, so that several writers do not mix; a kill in the midst of it may leave
+    half a line. What an earlier crash left unfinished is closed first. If not all of it can be written, none of it
+    stays.
 
+    :param cut: whether half a line is cut off instead: its writer never came to say that it was written.
     :raises LockedError: if another writer has the lock for longer than may be.
     :raises OSError: if the file cannot be written, as on a full disk.
     :raises ValueError: if a value is not finite; JSON has no such number.
@@ -113,9 +115,25 @@ def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
             # For readers, who wait a moment for it: without it they may see half of what is being written.
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if cut:
+                _cut(descriptor)
             _append(descriptor, data, path)
         finally:
             os.close(descriptor)
+
+
+def _cut(descriptor: int) -> None:
+    """Cut off the last line if it has no end and is no JSON."""
+    size = os.lseek(descriptor, 0, os.SEEK_END)
+    start = size
+    while start and b"\n" not in os.pread(descriptor, size - start, start):
+        start = max(0, start - 2**16)
+    tail = os.pread(descriptor, size - start, start)
+    line = tail[tail.rfind(b"\n") + 1 :]
+    try:
+        json.loads(line or b"0")
+    except (ValueError, RecursionError):
+        os.ftruncate(descriptor, size - len(line))
 
 
 def _append(descriptor: int, data: bytes, path: Path) -> None:

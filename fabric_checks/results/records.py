@@ -206,8 +206,8 @@ def other_faults(session: Session) -> list[str]:
         )
     elif not (session.report_faults or any(case.result != "skip" for case in cases)):
         faults.append(
-            "no case ran: no check fits what was asked for; list what there is with ci/run -l"
-            + ("" if session.report else " (or ReFrame ended before it came to one, and said why)")
+            "no case ran: no check matches the selection; ci/run -l lists what there is"
+            + ("" if session.report else " (or ReFrame ended before the first case: its log says why)")
         )
     logged: dict[str, set[str]] = {}
     for record in session.records:

@@ -38,9 +38,9 @@ class Style:
 _STYLES = {
     "slurm": {"": Style("fabric-slurm", "srun", ("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"))},
     "pbs": {
-        "hydra": Style("pbs", "mpiexec", ("-ppn {ppn}",)),
-        "prrte": Style("pbs", "mpirun", ("--map-by ppr:{ppn}:node",)),
-        "pals": Style("pbs", "mpiexec", ("--ppn {ppn}",)),
+        "hydra": Style("fabric-pbs", "mpiexec", ("-ppn {ppn}",)),
+        "prrte": Style("fabric-pbs", "mpirun", ("--map-by ppr:{ppn}:node",)),
+        "pals": Style("fabric-pbs", "mpiexec", ("--ppn {ppn}",)),
     },
     "torque": {
         "hydra": Style("torque", "mpiexec", ("-ppn {ppn}",)),

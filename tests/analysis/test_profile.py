@@ -38,7 +38,7 @@ PROFILE = Profile(
 
 
 def test_the_figures():
-    assert analysis.figures(PROFILE) == pytest.approx(
+    assert analysis.values(PROFILE) == pytest.approx(
         {
             "profile_mpi_share": 40.0,  # 8 s of 20
             "profile_collective_share": 55.0,  # 4.4 s of 8
@@ -52,12 +52,12 @@ def test_the_figures():
             "profile_partners": 0.5,
         }
     )
-    assert set(analysis.figures(PROFILE)) == {metric.name for metric in analysis.METRICS}
+    assert set(analysis.values(PROFILE)) == {metric.name for metric in analysis.METRICS}
 
 
 def test_a_program_that_does_nothing():
     idle = Profile("an MPI", (Rank("a", 1.0, 1.0, 0.0, 0, (), {}),))
-    assert set(analysis.figures(idle).values()) == {0.0}
+    assert set(analysis.values(idle).values()) == {0.0}
 
 
 def test_messages_are_those_from_rank_to_rank():

@@ -376,7 +376,7 @@ def test_a_run_that_selects_nothing_fails(tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
     done = subprocess.run([RUN, "-n", "NoSuchCheck"], env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 1
-    assert "error: no case ran: no check fits what was asked for" in done.stdout
+    assert "error: no case ran: no check matches the selection" in done.stdout
 
 
 def test_reframe_that_does_not_start_has_the_last_word(tmp_path):

@@ -91,7 +91,7 @@ def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
 def test_a_run_without_a_case_is_no_success(tmp_path, env):
     done = run(tmp_path, env, cases=[], status=0)
     assert done.returncode == 1
-    assert "No case ran" in done.stdout and "list what there is with ci/run -l" in done.stdout
+    assert "No case ran" in done.stdout and "ci/run -l lists what there is" in done.stdout
     assert "report   none: nothing was measured" in done.stdout
 
 
@@ -131,7 +131,7 @@ def test_an_interrupted_run_still_shows_what_there_is(tmp_path, env, how):
         process.send_signal(how)
     out, _ = process.communicate(timeout=GUARD_S)
     assert process.returncode == 1
-    assert "Interrupted: 1 of 2 cases ran" in out and "1 case, because the run was ended before them" in out
+    assert "Interrupted: 1 of 2 cases ran" in out and "1 case, because the run was ended before it" in out
     assert "WARNING: run session stopped: cancelled by user" in out
 
 

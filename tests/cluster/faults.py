@@ -132,10 +132,10 @@ class Outcome:
         }
 
 
-def up():
+def up(scheduler="slurm"):
     """Start a cluster of two nodes."""
     cluster = Cluster()
-    cluster("up", "--nodes", "2")
+    cluster("up", "--nodes", "2", "--scheduler", scheduler)
     return cluster
 
 

@@ -36,6 +36,8 @@ def refused(*arguments, **environment):
         (["up", "--nodes", "2", "--name", "a/b"], "'a/b' is no name for a cluster"),
         (["up", "--nodes", "2", "--", "true"], "up takes no command after --"),
         (["exec", "head"], "no command; write it after --, as in: ci/cluster exec head -- sinfo"),
+        (["up", "--nodes", "2", "--scheduler", "oar"], "invalid choice: 'oar'"),
+        (["up", "--nodes", "2", "--scheduler", "flux", "--without-accounting"], "goes with --scheduler slurm"),
         (["run", "--nodes", "2"], "no command; write it after --"),
         (["down", "--name", "no-such"], "no cluster called no-such is up"),
         (["exec", "head", "--name", "no-such", "--", "true"], "no cluster called no-such is up"),
@@ -77,6 +79,13 @@ def test_the_root_of_a_user_namespace_is_refused(machine):
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: this root is one of a user namespace and may not call setgroups")
+
+
+def test_a_scheduler_that_is_not_there_is_named_with_the_remedy(tmp_path):
+    for program in ("ip", "tc"):
+        (tmp_path / program).symlink_to("/bin/true")
+    said = refused("up", "--nodes", "2", "--scheduler", "flux", FABRIC_FLUX_PREFIX=str(tmp_path))
+    assert f"FABRIC_FLUX_PREFIX is '{tmp_path}', which has no folder bin" in said
 
 
 def test_help_needs_nothing():

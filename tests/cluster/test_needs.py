@@ -4,6 +4,7 @@ import errno
 import pytest
 
 from ci.minicluster import needs
+from ci.minicluster.errors import ClusterError
 from tests.cluster.conftest import CI
 
 
@@ -18,7 +19,7 @@ def test_all_missing_programs_are_named_at_once_with_their_packages(tmp_path):
 
 
 def test_without_a_database_there_is_another_way(tmp_path):
-    for program in (*needs.PROGRAMS, "sacctmgr", "slurmdbd"):
+    for program in (*needs.packages_of("slurm", False), "sacctmgr", "slurmdbd"):
         (tmp_path / program).touch(mode=0o755)
     missing = needs.missing_programs(True, str(tmp_path))
     assert missing == ["mariadbd", "mariadb-install-db"]
@@ -28,7 +29,20 @@ def test_without_a_database_there_is_another_way(tmp_path):
 
 def test_the_packages_are_among_those_that_the_tests_install():
     lines = (CI / "requirements" / "debian.txt").read_text().splitlines()
-    assert set((needs.PROGRAMS | needs.FOR_ACCOUNTING).values()) <= set(lines)
+    assert set(needs.packages_of("slurm", True).values()) <= set(lines)
+
+
+def test_a_scheduler_that_debian_does_not_have(tmp_path):
+    assert needs.missing_message(["flux", "tc"], "flux") == (
+        "missing programs: flux, tc; install them (Debian: apt install iproute2); Debian has no Flux: "
+        "docs/schedulers.md says how to build it; set FABRIC_FLUX_PREFIX to its folder"
+    )
+    assert (CI.parent / needs.PAGE).exists()
+    assert needs.prefix("flux", {}) == "" == needs.prefix("slurm", {"FABRIC_FLUX_PREFIX": "/nowhere"})
+    with pytest.raises(ClusterError, match="FABRIC_FLUX_PREFIX is '/nowhere', which has no folder bin"):
+        needs.prefix("flux", {"FABRIC_FLUX_PREFIX": "/nowhere"})
+    (tmp_path / "bin").mkdir()
+    assert needs.prefix("flux", {"FABRIC_FLUX_PREFIX": str(tmp_path)}) == str(tmp_path)
 
 
 @pytest.mark.parametrize(

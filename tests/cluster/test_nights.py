@@ -139,10 +139,14 @@ def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
     try:
         head("until scontrol -o show node | grep -q 'State=[A-Z+]*MAINT'; do sleep 0.2; done", timeout=GUARD_S)
         planned = nights.spend(TWO)
+        inside = nights.spend(TWO, options=("--reservation", "work"))
+        wrong = nights.spend(TWO, options=("--reservation", "party"))
     finally:
         head("scontrol delete reservation=work")
     assert planned.status == 1, planned.said
     assert "no node is in service: n1 is in maintenance" in planned.said
+    assert (inside.status, inside.told["passed"]) == (0, 1), inside.said
+    assert wrong.status == 1 and "Slurm shows no reservation party" in wrong.said
     head("scontrol update nodename=n[5-8] state=drain reason='switch 2 lost power'")
     try:
         half = nights.spend(ALL, TWO)

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from ci.minicluster import slurm
+from ci.minicluster import network
+from ci.minicluster import slurm_files as slurm
 from tests.cluster.test_spec import make
 
 FOLDER = Path("/somewhere")
@@ -72,5 +73,5 @@ def test_a_dead_node_and_a_stubborn_job_are_noticed_soon():
 
 
 def test_the_hosts_file():
-    lines = slurm.hosts_file(make(nodes=2)).splitlines()
+    lines = network.hosts_file(make(nodes=2)).splitlines()
     assert lines == ["127.0.0.1 localhost", "10.213.0.1 head", "10.213.0.2 n1", "10.213.0.3 n2"]

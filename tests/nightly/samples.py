@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sessions, nights and findings for the tests."""
 
+from datetime import date
 from pathlib import Path
 
+from fabric_checks.nightly.acknowledged import Acknowledgement
 from fabric_checks.nightly.model import Finding, Night
 from fabric_checks.results.records import Case, Session
 from tests.results.store import samples
@@ -37,8 +39,14 @@ def fault(*hosts, kind="sender", confirmed=True, text=""):
     return {"kind": kind, "hosts": list(hosts), "fault": certain, "text": text or f"{kind} {' to '.join(hosts)}"}
 
 
-def finding(key="hosts:n3", cases=("A @x",), title="node n3 is slow"):
-    return Finding(title, ("a detail",), frozenset({key}), frozenset(cases))
+def finding(key="hosts:n3", cases=("A @x",), title="node n3 is slow", signs=(("sender n3", 0.5),), keys=()):
+    return Finding(title, ("a detail",), frozenset({key, *keys}), frozenset(cases), signs=dict(signs))
+
+
+def acknowledged(entry, until="2026-02-01", **changes):
+    """Return the acknowledgement of a finding that is open."""
+    of = {"reason": "cable is ordered", "ticket": "HW-1", "by": "op", "at": "2026-01-02T08:00:00+00:00"} | changes
+    return Acknowledgement(entry.id, dict(entry.finding.signs), until=date.fromisoformat(until), **of)
 
 
 def night(number, *findings, measured=("A @x",), **changes):

@@ -2,12 +2,28 @@
 """The journal: what is new, what is still open, what is over."""
 
 import json
+import os
+import signal
+import time
+from random import Random
 
 import pytest
 
 from fabric_checks.errors import RecordError
 from fabric_checks.nightly import journal
-from tests.nightly.samples import finding, night
+from fabric_checks.nightly.night import day_of
+from tests.guard import wait_for
+from tests.nightly.samples import acknowledged, finding, night
+
+
+def news(path, of):
+    return journal.news(journal.read(path, []), of, day_of(of.session))
+
+
+def acknowledge(path, **changes):
+    """Acknowledge the only finding that is open."""
+    (entry,) = journal.still_open(journal.read(path, []))
+    journal.acknowledge(path, acknowledged(entry, **changes))
 
 
 def spent(path, *nights):
@@ -15,7 +31,7 @@ def spent(path, *nights):
     told = []
     for each in nights:
         journal.begin(path, each.session, each.level)
-        told.append(journal.news(journal.read(path, []), each))
+        told.append(news(path, each))
         journal.end(path, each)
     return told
 
@@ -23,7 +39,7 @@ def spent(path, *nights):
 def titles(news):
     return {
         kind: [entry.finding.title for entry in getattr(news, kind)]
-        for kind in ("new", "still", "closed", "unseen")
+        for kind in ("new", "still", "closed", "unseen", "acknowledged")
         if getattr(news, kind)
     }
 
@@ -71,14 +87,14 @@ def test_two_findings_that_turn_out_to_be_one(tmp_path):
 def test_a_night_that_is_judged_again_changes_no_other(tmp_path):
     path, slow = tmp_path / "j", finding()
     spent(path, night(1), night(2, slow), night(3, slow), night(4))
-    again = journal.news(journal.read(path, []), night(2, slow))
+    again = news(path, night(2, slow))
     journal.end(path, night(2, slow))
     assert titles(again) == {"new": [slow.title]}
     assert [entry.session for entry in journal.read(path, [])] == [night(n).session for n in (1, 2, 3, 4)]
     # What was judged after it does not count: judged as quiet, the second night has nothing to close.
     spent(path, night(5, slow))
-    assert titles(journal.news(journal.read(path, []), night(2))) == {}
-    assert titles(journal.news(journal.read(path, []), night(6))) == {"closed": [slow.title]}
+    assert titles(news(path, night(2))) == {}
+    assert titles(news(path, night(6))) == {"closed": [slow.title]}
 
 
 def test_the_order_is_that_of_the_nights_and_not_of_their_dates(tmp_path):
@@ -97,7 +113,17 @@ def test_a_night_that_was_cut_short_is_known(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["{", "[]", "1", '{"session": "x"}', '{"session": "x", "ended": true, "findings": [{}]}', "\x00\x01"]
+    "line",
+    [
+        '{"acknowledged": {"finding_id": "x"}}',
+        '{"acknowledged": []}',
+        "{",
+        "[]",
+        "1",
+        '{"session": "x"}',
+        '{"session": "x", "ended": true, "findings": [{}]}',
+        "\x00\x01",
+    ],
 )
 def test_a_corrupt_line_is_named_and_costs_no_other(tmp_path, line):
     path, slow = tmp_path / "j", finding()
@@ -126,3 +152,113 @@ def test_a_line_has_all_of_a_finding(tmp_path):
     (entry,) = journal.read(path, [])
     assert entry.findings == (finding(),) and entry.ended
     assert json.loads(path.read_text())["status"] == "failed"
+
+
+def test_an_acknowledged_finding_is_quiet_until_it_is_repaired_and_new_when_it_comes_back(tmp_path):
+    path, slow = tmp_path / "j", finding()
+    spent(path, night(1, slow))
+    acknowledge(path)
+    told = spent(path, night(2, slow), night(3, measured=()), night(4, slow), night(5), night(6, slow))
+    name = slow.title
+    kinds = ["acknowledged"] * 3 + ["closed", "new"]
+    assert [titles(each) for each in told] == [{kind: [name]} for kind in kinds]
+    (entry,) = told[2].acknowledged
+    assert (entry.known.by, entry.known.at[:10], entry.nights) == ("op", "2026-01-02", 3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "beyond"),
+    [
+        ({"signs": {"sender n3": 0.59}}, None),
+        ({"signs": {"sender n3": 0.4}}, None),
+        ({"signs": {"sender n3": 0.61}}, "sender n3, 50 % lost then, 61 % now"),
+        ({"signs": {"sender n3": 0.5, "receiver n3": 0.2}}, "receiver n3"),
+        ({"signs": {"node n3": 0.5}}, "node n3"),
+        ({"signs": {}}, "nothing that can be held against what was acknowledged"),
+        ({"key": "hosts:n4", "keys": ["case:A"], "signs": {"sender n4": 0.5}}, "sender n4"),
+    ],
+    ids=["noise", "less", "grown", "another side", "another kind", "no sign", "moved"],
+)
+def test_a_finding_that_grows_or_moves_is_new_and_stays_told(tmp_path, changed, beyond):
+    path, slow = tmp_path / "j", finding(keys=["case:A"])
+    spent(path, night(1, slow))
+    acknowledge(path)
+    second, third = spent(path, night(2, finding(**({"keys": ["case:A"]} | changed))), night(3, slow))
+    if beyond is None:
+        assert list(titles(second)) == list(titles(third)) == ["acknowledged"]
+    else:
+        assert list(titles(second)) == ["new"] and second.new[0].beyond == (beyond,)
+        assert list(titles(third)) == ["still"]  # although it is what it was: that was for then
+
+
+def test_an_acknowledgement_ends_with_its_day_or_when_it_is_withdrawn(tmp_path):
+    path, slow = tmp_path / "j", finding()
+    spent(path, night(1, slow))
+    acknowledge(path, until="2026-01-03")
+    told = spent(path, night(2, slow), night(3, slow), night(4, slow))
+    assert [list(titles(each)) for each in told] == [["acknowledged"], ["acknowledged"], ["still"]]
+    acknowledge(path, until="2026-01-30")
+    assert list(titles(spent(path, night(5, slow))[0])) == ["acknowledged"]
+    acknowledge(path, withdrawn=True)
+    assert list(titles(spent(path, night(6, slow))[0])) == ["still"]
+
+
+def test_an_acknowledged_finding_hides_no_other(tmp_path):
+    """Beside it, of the same node, and where two turn out to be one of which one was acknowledged."""
+    path, slow = tmp_path / "j", finding()
+    spent(path, night(1, slow))
+    acknowledge(path)
+    other = finding("hosts:n5", ["B @x"], "node n5 is slow", {"sender n5": 0.3})
+    (told,) = spent(path, night(2, slow, other))
+    assert titles(told) == {"new": [other.title], "acknowledged": [slow.title]}
+    both = finding(cases=["A @x", "B @x"], title="switch", signs=slow.signs | other.signs, keys=["hosts:n5"])
+    assert titles(spent(path, night(3, both))[0]) == {"new": ["switch"]}
+
+
+def test_what_is_acknowledged_while_a_night_runs_or_before_it_is_judged_again_counts(tmp_path):
+    path, slow = tmp_path / "j", finding()
+    spent(path, night(1, slow))
+    journal.begin(path, night(2).session, "nightly")
+    acknowledge(path)
+    assert list(titles(news(path, night(2, slow)))) == ["acknowledged"]
+    assert list(titles(news(path, night(1, slow)))) == ["acknowledged"]
+
+
+def wait_until_longer(path, size):
+    wait_for(lambda: path.stat().st_size > size, "nothing is written")
+
+
+def test_a_journal_whose_writers_are_killed_loses_at_most_what_they_were_writing(tmp_path):
+    """At fifty random moments, with lines so long that the kernel may stop in the midst of one."""
+    path, slow = tmp_path / "j", finding()
+    spent(path, night(1, slow))
+    (entry,) = journal.still_open(journal.read(path, []))
+    random = Random(1)
+    known, torn = path.read_bytes(), 0
+    for _ in range(50):
+        child = os.fork()
+        if not child:
+            while True:
+                journal.acknowledge(path, acknowledged(entry, reason="x" * random.randrange(1, 100_000)))
+        wait_until_longer(path, len(known))
+        time.sleep(random.uniform(0, 0.004))  # a moment anywhere in what it writes over and over
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found = path.read_bytes()
+        assert found.startswith(known[: known.rfind(b"\n") + 1])
+        torn += not found.endswith(b"\n")
+        warnings = []
+        assert len(journal.read(path, warnings)) == found.count(b"\n") - 1  # the night has two
+        assert len(warnings) == (not found.endswith(b"\n"))
+        known = found
+    spent(path, night(3, slow))
+    warnings = []
+    journal.read(path, warnings)
+    assert not warnings and list(titles(news(path, night(2, slow)))) == ["acknowledged"], torn
+
+
+def test_a_last_line_that_only_lacks_its_end_stays(tmp_path):
+    path = tmp_path / "j"
+    spent(path, night(1, finding()))
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    assert list(titles(spent(path, night(2, finding()))[0])) == ["still"]

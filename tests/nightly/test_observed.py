@@ -167,3 +167,38 @@ def test_what_a_case_could_not_have_seen_is_told_and_is_no_finding():
     )
     seen = limits | {"saw_a_tenth": True}
     assert observed(session(case("R"), records=[record("R", findings=[seen, "?"])])).blind == ()
+
+
+def test_the_signs_of_a_finding_tell_how_bad_it_is():
+    """Of what is blamed, of values that miss references on either side, and of a reason without its numbers."""
+    slow = fault("n3", text="n3 sends at 0.4") | {"share": 0.4}
+    records = [
+        record("Rotate", findings=[slow, fault("n3", kind="port", text="n3: symbol_error grew by 900")]),
+        record("Alltoall", nodelist=["n1", "n3"], result="fail", reference=100, value=50, unit="MB/s"),
+        record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=130, unit="MB/s"),
+        record("Map", findings=[fault("n7", "n8", kind="pair") | {"excess_us": 512.0}]),
+    ]
+    cases = [
+        case("Rotate"),
+        case("Alltoall", "fail", "performance error: m=50", "performance"),
+        case("Other", "fail", "performance error: m=130", "performance"),
+        case("Map"),
+        case("Hung", "fail", "sanity error: line 17: no end"),
+    ]
+    signs = {each.title: each.signs for each in observed(session(*cases, records=records)).findings}
+    assert list(signs.values()) == [
+        {"sender n3": pytest.approx(0.6), "port n3: n#: symbol_error grew by #": 0.0, f"Alltoall @{MACHINE}: m": 0.5},
+        {"pair n7 n8, us": 512.0},
+        {f"Other @{MACHINE}: m above": pytest.approx(0.3)},
+        {f"Hung @{MACHINE}: sanity error: line #: no end": 0.0},
+    ]
+
+
+def test_every_finding_has_a_sign():
+    """Without one it could not be acknowledged."""
+    waiting, of_it = failed("W", WAITED)
+    build = case("Programs", "fail", "build system error: cc not found", "compile", fixture=True)
+    cases = [case("A"), waiting, build, case("C", "fail", "sanity error: no output"), case("R")]
+    records = [record("A"), of_it, record("R", findings=[fault("n3"), fault("n1", "n5", kind="pair")])]
+    found = observed(session(*cases, records=records)).findings
+    assert len(found) == 5 and all(each.signs for each in found)

@@ -19,7 +19,8 @@ def programs(monkeypatch):
     says = {"reframe": SLURM, "scontrol": DOWN}
 
     def run(command, *, check, **_):
-        said = says[command[0]]
+        special = f"{command[0]} {command[4 if 'reservation' in command else -1]}"
+        said = says.get(special, says[command[0]])
         if isinstance(said, Exception):
             raise said
         failed = isinstance(said, int)
@@ -36,6 +37,28 @@ def test_a_system_without_a_node_in_service_is_told_with_the_reasons(programs):
     assert service.nobody_in_service("s") == "no node is in service: n1 is down (no power)"
     programs["scontrol"] = f"{DOWN}\n{UP}"
     assert service.nobody_in_service("s") is None
+
+
+RESERVED = json.dumps([{"scheduler": "fabric-slurm", "access": ["--reservation=w"]}])
+WINDOW = "ReservationName=w StartTime=2026-01-02T03:04:05 Nodes=n[1-2] State={state}"
+MAINT = "NodeName=n1 State=IDLE+MAINT+RESERVED Partitions=p Reason=window"
+
+
+@pytest.mark.parametrize(
+    ("window", "inside", "why"),
+    [
+        (WINDOW.format(state="ACTIVE"), MAINT, None),
+        (WINDOW.format(state="ACTIVE"), DOWN, "no node of the reservation w is in service: n1 is down (no power)"),
+        (WINDOW.format(state="INACTIVE"), MAINT, "the reservation w is not active: it begins at 2026-01-02T03:04:05"),
+        (1, MAINT, "Slurm shows no reservation w; `scontrol show reservation` has all"),
+    ],
+    ids=["maintenance", "down", "not begun", "none"],
+)
+def test_in_a_reservation_its_nodes_count_and_maintenance_does_not(programs, window, inside, why):
+    programs["scontrol"] = MAINT
+    assert "n1 is in maintenance (window)" in service.nobody_in_service("s")
+    programs |= {"reframe": RESERVED, "scontrol reservation": window, "scontrol n[1-2]": inside}
+    assert service.nobody_in_service("s") == why
 
 
 @pytest.mark.parametrize("partitions", ["no JSON", "[{}]", "7", "[]", json.dumps([{"scheduler": "local"}]), 1])

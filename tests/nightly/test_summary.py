@@ -2,23 +2,31 @@
 """The summary as Markdown and as JUnit's XML."""
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 from junitparser import JUnitXml
 
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Status
-from fabric_checks.nightly.summary import Told, headline, junit, markdown, when
-from tests.nightly.samples import finding, night
+from fabric_checks.nightly.summary import Told, headline, junit, lines_of, markdown, when
+from tests.nightly.samples import acknowledged, finding, night
 
 OLD = night(1).session
 
 
-def told(*findings, files=None, still=(), closed=(), unseen=(), **changes):
-    of = night(2, *findings, *still, **changes)
+def known(**changes):
+    """Return a finding that is open and acknowledged."""
+    entry = Open(finding("k", title="n9 is slow"), OLD, OLD, 2, "abcd")
+    return replace(entry, known=acknowledged(entry, **changes))
+
+
+def told(*findings, files=None, still=(), closed=(), unseen=(), acknowledged=(), **changes):
+    quiet = tuple(entry.finding for entry in acknowledged)
+    of = night(2, *findings, *still, *quiet, acknowledged=quiet, **changes)
     new = tuple(Open(each, of.session, of.session) for each in findings)
     rest = [tuple(Open(each, OLD, OLD, 2) for each in entries) for entries in (still, closed, unseen)]
-    return Told(of, News(new, *rest), files or {})
+    return Told(of, News(new, *rest, acknowledged), files or {})
 
 
 @pytest.mark.parametrize(
@@ -29,8 +37,10 @@ def told(*findings, files=None, still=(), closed=(), unseen=(), **changes):
         (told(finding()), "1 finding (1 new)", Status.FOUND),
         (told(finding("a"), still=[finding("b")]), "2 findings (1 new, 1 still open)", Status.FOUND),
         (told(finding(), failures=("the disk is full",)), "the night failed (1 new)", Status.FAILED),
+        (told(acknowledged=(known(),)), "quiet (1 acknowledged)", Status.QUIET),
+        (told(finding(), acknowledged=(known(),)), "1 finding (1 new, 1 acknowledged)", Status.FOUND),
     ],
-    ids=["quiet", "closed", "new", "still", "failed"],
+    ids=["quiet", "closed", "new", "still", "failed", "acknowledged", "acknowledged and another"],
 )
 def test_the_headline_and_the_status(night_, says, status):
     assert headline(night_) == says and night_.night.status == status
@@ -42,6 +52,7 @@ def test_the_headline_and_the_status(night_, says, status):
     [
         (told(), True),
         (told(watched=("A is 70",)), True),
+        (told(acknowledged=(known(),)), True),
         (told(closed=[finding()]), False),
         (told(unseen=[finding()]), False),
         (told(warnings=("a line is broken",)), False),
@@ -77,6 +88,31 @@ def test_everything_is_told_in_its_place():
     assert "\n\n\n" not in text
 
 
+def test_an_acknowledged_finding_is_one_line_with_all_that_was_said():
+    lines = markdown(told(acknowledged=(known(reason="x\ny"),))).splitlines()
+    said = "**Acknowledged:** n9 is slow; HW-1: x y (op, 2026-01-02, until 2026-02-01)."
+    assert [line for line in lines if "n9" in line or "HW-1" in line] == [said]
+
+
+def test_why_an_acknowledgement_does_not_hold_is_told():
+    over = told()
+    entry = Open(finding(), OLD, night(2).session, 2)
+    grown = replace(over, news=News(new=(replace(entry, beyond=("sender n3, 50 % lost then, 70 % now",)),)))
+    assert "**New:** node n3 is slow.\n- more than was acknowledged: sender n3, 50 % lost" in markdown(grown)
+    ended = replace(over, news=News(still=(known(until="2026-01-01"),)))
+    assert "n9 is slow.\n- its acknowledgement has ended: HW-1: cable is ordered (op" in markdown(ended)
+
+
+def test_what_is_open_is_a_line_each():
+    entry = replace(known(), known=None)
+    first = "abcd, since 2026-01-01 21:00: n9 is slow"
+    assert lines_of([entry, known(), replace(entry, beyond=("a sign",))]) == (
+        first,
+        f"{first}; acknowledged, HW-1: cable is ordered (op, 2026-01-02, until 2026-02-01)",
+        f"{first}; more than was acknowledged: a sign",
+    )
+
+
 def test_a_simulation_is_called_one():
     assert "1 simulated value;" in markdown(told(simulated=True, elapsed_s=6))
 
@@ -97,15 +133,15 @@ def test_junit_has_the_cases_and_the_findings(tmp_path):
     cases.write_text(
         '<testsuites><testsuite name="r" tests="1"><testcase name="A @x" classname="c"/></testsuite></testsuites>'
     )
-    whole = junit(told(finding(), closed=[finding("c")], failures=("no\x00 archive",)), cases)
+    whole = junit(told(finding(), closed=[finding("c")], acknowledged=(known(),), failures=("no\x00 archive",)), cases)
     path = tmp_path / "junit.xml"
     whole.write(str(path))
     tree = ElementTree.parse(path).getroot()
-    assert (tree.get("tests"), tree.get("failures"), tree.get("errors")) == ("4", "1", "1")
+    assert (tree.get("tests"), tree.get("failures"), tree.get("errors")) == ("5", "1", "1")
     names = {case.get("name"): [child.tag for child in case] for case in tree.iter("testcase")}
     assert names == {
         "A @x": [], "the night came to its end": ["error"], "node n3 is slow": ["failure"],
-        "closed: node n3 is slow": [],
+        "closed: node n3 is slow": [], "acknowledged: n9 is slow": ["skipped"],
     }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import slurm
+from fabric_checks.parsers.endings import Ending
 
 PENDING = (
     "JobId=4 JobName=wrap UserId=root(0) Priority=4294901756 JobState=PENDING "
@@ -127,18 +128,27 @@ def test_why_a_job_waits():
     # One that is drained and still works for somebody is named once.
     said = slurm.waiting("7", 31.4, "Resources", [node("n1", "ALLOCATED+DRAIN")])
     assert said.text.endswith("Slurm says: Resources: n1 is drained")
-    assert slurm.waiting("7", 5, "", [], hopeless=True) == slurm.Ending(
+    assert slurm.waiting("7", 5, "", [], hopeless=True) == Ending(
         "job 7 cannot start after 5 s in the queue and was cancelled; Slurm gives no reason"
     )
-
-
-def test_of_many_nodes_some_are_named():
-    found = slurm.faults([node(f"n{i}", "DOWN") for i in range(20)])
-    assert len(found) == 20
-    *some, last = slurm.listed(found).split("; ")
-    assert len(some) == slurm.MOST_SHOWN - 1 and last == "and 13 more"
 
 
 def test_the_last_words_of_a_command():
     assert slurm.last_words("sbatch: error: a\nsbatch: error: Unable to b\n\n", "x") == "Unable to b"
     assert slurm.last_words("", "sbatch failed") == "sbatch failed"
+
+
+def test_a_reservation_and_its_nodes_for_its_own_jobs():
+    line = "ReservationName=w StartTime=2026-01-02T03:04:05 EndTime=x Nodes=n[1-8] NodeCnt=8 Flags=MAINT State={}"
+    assert slurm.parse_reservation(line.format("ACTIVE")) == slurm.Reservation("n[1-8]", "2026-01-02T03:04:05", True)
+    assert not slurm.parse_reservation(line.format("INACTIVE")).active
+    with pytest.raises(OutputError, match="says no ReservationName"):
+        slurm.parse_reservation("No reservations in the system")
+    planned, drained = slurm.within([node("n1", "IDLE+MAINT+RESERVED"), node("n2", "IDLE+DRAIN+MAINT")])
+    assert planned.fault is None and drained.fault == "n2 is drained"
+
+
+def test_the_reservation_of_a_job():
+    assert slurm.parse_job(ENDED).reservation == ""
+    assert slurm.parse_job(f"{ENDED} Reservation=w MinCPUsNode=1").reservation == "w"
+    assert slurm.parse_job(f"{ENDED} Reservation=(null)").reservation == ""

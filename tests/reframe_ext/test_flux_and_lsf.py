@@ -1,54 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the project's own schedulers do beyond job scripts, which tests/checks/test_job_scripts.py has.
 
-There is no Flux here: a `flux` command that notes what it is called with, and a module in place of its Python bindings,
-stand in for it. They keep to what flux-batch(1) and the bindings' FluxExecutor document.
+Here a `flux` command stands in for Flux: it notes what it is called with, and prints what tests/golden/flux has of a
+real one. tests/cluster/test_flux.py has it live.
 """
 
-import concurrent.futures
-import stat
-import sys
+import json
 import time
-import types
 from pathlib import Path
 
 import pytest
 from reframe.core.backends import getlauncher, getscheduler
-from reframe.core.exceptions import JobError, JobSchedulerError
+from reframe.core.exceptions import JobSchedulerError
 from reframe.core.schedulers import Job
 
 import fabric_checks.reframe_ext.launchers
 import fabric_checks.reframe_ext.schedulers.flux
-import fabric_checks.reframe_ext.schedulers.lsf  # noqa: F401  (they register)
+import fabric_checks.reframe_ext.schedulers.lsf
 from fabric_checks.reframe_ext.internals import take_system
+from tests.conftest import GOLDEN
 from tests.loading import SETTINGS
 
-
-class StandInFuture(concurrent.futures.Future):
-    """A FluxExecutorFuture of a job that the test ends."""
-
-    def __init__(self):
-        super().__init__()
-        self.callbacks = {}
-
-    def add_event_callback(self, event, callback):
-        self.callbacks[event] = callback
-
-
-class StandInExecutor:
-    """A FluxExecutor that knows what it was attached to."""
-
-    def attach(self, jobid):
-        future = StandInFuture()
-        future.jobid = jobid
-        return future
-
-
-def stand_in_id(text):
-    """Read a job id, which flux batch prints in base 58 with the prefix f."""
-    if not text.startswith("f"):
-        raise ValueError(f"{text} is not a valid Flux jobid")
-    return 1000 + len(text)
+PRINTED = GOLDEN / "flux" / "0.88.0"
+STAND_IN = """#!/bin/sh
+echo "$@" >> {folder}/calls
+case $1 in
+batch) cat {folder}/batch; cat {folder}/batch.err >&2; exit $(cat {folder}/status) ;;
+job) shift 3; [ "$1" = fAbc ] && echo 1004 ;;
+jobs) cat {folder}/jobs ;;
+resource) [ $2 = status ] && cat {printed}/nodes.txt || cat {printed}/allocated.txt ;;
+esac
+"""
 
 
 @pytest.fixture
@@ -74,88 +56,140 @@ def make_job(tmp_path, monkeypatch):
     return make
 
 
+class Flux:
+    """The stand-in."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        command = folder / "flux"
+        command.write_text(STAND_IN.format(folder=folder, printed=PRINTED))
+        command.chmod(0o755)
+        self.takes("fAbc")
+
+    def takes(self, line, status=0, error=""):
+        """Say what `flux batch` prints, and how it ends."""
+        for name, text in (("batch", line), ("batch.err", error), ("status", str(status))):
+            (self.folder / name).write_text(f"{text}\n")
+
+    def knows(self, name, **more):
+        """Say what becomes of the job."""
+        text = json.dumps(json.loads((PRINTED / f"{name}.json").read_text()) | {"id": 1004} | more) if name else ""
+        (self.folder / "jobs").write_text(text)
+
+    @property
+    def calls(self):
+        return (self.folder / "calls").read_text()
+
+
 @pytest.fixture
 def flux(tmp_path, monkeypatch):
-    """Put the stand-ins in place; return a function that says what `flux` prints and how it ends."""
-    bindings = types.ModuleType("flux")
-    bindings.job = types.ModuleType("flux.job")
-    bindings.job.FluxExecutor, bindings.job.JobID = StandInExecutor, stand_in_id
-    monkeypatch.setitem(sys.modules, "flux", bindings)
-    monkeypatch.setitem(sys.modules, "flux.job", bindings.job)
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder), prepend=":")
+    return Flux(folder)
 
-    def says(line, status=0, error=""):
-        command = folder / "flux"
-        command.write_text(
-            f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\necho "{line}"\necho "{error}" >&2\nexit {status}\n'
-        )
-        command.chmod(command.stat().st_mode | stat.S_IXUSR)
 
-    says("fAbc")
-    return says
+def polled(job):
+    job.scheduler.poll(job, None)
+    return job.state, job.completed
 
 
 def test_a_job_is_handed_to_flux_batch_and_watched(make_job, flux):
     job = make_job("fabric-flux")
     job.submit()
-    assert Path("calls").read_text() == "batch a.sh\n"
+    assert flux.calls.splitlines()[0] == "batch a.sh"
     assert (job.jobid, job.state, job.completed) == ("1004", "PENDING", False)
-    job.future.callbacks["start"](job.future, None)
-    job.scheduler.poll(job)
-    assert (job.state, job.completed) == ("RUNNING", False)
-    job.future.set_result(3)
-    job.scheduler.poll(job, None)
-    assert (job.state, job.completed, job.exitcode) == ("COMPLETED", True, 3)
+    flux.knows("pending", nnodes=1)
+    assert polled(job) == ("PENDING", False) and job.scheduler.began(job) is None
+    flux.knows("running")
+    assert polled(job) == ("RUNNING", False) and list(job.nodelist) == ["n3", "n4"]
+    flux.knows("failed")
+    assert polled(job) == ("FAILED", True) and job.exitcode == 3
     assert job.finished() and job.scheduler.why_failed(job) is None
+    assert job.scheduler.began(job) == "2026-11-22T16:43:10+00:00"
 
 
 def test_a_job_that_flux_ends_says_why(make_job, flux):
     job = make_job("fabric-flux")
     job.submit()
-    job.future.set_exception(RuntimeError("job.exception: type=timeout: resource allocation expired"))
-    job.scheduler.poll(job)
-    assert (job.state, job.finished()) == ("FAILED", True)
-    assert job.scheduler.why_failed(job) == "job 1004: job.exception: type=timeout: resource allocation expired"
+    flux.knows("node_lost")
+    assert polled(job) == ("FAILED", True)
+    ending = job.scheduler.why_failed(job)
+    assert ending.text.startswith("job 1004 ran on n1, n2; a node of it failed (node-failure: node failure on n2")
+    assert ending.node_faults == {"n2": "n2 is down"}
+
+
+def test_a_job_that_this_session_cancels_needs_no_reason(make_job, flux):
+    job = make_job("fabric-flux")
+    job.submit()
+    job.scheduler.cancel(job)
+    flux.knows("cancelled")
+    assert polled(job) == ("CANCELLED", True) and job.scheduler.why_failed(job) is None
 
 
 def test_a_job_that_waits_for_too_long_is_cancelled_once(make_job, flux):
     job = make_job("fabric-flux", max_pending_time=10)
     job.submit()
-    job.scheduler.poll(job)
-    assert "cancel" not in Path("calls").read_text()
+    flux.knows("held", nnodes=1)
+    polled(job)
+    assert "cancel" not in flux.calls
     job._submit_time = time.time() - 11
-    job.scheduler.poll(job)
-    job.scheduler.poll(job)
-    assert Path("calls").read_text() == "batch a.sh\ncancel 1004\n"
-    with pytest.raises(JobError, match="maximum pending time exceeded"):
-        job.future.set_exception(RuntimeError("type=cancel"))
-        job.scheduler.poll(job)
-        job.finished()
-    assert job.state == "CANCELLED"
+    polled(job)
+    polled(job)
+    assert flux.calls.count("cancel 1004\n") == 1
+    flux.knows("cancelled_waiting")
+    assert polled(job) == ("CANCELLED", True)
+    said = job.scheduler.why_failed(job).text
+    assert "job 1004 is still waiting after 11 s in the queue and was cancelled; Flux says: it is held" in said
+    assert "n1, n2, n3, n4 taken by other jobs (4 of 4 nodes)" in said and not job.nodelist
+
+
+def test_a_job_that_too_few_nodes_are_in_service_for_does_not_wait(make_job, flux, monkeypatch):
+    monkeypatch.setattr(fabric_checks.reframe_ext.schedulers.flux, "OUT_OF_SERVICE_S", 0)
+    job = make_job("fabric-flux")
+    job.submit()
+    flux.knows("pending")
+    polled(job)
+    assert "cancel 1004\n" in flux.calls
+    assert "job 1004 cannot start after 0 s in the queue" in job.scheduler.why_failed(job).text
+
+
+@pytest.mark.parametrize(
+    ("bound", "name", "says"),
+    [
+        ("SILENCE_S", "", "flux jobs has failed for 0 s; it may still be in the queue"),
+        ("UNKNOWN_S", "other", "Flux does not know it, as after a restart that lost its jobs"),
+    ],
+)
+def test_a_job_of_which_nothing_is_heard_is_given_up(make_job, flux, monkeypatch, bound, name, says):
+    job = make_job("fabric-flux")
+    job.submit()
+    flux.knows("running", id=1005) if name else flux.knows("")
+    assert polled(job) == ("PENDING", False)
+    monkeypatch.setattr(fabric_checks.reframe_ext.schedulers.flux, bound, 0)
+    assert polled(job) == ("FAILED", True)
+    assert job.scheduler.why_failed(job).text == f"job 1004 was given up: {says}"
 
 
 @pytest.mark.parametrize(
     ("line", "status", "error", "message"),
     [
-        ("", 1, "flux-batch: ERROR: no queue x", "flux batch: flux-batch: ERROR: no queue x"),
+        ("", 1, (PRINTED / "no_queue.err").read_text(), "flux batch: flux-batch: ERROR: 'x' is not a valid queue"),
         ("", 0, "", "flux batch printed no job id but ''"),
-        ("hello", 0, "", "flux batch printed no job id but 'hello'"),
+        ("hello; rm x", 0, "", "flux batch printed no job id but 'hello; rm x'"),
     ],
 )
 def test_what_flux_refuses_is_one_line(make_job, flux, line, status, error, message):
-    flux(line, status, error)
+    flux.takes(line, status, error)
     with pytest.raises(JobSchedulerError) as raised:
         make_job("fabric-flux").submit()
     assert str(raised.value) == message
 
 
-def test_without_bindings_a_script_is_written_and_a_submission_says_what_is_missing(make_job, monkeypatch):
-    monkeypatch.setitem(sys.modules, "flux", None)
+def test_without_flux_a_script_is_written_and_a_submission_says_what_is_missing(make_job):
     job = make_job("fabric-flux")
     assert "#flux: --nodes=2" in job.scheduler.emit_preamble(job)
-    with pytest.raises(JobSchedulerError, match="Flux's Python bindings cannot be loaded .* pip install flux-python=="):
+    with pytest.raises(JobSchedulerError, match=r"flux batch: .*flux"):
         job.submit()
 
 

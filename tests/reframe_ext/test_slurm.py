@@ -20,7 +20,7 @@ COMMAND = """#!/bin/sh
 cd "${0%/*}"
 key=${0##*/}
 echo "$key $*" >> calls
-for word; do case $word in node|hostname) key=$key-$word ;; esac; done
+for word; do case $word in node|hostname|reservation) key=$key-$word ;; esac; done
 set -- "$key".*.status
 answer=${1%.status}
 status=$(cat "$1")
@@ -239,6 +239,21 @@ def test_too_few_nodes_in_service_end_the_wait_if_they_stay_so(fake):
     assert job.is_cancelling
     fake.accounting("CANCELLED")
     assert "Slurm says: Nodes required for job are DOWN: n2 is drained (cable)" in fake.end(job)
+
+
+@pytest.mark.parametrize(("inside", "is_hopeless"), [("IDLE+MAINT+RESERVED", False), ("DOWN+MAINT", True)])
+def test_a_job_in_a_reservation_waits_for_its_nodes_although_they_are_in_maintenance(fake, inside, is_hopeless):
+    fake.accounting("PENDING")
+    line = CONTROLLER.format(state="PENDING", reason="Priority", exit="0:0", nodes="")
+    fake.say("scontrol", (0, f"{line} Reservation=w ", ""))
+    fake.say("scontrol-reservation", (0, "ReservationName=w StartTime=x Nodes=n[1-2] State=ACTIVE\n", ""))
+    fake.say("scontrol-node", (0, NODES.format(state=inside), ""))
+    job = fake.submitted()
+    fake.scheduler.poll(job)
+    time.sleep(0.6)
+    fake.scheduler.poll(job)
+    assert job.is_cancelling == is_hopeless
+    assert "scontrol -a -o show node n[1-2]" in fake.calls
 
 
 def test_nodes_that_come_back_in_time_are_waited_for(fake):

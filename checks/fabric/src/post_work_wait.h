@@ -158,7 +158,7 @@ struct fc_overlap {
     "with work and the work alone are sampled in turns, so that a drift of the machine is in\n"  \
     "all of them, until the 95 % confidence intervals of nominal and of the overhead are within\n"\
     "--ci-share of nominal or --max-seconds-per-point are over. The upper end of the bracket is\n"\
-    "then measured again, for up to five times as long, and gives the figures. If the transfer\n"\
+    "then measured again, for up to five times as long, and gives the values. If the transfer\n" \
     "is not lengthened by at least half of --knee-share there, or not beyond its confidence\n"   \
     "interval, or hardly grows when a quarter of nominal is added to the work, a disturbance\n"  \
     "had misled the search, which goes on above.\n"                                              \
@@ -166,7 +166,7 @@ struct fc_overlap {
     "  knee  the bracket is closed\n"                                                            \
     "  none  the smallest work lengthens the transfer: no overlap, overhead = nominal\n"         \
     "  cap   --max-steps was reached, or a disturbed search was to go on when it had lasted\n"   \
-    "        40 x --max-seconds-per-point; the figures are those of the bracket's upper end,\n"  \
+    "        40 x --max-seconds-per-point; the values are those of the bracket's upper end,\n"   \
     "        where too much work does no harm, and are good if their interval is narrow\n"       \
     "\n"                                                                                         \
     "Overhead (effective latency): the time of the transfer with that work, less the time of\n"  \
@@ -291,7 +291,7 @@ static inline double fc_at_least(double value, double least)
     return value > least ? value : least;
 }
 
-/* What the figures of a search come from: medians of series. */
+/* What the values of a search come from: medians of series. */
 struct fc_times {
     struct fc_result of[FC_SERIES];
 };
@@ -381,7 +381,7 @@ static inline struct fc_times fc_time_step(struct fc_search *search, unsigned lo
     return fc_time_rounds(search, iterations, search->rule->max_seconds);
 }
 
-/* For the figures that are printed, which deserve more time. */
+/* For the values that are printed, which deserve more time. */
 static inline struct fc_times fc_time_final(struct fc_search *search,
                                             unsigned long long iterations)
 {
@@ -480,7 +480,7 @@ static inline unsigned long long fc_bracket_width(const struct fc_search *search
  */
 static inline bool fc_close_bracket(struct fc_search *search, struct fc_bracket *bracket)
 {
-    enum { last_steps = 2 }; /* the figures, and whether they are those of a bump */
+    enum { last_steps = 2 }; /* the values, and whether they are those of a bump */
     while (bracket->high - bracket->low > fc_bracket_width(search)) {
         if (search->steps + last_steps >= search->plan->max_steps) {
             return false;

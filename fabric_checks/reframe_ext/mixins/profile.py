@@ -49,7 +49,7 @@ class ProfileMixin(RegressionTestPlugin):
         :param values: those of the check.
         :raises SanityError: if there is no profile, or none that is whole.
         """
-        return analysis.figures(self._read_profile()) if self.profile else values
+        return analysis.values(self._read_profile()) if self.profile else values
 
     @run_after("setup")
     def leave_out_what_has_no_profile(self):

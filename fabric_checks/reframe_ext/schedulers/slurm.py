@@ -10,6 +10,7 @@ job scripts, options and ``sched_options`` are those of ``slurm``.
 from __future__ import annotations
 
 import itertools
+import shlex
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,7 @@ from reframe.utility import osext
 
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import slurm
+from fabric_checks.parsers.endings import Ending
 from fabric_checks.reframe_ext.internals import SlurmScheduler, nodespec, note
 
 #: The controller is asked about a job after so long, later a quarter of the job's age apart, and at the latest after so
@@ -45,10 +47,11 @@ NO_CONTROLLER = "Unable to contact slurm controller"
 class _Watch:
     """What is known about a job beside what ReFrame keeps."""
 
-    failure: slurm.Ending | None = None
+    failure: Ending | None = None
     began: str = ""
     pending_reason: str = ""
     partitions: frozenset[str] = frozenset()
+    reservation: str = ""
     given_up: bool = False
     explained: bool = False
     # Since when, in seconds of the monotonic clock, something is wrong; None while it is not.
@@ -76,7 +79,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
         self._accounting_again = 0.0
         self._controller_is_silent = False
 
-    def why_failed(self, job: Job) -> slurm.Ending | None:
+    def why_failed(self, job: Job) -> Ending | None:
         """Return why a job that has ended failed, with its nodes, or None if its output has to say it."""
         return self._watch(job).failure
 
@@ -171,6 +174,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
                 self._give_up(job, f"scontrol has failed for {seconds:.0f} s ({said}); it may still be in the queue")
             return
         watch.unknown = watch.silent = None
+        watch.reservation = info.reservation
         if slurm_state_completed(info.state):
             watch.behind, seconds = _since(watch.behind)
             if seconds >= BEHIND_S or self._accounting_again:
@@ -189,12 +193,12 @@ class WatchfulSlurmScheduler(SlurmScheduler):
     def _give_up(self, job: Job, why: str) -> None:
         watch = self._watch(job)
         watch.given_up = watch.explained = True
-        watch.failure = watch.failure or slurm.Ending(f"job {job.jobid} was given up: {why}")
+        watch.failure = watch.failure or Ending(f"job {job.jobid} was given up: {why}")
 
     def _cancel_if_hopeless(self, job: Job, info: slurm.Job) -> None:
         watch = self._watch(job)
         # For a moment, as after a restart of the controller, either may be said of nodes that are well.
-        if not (self._is_blocked(info.reason) or slurm.too_few(info, self._nodes())):
+        if not (self._is_blocked(info.reason) or slurm.too_few(info, self._nodes(watch.reservation))):
             watch.hopeless = None
             return
         watch.hopeless, seconds = _since(watch.hopeless)
@@ -218,7 +222,11 @@ class WatchfulSlurmScheduler(SlurmScheduler):
         if job.is_cancelling:
             return
         watch = self._watch(job)
-        nodes = [node for node in self._nodes() if not watch.partitions or node.partitions & watch.partitions]
+        nodes = [
+            node
+            for node in self._nodes(watch.reservation)
+            if not watch.partitions or node.partitions & watch.partitions
+        ]
         waited_s = time.time() - job.submit_time
         watch.failure = slurm.waiting(job.jobid, waited_s, watch.pending_reason, nodes, hopeless)
         try:
@@ -238,7 +246,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None:
             self._complete(job)
-            watch.failure = slurm.ending(job.jobid, job.state, list(job.nodelist), self._nodes())
+            watch.failure = slurm.ending(job.jobid, job.state, list(job.nodelist), self._nodes(watch.reservation))
 
     def _complete(self, job: Job) -> None:
         """Take nodes and begin from the controller: accounting may tell half of the nodes soon after a job's end."""
@@ -246,15 +254,19 @@ class WatchfulSlurmScheduler(SlurmScheduler):
             info = _job(job)
             note(job, nodespec=info.nodelist or nodespec(job))
             self._watch(job).began = info.began if info.nodelist else ""
+            self._watch(job).reservation = info.reservation
         except (SpawnedProcessError, OSError, OutputError) as error:
             self.log(f"scontrol show job {job.jobid}: {_said(error)}")
 
-    def _nodes(self) -> list[slurm.Node]:
-        """Return the nodes as they are now; none if the controller does not say."""
+    def _nodes(self, reservation: str = "") -> list[slurm.Node]:
+        """Return the nodes, of a reservation or all, as they are now; none if the controller does not say."""
         try:
+            if reservation:
+                kept = slurm.parse_reservation(_run(f"scontrol -a -o show reservation {shlex.quote(reservation)}"))
+                return slurm.within(slurm.parse_nodes(_run(f"scontrol -a -o show node {shlex.quote(kept.nodes)}")))
             return slurm.parse_nodes(_run("scontrol -a -o show node"))
         except (SpawnedProcessError, OSError, OutputError) as error:
-            self.log(f"scontrol show node: {_said(error)}")
+            self.log(f"scontrol show {'reservation' if reservation else 'node'}: {_said(error)}")
             return []
 
 

@@ -37,6 +37,7 @@ def report(
     *,
     with_time: bool = False,
     with_published: bool = False,
+    opened: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[str, Results]:
     """Return the page about sets of results, and what it is about.
@@ -44,6 +45,7 @@ def report(
     :param title: its title, empty for one made of the machines' names.
     :param with_time: whether to show values over time even for several machines.
     :param with_published: whether to show the published platforms beside the machines.
+    :param opened: the findings of nights that are open, a line each.
     :param progress: is called with what is being done.
     :raises RecordError: if a source does not exist or has no record.
     """
@@ -64,6 +66,7 @@ def report(
         over=over,
         changes=changes,
         published=with_published,
+        opened=opened,
         touched=nodes_of(loaded.frame),
     )
     progress("writing")
@@ -78,6 +81,7 @@ def sections(
     over: bool = False,
     changes: Sequence[Changed] | None = None,
     published: bool = False,
+    opened: Sequence[str] = (),
     touched: Sequence[Node] = (),
 ) -> list[Section]:
     """Return all sections of the page.
@@ -85,6 +89,7 @@ def sections(
     :param paths: where the results are: outputs beside them have the pair matrices.
     :param over: whether to show values over time. :param changes: :func:`fabric_checks.report.html.over_time.section`.
     :param published: whether the published platforms stand beside the machines. :param touched: the nodes of all runs.
+    :param opened: the findings of nights that are open, a line each.
     """
     found = [
         summary.section(results, provenance, changes or ()),
@@ -94,7 +99,7 @@ def sections(
         families.compared(results),
         over_time.section(results, provenance, changes) if over else None,
         judged.references(results),
-        judged.findings(results),
+        judged.findings(results, opened),
         judged.failures(results),
         nodes.section(touched) if len(touched) > 1 else None,
         sand.section(results, provenance, platforms() if published else None),

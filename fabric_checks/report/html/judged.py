@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from fabric_checks.report.html.blocks import Cell, Column, Lines, Section, Table, number
 from fabric_checks.report.html.values import Results, Value, case_text, clean
@@ -64,8 +65,11 @@ def _judged(value: Value) -> tuple[Cell, ...]:
     )
 
 
-def findings(results: Results) -> Section:
-    """Return what the analysis says: first what it blames, then what it describes."""
+def findings(results: Results, opened: Sequence[str] = ()) -> Section:
+    """Return what the analysis says: first what it blames, then what it describes.
+
+    :param opened: what is open after all nights, and who has acknowledged it, a line each.
+    """
     blamed: list[tuple[str, tuple[str, ...]]] = []
     described: list[tuple[str, tuple[str, ...]]] = []
     for machine in results.machines:
@@ -84,6 +88,7 @@ def findings(results: Results) -> Section:
                 tuple(blamed),
                 "Nothing is blamed: no node or path is slow for certain.",
             ),
+            *((Lines("findings-open", "Open after all nights", (("", tuple(map(clean, opened))),)),) if opened else ()),
             Lines("findings-notes", "What else was seen", tuple(described), "Nothing.", folded=True),
         ),
     )

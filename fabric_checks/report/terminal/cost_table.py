@@ -44,7 +44,7 @@ def computed(estimate: Estimate) -> list[Table | Text]:
         plain(f"{what} on {estimate.system or 'no system'}: {_count(estimate.jobs)}{passes}, computed, nothing was run")
     ]
     if not estimate.jobs:
-        return [*out, plain("no case fits what was asked for; list what there is with ci/run -l")]
+        return [*out, plain("no case matches the selection; ci/run -l lists what there is")]
     for share in estimate.partitions:
         nodes = f"{share.nodes} of {share.of} nodes" if share.of else f"{share.nodes} node: the host that simulates"
         out.append(plain(f"  {share.name}: {_count(share.jobs)}, at most {nodes} at once"))

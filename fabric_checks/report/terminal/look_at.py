@@ -129,7 +129,8 @@ def not_run(session: Session) -> list[str]:
         reason = next((case.reason for case in session.cases if case.result == "skip" and case.reason), "")
         lines.append(f"{_cases(counts['skip'])} skipped{f': {one_line(reason)}' if reason else ''}")
     if counts["abort"]:
-        lines.append(f"{_cases(counts['abort'])}, because the run was ended before them")
+        them = "it" if counts["abort"] == 1 else "them"
+        lines.append(f"{_cases(counts['abort'])}, because the run was ended before {them}")
     return lines
 
 

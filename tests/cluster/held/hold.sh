@@ -3,10 +3,11 @@
 # or, if there is a file FOLDER/NAME.txt, print it in its place.
 folder=$1 name=$2
 shift 2
-touch "$folder/$name.started.$SLURM_PROCID"
+rank=${SLURM_PROCID:-$PMI_RANK}
+touch "$folder/$name.started.$rank"
 # Rank 1 does not end when it is told to, so that its node is not done with the job as soon as the other.
-[ "$SLURM_PROCID" = 0 ] || trap '' TERM
+[ "$rank" = 0 ] || trap '' TERM
 while [ -e "$folder/$name" ]; do sleep 0.2; done
 trap - TERM
 [ -e "$folder/$name.txt" ] || exec "$@"
-[ "$SLURM_PROCID" != 0 ] || cat "$folder/$name.txt"
+[ "$rank" != 0 ] || cat "$folder/$name.txt"

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every scheduler does for a cluster: its daemons on the head and on the hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from .daemons import Daemon
+from .errors import ClusterError
+from .spec import Spec
+
+
+class Scheduler:
+    """The parts of one scheduler; the head calls the methods in the order in which they stand here.
+
+    A host has an object of its own, of which only the last three methods are called.
+    """
+
+    #: What people call it.
+    title: str
+    #: The command that shows its nodes.
+    look: str
+    #: The programs that it needs, and the Debian package of each; None where Debian has none.
+    programs: ClassVar[dict[str, str | None]]
+    #: The variable that names the folder where it is installed, if it is one that Debian does not have.
+    prefix_variable: str | None = None
+    #: What `kill` and `start` take beside the hosts.
+    services: tuple[str, ...] = ()
+    #: The folders of a cluster that it needs, beside those of every cluster.
+    folders: tuple[str, ...] = ()
+    #: What the variables that an outer one sets for its own jobs begin with.
+    variables: tuple[str, ...] = ()
+
+    def __init__(self, spec: Spec, folder: Path) -> None:
+        self.spec, self.folder = spec, folder
+
+    @classmethod
+    def refuse(cls, spec: Spec) -> None:
+        """Raise :class:`ClusterError` if a cluster cannot be as it was asked for."""
+
+    @property
+    def daemons(self) -> list[Daemon]:
+        """The daemons of the head."""
+        raise NotImplementedError
+
+    def write_files(self) -> None:
+        """Write the configuration; the namespaces of the head are there."""
+
+    def begin(self) -> None:
+        """Start what does not need the hosts."""
+
+    def start(self) -> None:
+        """Start the rest of the head: the hosts are connected, and their daemons are started next."""
+        raise NotImplementedError
+
+    def late(self) -> dict[str, str]:
+        """Return the hosts that take no jobs yet, and what the scheduler says of each."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Do what has to wait until all hosts are there."""
+
+    def restart(self, service: str) -> None:
+        """Start one of the services again."""
+        raise ClusterError(f"{service} is no service of {self.title}")
+
+    def environment(self) -> dict[str, str]:
+        """Return what its commands need to mean this cluster, on any host."""
+        raise NotImplementedError
+
+    def node_daemon(self, host: str) -> Daemon:
+        """Return the daemon of a host."""
+        raise NotImplementedError
+
+    def node_answers(self, host: str) -> bool:
+        """Tell whether a host's daemon listens; called on the host."""
+        raise NotImplementedError

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks findings`` and ``acknowledge``: what nights found and is open, and that somebody knows of it."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+import click
+
+from fabric_checks import door, paths
+from fabric_checks.errors import RecordError, quoted
+from fabric_checks.nightly import journal
+from fabric_checks.nightly.acknowledged import Acknowledgement
+from fabric_checks.nightly.plan import folder_of
+from fabric_checks.nightly.summary import as_dict, lines_of
+from fabric_checks.paths import name_is_sound
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks findings                    of all systems that nights were spent on
+  fabric-checks findings --system oak --json
+
+\b
+Exit status: 0; 1 if a line of a journal could not be used; 2 for wrong usage.
+"""
+_ACKNOWLEDGE_EPILOG = """
+\b
+Examples:
+  fabric-checks acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
+  fabric-checks acknowledge 3fa1 --withdraw
+
+\b
+Exit status: 0; 1 if there is no such finding, or the journal cannot be written; 2 for wrong usage.
+"""
+
+
+@click.command("findings", epilog=_EPILOG)
+@click.option("--system", help="Of one system only.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def findings(system: str | None, *, as_json: bool) -> None:
+    """List what nights found and is open: its name, since when, and who has acknowledged it."""
+    warnings: list[str] = []
+    found = {name: journal.still_open(journal.read(path, warnings)) for name, path in _journals(system).items()}
+    if as_json:
+        listed = {name: [as_dict(entry) for entry in entries] for name, entries in found.items()}
+        door.json_text(json.dumps({"open": listed, "faults": warnings}, indent=1))
+    elif not any(found.values()):
+        door.say("Nothing is open.")
+    else:
+        door.say(*(f"{name}: {line}" for name, entries in found.items() for line in lines_of(entries)))
+    door.warn(warnings)
+    if warnings:
+        raise SystemExit(1)
+
+
+@click.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
+@click.argument("name", metavar="FINDING")
+@click.option("--reason", help="Why nobody has to be woken.")
+@click.option("--ticket", help="Where it is being dealt with.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day on which it holds (UTC).")
+@click.option("--by", help="Who says so.  [default: your user name]")
+@click.option("--system", help="Of config/systems, if several have nights.")
+@click.option("--withdraw", is_flag=True, help="Take it back: the next night tells of it again.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was noted as JSON.")
+def acknowledge(
+    name: str,
+    *,
+    reason: str | None,
+    ticket: str | None,
+    until: datetime | None,
+    by: str | None,
+    system: str | None,
+    withdraw: bool,
+    as_json: bool,
+) -> None:
+    """Say that FINDING is known, by its name in `fabric-checks findings` or the beginning of it.
+
+    Nights tell of it in one line and are quiet about it until it is more than now, the day is over, or it is repaired.
+    """
+    path, entry = _finding(name, system)
+    if withdraw:
+        if reason or ticket or until:
+            raise click.UsageError("--withdraw takes no reason, ticket or day")
+        if entry.known is None:
+            raise RecordError(f"{entry.id} is not acknowledged; `fabric-checks findings` lists what is")
+        reason, ticket, day = entry.known.reason, entry.known.ticket, entry.known.until
+    else:
+        day = _day(until)
+        reason, ticket = _words("--reason", reason), _words("--ticket", ticket)
+        if not entry.finding.signs:
+            raise RecordError(f"{entry.id} was found by an older version; acknowledge it after the next night")
+    who = _words("--by", by) if by else _user()
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    said = Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, who, now, withdrawn=withdraw)
+    journal.acknowledge(path, said)
+    if as_json:
+        door.json_text(json.dumps(said.as_dict(), indent=1))
+        return
+    what = "is told again" if withdraw else f"is quiet until {day}"
+    door.say(f"{entry.id} {what}: {entry.finding.title}")
+
+
+def _journals(system: str | None) -> dict[str, Path]:
+    """Return the journals of systems by name.
+
+    :raises RecordError: if the one that is asked for has none.
+    """
+    results = paths.results().absolute()
+    if system is not None and not name_is_sound(system):
+        raise click.BadParameter(f"{system!r} is no name: letters, digits, . _ and - make one", param_hint="--system")
+    folders = [folder_of(results, system)] if system else sorted((results / "nightly").glob("*"))
+    found = {folder.name: folder / "nights.jsonl" for folder in folders if (folder / "nights.jsonl").exists()}
+    if system and not found:
+        raise RecordError(f"{folders[0]}: no night of {system!r} was spent here; ci/nightly --system {system} is one")
+    return found
+
+
+def _finding(name: str, system: str | None) -> tuple[Path, journal.Open]:
+    found = [
+        (path, entry)
+        for path in _journals(system).values()
+        for entry in journal.still_open(journal.read(path, []))
+        if name and entry.id.startswith(name)
+    ]
+    if not found:
+        raise RecordError(f"no finding {quoted(name)} is open; `fabric-checks findings` lists those that are")
+    if len(found) > 1:
+        raise RecordError(f"{len(found)} findings begin with {quoted(name)}; write more of the name, or --system")
+    return found[0]
+
+
+def _day(until: datetime | None) -> date:
+    if until is None:
+        raise click.UsageError("--until is missing: the last day on which it holds, as in 2026-12-15")
+    if until.date() < datetime.now(timezone.utc).date():
+        raise click.BadParameter(f"{until.date()} is over", param_hint="--until")
+    return until.date()
+
+
+def _words(option: str, text: str | None) -> str:
+    words = " ".join((text or "").split())
+    if not words:
+        raise click.UsageError(f"{option} is missing: whoever reads of the finding has to know it")
+    return words
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        raise click.UsageError("who are you? This account has no name; --by says it") from None

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which groups of nodes to test next, and what follows for each node.
+
+All nodes are one group at first. A group whose job fails without a node being named is halved, both halves are tested
+at once, and so on; a node that is left alone is tested with a partner that is known to be healthy. That takes at most
+about ``2 log2 N`` jobs for each faulty node. If both halves of a group that failed pass, the group is tested again; if
+it fails again, the fault is on a way between the halves, which is narrowed by halving one side and then the other.
+
+Nothing here starts anything: :func:`vet` is a generator of rounds, each a list of disjoint groups, and is sent what
+came of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+Group = tuple[str, ...]
+
+
+class Word(Enum):
+    """What is said of a node."""
+
+    GOOD = "good"
+    SLOW = "slow"
+    FAULTY = "faulty"
+    NOT_SEEN = "not seen"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of the job of a group.
+
+    :param passed: whether the program came to its end on all nodes; how fast they are is another matter.
+    :param faulty: nodes that the scheduler or the job names as the cause of its failure, with what it says.
+    :param slow: nodes that the program measured and blames, with its words; :param paths: the same of ways between
+        nodes.
+    :param why: why it failed, in a line; :param notes: how much the program would have seen.
+    """
+
+    passed: bool
+    faulty: Mapping[str, str] = field(default_factory=dict)
+    slow: Mapping[str, str] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Verdicts:
+    """What is known of each node.
+
+    :param words: of each node, in order; :param reasons: why, of those that are not good.
+    :param paths: ways between nodes that are slow or faulty, and what did not repeat, a line each.
+    :param notes: how slow a node had to be to be seen, a line for each job that says so.
+    """
+
+    words: dict[str, Word]
+    reasons: dict[str, str] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def say(self, node: str, word: Word, reason: str = "") -> None:
+        """Note the verdict on a node; a fault is never taken back."""
+        if self.words[node] is Word.FAULTY or (self.words[node] is Word.SLOW and word is not Word.FAULTY):
+            return
+        self.words[node] = word
+        self.reasons.pop(node, None)
+        if reason:
+            self.reasons[node] = reason
+
+    def of(self, word: Word) -> list[str]:
+        """Return the nodes of which something is said."""
+        return [node for node, said in self.words.items() if said is word]
+
+
+@dataclass
+class _Task:
+    """A group to be tested.
+
+    ``halves`` are those that it was split into, ``tried`` the partners with which a node alone has failed already.
+    """
+
+    members: Group
+    passed: bool | None = None
+    parent: _Task | None = None
+    halves: list[_Task] = field(default_factory=list)
+    partner: str | None = None
+    tried: list[str] = field(default_factory=list)
+
+    @property
+    def group(self) -> Group:
+        return (*self.members, self.partner) if self.partner else self.members
+
+
+@dataclass
+class _Cross:
+    """Two groups that pass by themselves and fail together; ``stage`` is which side is being halved."""
+
+    left: Group
+    right: Group
+    stage: str = "again"
+    tried: Group = ()
+
+    def next_group(self) -> Group:
+        if self.stage == "left":
+            self.tried = self.left[: len(self.left) // 2]
+            return self.tried + self.right
+        if self.stage == "right":
+            self.tried = self.right[: len(self.right) // 2]
+            return self.left + self.tried
+        return self.left + self.right
+
+
+Round = list[Group]
+
+
+def vet(nodes: Sequence[str]) -> Generator[Round, list[Outcome], Verdicts]:
+    """Yield rounds of disjoint groups of two nodes or more to be tested at once, and return the verdicts.
+
+    It is sent an outcome for each group, in their order. Closed before its end, it leaves what it has noted in the
+    verdicts of :func:`started`.
+
+    :param nodes: at least two, each once.
+    """
+    return (yield from started(nodes)[1])
+
+
+def started(nodes: Sequence[str]) -> tuple[Verdicts, Generator[Round, list[Outcome], Verdicts]]:
+    """Return the verdicts as they are known so far, and the generator of :func:`vet` that notes them."""
+    verdicts = Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN))
+    return verdicts, _rounds(verdicts, tuple(nodes))
+
+
+def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome], Verdicts]:
+    tasks: list[_Task] = [_Task(nodes)]
+    crosses: list[_Cross] = []
+    blind = _Blind()
+    while True:
+        ready, tasks = _with_partners(verdicts, tasks, crosses)
+        pairs = blind.pairs(tasks) if not ready and not crosses else []
+        groups = [task.group for task in ready] + [cross.next_group() for cross in crosses] + pairs
+        if not groups:
+            break
+        outcomes = yield groups
+        for group, outcome in zip(groups, outcomes, strict=True):
+            _note(verdicts, group, outcome)
+            blind.note(group, outcome)
+        of_tasks, others = outcomes[: len(ready)], outcomes[len(ready) :]
+        crosses = [
+            cross
+            for cross, outcome in zip(crosses, others, strict=False)
+            if not _narrowed(verdicts, cross, outcome)
+        ]  # fmt: skip
+        for task, outcome in zip(ready, of_tasks, strict=True):
+            tasks += _after(verdicts, task, outcome)
+            crosses += _both_pass(task)
+        tasks, found = _without_settled(verdicts, tasks)
+        crosses += found
+    for task in tasks:
+        for node in task.members:
+            verdicts.say(node, Word.NOT_SEEN, "its jobs fail, and no healthy node was found to test it with")
+    return verdicts
+
+
+#: So often nodes are paired without knowing one that is healthy.
+MOST_BLIND = 3
+
+
+class _Blind:
+    """Pairs of nodes alone where none is known to be healthy: one that passes is two that are."""
+
+    def __init__(self) -> None:
+        self.failed: set[frozenset[str]] = set()
+        self.left = MOST_BLIND
+
+    def note(self, group: Group, outcome: Outcome) -> None:
+        if not outcome.passed:
+            self.failed.add(frozenset(group))
+
+    def pairs(self, tasks: Sequence[_Task]) -> list[Group]:
+        """Return disjoint pairs that have not failed yet; none if that was tried often enough."""
+        free = [task.members[0] for task in tasks]
+        found: list[Group] = []
+        while self.left and free:
+            one = free.pop(0)
+            other = next((node for node in free if {one, node} not in self.failed), None)
+            if other:
+                free.remove(other)
+                found.append((one, other))
+        self.left -= bool(found)
+        return found
+
+
+def _without_settled(verdicts: Verdicts, tasks: Sequence[_Task]) -> tuple[list[_Task], list[_Cross]]:
+    """Return the tasks without nodes alone of which all is known, as of a partner; and halves that have passed."""
+    left, crosses = [], []
+    for task in tasks:
+        word = verdicts.words[task.members[0]] if len(task.members) == 1 else Word.NOT_SEEN
+        if word in (Word.GOOD, Word.SLOW) and not task.tried:
+            task.passed = True
+            crosses += _both_pass(task)
+        elif word is not Word.FAULTY:
+            left.append(task)
+    return left, crosses
+
+
+def _with_partners(
+    verdicts: Verdicts, tasks: list[_Task], crosses: Sequence[_Cross]
+) -> tuple[list[_Task], list[_Task]]:
+    """Return the tasks that can be tested in this round, nodes alone with a healthy partner, and the rest.
+
+    A partner that was not in the group which failed comes first: then the node is all that both have in common.
+    """
+    busy = {node for task in tasks for node in task.members}
+    busy |= {node for cross in crosses for node in cross.left + cross.right}
+    healthy = [node for node in verdicts.of(Word.GOOD) if node not in busy]
+    ready, rest = [], []
+    for task in tasks:
+        if len(task.members) == 1:
+            fit = [node for node in healthy if node not in task.tried]
+            if not fit:
+                rest.append(task)
+                continue
+            before = task.parent.members if task.parent else ()
+            task.partner = next((node for node in fit if node not in before), fit[0])
+            healthy.remove(task.partner)
+        ready.append(task)
+    return ready, rest
+
+
+def _note(verdicts: Verdicts, group: Group, outcome: Outcome) -> None:
+    for node, why in outcome.faulty.items():
+        if node in group:
+            verdicts.say(node, Word.FAULTY, why)
+    for node, why in outcome.slow.items():
+        if node in group:
+            verdicts.say(node, Word.SLOW, why)
+    verdicts.paths += [path for path in outcome.paths if path not in verdicts.paths]
+    if outcome.passed:
+        verdicts.notes += [f"on {_listed(group)}: {note}" for note in outcome.notes]
+        for node in group:
+            verdicts.say(node, Word.GOOD)
+
+
+def _after(verdicts: Verdicts, task: _Task, outcome: Outcome) -> list[_Task]:
+    """Return what is to be tested after a task."""
+    task.passed = outcome.passed
+    if outcome.passed:
+        return []
+    named = [node for node in task.group if node in outcome.faulty]
+    if named:
+        left = tuple(node for node in task.members if node not in named)
+        return [_Task(left)] if left else []
+    if len(task.members) == 1 and task.partner:
+        return _alone(verdicts, task, task.partner, outcome)
+    middle = (len(task.members) + 1) // 2
+    task.halves = [_Task(part, parent=task) for part in (task.members[:middle], task.members[middle:])]
+    return list(task.halves)
+
+
+def _alone(verdicts: Verdicts, task: _Task, partner: str, outcome: Outcome) -> list[_Task]:
+    """Blame a node that failed with a healthy partner, unless the way between the two may be to blame as well."""
+    node = task.members[0]
+    task.tried.append(partner)
+    in_common = task.parent is not None and partner in task.parent.members
+    if len(task.tried) > 1 or not in_common:
+        with_ = " and ".join(task.tried)
+        verdicts.say(node, Word.FAULTY, f"its jobs fail, with the healthy {with_} too: {outcome.why}")
+        return []
+    others = [other for other in verdicts.of(Word.GOOD) if other not in task.tried]
+    if others:
+        return [task]
+    verdicts.say(
+        node, Word.FAULTY, f"its jobs fail with {partner}, the only healthy node: {outcome.why}; it or the way"
+    )
+    return []
+
+
+def _both_pass(task: _Task) -> list[_Cross]:
+    """Return the two halves of a group if both have passed, once: when the later of them is looked at."""
+    parent = task.parent
+    if parent is None or not parent.halves or not all(half.passed for half in parent.halves):
+        return []
+    halves, parent.halves = parent.halves, []
+    return [_Cross(halves[0].members, halves[1].members)]
+
+
+def _narrowed(verdicts: Verdicts, cross: _Cross, outcome: Outcome) -> bool:
+    """Go on with two groups that fail together; tell whether all is said of them."""
+    one = f"{_listed(cross.left)} and {_listed(cross.right)}"
+    if outcome.faulty:
+        return True  # a node of them has a name now
+    if cross.stage == "again":
+        if outcome.passed:
+            verdicts.paths.append(f"a job on {one} failed, and did not when it was repeated: nobody is blamed")
+            return True
+    elif cross.stage == "left":
+        cross.left = cross.left[len(cross.tried) :] if outcome.passed else cross.tried
+    elif cross.stage == "right":
+        cross.right = cross.right[len(cross.tried) :] if outcome.passed else cross.tried
+    elif cross.stage == "last":
+        said = f"the path between {one} fails: each side passes by itself, both together do not"
+        verdicts.paths.append(
+            f"{said} ({outcome.why})" if not outcome.passed else
+            "some paths fail only together: groups of nodes that pass by themselves do not with each other, and no "
+            f"single pair does; the last that was tried is {one}"
+        )  # fmt: skip
+        return True
+    cross.stage = "left" if len(cross.left) > 1 else "right" if len(cross.right) > 1 else "last"
+    return False
+
+
+def _listed(group: Group, most: int = 8) -> str:
+    return ", ".join(group if len(group) <= most else [*group[: most - 1], f"{len(group) - most + 1} more"])

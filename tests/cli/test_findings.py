@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`fabric-checks findings` and `acknowledge`, on journals of nights."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli.commands import load
+from fabric_checks.errors import FabricError
+from fabric_checks.nightly import journal
+from tests.nightly.samples import finding, night
+
+ALL = ["--reason", "cable is ordered", "--ticket", "HW-1", "--until", "2999-12-31", "--by", "op"]
+
+
+@pytest.fixture
+def paths(tmp_path, monkeypatch):
+    """Return the journals of two systems, each with a finding that is open."""
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    found = {name: tmp_path / "nightly" / name / "nights.jsonl" for name in ("elm", "oak")}
+    for name, path in found.items():
+        path.parent.mkdir(parents=True)
+        journal.end(path, night(1, finding(f"hosts:{name}", title=f"node {name}1 is slow\x1b[31m")))
+    return found
+
+
+def call(command, *arguments):
+    """Call a command; return its exit status and what it said, or the error that it ends by."""
+    done = CliRunner().invoke(load(command), [*arguments])
+    if isinstance(done.exception, FabricError):
+        return 1, str(done.exception)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+def open_of(path):
+    (entry,) = journal.still_open(journal.read(path, []))
+    return entry
+
+
+def test_a_finding_is_listed_acknowledged_and_taken_back(paths):
+    status, said = call("findings")
+    entry = open_of(paths["oak"])
+    assert status == 0 and f"oak: {entry.id}, since 2026-01-01 21:00: node oak1 is slow?[31m\n" in said
+    assert [line.split(":")[0] for line in said.splitlines()] == ["elm", "oak"]
+    assert call("acknowledge", entry.id[:4], *ALL)[0] == 0
+    known = open_of(paths["oak"]).known
+    assert (known.reason, known.ticket, known.by, str(known.until)) == ("cable is ordered", "HW-1", "op", "2999-12-31")
+    assert open_of(paths["elm"]).known is None
+    assert "acknowledged, HW-1: cable is ordered (op" in call("findings", "--system", "oak")[1]
+    told = json.loads(call("findings", "--json")[1])["open"]
+    assert told["oak"][0]["acknowledged"]["ticket"] == "HW-1" and told["elm"][0]["acknowledged"] is None
+    status, said = call("acknowledge", entry.id, "--withdraw", "--json")
+    assert status == 0 and json.loads(said)["withdrawn"] is True
+    assert open_of(paths["oak"]).known is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["ffffffff", *ALL], 1, "no finding 'ffffffff' is open"),
+        (["", *ALL], 1, "no finding '' is open"),
+        (["ID", *ALL[2:]], 2, "--reason is missing"),
+        (["ID", *ALL[:2], "--ticket", " ", *ALL[4:]], 2, "--ticket is missing"),
+        (["ID", *ALL[:4]], 2, "--until is missing"),
+        (["ID", *ALL[:4], "--until", "2020-01-01"], 2, "2020-01-01 is over"),
+        (["ID", *ALL[:4], "--until", "soon"], 2, "'soon' does not match"),
+        (["ID", "--withdraw"], 1, "is not acknowledged"),
+        (["ID", "--withdraw", *ALL], 2, "--withdraw takes no reason"),
+        (["ID", *ALL, "--system", "../x"], 2, "is no name"),
+        (["ID", *ALL, "--system", "ash"], 1, "no night of 'ash' was spent here"),
+    ],
+)
+def test_wrong_usage_changes_no_journal(paths, arguments, status, says):
+    before = {name: path.read_bytes() for name, path in paths.items()}
+    name = open_of(paths["oak"]).id
+    found, said = call("acknowledge", *(name if each == "ID" else each for each in arguments))
+    assert found == status and says in said
+    assert before == {name: path.read_bytes() for name, path in paths.items()}
+
+
+def test_a_finding_of_an_older_version_is_not_acknowledged(paths):
+    journal.end(paths["oak"], night(1, finding(signs={})))
+    status, said = call("acknowledge", open_of(paths["oak"]).id, *ALL)
+    assert status == 1 and "was found by an older version" in said
+
+
+def test_a_line_that_cannot_be_used_is_named(paths):
+    with paths["elm"].open("a") as file:
+        file.write("?\n")
+    status, said = call("findings")
+    assert status == 1 and f"{paths['elm']}:2: no line of a journal" in said and "oak1" in said
+
+
+def test_where_nothing_is_open_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    assert call("findings") == (0, "Nothing is open.\n")

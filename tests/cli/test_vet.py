@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`fabric-checks vet` on a machine whose faults are known: table, JSON, exit status, and the command that drains."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli import vet
+from fabric_checks.errors import FabricError
+from fabric_checks.vetting.machine import Machine
+from fabric_checks.vetting.planning import Outcome
+
+
+@pytest.fixture
+def call(monkeypatch):
+    """Return a function that vets eight nodes, of which these are faulty and slow, and returns status and output."""
+
+    def vetted(*options, faulty=(), slow=(), away=(), count=8):
+        def run(_, groups):
+            bad = [any(node in faulty for node in group) for group in groups]
+            blamed = {node: f"{node} sends at 0.5\x1b[31m" for node in slow}
+            return [(Outcome(not each, {}, {} if each else blamed, why="it hung"), 0.5) for each in bad]
+
+        nodes = tuple(f"n{number}" for number in range(count))
+        found = Machine("oak:p", "mpich", nodes, {node: f"{node} is drained" for node in away})
+        monkeypatch.setattr(vet.machine, "look", lambda *_: found)
+        monkeypatch.setattr(vet.Jobs, "run", run)
+        done = CliRunner().invoke(vet.command, [*options])
+        assert done.exception is None or isinstance(done.exception, SystemExit | FabricError), done.exception
+        return done.exit_code, str(done.exception) if isinstance(done.exception, FabricError) else done.output
+
+    return vetted
+
+
+def test_a_healthy_machine(call):
+    status, said = call("--budget", "40")
+    assert status == 0 and said.startswith("oak:p, 8 nodes: 8 good\n1 jobs in 1 rounds, 4 of 40 node-minutes; ")
+    assert "scontrol" not in said
+
+
+def test_what_is_wrong_is_a_table_and_a_command(call):
+    status, said = call("--budget", "400", faulty=["n2"], slow=["n5"], away=["n8"])
+    assert status == 3 and "9 nodes: 6 good, 1 slow, 1 faulty, 1 not seen" in said
+    rows = [line.split()[:2] for line in said.splitlines() if line.startswith("n")]
+    assert rows == [["node", "verdict"], ["n2", "faulty"], ["n5", "slow"], ["n8", "not"]]
+    assert "scontrol update nodename=n2,n5 state=drain 'reason=fabric-checks vet 2" in said and "\x1b" not in said
+
+
+def test_the_same_as_json(call):
+    status, said = call("--budget", "400", "--json", faulty=["n2"])
+    told = json.loads(said)
+    assert status == 3 and told["nodes"]["n2"] == "faulty" and told["nodes"]["n0"] == "good"
+    assert told["spent"]["node_minutes"] <= 400 and told["drain"].startswith("scontrol update nodename=n2 ")
+
+
+def test_nodes_that_were_not_seen_are_no_success(call):
+    assert call("--budget", "40", away=["n8"])[0] == 1
+    status, said = call("--budget", "39")
+    assert status == 1 and "the budget of 39 node-minutes is too small" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "count", "status", "says"),
+    [
+        ([], 8, 2, "--budget is missing"),
+        (["--budget", "0"], 8, 2, "0"),
+        (["--budget", "10"], 1, 1, "1 nodes take jobs, and pairs need two"),
+        (["--plan", "4", "--faults", "4"], 8, 2, "leave none that is healthy"),
+    ],
+)
+def test_wrong_usage(call, options, count, status, says):
+    found, said = call(*options, count=count)
+    assert found == status and says in said
+
+
+def test_the_plan_tells_what_it_stands_on(call):
+    status, said = call("--plan", "4", "--faults", "1", "--step-minutes", "5", "--pass-minutes", "1", "--json")
+    assert status == 0 and json.loads(said)["hang"] == {"jobs": 5, "rounds": 3, "node_minutes": 44.0, "minutes": 15.0}
