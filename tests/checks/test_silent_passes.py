@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """No check passes on an output that is broken: every check class, every kind of damage."""
 
+import re
+
 import pytest
 
+from fabric_checks.analysis.fabric_map.model import of_switches
 from fabric_checks.errors import OutputError
 from tests import loading
 from tests.checks import everything
@@ -109,3 +112,19 @@ def test_lammps_with_wrong_physics_is_refused(checks):
             text = healthy_output(check).replace("0.7574531 ", "0.7575531 ")
             with pytest.raises(OutputError, match="wrong physics: Temp"):
                 check.measure(text)
+
+
+def test_what_only_a_run_knows_is_declared_when_it_is_known(checks, monkeypatch):
+    """Whether the switches of its nodes are known a job of `Rotate` tells: their medians have a record and a reason."""
+    check = next(check for check in checks if type(check).__name__ == "Rotate")
+    text = healthy_output(check)
+    hosts = dict.fromkeys(re.findall(r"^# rank \d+: host (\S+)", text, re.MULTILINE))
+    known = of_switches("a test", {"leaf1": list(hosts)})
+    monkeypatch.setattr(type(check), "known_fabric", lambda *_: (known, []))
+    before = set(check.facts.metrics)
+    check.values = check.measure(text)
+    check._declare_more()
+    more = {"median_within_switches"}
+    assert set(check.facts.metrics) - before == more <= check.values.keys()
+    assert check.values.keys() == {metric.name for metric in check.metrics()}
+    assert check.facts.metrics["median_within_switches"].no_reference
