@@ -74,7 +74,8 @@ def as_json(reports: Reports) -> str:
     """Return the same as JSON."""
     runs = {str(path): {"metrics": found.metrics(), "notes": found.notes()} for path, found in reports.items()}
     pairs = [{"runs": [str(one), str(two)], "correlation": value} for (one, two), value in alike(reports).items()]
-    units = {metric.name: metric.unit for metric in (*METRICS, *OF_SWITCHES)}
+    told = {name for run in runs.values() for name in run["metrics"]}
+    units = {metric.name: metric.unit for metric in (*METRICS, *OF_SWITCHES) if metric.name in told}
     return json.dumps({"units": units, "runs": runs, "repeatability": pairs}, indent=1)
 
 

@@ -42,7 +42,7 @@ def test_metrics_at_both_layouts_are_compared_and_no_others():
 
 
 def compare(unit, one, more, **declared):
-    (found,) = ppn_ratio.comparisons(*[[Metric("figure", unit, "larger", **declared)]] * 2)
+    (found,) = ppn_ratio.comparisons(*[[Metric("latency", unit, "larger", **declared)]] * 2)
     return found.value({"2x1": one, "1x2": more})
 
 
@@ -55,7 +55,7 @@ def test_a_ratio_and_a_difference():
 @pytest.mark.parametrize(
     ("unit", "one", "more", "message"),
     [
-        ("us", 0, 1, "value cannot be compared: it is 0 at 2x1"),
+        ("us", 0, 1, "latency cannot be compared: it is 0 at 2x1"),
         ("us", math.nan, 1, "it is nan at 2x1"),
         ("%", 1, math.inf, "it is 1 at 2x1, and inf"),
     ],

@@ -165,10 +165,11 @@ def blameless(nodes, spread, trials=TRIALS):
 
 def test_nobody_is_blamed_for_what_healthy_pairs_are_too(report_table):
     """As on nodes that share cores."""
-    found = {(nodes, spread): blameless(nodes, spread) for nodes in (8, 32) for spread in (0.05, 0.10)}
-    lines = [f"{nodes} nodes, {spread:.0%}: {right}" for (nodes, spread), right in found.items()]
-    report_table("nobody is blamed, of 100 healthy fabrics whose pairs differ by so much", lines)
-    assert all(right >= 98 for right in found.values())
+    cases = [(nodes, spread, trials) for nodes, trials in ((8, TRIALS), (32, 25)) for spread in (0.05, 0.10)]
+    found = {case: blameless(*case) for case in cases}
+    lines = [f"{nodes} nodes, {spread:.0%}: {right} of {trials}" for (nodes, spread, trials), right in found.items()]
+    report_table("nobody is blamed of healthy fabrics whose pairs differ by so much", lines)
+    assert all(right >= 0.98 * trials for (*_, trials), right in found.items())
 
 
 @pytest.mark.parametrize("spread", [0.05, 0.10])
