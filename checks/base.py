@@ -62,11 +62,13 @@ class FabricCheck(
                             require_packages            what its analysis needs of Python beyond ReFrame
                             read_references             reference; facts: no_reference, evidence
                             bound_pending_time          max_pending_time
+                            skip_what_has_no_profile    with a profile, comparisons and simulations are skipped
+                            keep_profile                the file of the profile beside the output
                             find_program                program; facts: program, program_version, stack
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
         before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
-                            ask_for_topology            Slurm's topology behind it, of checks that look at the fabric
+                            ask_for_topology            the topology behind it, of checks that look at the fabric
                             wrap_launch                 what is around the launch behind it, and in postrun_cmds
                             leave_time_to_the_launcher  no time_limit where the launcher has one
                             take_snapshots              the state of the node before all of prerun_cmds
@@ -78,7 +80,8 @@ class FabricCheck(
                             OWN                         values of what the check depends on
         sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
                                                         values
-        after sanity        draw_pictures               keep_files
+        after sanity        picture_profile             keep_files
+                            draw_pictures               keep_files
                             note_traffic_and_files      facts: disk_B, node_traffic_B
         before performance  declare_performance         perf_variables
                             note_doubts                 facts: findings

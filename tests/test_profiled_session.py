@@ -15,5 +15,5 @@ def test_a_check_is_profiled(tmp_path):
     assert {record["no_reference"] for record in found} == {"a profile describes a program, and is not judged"}
     (folder,) = {tmp_path / record["output"] for record in found}
     profile = parser.parse((folder / "profile.txt").read_text(), found[0]["tasks"])
-    assert analysis.figures(profile)["profile_partners"] == values["profile_partners"] > 0
+    assert analysis.values(profile)["profile_partners"] == values["profile_partners"] > 0
     assert (folder / "profile.svg").read_text().startswith("<?xml")

@@ -345,10 +345,10 @@ static void choose_controls(struct node *node, struct verdict *verdict, size_t m
 
 /* ------------------------------------------------------------- each alone */
 
-/* Collective: measures one pair of rank 0's list. */
+/* Collective: measures one pair of rank 0's list; the others give NULL. */
 static void measure_pair(struct node *node, const char *phase, int number, const struct suspect *at)
 {
-    if (node->world->rank == 0) {
+    if (at != NULL) {
         clear_roster(&node->roster);
         add_pair(&node->roster, at->sender, at->receiver);
     }
@@ -426,7 +426,7 @@ static void measure_alone(struct node *node, struct controls *controls, struct v
                                      : is_control ? &controls->at[at]
                                                   : &verdict->suspects[at - counts[0]];
         measure_pair(node, is_control ? "control" : "alone", number, pair);
-        if (leads) {
+        if (pair != NULL) {
             keep_best(node, pair);
         }
         tell_progress(node, "alone, pair", done + 1, repeats * each, begin);

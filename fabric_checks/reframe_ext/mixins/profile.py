@@ -52,7 +52,7 @@ class ProfileMixin(RegressionTestPlugin):
         return analysis.values(self._read_profile()) if self.profile else values
 
     @run_after("setup")
-    def leave_out_what_has_no_profile(self):
+    def skip_what_has_no_profile(self):
         """Skip the case where ranks are no processes, and where several launches are compared."""
         if self.profile and len(self.launches) > 1:
             self.skip("several launches are compared here; profile the check of one")

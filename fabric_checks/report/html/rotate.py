@@ -28,6 +28,9 @@ _METRICS = {
     "perceived_aggregate_bandwidth": "perceived aggregate",
     "full_rate_share": "pairs at full rate",
     "faults": "faults",
+}
+#: In a table of their own, for paper is narrow.
+_SEEN = {
     "measured_pairs": "pairs measured",
     "one_way_nodes": "nodes one way only",
     "smallest_node_fault": "smallest slow node named",
@@ -62,7 +65,7 @@ def section(results: Results, folders: Sequence[Path]) -> Section | None:
         layouts = {machine: layout_of(results, machine, pattern) for machine in results.machines}
         shown = [machine for machine in results.machines if layouts[machine]]
         if shown:
-            blocks.append(_table(results, pattern, {machine: layouts[machine] for machine in shown}))
+            blocks += _tables(results, pattern, {machine: layouts[machine] for machine in shown})
         for machine in shown:
             if pattern == pattern_of(results, machine):
                 median = results.of(machine, "Rotate", "median_bandwidth", layouts[machine], pattern=pattern)[0]
@@ -75,14 +78,21 @@ def section(results: Results, folders: Sequence[Path]) -> Section | None:
     return Section("cross-section", "Cross-section: all pairs at once", tuple(blocks), intro) if blocks else None
 
 
-def _table(results: Results, pattern: str, layouts: dict[str, str]) -> Table:
-    rows = {
-        f"{machine}, {layout}": [
-            first(results.of(machine, "Rotate", metric, layout, pattern=pattern)) for metric in _METRICS
-        ]
-        for machine, layout in layouts.items()
-    }
-    return of_machines(f"rotate-{pattern}", f"Pattern {pattern}", _METRICS, rows)
+def _tables(results: Results, pattern: str, layouts: dict[str, str]) -> list[Table]:
+    """Return the tables of a pattern, with the metrics that some machine has."""
+    tables = []
+    for key, title, metrics in (("", "", _METRICS), ("-seen", ": what was measured, and would have been found", _SEEN)):
+        rows = {
+            f"{machine}, {layout}": {
+                metric: first(results.of(machine, "Rotate", metric, layout, pattern=pattern)) for metric in metrics
+            }
+            for machine, layout in layouts.items()
+        }
+        had = {metric: metrics[metric] for metric in metrics if any(row[metric] for row in rows.values())}
+        if had:
+            chosen = {name: [row[metric] for metric in had] for name, row in rows.items()}
+            tables.append(of_machines(f"rotate-{pattern}{key}", f"Pattern {pattern}{title}", had, chosen))
+    return tables
 
 
 def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> list[Table | Picture | Lines]:
