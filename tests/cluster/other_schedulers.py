@@ -86,7 +86,8 @@ def held(cluster, commands, folder):
     """Somebody holds the job while it waits for n2, which is free again then."""
     occupant = cluster.sh(commands.occupy).split()[-1]
     session = Session(cluster, folder, "-S", "OsuLatency.max_pending_time=25s")
-    session.wait_until_said("[ RUN      ] OsuLatency")
+    # One job is in the queue at a time; that of OsuBarrier, which n1 is enough for, is over then.
+    session.wait_until_said("] (2/4) OsuBarrier")
     cluster.sh(commands.hold.format(id=job(cluster, commands, "waiting")))
     cluster.sh(commands.cancel.format(id=occupant))
     return session.end()
