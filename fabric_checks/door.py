@@ -255,8 +255,8 @@ def show(parts: Iterable[RenderableType]) -> None:
 def console(stream: Stream | None = None) -> Console:
     """Return what Rich prints tables and progress with; it reads no markup, and prints what is printable only."""
     # Slow to import, and not every command prints a table.
-    from rich.console import Console, ConsoleOptions, RenderHook, RenderResult  # noqa: PLC0415
-    from rich.segment import Segment  # noqa: PLC0415
+    from rich.console import Console, ConsoleOptions, RenderHook, RenderResult  # noqa: PLC0415  (slow to import)
+    from rich.segment import Segment  # noqa: PLC0415  (slow to import)
 
     class Printable:
         def __init__(self, inner: Any) -> None:

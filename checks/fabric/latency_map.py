@@ -36,7 +36,7 @@ class LatencyMap(TopologyMixin, OwnProgram):
 
     def measure(self, text):
         # Only a run: a ReFrame of one's own may lack NumPy, and is to list this and run the rest.
-        from fabric_checks.analysis.latency_map import evaluation  # noqa: PLC0415
+        from fabric_checks.analysis.latency_map import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text)
         known, doubts = self.known_fabric(output.hosts)

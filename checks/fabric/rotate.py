@@ -51,7 +51,7 @@ class Rotate(TopologyMixin, OwnProgram):
 
     def measure(self, text):
         # Only a run: a ReFrame of one's own may lack NumPy, and is to list this and run the rest.
-        from fabric_checks.analysis.cross_section import evaluation  # noqa: PLC0415
+        from fabric_checks.analysis.cross_section import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text, self.pattern)
         known, doubts = self.known_fabric(output.hosts)

@@ -14,12 +14,12 @@ from tests.guard import wait_for
 class Commands:
     """What somebody types on the head; each is a line of shell.
 
-    :param occupy: take n2 by a job of somebody else's; :param running, waiting: print the ids of such jobs.
+    :param drain, resume: take n2 out of service, and back; :param running, waiting: print the ids of such jobs.
     """
 
     cancel: str
     drain: str
-    occupy: str
+    resume: str
     running: str
     waiting: str
     hold: str
@@ -29,7 +29,7 @@ COMMANDS = {
     "flux": Commands(
         cancel="flux cancel -m 'not today' {id}",
         drain="flux resource drain n2 broken cable",
-        occupy="flux submit --requires=host:n2 --nodes=1 --exclusive sleep 600",
+        resume="flux resource undrain n2",
         running="flux jobs --filter=run --no-header --format='{id.dec}'",
         waiting="flux jobs --filter=sched --no-header --format='{id.dec}'",
         hold="flux job urgency {id} hold",
@@ -37,7 +37,7 @@ COMMANDS = {
     "pbs": Commands(
         cancel="qdel {id}",
         drain="pbsnodes -o -C 'broken cable' n2",
-        occupy="qsub -l select=1:ncpus=1:host=n2 -- /bin/sleep 600",
+        resume="pbsnodes -r -C '' n2",
         running="qselect -s R",
         waiting="qselect -s Q",
         hold="qhold {id}",
@@ -83,13 +83,13 @@ def cannot_start(cluster, commands, folder):
 
 
 def held(cluster, commands, folder):
-    """Somebody holds the job while it waits for n2, which is free again then."""
-    occupant = cluster.sh(commands.occupy).split()[-1]
+    """Somebody holds the job while it waits for n2, which is back in service then."""
+    cluster.sh(commands.drain)
     session = Session(cluster, folder, "-S", "OsuLatency.max_pending_time=25s")
     # One job is in the queue at a time; that of OsuBarrier, which n1 is enough for, is over then.
     session.wait_until_said("] (2/4) OsuBarrier")
     cluster.sh(commands.hold.format(id=job(cluster, commands, "waiting")))
-    cluster.sh(commands.cancel.format(id=occupant))
+    cluster.sh(commands.resume)
     return session.end()
 
 

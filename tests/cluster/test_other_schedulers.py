@@ -34,8 +34,6 @@ def scheduler(request):
 @pytest.mark.parametrize("fault", other_schedulers.FAULTS)
 def test_a_fault_is_named_and_costs_no_other_case(scheduler, tmp_path, fault):
     """Without one the same is recorded as with Slurm, which tests/cluster/test_faults.py has."""
-    if (scheduler, fault) == ("pbs", "job held"):
-        pytest.skip("OpenPBS leaves a job of one node in the queue while another has n2: why is not known yet")
     make, says = other_schedulers.FAULTS[fault]
     cluster = faults.up(scheduler)
     try:

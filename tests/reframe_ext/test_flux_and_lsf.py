@@ -14,10 +14,8 @@ from reframe.core.backends import getlauncher, getscheduler
 from reframe.core.exceptions import JobSchedulerError
 from reframe.core.schedulers import Job
 
-import fabric_checks.reframe_ext.launchers
-import fabric_checks.reframe_ext.schedulers.flux
-import fabric_checks.reframe_ext.schedulers.lsf
 from fabric_checks.reframe_ext.internals import take_system
+from fabric_checks.reframe_ext.schedulers import patience
 from tests.conftest import GOLDEN
 from tests.loading import SETTINGS
 
@@ -144,8 +142,20 @@ def test_a_job_that_waits_for_too_long_is_cancelled_once(make_job, flux):
     assert "n1, n2, n3, n4 taken by other jobs (4 of 4 nodes)" in said and not job.nodelist
 
 
+def test_a_job_that_is_forgotten_after_it_was_cancelled_keeps_the_reason(make_job, flux, monkeypatch):
+    job = make_job("fabric-flux", max_pending_time=10)
+    job.submit()
+    job._submit_time = time.time() - 11
+    flux.knows("held", nnodes=1)
+    polled(job)
+    monkeypatch.setattr(patience, "UNKNOWN_S", 0)
+    flux.knows("held", id=1005)
+    assert polled(job) == ("FAILED", True)
+    assert "is still waiting after 11 s" in job.scheduler.why_failed(job).text
+
+
 def test_a_job_that_too_few_nodes_are_in_service_for_does_not_wait(make_job, flux, monkeypatch):
-    monkeypatch.setattr(fabric_checks.reframe_ext.schedulers.flux, "OUT_OF_SERVICE_S", 0)
+    monkeypatch.setattr(patience, "OUT_OF_SERVICE_S", 0)
     job = make_job("fabric-flux")
     job.submit()
     flux.knows("pending")
@@ -166,7 +176,7 @@ def test_a_job_of_which_nothing_is_heard_is_given_up(make_job, flux, monkeypatch
     job.submit()
     flux.knows("running", id=1005) if name else flux.knows("")
     assert polled(job) == ("PENDING", False)
-    monkeypatch.setattr(fabric_checks.reframe_ext.schedulers.flux, bound, 0)
+    monkeypatch.setattr(patience, bound, 0)
     assert polled(job) == ("FAILED", True)
     assert job.scheduler.why_failed(job).text == f"job 1004 was given up: {says}"
 

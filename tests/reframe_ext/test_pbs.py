@@ -15,7 +15,7 @@ from reframe.core.exceptions import JobSchedulerError
 from reframe.core.schedulers import Job
 
 from fabric_checks.reframe_ext.internals import take_system
-from fabric_checks.reframe_ext.schedulers import pbs as backend
+from fabric_checks.reframe_ext.schedulers import patience
 from tests.conftest import GOLDEN
 from tests.loading import SETTINGS
 
@@ -141,7 +141,7 @@ def test_a_job_that_waits_for_too_long_is_cancelled_once(job, pbs):
 
 @pytest.mark.parametrize(("name", "nodes"), [("pending", "nodes"), ("never", "busy_nodes")])
 def test_a_job_that_cannot_start_does_not_wait(job, pbs, monkeypatch, name, nodes):
-    monkeypatch.setattr(backend, "OUT_OF_SERVICE_S", 0)
+    monkeypatch.setattr(patience, "OUT_OF_SERVICE_S", 0)
     pbs.has(nodes)
     pbs.knows(name)
     polled(job)
@@ -159,7 +159,7 @@ def test_a_job_that_cannot_start_does_not_wait(job, pbs, monkeypatch, name, node
 def test_a_job_of_which_nothing_is_heard_is_given_up(job, pbs, monkeypatch, bound, error, says):
     pbs.knows("", error)
     assert polled(job)[1] is False
-    monkeypatch.setattr(backend, bound, 0)
+    monkeypatch.setattr(patience, bound, 0)
     assert polled(job) == ("FAILED", True)
     assert job.scheduler.why_failed(job).text == f"job 7.head was given up: {says}"
 
@@ -167,7 +167,7 @@ def test_a_job_of_which_nothing_is_heard_is_given_up(job, pbs, monkeypatch, boun
 def test_without_a_history_a_job_that_ran_has_ended(job, pbs, monkeypatch):
     pbs.knows("running")
     polled(job)
-    monkeypatch.setattr(backend, "UNKNOWN_S", 0)
+    monkeypatch.setattr(patience, "UNKNOWN_S", 0)
     pbs.knows("", (PRINTED / "unknown.err").read_text())
     assert polled(job) == ("COMPLETED", True) and job.scheduler.why_failed(job) is None
 

@@ -87,7 +87,7 @@ class TopologyMixin(RegressionTestPlugin):
 
     def _read_topology(self) -> FabricMap | None:
         from fabric_checks import topology_files  # noqa: PLC0415  (numpy would slow every listing)
-        from fabric_checks.parsers import slurm_topology  # noqa: PLC0415
+        from fabric_checks.parsers import slurm_topology  # noqa: PLC0415  (numpy would slow every listing)
 
         if self.topology_names:
             return topology_files.read([ROOT / "config" / "systems" / name for name in self.topology_names])

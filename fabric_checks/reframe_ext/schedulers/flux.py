@@ -9,20 +9,18 @@ and takes every failure for a cancellation. And it needs Flux's Python bindings 
 script to ``flux batch``, so that the job's ``flux run`` has nodes of its own, and asks ``flux jobs``.
 
 Delete this module, and write ``flux`` for ``fabric-flux``, when ReFrame's passes on nodes, tasks and ``access``, and
-notes nodes, exit status and exception of a job; :meth:`FluxBatchScheduler.why_failed` has to stay, of ReFrame's notes.
+notes nodes, exit status and exception of a job; :meth:`.Patience.why_failed` has to stay, of ReFrame's notes.
 """
 
 from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
 from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
-from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.flux import FluxJobScheduler
 from reframe.utility import nodelist_expand, osext
@@ -31,13 +29,7 @@ from fabric_checks.errors import OutputError
 from fabric_checks.parsers import flux
 from fabric_checks.parsers.endings import Ending
 from fabric_checks.reframe_ext.internals import note
-
-#: So long a job waits for nodes that are out of service before it is cancelled, if there are too few others.
-OUT_OF_SERVICE_S = 30.0
-#: So often, while a job waits, it is seen whether there are.
-ASK_NODES_S = 5.0
-#: So long Flux may be silent, as when it is restarted, or not know a job, before the job is given up.
-SILENCE_S, UNKNOWN_S = 180.0, 15.0
+from fabric_checks.reframe_ext.schedulers.patience import Patience, last_line
 
 #: What the state of a job is called in records, as Slurm's jobs have it.
 _STATES = {"CANCELED": "CANCELLED"}
@@ -54,34 +46,16 @@ class FluxBatchJob(Job):
         return self.has_ended
 
 
-@dataclass
-class _Watch:
-    """What is known about a job beside what ReFrame keeps."""
-
-    failure: Ending | None = None
-    began: float | None = None
-    cancelled: bool = False
-    # Since when, in seconds of the monotonic clock, something is wrong; None while it is not.
-    silent: float | None = None
-    unknown: float | None = None
-    hopeless: float | None = None
-    nodes_asked: float = 0.0
-
-
-def _since(previous: float | None) -> tuple[float, float]:
-    now = time.monotonic()
-    begin = now if previous is None else previous
-    return begin, now - begin
-
-
 @register_scheduler("fabric-flux")
-class FluxBatchScheduler(FluxJobScheduler):
+class FluxBatchScheduler(Patience, FluxJobScheduler):
     """Flux by ``flux batch`` and ``flux jobs``; every job ends, and says why."""
 
+    asks = "flux jobs"
+
     def __init__(self) -> None:
-        # Nothing of Flux is needed before the first job, so that a dry run shows the scripts on any machine.
+        # Not ReFrame's: nothing of Flux is needed before the first job, so that a dry run shows scripts on any machine.
         self._timeout_s = self.get_option("job_submit_timeout")
-        self._watches: dict[str, _Watch] = {}
+        self._watches = {}
 
     def make_job(self, *args: Any, **kwargs: Any) -> Job:
         """Return a job that is not yet submitted.
@@ -89,9 +63,6 @@ class FluxBatchScheduler(FluxJobScheduler):
         Why: ReFrame's has the jobspec of one task, which the script's directives take the place of.
         """
         return FluxBatchJob(*args, **kwargs)
-
-    def _watch(self, job: Job) -> _Watch:
-        return self._watches.setdefault(str(job.jobid), _Watch())
 
     def emit_preamble(self, job: Job) -> list[str]:
         """Return the submission directives of a job: whole numbers of nodes, and a slot for each task.
@@ -124,7 +95,7 @@ class FluxBatchScheduler(FluxJobScheduler):
         try:
             said = self._run(f"flux batch {shlex.quote(job.script_filename)}", self._timeout_s)
         except (SpawnedProcessError, OSError) as error:
-            raise JobSchedulerError(f"flux batch: {_said(error)}") from None
+            raise JobSchedulerError(f"flux batch: {last_line(error)}") from None
         # In decimal: all of Flux takes it, and it is plain ASCII.
         number = self._asked(f"flux job id --to=dec {shlex.quote(said.strip())}") if said.strip() else ""
         if not number.strip().isdecimal():
@@ -160,33 +131,18 @@ class FluxBatchScheduler(FluxJobScheduler):
             self._watch(job).silent = None
             if job.jobid in known:
                 self._update(job, known[job.jobid])
-            else:
-                self._bear_ignorance(job)
+            elif self._is_forgotten(job):
+                self._give_up(job, "Flux does not know it, as after a restart that lost its jobs")
 
-    def _bear_silence(self, job: Job, said: str) -> None:
-        watch = self._watch(job)
-        if watch.silent is None:
-            getlogger().warning(f"flux jobs fails ({' '.join(said.split())}); it is asked again")
-        watch.silent, seconds = _since(watch.silent)
-        if seconds >= SILENCE_S:
-            self._give_up(job, f"flux jobs has failed for {seconds:.0f} s; it may still be in the queue")
-
-    def _bear_ignorance(self, job: Job) -> None:
-        watch = self._watch(job)
-        watch.unknown, seconds = _since(watch.unknown)
-        if seconds >= UNKNOWN_S:
-            self._give_up(job, "Flux does not know it, as after a restart that lost its jobs")
-
-    def _give_up(self, job: Job, why: str) -> None:
-        watch = self._watch(job)
-        watch.failure = watch.failure or Ending(f"job {job.jobid} was given up: {why}")
-        note(job, state="FAILED")
+    @staticmethod
+    def _end(job: Job) -> None:
         job.has_ended = True
 
     def _update(self, job: Job, now: flux.Job) -> None:
         watch = self._watch(job)
         watch.unknown = None
-        watch.began = now.began
+        if now.began:
+            watch.began = datetime.fromtimestamp(now.began, timezone.utc).isoformat(timespec="seconds")
         if now.nodelist and not job.nodelist:
             note(job, nodelist=_expand(now.nodelist))
         if now.has_ended:
@@ -206,39 +162,15 @@ class FluxBatchScheduler(FluxJobScheduler):
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None and not watch.cancelled:
             watch.failure = flux.ending(job.jobid, now, list(job.nodelist), self._nodes())
-        job.has_ended = True
+        self._end(job)
 
-    def _cancel_if_in_vain(self, job: Job, now: flux.Job) -> None:
-        """Cancel a job that has waited for too long, or that too few nodes are in service for."""
-        watch = self._watch(job)
-        if watch.cancelled:
-            return
-        waited_s = time.time() - job.submit_time
-        if job.max_pending_time and waited_s >= job.max_pending_time:
-            self._cancel_waiting(job, now, self._nodes(), hopeless=False)
-            return
-        if time.monotonic() < watch.nodes_asked + ASK_NODES_S:
-            return
-        watch.nodes_asked = time.monotonic()
-        nodes = self._nodes()
-        if not flux.too_few(now, nodes):
-            watch.hopeless = None
-            return
-        watch.hopeless, seconds = _since(watch.hopeless)
-        if seconds >= OUT_OF_SERVICE_S:
-            self._cancel_waiting(job, now, nodes, hopeless=True)
+    def _is_hopeless(self, now: flux.Job, nodes: list[flux.Node]) -> bool:
+        return flux.too_few(now, nodes)
 
-    def _cancel_waiting(self, job: Job, now: flux.Job, nodes: list[flux.Node], hopeless: bool) -> None:
-        busy = self._asked("flux resource list --states=allocated --no-header --format={nodelist}").strip()
-        self._watch(job).failure = flux.waiting(
-            job.jobid,
-            time.time() - job.submit_time,
-            now.reason,
-            nodes,
-            busy=_expand(busy) if busy else [],
-            hopeless=hopeless,
-        )
-        self.cancel(job)
+    def _waiting(self, job: Job, waited_s: float, now: flux.Job, nodes: list[flux.Node], *, hopeless: bool) -> Ending:
+        said = self._asked("flux resource list --states=allocated --no-header --format={nodelist}").strip()
+        busy = _expand(said) if said else []
+        return flux.waiting(job.jobid, waited_s, now.reason, nodes, busy=busy, hopeless=hopeless)
 
     def _nodes(self) -> list[flux.Node]:
         """Return the nodes as they are now; none if Flux does not say."""
@@ -254,21 +186,12 @@ class FluxBatchScheduler(FluxJobScheduler):
         try:
             return self._run(command)
         except (SpawnedProcessError, OSError) as error:
-            self.log(f"{command}: {_said(error)}")
+            self.log(f"{command}: {last_line(error)}")
             return ""
 
     @staticmethod
     def _run(command: str, timeout_s: float | None = 60) -> str:
         return str(osext.run_command(command, check=True, timeout=timeout_s, log=False).stdout)
-
-    def why_failed(self, job: Job) -> Ending | None:
-        """Return why a job that has ended failed, with its nodes, or None if its output has to say it."""
-        return self._watch(job).failure
-
-    def began(self, job: Job) -> str | None:
-        """Return when a job began, ISO 8601 with time zone; None if it has not."""
-        seconds = self._watch(job).began
-        return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds") if seconds else None
 
 
 def _expand(names: str) -> list[str]:
@@ -277,9 +200,3 @@ def _expand(names: str) -> list[str]:
         return list(nodelist_expand(names))
     except ValueError:
         return [names]
-
-
-def _said(error: Exception) -> str:
-    """Return the last line of what a command said, or why it could not be started."""
-    lines = (error.stderr or "").split("\n") if isinstance(error, SpawnedProcessError) else []
-    return next((line.strip() for line in reversed(lines) if line.strip()), str(error))

@@ -8,7 +8,7 @@ others for ended. Both raise when qstat fails. This one, ``fabric-pbs``, takes t
 scripts but for ``-r n``: a job that PBS ran again would be two.
 
 Delete this module, and write ``pbspro`` for ``fabric-pbs``, when ReFrame's gets over a job without ``Exit_status`` and
-a qstat that fails, and notes substate and comment of a job; :meth:`NotedPbsScheduler.why_failed` has to stay, of
+a qstat that fails, and notes substate and comment of a job; :meth:`.Patience.why_failed` has to stay, of
 ReFrame's notes.
 """
 
@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import dataclass
 
 from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
-from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.pbs import PbsJobScheduler
 from reframe.utility import osext
@@ -29,45 +27,15 @@ from fabric_checks.errors import OutputError
 from fabric_checks.parsers import endings, pbs
 from fabric_checks.parsers.endings import Ending
 from fabric_checks.reframe_ext.internals import end_pbs_job, note
-
-#: So long a job waits for nodes that are out of service before it is cancelled, if there are too few others.
-OUT_OF_SERVICE_S = 30.0
-#: So often, while a job waits, it is seen whether there are.
-ASK_NODES_S = 5.0
-#: So long PBS may be silent, as when it is restarted, or not know a job, before the job is given up.
-SILENCE_S, UNKNOWN_S = 180.0, 15.0
-
-
-@dataclass
-class _Watch:
-    """What is known about a job beside what ReFrame keeps."""
-
-    failure: Ending | None = None
-    began: str | None = None
-    cancelled: bool = False
-    # Since when, in seconds of the monotonic clock, something is wrong; None while it is not.
-    silent: float | None = None
-    unknown: float | None = None
-    hopeless: float | None = None
-    nodes_asked: float = 0.0
-
-
-def _since(previous: float | None) -> tuple[float, float]:
-    now = time.monotonic()
-    begin = now if previous is None else previous
-    return begin, now - begin
+from fabric_checks.reframe_ext.schedulers.patience import Patience, last_line
 
 
 @register_scheduler("fabric-pbs")
-class NotedPbsScheduler(PbsJobScheduler):
+class NotedPbsScheduler(Patience, PbsJobScheduler):
     """PBS by the history of jobs; every job ends, and says why."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._watches: dict[str, _Watch] = {}
-
-    def _watch(self, job: Job) -> _Watch:
-        return self._watches.setdefault(str(job.jobid), _Watch())
+    asks = "qstat"
+    _end = staticmethod(end_pbs_job)
 
     def emit_preamble(self, job: Job) -> list[str]:
         """Return the ``#PBS`` lines of a job, which PBS is not to run a second time.
@@ -86,7 +54,7 @@ class NotedPbsScheduler(PbsJobScheduler):
         try:
             super().submit(job)
         except (SpawnedProcessError, OSError) as error:
-            raise JobSchedulerError(f"qsub: {_said(error)}") from None
+            raise JobSchedulerError(f"qsub: {last_line(error)}") from None
 
     def cancel(self, job: Job) -> None:
         """Cancel a job; one that has just ended is left.
@@ -122,31 +90,15 @@ class NotedPbsScheduler(PbsJobScheduler):
         else:
             self._bear_ignorance(job)
 
-    def _bear_silence(self, job: Job, said: str) -> None:
-        watch = self._watch(job)
-        if watch.silent is None:
-            getlogger().warning(f"qstat fails ({said}); it is asked again")
-        watch.silent, seconds = _since(watch.silent)
-        if seconds >= SILENCE_S:
-            self._give_up(job, f"qstat has failed for {seconds:.0f} s; it may still be in the queue")
-
     def _bear_ignorance(self, job: Job) -> None:
         """Take a job that has gone for one that has ended, as without a history of jobs it is."""
-        watch = self._watch(job)
-        watch.unknown, seconds = _since(watch.unknown)
-        if seconds < UNKNOWN_S:
+        if not self._is_forgotten(job):
             return
         if job.state in (None, "QUEUED", "HELD", "WAITING"):
             self._give_up(job, "PBS does not know it; has its server job_history_enable?")
         else:
             note(job, state="COMPLETED", completion_time=time.time())
-            end_pbs_job(job)
-
-    def _give_up(self, job: Job, why: str) -> None:
-        watch = self._watch(job)
-        watch.failure = watch.failure or Ending(f"job {job.jobid} was given up: {why}")
-        note(job, state="FAILED")
-        end_pbs_job(job)
+            self._end(job)
 
     def _update(self, job: Job, now: pbs.Job) -> None:
         watch = self._watch(job)
@@ -171,7 +123,7 @@ class NotedPbsScheduler(PbsJobScheduler):
         note(job, state=self._final(now), completion_time=time.time())
         if now.exit_status is not None:
             note(job, exitcode=now.exit_status)
-        end_pbs_job(job)
+        self._end(job)
 
     @staticmethod
     def _final(now: pbs.Job) -> str:
@@ -181,49 +133,16 @@ class NotedPbsScheduler(PbsJobScheduler):
             return "CANCELLED"
         return "COMPLETED" if now.substate == pbs.FINISHED else "FAILED"
 
-    def _cancel_if_in_vain(self, job: Job, now: pbs.Job) -> None:
-        """Cancel a job that has waited for too long, or that cannot start."""
-        watch = self._watch(job)
-        if watch.cancelled:
-            return
-        waited_s = time.time() - job.submit_time
-        if job.max_pending_time and waited_s >= job.max_pending_time:
-            self._cancel_waiting(job, now, self._nodes(), hopeless=False)
-            return
-        if time.monotonic() < watch.nodes_asked + ASK_NODES_S:
-            return
-        watch.nodes_asked = time.monotonic()
-        nodes = self._nodes()
-        if not (now.comment.startswith(pbs.NEVER) or pbs.too_few(now, nodes)):
-            watch.hopeless = None
-            return
-        watch.hopeless, seconds = _since(watch.hopeless)
-        if seconds >= OUT_OF_SERVICE_S:
-            self._cancel_waiting(job, now, nodes, hopeless=True)
+    def _is_hopeless(self, now: pbs.Job, nodes: list[pbs.Node]) -> bool:
+        return now.comment.startswith(pbs.NEVER) or pbs.too_few(now, nodes)
 
-    def _cancel_waiting(self, job: Job, now: pbs.Job, nodes: list[pbs.Node], hopeless: bool) -> None:
-        waited_s = time.time() - job.submit_time
-        self._watch(job).failure = pbs.waiting(job.jobid, waited_s, now.reason, nodes, hopeless)
-        self.cancel(job)
+    def _waiting(self, job: Job, waited_s: float, now: pbs.Job, nodes: list[pbs.Node], *, hopeless: bool) -> Ending:
+        return pbs.waiting(job.jobid, waited_s, now.reason, nodes, hopeless)
 
     def _nodes(self) -> list[pbs.Node]:
         """Return the nodes as they are now; none if PBS does not say."""
         try:
             return pbs.parse_nodes(osext.run_command("pbsnodes -a -F json", check=True, timeout=60, log=False).stdout)
         except (SpawnedProcessError, OSError, OutputError) as error:
-            self.log(f"pbsnodes: {_said(error)}")
+            self.log(f"pbsnodes: {last_line(error)}")
             return []
-
-    def why_failed(self, job: Job) -> Ending | None:
-        """Return why a job that has ended failed, with its nodes, or None if its output has to say it."""
-        return self._watch(job).failure
-
-    def began(self, job: Job) -> str | None:
-        """Return when a job began, ISO 8601 with time zone; None if it has not."""
-        return self._watch(job).began
-
-
-def _said(error: Exception) -> str:
-    """Return the last line of what a command said, or why it could not be started."""
-    lines = (error.stderr or "").split("\n") if isinstance(error, SpawnedProcessError) else []
-    return next((line.strip() for line in reversed(lines) if line.strip()), str(error))
