@@ -151,6 +151,7 @@ try:
 except FabricError as error:
     raise ConfigError(str(error)) from None
 LOG = RESULTS / "logs" / f"{SESSION}.log" if has_room(RESULTS) else os.devnull
+LOCAL = [system["name"] for system in systems if all(part["scheduler"] == "local" for part in system["partitions"])]
 JSON_LINES = {"type": "jsonlines", "level": "info"}
 
 site_configuration = {
@@ -167,7 +168,10 @@ site_configuration = {
             # A line for each value goes to the log; thousands of them are nothing to read as they scroll by.
             "perf_info_level": "verbose",
             "colorize": sys.stdout.isatty(),
-        }
+        },
+        # Ten times a second, all the time. By itself ReFrame asks ever more seldom, every few seconds in the end, as is
+        # right for a batch system; but to see whether a process of this host has ended costs nothing.
+        {"target_systems": LOCAL, "poll_rate_decay": 0},
     ],
     "logging": [
         {

@@ -43,6 +43,20 @@ def value_text(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 1e-3 else f"{value:.3g}"
 
 
+def duration_text(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> [duration_text(s) for s in (3.6, 214, 7260)]
+    ['4 s', '3 min 34 s', '2 h 1 min']
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
 def range_text(low: float | None, high: float | None) -> str:
     """Return bounds, of which each may be missing; empty without any.
 

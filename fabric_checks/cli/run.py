@@ -9,13 +9,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import IO
 
 import click
 
 from fabric_checks import door, paths, reservations
-from fabric_checks.cli import ending
-from fabric_checks.cost import durations
 from fabric_checks.errors import FabricError
 from fabric_checks.report.terminal import progress
 from fabric_checks.results.sessions import session_id
@@ -35,14 +34,21 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
     if reservation := reservations.asked_for():
         _require(reservation, line)
     folder, session = paths.results(), session_id()
-    state = progress.State(durations.of_runs(folder))
+    state = progress.State()
+
+    def get_ready() -> None:
+        from fabric_checks.cost import durations  # noqa: PLC0415  (slow to import)
+
+        state.past = durations.of_runs(folder)
+        _ending()
+
     with progress.shown(state) as follow:
-        status = _run(line, follow)
+        status = _run(line, follow, get_ready)
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is all there is to say.
         door.say(*state.lines)
         sys.exit(status)
-    is_success = ending.end(folder, session, began_s, tuple(state.said))
+    is_success = _ending().end(folder, session, began_s, tuple(state.said))
     sys.exit(status or int(not is_success))
 
 
@@ -61,10 +67,19 @@ def _require(reservation: str, line: tuple[str, ...]) -> None:
     reservations.require(reservation, name, partitions)
 
 
-def _run(line: tuple[str, ...], read: Callable[[str], None]) -> int:
+def _ending() -> ModuleType:
+    """Return what ends a run, with all that it needs."""
+    from fabric_checks.cli import ending  # noqa: PLC0415  (slow to import)
+    from fabric_checks.report.html import build  # noqa: F401, PLC0415  (slow to import)
+
+    return ending
+
+
+def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable[[], object]) -> int:
     """Run a command, and return its exit status.
 
     :param read: gets each line of its standard output. What it says on standard error is passed on.
+    :param meanwhile: is called while the command starts, when nothing is measured yet.
     """
 
     def interrupted(number: int, _frame: object) -> None:
@@ -80,6 +95,7 @@ def _run(line: tuple[str, ...], read: Callable[[str], None]) -> int:
         assert process.stdout is not None and process.stderr is not None
         aside = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
         aside.start()
+        meanwhile()
         for text in process.stdout:
             read(text.rstrip("\n"))
         status = process.wait()

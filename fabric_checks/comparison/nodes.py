@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from fabric_checks.results.record import case_name, is_success
 
@@ -149,6 +149,6 @@ def _compare(nodes: Sequence[Node]) -> None:
 
 def _interval(count: int, of: int, confidence: float) -> tuple[float, float]:
     tail = (1 - confidence) / 2
-    low = float(beta.ppf(tail, count, of - count + 1)) if count else 0.0
-    high = float(beta.ppf(1 - tail, count + 1, of - count)) if count < of else 1.0
+    low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 1 - tail)) if count < of else 1.0
     return low, high

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import chi2, f_oneway
+from scipy.special import gammaincinv
 
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
 
@@ -299,6 +299,8 @@ def _between(samples: list[Array], *, most: bool = False) -> float:
 
     The component of variance between groups of a one-way analysis of variance with random effects.
     """
+    from scipy.stats import f_oneway  # noqa: PLC0415  (slow to import)
+
     several = [values for values in samples if len(values) > 1]
     if len(several) < 3 or not any(np.ptp(values) for values in several):
         return 0.0
@@ -324,7 +326,7 @@ def _most_of_controls(samples: list[Array], repeat: float) -> float | None:
         return None
     freedom = len(several) - 1
     variance = float(np.var([np.mean(values) for values in several], ddof=1))
-    most = variance * freedom / float(chi2.ppf(BOUND_CHANCE, freedom))
+    most = variance * freedom / float(2 * gammaincinv(freedom / 2, BOUND_CHANCE))
     return float(np.sqrt(max(0.0, most - repeat**2 * float(np.mean([1 / len(values) for values in several])))))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from scipy.stats import poisson
+from scipy.special import pdtrc
 
 from fabric_checks.analysis.ports.alike import finding
 from fabric_checks.analysis.ports.changes import NodeChange, PortChange
@@ -75,7 +75,7 @@ def port_errors(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
 
 def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[dict[str, Any]]:
     limit = LIMITS[counter]
-    if limit.per_s and poisson.sf(growth - 1, limit.per_s * node.seconds) > CHANCE:
+    if limit.per_s and pdtrc(growth - 1, limit.per_s * node.seconds) > CHANCE:
         return
     rate = growth / node.seconds
     yield finding(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scipy.stats import poisson
+from scipy.special import pdtrc
 
 from fabric_checks.analysis.ports.alike import finding, listed, nodes_text
 from fabric_checks.analysis.ports.changes import NodeChange
@@ -72,7 +72,7 @@ def _sent_again(node: NodeChange) -> int:
 
 def _is_above(node: NodeChange, again: int) -> bool:
     expected = LOST_SHARE * node.tcp.get("OutSegs", 0)
-    return again >= AT_LEAST and bool(poisson.sf(again - 1, expected) < CHANCE)
+    return again >= AT_LEAST and bool(pdtrc(again - 1, expected) < CHANCE)
 
 
 def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:

@@ -26,8 +26,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-import ruptures  # type: ignore[import-untyped]  # it has no annotations
-from scipy.stats import mannwhitneyu
 
 Floats = npt.NDArray[np.float64]
 
@@ -140,6 +138,8 @@ _LOWER = 3.0
 
 
 def _pelt(values: Floats, penalty: float) -> list[int]:
+    import ruptures  # type: ignore[import-untyped]  # noqa: PLC0415  (slow to import; it has no annotations)
+
     # With a linear kernel this is the cost "l2", in C.
     method = ruptures.KernelCPD(kernel="linear", min_size=MIN_SEGMENT).fit((values - np.median(values))[:, None])
     return [int(end) for end in method.predict(pen=penalty)[:-1]]
@@ -191,6 +191,8 @@ def _same(values: Floats) -> float:
 
 def _confirmed(values: Floats, starts: list[int]) -> list[int]:
     """Return the changes that show in the ranks as well; the one that does so least is dropped first."""
+    from scipy.stats import mannwhitneyu  # noqa: PLC0415  (slow to import)
+
     kept = list(starts)
     while kept:
         segments = np.split(values, kept)

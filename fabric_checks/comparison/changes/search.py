@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import mannwhitneyu
 
 from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison.changes import circumstances
@@ -105,6 +104,10 @@ def _columns_of(measured: pl.DataFrame, rows: list[Row]) -> dict[tuple[Any, ...]
 
 
 def _changes_of(row: Row, split: change_points.Split, columns: Row, confidence: float) -> list[Change]:
+    if not split.starts:
+        return []
+    from scipy.stats import mannwhitneyu  # noqa: PLC0415  (slow to import, and needed where there is a change)
+
     edges = [0, *split.starts, row["n"]]
     segments = [np.asarray(row["values"][start:end], dtype=np.float64) for start, end in pairwise(edges)]
     out = []

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fabric_checks import door
-from fabric_checks.cost import durations
-from fabric_checks.report.terminal.screen import duration
-from fabric_checks.text import one_line
+from fabric_checks.cost.remaining import remaining_s
+from fabric_checks.text import duration_text, one_line
 
 #: Where lines cannot be rewritten there is one in so many seconds.
 EVERY_S = 60.0
@@ -73,21 +72,21 @@ class State:
         """Return about how long it will still take."""
         unknown = max(self.cases - self.ended - len(self.running), 0)
         cases = [name for name in self.running if not _is_fixture(name)]
-        return durations.remaining_s(
+        return remaining_s(
             self.past, self.finished, cases, unknown, done_in_s=self.last_s, since_s=elapsed_s - self.last_s
         )
 
     def text(self, elapsed_s: float) -> str:
         """Return all of it on a line."""
         if not self.running and not self.ended:
-            return f"choosing cases, {duration(elapsed_s)}"
+            return f"choosing cases, {duration_text(elapsed_s)}"
         # Until the first has ended ReFrame has told how many checks there are, and not how many cases.
         left = self.remaining_s(elapsed_s) if self.ended else None
         parts = [
             f"{self.ended} of {self.cases} done" if self.ended else "begun",
             *([f"{self.failed} failed"] if self.failed else []),
-            duration(elapsed_s),
-            *([f"about {duration(left)} left"] if left is not None and left >= 1 else []),
+            duration_text(elapsed_s),
+            *([f"about {duration_text(left)} left"] if left is not None and left >= 1 else []),
             self.running_text(),
         ]
         return ", ".join(part for part in parts if part)

@@ -23,7 +23,7 @@ from fabric_checks.report.terminal.summary import plain
 from fabric_checks.results import records
 from fabric_checks.results.record import Record, is_success
 from fabric_checks.results.records import Session
-from fabric_checks.text import test_text
+from fabric_checks.text import duration_text, test_text
 
 #: The most lines of a screen.
 LINES = 60
@@ -81,7 +81,7 @@ def _head(session: Session, told: Told, values: Values, width: int) -> list[str]
     passed = sum(is_success(case.result) for case in cases)
     ran = len(cases) - counts["skip"] - counts["abort"] - counts["fail_deps"]
     not_ok = ran - passed
-    took = f" in {duration(told.elapsed_s)}" if told.elapsed_s is not None else ""
+    took = f" in {duration_text(told.elapsed_s)}" if told.elapsed_s is not None else ""
     if session.report is None and session.records and not session.archived:
         ended = len({look_at.case_text(record) for record in session.records})
         title = f"ReFrame was killed: {_number(ended, 'case')} had ended{took}"
@@ -141,20 +141,6 @@ def _judged(measured: Sequence[Record]) -> str:
         reasons = list(dict.fromkeys(str(record["no_reference"]) for record in measured if record["no_reference"]))
         references = "no references" + (f" ({reasons[0]})" if len(reasons) == 1 else "")
     return f"{_number(len(measured), 'value')} (cases: {what}); {references}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it.
-
-    >>> [duration(s) for s in (3.6, 214, 7260)]
-    ['4 s', '3 min 34 s', '2 h 1 min']
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 # The table

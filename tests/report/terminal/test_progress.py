@@ -9,6 +9,7 @@ import pytest
 
 from fabric_checks import door
 from fabric_checks.cost import durations
+from fabric_checks.cost.remaining import remaining_s
 from fabric_checks.report.terminal import progress
 
 #: What ReFrame 4.10.4 printed, thinned: a build, 36 cases of which one failed, an interrupt.
@@ -52,9 +53,9 @@ def test_what_runs_is_what_began_first_and_has_not_ended():
 )
 def test_what_is_left_by_what_cases_took_before(finished, running, unknown, done_in_s, since_s, left_s):
     past = {"a": 10.0, "b": 20.0, "c": 30.0}
-    found = durations.remaining_s(past, finished, running, unknown, done_in_s=done_in_s, since_s=since_s)
+    found = remaining_s(past, finished, running, unknown, done_in_s=done_in_s, since_s=since_s)
     assert found == pytest.approx(left_s)
-    assert durations.remaining_s({}, finished, running, unknown, done_in_s=done_in_s, since_s=since_s) is None
+    assert remaining_s({}, finished, running, unknown, done_in_s=done_in_s, since_s=since_s) is None
 
 
 def test_past_runs_are_read_from_their_reports(tmp_path):
