@@ -98,7 +98,9 @@ def make(
 )
 @_key
 @_json
-def pack(path: Path, *, system: str, level: str, results: Path | None, only: tuple[str, ...], key: Path | None) -> None:
+def pack(
+    path: Path, *, system: str, level: str, results: Path | None, only: tuple[str, ...], key: Path | None, as_json: bool
+) -> None:
     """Pack what was run on a system: records, outputs, job scripts, checksums of programs, and its description."""
     manifest = packing.pack(path, results or paths.results(), system, level=level, only=only, sign=_signer(key))
     _written(path, manifest, f"{len(manifest['sessions'])} sessions of {system}", as_json=as_json)
