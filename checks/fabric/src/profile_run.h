@@ -28,6 +28,7 @@ static void begin(void)
     p.file = file;
     p.began_ns = now_ns(CLOCK_MONOTONIC);
     p.began_cpu_ns = cpu_ns();
+    trace_begins();
     p.is_on = true;
 }
 
@@ -59,11 +60,25 @@ EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 
 EXPORT int MPI_Pcontrol(const int level, ...)
 {
+    if (t.is_on && p.is_paused && level != 0) {
+        trace_leaves(); /* what is computed in a pause is none of the trace */
+    }
+    if (t.is_on && !p.is_paused && level == 0) {
+        trace_enters();
+    }
     p.is_paused = level == 0;
     return MPI_SUCCESS;
 }
 
 /* ------------------------------------------------------------------ what is forgotten */
+
+static void forget_both(MPI_Request handle)
+{
+    if (t.is_on) {
+        traced_free(handle);
+    }
+    forget_request(handle);
+}
 
 #define FORGETTING(name, type, forget)                                                                                 \
     EXPORT int MPI_##name(type *handle)                                                                                \
@@ -81,7 +96,7 @@ EXPORT int MPI_Pcontrol(const int level, ...)
 FORGETTING(Comm_free, MPI_Comm, forget_comm)
 FORGETTING(Comm_disconnect, MPI_Comm, forget_comm)
 FORGETTING(Win_free, MPI_Win, forget_window)
-FORGETTING(Request_free, MPI_Request, forget_request)
+FORGETTING(Request_free, MPI_Request, forget_both)
 
 /* ------------------------------------------------------------------ starts of persistent requests */
 
@@ -91,6 +106,9 @@ static void count_starts(int n, const MPI_Request requests[], enum call call, in
     locked();
     for (int i = 0; i < n; i++) {
         count_start(requests[i], call, ns / n);
+        if (t.is_on) {
+            traced_start(requests[i], call);
+        }
     }
     unlocked();
 }
@@ -103,11 +121,17 @@ static void count_starts(int n, const MPI_Request requests[], enum call call, in
             FIND(name);                                                                                                \
         }                                                                                                              \
         const bool is_counted = entered();                                                                             \
+        if (is_counted && t.is_on) {                                                                                   \
+            trace_enters();                                                                                            \
+        }                                                                                                              \
         const int64_t began = now_ns(CLOCK_MONOTONIC);                                                                 \
         const int code = next arguments;                                                                               \
         const int64_t ns = now_ns(CLOCK_MONOTONIC) - began;                                                            \
         if (is_counted && code == MPI_SUCCESS) {                                                                       \
             count_starts(n, requests, call_##name, ns);                                                                \
+        }                                                                                                              \
+        if (is_counted && t.is_on) {                                                                                   \
+            trace_leaves();                                                                                            \
         }                                                                                                              \
         left();                                                                                                        \
         return code;                                                                                                   \
@@ -239,6 +263,12 @@ EXPORT int MPI_Finalize(void)
     FIND(Finalize);
     depth++;
     if (p.is_on) {
+        if (t.is_on) {
+            if (!p.is_paused) {
+                trace_enters();
+            }
+            trace_is_whole();
+        }
         end();
     }
     const int code = next();
