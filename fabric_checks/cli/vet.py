@@ -69,7 +69,7 @@ def command(
 ) -> None:
     """Say of every node whether it is good, slow or faulty, or was not seen; with Slurm.
 
-    All nodes are measured at once by `Rotate`, which names the slow ones. A job that fails is repeated on halves of its
+    All nodes are measured at once by `Rotate`, which names the slow ones. A job that fails is repeated on parts of its
     nodes, and nodes alone with a healthy partner, until the faulty ones are named. OPTIONS go to ReFrame.
     """
     if plan is not None:

@@ -142,7 +142,7 @@ def main(count, names):
             for number in range(count):
                 for name in names:
                     host = draw.choice(cluster.entry.spec.hosts)
-                    said, is_right = trial(cluster, Path(folder) / f"{name}-{number}", name, host)
+                    said, is_right = trial(cluster, Path(folder) / f"{name.replace(' ', '-')}-{number}", name, host)
                     right[name] += is_right
                     print(json.dumps({"kind": name, "host": host, "right": is_right, "said": str(said)}), flush=True)
     finally:
