@@ -33,6 +33,7 @@ MODULES = {
     "rotate": ("fabric_checks.cli.rotate", "Analyse outputs of rotate: which node or path is slow."),
     "profile": ("fabric_checks.cli.profile", "Run an MPI program, tell what it asks MPI for."),
     "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster gives."),
+    "replay": ("fabric_twins.cli.replay", "Predict what a traced program takes on simulated clusters."),
     "twins-table": ("fabric_twins.cli.twins_table", "Print published against simulated values of the twins."),
     "twins-references": ("fabric_twins.cli.twins_references", "Write the reference files of the twins."),
     "spack": ("fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),

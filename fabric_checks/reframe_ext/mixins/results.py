@@ -26,7 +26,7 @@ class ResultsMixin(RegressionTestPlugin):
     ``recorded_metrics()``, ``recorded_values(values)``, what is recorded of them (:class:`ProfileMixin`);
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
     ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`);
-    ``hold_to_ports(text)`` (:class:`PortsMixin`).
+    ``hold_to_ports(text)``, ``rail_values`` (:class:`PortsMixin`).
     """
 
     #: What is known about this run beside its values, from when it is set up: a
@@ -100,6 +100,7 @@ class ResultsMixin(RegressionTestPlugin):
         except OutputError as error:
             raise SanityError(f"{path}: {error}{self.last_error_line()}") from None
         self.hold_to_ports(text)
+        self.values |= self.rail_values
         declared = {metric.name for metric in self.recorded_metrics()}
         return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
 
