@@ -25,6 +25,8 @@ MODULES = {
     "archive": ("fabric_checks.cli.archive", "Add results to an archive."),
     "compare": ("fabric_checks.cli.compare", "Compare sets of results with the first of them."),
     "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else did."),
+    "bundle": ("fabric_checks.cli.bundle", "Exchange one file with a vendor, and check it."),
+    "rank": ("fabric_checks.cli.rank", "Rank offers by what the buyer says decides."),
     "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs touched, against each other."),
     "findings": ("fabric_checks.cli.findings", "List what nights found and is open."),
     "acknowledge": ("fabric_checks.cli.findings", "Say that a finding is known, why, and until when."),
