@@ -295,6 +295,15 @@ def test_a_bandwidth_to_all_others_fits_its_time(golden, benchmark):
         imb.parse(with_row(text, 1024, {3: "9999.99"}), benchmark, QUICK, 2, program="IMB-RMA")
 
 
+@pytest.mark.parametrize("benchmark", ["One_put_all", "Get_all_local"])
+def test_a_bandwidth_to_all_others_is_of_one_message(golden, benchmark):
+    """As IMB counts it, whatever the number of the others."""
+    text = golden(f"imb/2021.11/{benchmark}.4.txt")
+    rows = imb.parse(text, benchmark, QUICK, 4, program="IMB-RMA").rows
+    printed = [float(line.split()[-1]) for line in text.splitlines() if breakages.is_row(line)]
+    assert [row.values["bandwidth_MBps"] for row in rows] == pytest.approx(printed, rel=0.01)
+
+
 @pytest.mark.parametrize(("overlap", "fits"), [("12.50", True), ("40.00", False), ("60.00", False)])
 def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(golden, overlap, fits):
     """At 0.08 us half a digit of three times is much: 0.07 + 0.08 - 0.14 in 0.08 is 12.5 % as printed."""
