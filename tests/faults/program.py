@@ -31,13 +31,15 @@ def run(fabric):
     phases = {"scan": _measured(fabric, *round_robin(nodes)), "together": NONE, "control": NONE, "alone": NONE}
     found = suspects.find(phases["scan"], nodes, SHARE)
     budget = suspects.budget(nodes)
-    rounds = suspects.pack(suspects.listed(found, phases["scan"], nodes), budget.together)
-    if rounds:
-        phases["together"] = _together(fabric, rounds)
-        slow = _slow_again(found, phases["together"], rounds)
+    listed = suspects.listed(found, phases["scan"], nodes)
+    if listed:
+        parts = []
+        slow = suspects.sift(found, listed, SHARE, budget, lambda rounds, _: _together(fabric, rounds, parts))
+        phases["together"] = Transfers(*(np.concatenate(each) for each in zip(*parts, strict=True)))
         alone = suspects.choose_alone(found, slow, budget.alone)
         if alone:
-            most = max(budget.controls, budget.total - len(rounds) - len(alone))
+            used = -(-(int(phases["together"].round[-1]) + 1) // REPEATS)
+            most = max(budget.controls, budget.total - used - len(alone))
             _alone(fabric, phases, suspects.controls(found, phases["scan"], slow, alone, most), alone)
     return RotateOutput({}, "round-robin", tuple(fabric.wiring.hosts), nodes // 2, SHARE, True, 1.0, 1.1, phases)
 
@@ -52,33 +54,25 @@ def _measured(fabric, number, sender, receiver):
     return Transfers(*(np.asarray(each, dtype=np.int32) for each in (number, sender, receiver)), rates)
 
 
-def _together(fabric, rounds):
-    """Measure suspects in their rounds, with the pairs of the next ranks beside them."""
+def _together(fabric, rounds, parts):
+    """Measure suspects in rounds, at first with the pairs of the next ranks beside them; return the rate of each."""
     rows = []
     for number, suspect in enumerate(rounds):
         own = list(suspect)
         taken = {rank for pair in own for rank in pair}
         for one, other in suspect:
-            for step in (-1, 1):
+            for step in (-1, 1) if not parts else ():
                 pair = (one + step, other + step)
                 if min(pair) >= 0 and max(pair) < fabric.nodes and not taken & set(pair):
                     own.append(pair)
                     taken |= set(pair)
         rows += [(number, *pair) for pair in sorted(own)]
     number, sender, receiver = np.array(rows, dtype=np.int64).T
-    number = np.concatenate([number + len(rounds) * repeat for repeat in range(REPEATS)])
-    return _measured(fabric, number, np.tile(sender, REPEATS), np.tile(receiver, REPEATS))
-
-
-def _slow_again(found, together, rounds):
-    """Return the pairs that were slow again, the slowest first."""
-    values = {}
-    place = together.round % len(rounds)
-    for number, *pair, rate in zip(place, together.sender, together.receiver, together.MBps, strict=True):
-        values.setdefault((int(number), tuple(map(int, pair))), []).append(rate)
-    median = {pair: np.median(values[number, pair]) for number, suspect in enumerate(rounds) for pair in suspect}
-    slow = [pair for pair, value in median.items() if value < suspects.level_MBps(found, pair, SHARE)]
-    return sorted(slow, key=lambda pair: (median[pair], pair))
+    first = int(parts[-1][0][-1]) + 1 if parts else 0
+    part = _measured(fabric, first + number, sender, receiver)
+    parts.append((part.round, part.sender, part.receiver, part.MBps))
+    rates = {row: rate for row, rate in zip(rows, part.MBps, strict=True)}
+    return {pair: rates[(number, *pair)] for number, suspect in enumerate(rounds) for pair in suspect}
 
 
 def _alone(fabric, phases, controls, alone):

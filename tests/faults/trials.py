@@ -18,6 +18,7 @@ NOISES = {
     "nodes differ by 3 %": Noise(0.03, host=0.03),
     "all drifts by 10 %": Noise(0.03, drift=0.10),
     "bursts of others' traffic": Noise(0.03, bursts=1.0),
+    "5 %": Noise(0.05),
     "10 %": Noise(0.10),
     "all of these": Noise(0.05, 0.03, 0.03, 0.05, 1.0),
 }

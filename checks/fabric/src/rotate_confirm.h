@@ -20,23 +20,30 @@ static bool is_free(const struct roster *roster, enum pattern pattern, int sende
 }
 
 /*
- * Rank 0: gives every suspect a round of the phase `together`, the first in which both its nodes
- * are free, as long as there are rounds left. Returns the number of rounds.
+ * Rank 0: gives every slow suspect a round of a pass of the phase `together`, the first in which
+ * both its nodes are free and fewer than `beside` suspects are, as long as there are rounds left.
+ * Returns the number of rounds.
  */
-static int pack_suspects(struct node *node, struct verdict *verdict, size_t most)
+static int pack_suspects(struct node *node, struct verdict *verdict, size_t most, size_t beside)
 {
     int rounds = 0;
-    while (verdict->again < verdict->count && (size_t)rounds < most) {
+    size_t packed = 0;
+    for (size_t i = 0; i < verdict->slow; i++) {
+        verdict->suspects[i].place = -1;
+    }
+    while (packed < verdict->slow && (size_t)rounds < most) {
+        size_t here = 0;
         clear_roster(&node->roster);
-        for (size_t i = 0; i < verdict->count; i++) {
+        for (size_t i = 0; i < verdict->slow && here < beside; i++) {
             struct suspect *const at = &verdict->suspects[i];
             if (at->place < 0 &&
                 is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
                 add_pair(&node->roster, at->sender, at->receiver);
                 at->place = rounds;
-                verdict->again++;
+                here++;
             }
         }
+        packed += here;
         rounds++;
     }
     return rounds;
@@ -54,17 +61,18 @@ static void add_neighbour(struct node *node, const struct suspect *of, int step)
     }
 }
 
-/* Rank 0: the suspects of one round of `together`, and beside them what runs next to them. */
-static void set_together(struct node *node, const struct verdict *verdict, int place)
+/* Rank 0: the suspects of one round of `together`, and if asked for what runs next to them. */
+static void set_together(struct node *node, const struct verdict *verdict, int place,
+                         bool neighbours)
 {
     clear_roster(&node->roster);
-    for (size_t i = 0; i < verdict->count; i++) {
+    for (size_t i = 0; i < verdict->slow; i++) {
         const struct suspect *const at = &verdict->suspects[i];
         if (at->place == place) {
             add_pair(&node->roster, at->sender, at->receiver);
         }
     }
-    for (size_t i = 0; i < verdict->count; i++) {
+    for (size_t i = 0; neighbours && i < verdict->slow; i++) {
         const struct suspect *const at = &verdict->suspects[i];
         if (at->place == place) {
             add_neighbour(node, at, -1);
@@ -91,73 +99,104 @@ static void share_roster(struct node *node)
     }
 }
 
-/* Rank 0: keeps what the suspects of the round that was just measured reached in this repeat. */
-static void keep_values(const struct node *node, const struct verdict *verdict, int place,
-                        size_t repeat, double *values)
+/* Rank 0: keeps the best that a pair reached. */
+static void keep_best(struct suspect *at, double MBps)
 {
-    for (size_t i = 0; i < verdict->count; i++) {
-        const struct suspect *const at = &verdict->suspects[i];
-        if (at->place == place) {
-            values[i * node->plan->confirm_repeats + repeat] = node->ledger.best[at->sender];
+    at->best = MBps > at->best ? MBps : at->best;
+}
+
+/* Rank 0: leaves out the suspects that were fast once, in the first pass also those without a round. */
+static void keep_slow(const struct node *node, struct verdict *verdict, bool first)
+{
+    struct suspect *const list = verdict->suspects;
+    size_t kept = 0;
+    for (size_t i = 0; i < verdict->slow; i++) {
+        if ((!first || list[i].place >= 0) && is_slow_again(node, verdict, &list[i])) {
+            list[kept++] = list[i];
         }
+        verdict->again += first && list[i].place >= 0 ? 1 : 0;
     }
+    verdict->slow = kept;
 }
 
 /*
- * Collective: the phase `together`. The repeats of a round are as far apart as can be: traffic of
- * others that lasts a while then hits one of them, not all.
+ * Collective: measures the rounds of a pass of `together`, all of them so many times; they are
+ * numbered from `done` on.
  */
-static int measure_together(struct node *node, struct verdict *verdict, size_t most)
+static void measure_pass(struct node *node, struct verdict *verdict, int rounds, int times,
+                         int done, bool first)
 {
     const bool leads = node->world->rank == 0;
-    const size_t repeats = node->plan->confirm_repeats;
     const double begin = MPI_Wtime();
-    double *const values =
-        fc_allocate_all(node->world, leads ? verdict->count : 0, repeats * sizeof *values);
-    int rounds = leads ? pack_suspects(node, verdict, most) : 0;
-    FC_MPI(MPI_Bcast(&rounds, 1, MPI_INT, 0, node->world->comm));
-    const int all = rounds * (int)repeats;
-    for (int done = 0; done < all; done++) {
-        const int place = done % rounds;
+    for (size_t i = 0; i < verdict->slow; i++) {
+        verdict->suspects[i].sum = 0.0;
+    }
+    for (int at = 0; at < rounds * times; at++) {
         if (leads) {
-            set_together(node, verdict, place);
+            set_together(node, verdict, at % rounds, first);
         }
         share_roster(node);
-        measure_round(node, "together", done);
-        if (leads) {
-            keep_values(node, verdict, place, (size_t)(done / rounds), values);
+        measure_round(node, "together", done + at);
+        for (size_t i = 0; i < verdict->slow; i++) {
+            struct suspect *const suspect = &verdict->suspects[i];
+            suspect->sum += suspect->place == at % rounds ? node->ledger.best[suspect->sender] : 0.0;
         }
-        tell_progress(node, "together, round", done + 1, all, begin);
+        tell_progress(node, "together, round", at + 1, rounds * times, begin);
     }
-    for (size_t i = 0; leads && i < verdict->count; i++) {
-        struct suspect *const at = &verdict->suspects[i];
-        if (at->place >= 0) {
-            at->median = median_of(values + i * repeats, repeats, node->ledger.scratch);
-        }
+    for (size_t i = 0; i < verdict->slow; i++) {
+        keep_best(&verdict->suspects[i], verdict->suspects[i].sum / times);
     }
-    free(values);
-    return rounds;
 }
 
-/* Rank 0: puts the suspects that are slow again first, the slowest before. */
-static void keep_slow(const struct node *node, struct verdict *verdict)
+enum { passes_least = 4 };
+
+/*
+ * Collective: the phase `together`. All suspects are measured, then once more those that were slow
+ * every time, and so on: fewer pairs, in other rounds, share with others and share less. That is
+ * done four times, and on, with as few in a round as there are rounds for, until those that are
+ * left can be measured alone. Of more repeats than four the rounds of a pass have their share: by
+ * chance every pair is fast once. A pass takes no more than half of the rounds that are
+ * left. The slow ones are in front, the slowest first. Returns the number of rounds.
+ */
+static int measure_together(struct node *node, struct verdict *verdict, const struct budget *budget)
 {
-    struct suspect *const list = verdict->suspects;
-    for (size_t i = 0; i < verdict->count; i++) {
-        if (list[i].place >= 0 && is_slow_again(node, verdict, &list[i])) {
-            const struct suspect kept = list[verdict->slow];
-            list[verdict->slow++] = list[i];
-            list[i] = kept;
+    const bool leads = node->world->rank == 0;
+    const size_t times = (node->plan->confirm_repeats + passes_least - 1) / passes_least;
+    size_t left = budget->together * node->plan->confirm_repeats / times;
+    int done = 0;
+    verdict->slow = leads ? verdict->count : 0;
+    for (size_t pass = 0;; pass++) {
+        const size_t most = (left + 1) / 2;
+        int rounds = 0;
+        if (leads && verdict->slow > 0 && most > 0 &&
+            (pass < passes_least || verdict->slow > budget->alone)) {
+            const size_t beside = pass < passes_least ? SIZE_MAX : (verdict->slow + most - 1) / most;
+            rounds = pack_suspects(node, verdict, most, beside);
+        }
+        FC_MPI(MPI_Bcast(&rounds, 1, MPI_INT, 0, node->world->comm));
+        if (rounds == 0) {
+            break;
+        }
+        measure_pass(node, verdict, rounds, (int)times, done, pass == 0);
+        done += rounds * (int)times;
+        left -= (size_t)rounds;
+        if (leads) {
+            keep_slow(node, verdict, pass == 0);
         }
     }
-    qsort(list, verdict->slow, sizeof *list, compare_medians);
+    if (leads && verdict->slow > 0) {
+        qsort(verdict->suspects, verdict->slow, sizeof *verdict->suspects, compare_bests);
+    }
+    return done;
 }
+
+enum { taken_alone = -2 }; /* in place of a round */
 
 /* Rank 0: takes one of the slow suspects, which are in `slow`, to be measured alone. */
 static void take(struct verdict *verdict, struct suspect *at)
 {
     verdict->suspects[verdict->alone++] = *at;
-    at->place = -1; /* as taken */
+    at->place = taken_alone;
 }
 
 /*
@@ -173,7 +212,7 @@ static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const
     for (size_t pass = 0; pass < sizeof quotas / sizeof quotas[0]; pass++) {
         for (size_t i = 0; i < verdict->slow && verdict->alone < limit; i++) {
             struct suspect *const at = &slow[i];
-            if (of_node[i] && at->place >= 0 && counts[at->sender] < quotas[pass] &&
+            if (of_node[i] && at->place != taken_alone && counts[at->sender] < quotas[pass] &&
                 received[at->receiver] < quotas[pass]) {
                 counts[at->sender]++;
                 received[at->receiver]++;
@@ -183,13 +222,28 @@ static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const
     }
 }
 
+/* Of a slow suspect that is none of a suspect node: how far it is above the one before it. */
+struct gap {
+    double above;
+    struct suspect *at;
+};
+
+static int compare_gaps(const void *left, const void *right)
+{
+    const struct gap *const a = left;
+    const struct gap *const b = right;
+    return a->above < b->above || a->above > b->above ? (a->above < b->above) - (a->above > b->above)
+                                                      : compare_pairs(a->at, b->at);
+}
+
 /*
  * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of
- * suspect nodes, up to three quarters of the places, and others evenly spread. Pairs that share a
- * link stand at one half and one third, a fault may stand anywhere.
+ * suspect nodes, up to three quarters of the places; of the others half that stand furthest above
+ * the one before them, and the rest evenly spread. Pairs that share a link stand together at one
+ * half and one third, a fault stands anywhere.
  */
 static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow,
-                         bool *of_node, size_t limit, int *counts)
+                         bool *of_node, struct gap *gaps, size_t limit, int *counts)
 {
     const size_t count = verdict->slow;
     size_t others = 0;
@@ -197,16 +251,26 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
     for (size_t i = 0; i < count; i++) {
         of_node[i] = is_slow_sender(node, verdict, slow[i].sender) ||
                      is_slow_receiver(node, verdict, slow[i].receiver);
-        others += of_node[i] ? 0 : 1;
+        if (!of_node[i]) {
+            gaps[others] = (struct gap){others > 0 ? slow[i].best - gaps[others - 1].at->best : 0.0,
+                                        &slow[i]};
+            others++;
+        }
     }
     const size_t left = limit > others ? limit - others : 0;
     choose_of_nodes(verdict, slow, of_node, left > limit * 3 / 4 ? left : limit * 3 / 4,
                     node->world->size, counts);
     const size_t wanted = least(limit - verdict->alone, others);
+    qsort(gaps, others, sizeof *gaps, compare_gaps);
+    for (size_t i = 0; i < wanted / 2; i++) {
+        take(verdict, gaps[i].at);
+    }
+    const size_t rest = wanted - wanted / 2;
     size_t seen = 0;
     size_t taken = 0;
-    for (size_t i = 0; i < count && taken < wanted; i++) {
-        if (!of_node[i] && seen++ == spread(taken, wanted, others)) {
+    for (size_t i = 0; i < count && taken < rest; i++) {
+        if (!of_node[i] && slow[i].place != taken_alone &&
+            seen++ == spread(taken, rest, others - wanted / 2)) {
             taken++;
             take(verdict, &slow[i]);
         }
@@ -271,7 +335,7 @@ static bool is_control(const struct controls *controls, int sender, int receiver
 static void add_control(struct controls *controls, int sender, int receiver)
 {
     if (controls->count < controls->most) {
-        controls->at[controls->count++] = (struct suspect){0, sender, receiver, -1, 0.0};
+        controls->at[controls->count++] = (struct suspect){0, sender, receiver, -1, 0.0, 0.0};
     }
 }
 
@@ -356,13 +420,6 @@ static void measure_pair(struct node *node, const char *phase, int number, const
     measure_round(node, phase, number);
 }
 
-/* Rank 0: keeps the best that a pair reached alone. */
-static void keep_best(const struct node *node, struct suspect *at)
-{
-    const double MBps = node->ledger.best[at->sender];
-    at->median = MBps > at->median ? MBps : at->median;
-}
-
 /* Rank 0: whether some suspect was slow in every repeat so far, as the controls are. */
 static bool is_any_slow_alone(const struct node *node, const struct controls *controls,
                               const struct verdict *verdict)
@@ -370,12 +427,12 @@ static bool is_any_slow_alone(const struct node *node, const struct controls *co
     double best[controls_most];
     double scratch[controls_most];
     for (size_t i = 0; i < controls->count; i++) {
-        best[i] = controls->at[i].median;
+        best[i] = controls->at[i].best;
     }
     const double reference =
         controls->count > 0 ? median_of(best, controls->count, scratch) : verdict->overall;
     for (size_t i = 0; i < verdict->alone; i++) {
-        if (verdict->suspects[i].median < (1.0 - node->plan->suspect_share) * reference) {
+        if (verdict->suspects[i].best < (1.0 - node->plan->suspect_share) * reference) {
             return true;
         }
     }
@@ -411,7 +468,7 @@ static void measure_alone(struct node *node, struct controls *controls, struct v
     FC_MPI(MPI_Bcast(counts, 2, MPI_INT, 0, node->world->comm));
     const int each = counts[0] + counts[1];
     for (size_t i = 0; leads && i < verdict->alone; i++) {
-        verdict->suspects[i].median = 0.0; /* from here on the best, alone */
+        verdict->suspects[i].best = 0.0; /* from here on alone */
     }
     for (int done = 0; done < repeats * each; done++) {
         const int repeat = done / each;
@@ -427,7 +484,7 @@ static void measure_alone(struct node *node, struct controls *controls, struct v
                                                   : &verdict->suspects[at - counts[0]];
         measure_pair(node, is_control ? "control" : "alone", number, pair);
         if (pair != NULL) {
-            keep_best(node, pair);
+            keep_best(pair, node->ledger.best[pair->sender]);
         }
         tell_progress(node, "alone, pair", done + 1, repeats * each, begin);
     }
@@ -438,12 +495,12 @@ static void measure_alone(struct node *node, struct controls *controls, struct v
  * node knows its own row and column of the matrix, and rank 0 gets at most
  * `offers_all` pairs of each.
  *
- *   share the median of all pairs, of each sender and of each receiver
+ *   share the median of all pairs, and what each sender and each receiver has at its best
  *   gather the pairs far below what these lead to expect, and of each node whose
- *   own median is low those with some partners; both directions of each
- *   pack them into rounds, add their neighbours, measure
- *   if any are slow again: choose some of them and controls among all the rest,
- *   and measure each of both alone
+ *   best is low those with some partners
+ *   pack them into rounds, add their neighbours, measure; those that are slow once more, and so on
+ *   if any stay slow: choose some of them and controls among all the rest, and measure each of
+ *   both alone
  */
 static void confirm(struct node *node, struct verdict *verdict)
 {
@@ -458,41 +515,42 @@ static void confirm(struct node *node, struct verdict *verdict)
     if (!any) {
         return;
     }
-    const size_t rounds = (size_t)measure_together(node, verdict, budget.together);
-    if (leads) {
-        keep_slow(node, verdict);
-    }
+    const int rounds = measure_together(node, verdict, &budget);
     int *const counts = fc_allocate_all(world, leads ? 2 * (size_t)world->size : 0, sizeof *counts);
     bool *const of_node = fc_allocate_all(world, verdict->slow, sizeof *of_node);
+    struct gap *const gaps = fc_allocate_all(world, verdict->slow, sizeof *gaps);
     controls.slow = fc_allocate_all(world, verdict->slow, sizeof *controls.slow);
     if (leads) {
-        choose_alone(node, verdict, controls.slow, of_node, budget.alone, counts);
+        choose_alone(node, verdict, controls.slow, of_node, gaps, budget.alone, counts);
     }
     if (verdict->alone > 0) {
-        const size_t used = rounds + verdict->alone + budget.controls;
+        const size_t repeats = node->plan->confirm_repeats;
+        const size_t used =
+            ((size_t)rounds + repeats - 1) / repeats + verdict->alone + budget.controls;
         const size_t left = budget.all > used ? budget.all - used : 0;
         choose_controls(node, verdict, budget.controls + left, counts, &controls);
     }
     measure_alone(node, &controls, verdict);
     free(controls.slow);
     free(of_node);
+    free(gaps);
     free(counts);
 }
 
-/* Collective: shares the medians, then measures the suspects again; frees what only that needs. */
+/* Collective: shares what nodes have, then measures the suspects again; frees what only that needs. */
 static void examine(struct node *node, struct verdict *verdict)
 {
     const struct fc_world *const world = node->world;
     const size_t values = (size_t)node->layout.rounds;
     const size_t nodes = (size_t)world->size;
     double *const scratch = fc_allocate_all(world, values, sizeof *scratch);
-    verdict->lines = fc_allocate_all(world, nodes, sizeof *verdict->lines);
+    verdict->tops = fc_allocate_all(world, nodes, sizeof *verdict->tops);
     verdict->hosts = fc_allocate_all(world, nodes, sizeof *verdict->hosts);
-    share_medians(node, verdict, scratch);
     share_hosts(node, verdict);
+    share_tops(node, verdict, scratch);
     confirm(node, verdict);
     free(scratch);
-    free(verdict->lines);
+    free(verdict->tops);
     free(verdict->hosts);
     free(verdict->suspects);
 }

@@ -24,34 +24,34 @@ struct suspect {
     int order; /* what the rank that names it names before it: how soon it is measured */
     int sender;
     int receiver;
-    int place;     /* its round in the phase `together`, -1 without one */
-    double median; /* there, MBps; of one that is measured alone the best there */
+    int place;   /* its round in a pass of the phase `together`, -1 without one */
+    double sum;  /* of what it reached in that pass, MBps */
+    double best; /* that it reached in any, MBps; of one that is measured alone the best alone */
 };
 
-/* What is known of a rank's pairs: negative where it had none, or too few. */
-enum { line_median, line_top = 2, line_fields = 4 }; /* of each as sender, as receiver */
-
-enum { fewest_for_top = 8, top_percent = 85 };
+/* What so many percent of a node's pairs on a side do not exceed is what it has at its best. */
+enum { top_percent = 85 };
 
 /* What all ranks know after the scan, and on rank 0 the suspects. */
 struct verdict {
-    double overall;      /* median bandwidth of the scan, MBps */
-    double plateaus[2];  /* the median over senders of their best pairs, and over receivers; or 0 */
-    double (*lines)[line_fields]; /* by rank */
-    int *hosts;      /* by rank: the lowest rank on its host */
-    bool one_host;   /* of all ranks */
+    double overall;     /* median bandwidth of the scan, MBps */
+    double plateaus[2]; /* the median over senders of what each has at its best, and over receivers; or 0 */
+    double (*tops)[2];  /* by rank, what it has at its best as sender, as receiver; -1 without pairs */
+    int *hosts;         /* by rank: the lowest rank on its host */
+    bool one_host;      /* of all ranks */
     int senders;     /* suspect ones */
     int receivers;
     struct suspect *suspects; /* rank 0 */
     size_t count;
     size_t again; /* how many of them are measured again, */
-    size_t slow;  /* are slow again, */
+    size_t slow;  /* stay slow, */
     size_t alone; /* and are measured alone */
     double paused; /* before the last of them, s */
 };
 
 enum {
-    offers_lowest = 16, /* of a sender's own pairs */
+    offers_lowest = 32, /* of a sender's own pairs, */
+    offers_both = 4,    /* of which so many in both directions */
     partners_near = 4,  /* of a suspect node: the nearest by rank, */
     partners_far = 8,   /* and some of all others */
     partners_most = partners_near + partners_far,
@@ -59,18 +59,20 @@ enum {
     offer_fields = 3 /* order, sender, receiver */
 };
 
-/* Far below the median of all pairs; nodes without a median are not. */
-static bool is_slow(const struct node *node, const struct verdict *verdict, double MBps)
+static double level_of(const struct node *node)
 {
-    return MBps >= 0.0 && MBps < (1.0 - node->plan->suspect_share) * verdict->overall;
+    return 1.0 - node->plan->suspect_share;
 }
 
-/* Also if its best pairs are: where links are shared, a median says who shares with it. */
+/* What a node has at its best, as a share of others: where links are shared, its median says who shares with it. */
+static double share_of(const struct verdict *verdict, int rank, int side)
+{
+    return verdict->tops[rank][side] / verdict->plateaus[side];
+}
+
 static bool is_slow_side(const struct node *node, const struct verdict *verdict, int rank, int side)
 {
-    const double top = verdict->lines[rank][line_top + side];
-    return is_slow(node, verdict, verdict->lines[rank][line_median + side]) ||
-           (top >= 0.0 && top < (1.0 - node->plan->suspect_share) * verdict->plateaus[side]);
+    return verdict->tops[rank][side] >= 0.0 && share_of(verdict, rank, side) < level_of(node);
 }
 
 static bool is_slow_sender(const struct node *node, const struct verdict *verdict, int rank)
@@ -84,8 +86,8 @@ static bool is_slow_receiver(const struct node *node, const struct verdict *verd
 }
 
 /*
- * Whether a suspect is slow again. A pair of a suspect node is held to what nodes reach at their
- * best: on links that are shared the median of all pairs is half of that.
+ * Whether a suspect is slow still. A pair of a suspect node is held to what nodes have at their
+ * best: on links that are shared the median of all pairs is half of that. The others nearly so.
  */
 static bool is_slow_again(const struct node *node, const struct verdict *verdict,
                           const struct suspect *at)
@@ -94,11 +96,11 @@ static bool is_slow_again(const struct node *node, const struct verdict *verdict
                           is_slow_receiver(node, verdict, at->receiver)};
     double reference = verdict->overall;
     for (int side = 0; side < 2; side++) {
-        if (slow[side] && verdict->plateaus[side] > reference) {
-            reference = verdict->plateaus[side];
-        }
+        const double plateau = verdict->plateaus[side];
+        const double at_least = slow[side] ? plateau : level_of(node) * plateau;
+        reference = at_least > reference ? at_least : reference;
     }
-    return at->median < (1.0 - node->plan->suspect_share) * reference;
+    return at->best < level_of(node) * reference;
 }
 
 /* A pair that no network is between says nothing of one, unless there are only such pairs. */
@@ -111,28 +113,32 @@ static bool is_within_a_host(const struct verdict *verdict, int sender, int rece
 static double expected(const struct node *node, const struct verdict *verdict, int sender,
                        int receiver)
 {
-    double worst = verdict->overall;
-    const double sends = verdict->lines[sender][line_median];
-    const double receives = verdict->lines[receiver][line_median + 1];
-    if (is_slow_sender(node, verdict, sender) && sends < worst) {
-        worst = sends;
+    const int ranks[2] = {sender, receiver};
+    double usual = verdict->overall;
+    double worst = 1.0;
+    for (int side = 0; side < 2; side++) {
+        const double share = share_of(verdict, ranks[side], side);
+        const double nearly = level_of(node) * verdict->plateaus[side];
+        usual = nearly > usual ? nearly : usual;
+        if (is_slow_side(node, verdict, ranks[side], side) && share < worst) {
+            worst = share;
+        }
     }
-    if (is_slow_receiver(node, verdict, receiver) && receives < worst) {
-        worst = receives;
-    }
-    return worst;
+    return usual * worst;
 }
 
-/* The median of a node as sender or receiver, and what 85 % of its pairs do not exceed. */
-static void sum_up(const struct line *line, double *scratch, double *median, double *top)
+/* What most of a node's pairs on a side do not exceed, -1 without any; within a host none counts. */
+static double find_top(const struct node *node, const struct verdict *verdict,
+                       const struct line *line, double *scratch)
 {
+    size_t count = 0;
     for (size_t i = 0; i < line->count; i++) {
-        scratch[i] = line->at[i].MBps;
+        if (!is_within_a_host(verdict, rank_of(node), line->at[i].partner)) {
+            scratch[count++] = line->at[i].MBps;
+        }
     }
-    qsort(scratch, line->count, sizeof *scratch, fc_compare_doubles);
-    *median = line->count > 0 ? fc_median(scratch, line->count) : -1.0;
-    *top = line->count >= fewest_for_top ? scratch[(top_percent * line->count + 99) / 100 - 1]
-                                         : -1.0;
+    qsort(scratch, count, sizeof *scratch, fc_compare_doubles);
+    return count > 0 ? scratch[(top_percent * count + 99) / 100 - 1] : -1.0;
 }
 
 /* Rank 0: the median over nodes of what they reach at their best on a side; 0 if none is known. */
@@ -141,32 +147,29 @@ static double find_plateau(const struct node *node, const struct verdict *verdic
     double *const tops = node->ledger.scratch;
     size_t count = 0;
     for (int rank = 0; rank < node->world->size; rank++) {
-        const double top = verdict->lines[rank][line_top + side];
-        if (top >= 0.0) {
-            tops[count++] = top;
+        if (verdict->tops[rank][side] >= 0.0) {
+            tops[count++] = verdict->tops[rank][side];
         }
     }
     qsort(tops, count, sizeof *tops, fc_compare_doubles);
     return count > 0 ? fc_median(tops, count) : 0.0;
 }
 
-/* Collective: what is known of each node as sender and as receiver, and of all. */
-static void share_medians(struct node *node, struct verdict *verdict, double *scratch)
+/* Collective, after share_hosts: what each node has as sender and as receiver, and all. */
+static void share_tops(struct node *node, struct verdict *verdict, double *scratch)
 {
     const struct fc_world *const world = node->world;
-    double mine[line_fields];
+    const double mine[2] = {find_top(node, verdict, &node->row, scratch),
+                            find_top(node, verdict, &node->column, scratch)};
     double common[3] = {0.0, 0.0, 0.0};
-    sum_up(&node->row, scratch, &mine[line_median], &mine[line_top]);
-    sum_up(&node->column, scratch, &mine[line_median + 1], &mine[line_top + 1]);
     /* Not MPI_Allgather: its N^2 messages take a simulator longer than the whole scan. */
-    FC_MPI(MPI_Gather(mine, line_fields, MPI_DOUBLE, verdict->lines, line_fields, MPI_DOUBLE, 0,
-                      world->comm));
+    FC_MPI(MPI_Gather(mine, 2, MPI_DOUBLE, verdict->tops, 2, MPI_DOUBLE, 0, world->comm));
     if (world->rank == 0) {
         common[0] = median_of(node->ledger.medians, (size_t)node->layout.rounds, scratch);
         common[1] = find_plateau(node, verdict, 0);
         common[2] = find_plateau(node, verdict, 1);
     }
-    FC_MPI(MPI_Bcast(verdict->lines, line_fields * world->size, MPI_DOUBLE, 0, world->comm));
+    FC_MPI(MPI_Bcast(verdict->tops, 2 * world->size, MPI_DOUBLE, 0, world->comm));
     FC_MPI(MPI_Bcast(common, 3, MPI_DOUBLE, 0, world->comm));
     verdict->overall = common[0];
     verdict->plateaus[0] = common[1];
@@ -329,16 +332,17 @@ static int compare_orders(const void *left, const void *right)
     return compare_pairs(left, right);
 }
 
-static int compare_medians(const void *left, const void *right)
+static int compare_bests(const void *left, const void *right)
 {
-    const double a = ((const struct suspect *)left)->median;
-    const double b = ((const struct suspect *)right)->median;
+    const double a = ((const struct suspect *)left)->best;
+    const double b = ((const struct suspect *)right)->best;
     return a < b || a > b ? (a > b) - (a < b) : compare_pairs(left, right);
 }
 
 /*
- * Rank 0: makes the list of suspects from the offers of all ranks: each pair in both directions,
- * each direction once, in the order in which they are to be measured.
+ * Rank 0: makes the list of suspects from the offers of all ranks: pairs of suspect nodes and the
+ * lowest of each sender in both directions, each direction once, in the order in which they are
+ * to be measured.
  */
 static void list_suspects(struct verdict *verdict, int offers[][offer_fields], size_t count)
 {
@@ -347,8 +351,10 @@ static void list_suspects(struct verdict *verdict, int offers[][offer_fields], s
     for (size_t i = 0; i < count; i++) {
         const int *const said = offers[i];
         if (said[0] >= 0) {
-            list[all++] = (struct suspect){said[0], said[1], said[2], -1, 0.0};
-            list[all++] = (struct suspect){said[0], said[2], said[1], -1, 0.0};
+            list[all++] = (struct suspect){said[0], said[1], said[2], -1, 0.0, 0.0};
+        }
+        if (said[0] >= 0 && said[0] < partners_most + offers_both) {
+            list[all++] = (struct suspect){said[0], said[2], said[1], -1, 0.0, 0.0};
         }
     }
     qsort(list, all, sizeof *list, compare_pairs);

@@ -111,7 +111,8 @@ class Evidence:
 def of_output(output: RotateOutput) -> Evidence:
     """Return what a run shows of its pairs."""
     ranks = len(output.hosts)
-    measured = {phase: _medians(part, ranks) for phase, part in output.phases.items()}
+    # Beside others a pair reaches the more the fewer it shares with.
+    measured = {phase: _medians(part, ranks, best=phase == "together") for phase, part in output.phases.items()}
     keys = np.unique(np.concatenate([key for key, _, _ in measured.values()]))
     size = len(keys)
     scan, together, alone = (np.full(size, np.nan) for _ in range(3))

@@ -10,7 +10,6 @@ import numpy as np
 from fabric_checks.analysis.cross_section.evidence import OF_BEST, OF_MEDIAN, Evidence
 from fabric_checks.analysis.cross_section.inference import LEAST_FAULT, least_loss
 from fabric_checks.analysis.cross_section.parts import Ground
-from fabric_checks.analysis.cross_section.suspects import FEWEST_FOR_TOP
 
 #: A fault of the least size is found in so many standard errors of the cases: in 95 of 100.
 _CERTAIN = 1.645
@@ -77,8 +76,8 @@ def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
     partners = max(float(np.median(senders)), 1.0)
     threshold = -float(np.log1p(-suspect_share))
 
-    # Pairs are held to what is usual: where most share, to half of a link.
-    shared = max(0.0, -_usual(evidence))
+    # Pairs are held to what is usual, or to a little less than what nodes have at their best if that is more.
+    shared = min(max(0.0, -_usual(evidence)), threshold)
 
     def named(kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
         if not confirmed:
@@ -89,13 +88,8 @@ def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
         smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
         return smallest if smallest < _ALL else None
 
-    # Nodes of enough pairs are held to the best of other nodes, which do not share.
-    of_node = named(
-        "sender",
-        _PAIRS_OF_NODE,
-        OF_MEDIAN * noise.scan / np.sqrt(partners),
-        shared if partners < FEWEST_FOR_TOP else 0.0,
-    )
+    # Nodes are held to the best of other nodes, which do not share.
+    of_node = named("sender", _PAIRS_OF_NODE, OF_MEDIAN * noise.scan / np.sqrt(partners))
     of_pair = named("pair", 1, noise.scan, shared)
     of_cable = named("cable", _PAIRS_OF_CABLE, 0.0) if ground.known is not None and ground.known.has_routes else None
     return Limits(of_node, of_pair, of_cable)

@@ -79,15 +79,24 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
     phases = {"scan": scan, "together": NONE, "control": NONE, "alone": NONE}
     found = suspects.find(scan, fabric.nodes, suspect_share)
     budget = suspects.budget(fabric.nodes)
-    rounds = suspects.pack(suspects.listed(found, scan, fabric.nodes), budget.together)
-    pairs = [pair for pairs in rounds for pair in pairs]
-    if confirm and pairs:
-        phases["together"] = fabric.again(*zip(*pairs, strict=True), repeats, together=True)
-        median = np.median(phases["together"].MBps.reshape(repeats, -1), axis=0)
-        levels = [suspects.level_MBps(found, pair, suspect_share) for pair in pairs]
-        slow = [pairs[k] for k in np.argsort(median) if median[k] < levels[k]]
+    listed = suspects.listed(found, scan, fabric.nodes)
+    if confirm and listed:
+        passes, used = [], 0
+
+        def measure(rounds, times):
+            nonlocal used
+            used += len(rounds) * times
+            pairs = [pair for pairs in rounds for pair in pairs]
+            part = fabric.again(*zip(*pairs, strict=True), times, together=True)
+            first = int(passes[-1].round[-1]) + 1 if passes else 0
+            passes.append(Transfers(first + part.round, part.sender, part.receiver, part.MBps))
+            return dict(zip(pairs, part.MBps.reshape(times, -1).mean(axis=0).tolist(), strict=True))
+
+        slow = suspects.sift(found, listed, suspect_share, budget, measure, repeats=repeats)
+        joined = zip(*(vars(part).values() for part in passes), strict=True)
+        phases["together"] = Transfers(*map(np.concatenate, joined))
         alone = suspects.choose_alone(found, slow, budget.alone)
-        control = suspects.controls(found, scan, slow, alone, budget.total - len(rounds) - len(alone))
+        control = suspects.controls(found, scan, slow, alone, budget.total - -(-used // repeats) - len(alone))
         if alone:
             phases["alone"] = fabric.again(*zip(*alone, strict=True), repeats, together=False)
         if alone and control:
