@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from fabric_checks.cli import main
 from fabric_checks.cli.commands import MODULES
+from fabric_checks.results import bundle_file
 from fabric_twins import published_table, replay, what_if
 from tests.analysis.cross_section.model import Fabric, run, text_of
 from tests.conftest import GOLDEN
@@ -92,6 +93,12 @@ def place(tmp_path, monkeypatch):
     parts.mkdir(parents=True)
     info = {"time_start_unix": 1, "time_end_unix": 2, "time_end": "x", "time_elapsed": 1}
     (parts / "A_0.json").write_text(json.dumps({"session_info": info, "runs": [{"testcases": []}]}))
+    state = {"commit": ODD, "files": {ODD: ODD}, "untracked": [ODD]}
+    texts = {"collection.json": state, "binaries.json": {ODD: None}, "perflogs/yours/a.jsonl": odd(0)}
+    members = {name: json.dumps(each).encode() for name, each in texts.items()}
+    bundle_file.write(folder / "odd.tar", {"kind": "offer", "level": "nightly", "left_out": [ODD]}, members)
+    criteria = {"name": f"l{ODD}", "check": "OsuLatency", "metric": "latency_8B", "weight": 1, "at_most": 0.1}
+    (folder / "rules.yaml").write_text(yaml.safe_dump({"currency": ODD, "criteria": [criteria]}))
     (folder / "plan.yaml").write_text(
         SMALL + yaml.safe_dump({"plan": f"p{ODD}", "alternatives": [{"name": f"n{ODD}", "nodes": 6}]})
     )
@@ -175,6 +182,13 @@ CALLS = (
     ("changes --json", 1, "json"),
     ("changes --fail-on worse", 3, "text"),
     ("nodes sound", 0, "text"),
+    ("bundle check odd.tar", 3, "text"),
+    ("bundle check odd.tar --json", 3, "json"),
+    ("bundle check ODD", 1, "text"),
+    ("rank rules.yaml LABEL=sound", 3, "text"),
+    ("rank rules.yaml a=sound --json", 3, "json"),
+    ("rank rules.yaml LABEL=sound --format markdown", 3, "markdown"),
+    ("rank rules.yaml LABEL=sound --format html", 3, "text"),
     ("nodes", 1, "text"),
     ("nodes --json", 1, "json"),
     ("nodes --node ODD", 1, "text"),
