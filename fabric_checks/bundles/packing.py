@@ -17,6 +17,7 @@ from typing import Any
 
 from fabric_checks import files
 from fabric_checks.bundles.making import git
+from fabric_checks.bundles.runs import SCRIPT
 from fabric_checks.errors import FabricError, RecordError, quoted
 from fabric_checks.paths import ROOT, name_is_sound
 from fabric_checks.results import bundle_file, sessions
@@ -63,7 +64,7 @@ def pack(
         for folder in ("output", "stage"):
             for file in _files(results / folder / session / system):
                 members[str(file.relative_to(results))] = file
-                if file.suffix == ".sh":
+                if file.name == SCRIPT:
                     scripts.add(file)
     reports = reports_of(results)
     for session in ours:

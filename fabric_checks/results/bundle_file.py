@@ -209,7 +209,10 @@ class _Reader:
         self.uninvited = 0
 
     def read(self) -> None:
-        info = self._next()
+        try:
+            info = self._next()
+        except tarfile.HeaderError:
+            info = None
         if info is None or info.name != MANIFEST or not info.isreg() or not 0 <= info.size <= MOST_MANIFEST_B:
             raise RecordError(
                 f"{self.path}: no bundle of fabric-checks: it does not begin with {MANIFEST}; if it was compressed for "
@@ -308,12 +311,13 @@ class _Reader:
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as file:
                 cause = _copy(parts, file, entry)
+            if cause:
+                target.unlink()
         except (FileExistsError, NotADirectoryError):
             cause = "another file has its place"
         for _ in parts:
             pass
         if cause:
-            target.unlink(missing_ok=True)
             self._fault("changed", name, f"{cause}; it is left out")
 
     def _fault(self, kind: str, place: str, text: str) -> None:

@@ -479,8 +479,7 @@ static void *next_of(const char *name)
             left();                                                                                                    \
             return code;                                                                                               \
         }                                                                                                              \
-        if (t.is_on) {                                                                                                 \
-            trace_enters();                                                                                            \
+        if (t.is_on && trace_enters()) {                                                                               \
             taken;                                                                                                     \
         }                                                                                                              \
         const int64_t began = now_ns(CLOCK_MONOTONIC);                                                                 \

@@ -59,7 +59,6 @@ CALL(Imrecv, (void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, M
 COMPLETES(Sendrecv, (const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, void *into, COUNT room,
       MPI_Datatype into_type, int source, int into_tag, MPI_Comm comm, MPI_Status *status),
      (buf, count, type, dest, tag, into, room, into_type, source, into_tag, comm, status), TAKE_STATUS(status),
-    
      sent(at, comm, dest, extent(count, type)),
      traced_sendrecv(comm, dest, tag, extent(count, type), source, extent(room, into_type), status))
 COMPLETES(Sendrecv_replace, (void *buf, COUNT count, MPI_Datatype type, int dest, int tag, int source, int into_tag,

@@ -162,16 +162,17 @@ static void trace_begins(void)
     t.left_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* At the begin of a call: what was computed since the last one. */
-static void trace_enters(void)
+/* At the begin of a call: what was computed since the last one. Whether there is a trace yet. */
+static bool trace_enters(void)
 {
     if (!pthread_equal(t.thread, pthread_self())) {
         locked();
         trace_stops("calls of several threads of a rank cannot be replayed");
         unlocked();
-        return;
+        return false;
     }
     t.compute_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - t.left_ns;
+    return true;
 }
 
 static void trace_leaves(void)
