@@ -104,9 +104,9 @@ def read(path: Path) -> Rules:
     except yaml_file.YamlError as error:
         raise RecordError(str(error)) from None
     except KeyError as error:
-        raise RecordError(f"{path}: there is no {error}; config/templates/offers.yaml has the form") from None
+        raise RecordError(f"{path}: there is no {error}; docs/offers.yaml has the form") from None
     except (TypeError, ValueError) as error:
-        raise RecordError(f"{path}: {error}; config/templates/offers.yaml has the form") from None
+        raise RecordError(f"{path}: {error}; docs/offers.yaml has the form") from None
     if unknown:
         raise RecordError(f"{path}: unknown key {quoted(str(min(map(str, unknown))))}")
     names = [each.name for each in criteria]

@@ -28,7 +28,7 @@ Examples:
   fabric-checks rank offers.yaml oak=oak.tar elm=elm.tar --format html > decision.html
 
 \b
-config/templates/offers.yaml is a file to copy: criteria, weights, requirements and prices.
+docs/offers.yaml is a file to copy: criteria, weights, requirements and prices.
 Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if no offer meets what is required.
 """
 

@@ -122,7 +122,7 @@ def test_a_mistake_in_the_file_is_named(tmp_path, change):
 
 
 def test_the_template_can_be_read():
-    found = ranking.read(ROOT / "config/templates/offers.yaml")
+    found = ranking.read(ROOT / "docs/offers.yaml")
     assert len(found.criteria) == 4 and found.prices == {"oak": 1660000, "elm": 1710000}
 
 
