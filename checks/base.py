@@ -6,6 +6,7 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before
 
+from fabric_checks.cost.counters import AFTER, BEFORE
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import (
     CostMixin,
@@ -22,6 +23,10 @@ from fabric_checks.reframe_ext.mixins import (
 )
 
 from .builds import FabricPrograms
+
+#: What values follow from beside the job's own output, in the stage folder: other launches' output, what the placement
+#: probes and the ports said, the topology, and the snapshots that the time is taken from.
+EVIDENCE = ("placement*.txt", "launch-*.out", "ports*", "topology.txt", BEFORE, AFTER)
 
 
 @without_deprecated_alias
@@ -68,6 +73,7 @@ class FabricCheck(
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
         before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
+                            keep_evidence               keep_files: what values follow from, beside the output
                             ask_for_topology            the topology behind it, of checks that look at the fabric
                             wrap_launch                 what is around the launch behind it, and in postrun_cmds
                             leave_time_to_the_launcher  no time_limit where the launcher has one
@@ -77,7 +83,6 @@ class FabricCheck(
                             note_job                    facts: job_state, job_began
                             note_ports                  facts: ports, findings, of a program that failed, too
                             note_build                  facts: spec, spec_hash, spack
-                            OWN                         values of what the check depends on
         sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
                                                         values
         after sanity        picture_profile             keep_files
@@ -138,6 +143,11 @@ class FabricCheck(
         What stands behind it keeps its exit status.
         """
         return [], []
+
+    @run_before("run")
+    def keep_evidence(self):
+        """Keep it all, so that whoever has the files can compute every value anew."""
+        self.keep_files = [*self.keep_files, *EVIDENCE]
 
     @run_before("run", always_last=True)
     def wrap_launch(self):

@@ -203,7 +203,7 @@ def judged(mutant: Mutant, tests: list[str], log: Path) -> str:
 def report(mutants: list[Mutant], library: Path, log: Path) -> None:
     """Judge mutants and print what comes of each, and the totals."""
     folder = library.parent
-    tests = {each.path: tests_of(each.path, folder) for each in mutants}
+    tests = {path: tests_of(path, folder) for path in {each.path for each in mutants}}
     if not passes(sorted({path for each in tests.values() for path in each}), log, bounded=False):
         shutil.copyfileobj(log.open(), sys.stderr)
         sys.exit("error: tests fail without a mutant; nothing can be judged by them")

@@ -15,6 +15,7 @@ topology_files  what is known of a fabric, read from files
 ``report``      terminal, HTML, pictures
 ``nightly``     a night, its memory, pipelines
 ``vetting``     a verdict on every node, within a budget
+``bundles``     what buyer and vendors exchange, checked; offers in an order
 ``site``        a look at a machine, and the files that a site needs
 ``cli``         the command, a module a verb
 ==============  =======================================================================================

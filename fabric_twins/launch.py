@@ -41,20 +41,29 @@ _OUT_OF_TIME = (-signal.SIGXCPU, 128 + signal.SIGXCPU)
 
 
 def prepare(
-    twin: description.Twin, nodes: int, ppn: int, program: Sequence[str], folder: Path
+    twin: description.Twin,
+    nodes: int,
+    ppn: int,
+    program: Sequence[str],
+    folder: Path,
+    *,
+    ranks: int | None = None,
+    flops: float | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """Write what a simulation reads, and return its command line and the environment to run it in.
 
     :param folder: receives the platform file and the list of hosts.
+    :param ranks: how many; as many as fit if it is not given.
+    :param flops: the speed of a processor, where something computes in simulated time.
     :raises TwinError: if the twin is too small, or if SimGrid or the plugin is not to be had.
     """
     hosts = hostfile(twin, nodes, ppn)
     smpirun, plugin = simgrid.smpirun(), simgrid.plugin()
     platform = folder / f"{twin.name}.platform"
     host_list = folder / f"{twin.name}-{nodes}x{ppn}.hosts"
-    platform.write_text(platform_file.platform(twin))
+    platform.write_text(platform_file.platform(twin, flops))
     host_list.write_text(hosts)
-    line = command(twin, plugin, host_list, nodes * ppn, program, smpirun=smpirun)
+    line = command(twin, plugin, host_list, ranks or nodes * ppn, program, smpirun=smpirun)
     environment = {name: value for name, value in os.environ.items() if name not in _OF_THE_REAL_MACHINE}
     return line, FASTER | environment | {PLATFORM_VARIABLE: str(platform.absolute())}
 

@@ -27,9 +27,10 @@ class _Links:
         return len(self.lines) - 1
 
 
-def platform(twin: Twin) -> str:
+def platform(twin: Twin, flops: float | None = None) -> str:
     """Return the platform file of a twin.
 
+    :param flops: the speed of each processor in flops/s; needed only where something computes in simulated time.
     :raises TwinError: if its faults or its routing do not fit its topology.
     """
     wiring = with_faults(twin.topology.wiring(), twin.faults)
@@ -47,6 +48,7 @@ def platform(twin: Twin) -> str:
     lines = [
         FORMAT,
         f"# {twin.name}: {twin.about}",
+        *([] if flops is None else [f"processors {twin.cpus_per_node} {_number(flops)}"]),
         f"hop_latency {_number(twin.inter_node.hop_latency_us * _MICRO)}",
         *_tables("inter", twin.inter_node),
         *_tables("intra", twin.intra_node),

@@ -96,19 +96,35 @@ def output(twin: Twin, nodes: int, name: str, arguments: Sequence[str], bounds: 
 
     :raises TwinError: if it does not come to its end within the bounds, with the cause.
     """
-    executable = str(program(name))
     what = f"{twin.file}: {name} on {nodes} nodes"
+    words = [str(program(name)), *arguments]
     with tempfile.TemporaryDirectory() as folder:
-        line, environment = launch.prepare(twin, nodes, ppn, [executable, *arguments], Path(folder))
-        # The limit holds for the process that simulates; smpirun itself is a shell script.
-        limit_KiB = 1024 * (_BASE_MiB + _STACK_MiB * nodes * ppn + bounds.memory_MiB)
-        bounded = ["sh", "-c", 'ulimit -v "$0" && exec "$@"', str(limit_KiB), *line]
-        stdout, stderr, status = _run(bounded, environment, folder, bounds.seconds, what)
-    cause = failure(stdout, stderr, status, LAST_LINE)
+        prepared = launch.prepare(twin, nodes, ppn, words, Path(folder))
+        stdout, stderr, status = bounded(prepared, nodes * ppn, folder, bounds, what)
+    require_end(failure(stdout, stderr, status, LAST_LINE), bounds, what)
+    return stdout
+
+
+def bounded(
+    prepared: tuple[list[str], dict[str, str]], ranks: int, folder: str, bounds: Bounds, what: str
+) -> tuple[str, str, int]:
+    """Run what was prepared; return its output, its errors and its status.
+
+    :param what: what it is, for messages.
+    :raises TwinError: if it takes too long.
+    """
+    line, environment = prepared
+    # The limit holds for the process that simulates; smpirun itself is a shell script.
+    limit_KiB = 1024 * (_BASE_MiB + _STACK_MiB * ranks + bounds.memory_MiB)
+    command = ["sh", "-c", 'ulimit -v "$0" && exec "$@"', str(limit_KiB), *line]
+    return _run(command, environment, folder, bounds.seconds, what)
+
+
+def require_end(cause: str | None, bounds: Bounds, what: str) -> None:
+    """Raise :class:`TwinError` if there is a cause why a simulation did not come to its end."""
     if cause is not None:
         limit = f" (the limit is {bounds.memory_MiB} MiB, which --memory-limit raises)" if "memory" in cause else ""
         raise TwinError(f"{what}: {cause}{limit}")
-    return stdout
 
 
 def _run(

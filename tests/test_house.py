@@ -24,7 +24,17 @@ NOT_BY_THE_DOOR = {
 }
 PRINTS = re.compile(r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stderr)|Console|csv\.writer|rich\.print)$")
 #: Rooms whose modules are tested by whole sessions, by whole pages or by the command, not each by a file of its name.
-TESTED_AS_A_WHOLE = {"cli", "reframe_ext", "report", "nightly", "comparison", "results", "references", "cost"}
+TESTED_AS_A_WHOLE = {
+    "cli",
+    "reframe_ext",
+    "report",
+    "nightly",
+    "comparison",
+    "results",
+    "references",
+    "cost",
+    "bundles",
+}
 
 
 def modules():

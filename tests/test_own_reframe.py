@@ -29,8 +29,10 @@ BASE = getattr(sys, "_base_executable", sys.executable)
 
 def make(folder, requirement, python=BASE):
     """Make a virtual environment that holds a ReFrame, and return its ``reframe``."""
-    subprocess.run([python, "-m", "venv", folder], check=True, capture_output=True)
-    pip = [folder / "bin/python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--retries=1"]
+    # The pip of the tests installs into it: one of its own would take as long as the rest.
+    subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "--disable-pip-version-check"]
+    pip += ["install", "--quiet", "--retries=1"]
     done = subprocess.run([*pip, requirement], capture_output=True, text=True)
     if done.returncode and any(sign in done.stderr for sign in NO_INDEX):
         pytest.skip(f"no package index to take {requirement} from: {done.stderr.strip().splitlines()[-1]}")

@@ -64,7 +64,8 @@ class Rotate(TopologyMixin, OwnProgram):
 
     def moved_B(self, text):
         output = self.report.output
-        return moved.rotate_B(output.header.get("options", ""), sum(map(len, output.phases.values())))
+        pairs = [pair for phase in output.phases.values() for pair in zip(phase.sender, phase.receiver, strict=True)]
+        return moved.rotate_B(output.header.get("options", ""), output.hosts, pairs)
 
     @property
     def link_MBps(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """LAMMPS on more and more processes: one problem for all of them, or one that grows with the nodes."""
 
-from reframe.core.builtins import parameter, run_after, run_before
+from reframe.core.builtins import parameter, run_after
 from reframe.utility import udeps
 
 from fabric_checks.metrics import Metric
@@ -50,10 +50,9 @@ class LammpsBench(LammpsCheck):
             values |= {"speed_up": speed_up, "parallel_efficiency": 100 * speed_up / self.current_layout.tasks}
         return values
 
-    @run_before("sanity")
-    def read_one_rank(self):
+    def read_dependencies(self):
         """Take the loop time on one process from the case this one depends on."""
-        if self.current_layout.tasks > 1 and not self.is_dry_run():
+        if self.current_layout.tasks > 1:
             (variant,) = type(self).get_variant_nums(problem=self.problem, layout=ONE_RANK)
             self.one_rank_loop_time_s = self.getdep(type(self).variant_name(variant)).loop_time_s
 
@@ -84,8 +83,7 @@ class LammpsScaled(LammpsCheck):
     def metrics(self):
         return [*super().metrics(), Metric("weak_scaling_efficiency", "%", "larger")]
 
-    @run_before("sanity")
-    def read_one_node(self):
+    def read_dependencies(self):
         """Take the loop time on one node from the case this one depends on."""
         self.one_node_loop_time_s = self.getdep(self.one_node()).loop_time_s
 

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import ClassVar
 
-from .daemons import Daemon, listens_at, run_client
+from .daemons import Daemon, listens_at
 from .processes import PATIENCE
 from .scheduler import Scheduler
 from .spec import HEAD, NETWORK, Spec
@@ -60,6 +60,7 @@ class Flux(Scheduler):
     look = "flux resource list"
     programs: ClassVar[dict[str, str | None]] = {"flux": None}
     prefix_variable = "FABRIC_FLUX_PREFIX"
+    idle = "free"
     folders = ("flux", "shell")
     variables = ("FLUX_",)
 
@@ -87,8 +88,7 @@ class Flux(Scheduler):
         }
         options = [f"-S{name}={value}" if value != "" else f"-S{name}" for name, value in settings.items()]
         command = ["flux", "broker", f"--config-path={self.folder / 'etc' / 'flux.toml'}", *options]
-        log = self.folder / "log" / f"flux-broker.{host}.out"
-        return Daemon("flux-broker", command, log, self.spec.account, **self._shells())
+        return self._daemon("flux-broker", command, host, **self._shells())
 
     def _place(self, host: str) -> Path:
         return self.folder / "flux" / host
@@ -113,13 +113,10 @@ class Flux(Scheduler):
         # It answers before its modules are there.
         self.leader.wait_until(lambda: self._run("flux", "uptime").split()[1] == "run", PATIENCE)
 
-    def late(self) -> dict[str, str]:
+    def states(self) -> dict[str, str]:
         free = self._run("flux", "resource", "list", "--states=free", "--no-header", "--format={nodelist}").strip()
         there = self._run("flux", "hostlist", "--expand", "--delimiter=\n", free).split() if free else []
-        return {host: "down" for host in self.spec.hosts if host not in there}
-
-    def _run(self, *command: str) -> str:
-        return run_client(self.spec.account, list(command), PATIENCE, **self.environment())
+        return dict.fromkeys(self.spec.hosts, "down") | dict.fromkeys(there, self.idle)
 
     def environment(self) -> dict[str, str]:
         # A job is an instance of its own, with a folder below TMPDIR that would be left if it were killed.

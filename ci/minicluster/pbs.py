@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from . import mounts
-from .daemons import Daemon, listens, run_client
+from .daemons import Daemon, listens
 from .errors import ClusterError
 from .processes import PATIENCE
 from .scheduler import Scheduler
@@ -120,14 +120,15 @@ class Pbs(Scheduler):
     }
     prefix_variable = "FABRIC_PBS_PREFIX"
     services = ("pbs_server", "pbs_sched")
+    idle = "free"
     folders = ("pbs",)
     variables = ("PBS_",)
 
     def __init__(self, spec: Spec, folder: Path) -> None:
         super().__init__(spec, folder)
-        self.server = self._daemon("pbs_server", HEAD, self._with_database("exec $PBS_EXEC/sbin/pbs_server.bin -N"))
-        self.comm = self._daemon("pbs_comm", HEAD, ["pbs_comm", "-N"])
-        self.sched = self._daemon("pbs_sched", HEAD, ["pbs_sched", "-N"])
+        self.server = self._of("pbs_server", [])
+        self.comm = self._of("pbs_comm", ["pbs_comm", "-N"])
+        self.sched = self._of("pbs_sched", ["pbs_sched", "-N"])
 
     @classmethod
     def refuse(cls, spec: Spec) -> None:
@@ -138,9 +139,8 @@ class Pbs(Scheduler):
     def daemons(self) -> list[Daemon]:
         return [self.comm, self.server, self.sched]
 
-    def _daemon(self, name: str, host: str, command: list[str]) -> Daemon:
-        log = self.folder / "log" / f"{name}{'' if host == HEAD else f'.{host}'}.out"
-        return Daemon(name, command, log, self.spec.account, PBS_CONF_FILE=str(self._conf(host)))
+    def _of(self, name: str, command: list[str], host: str = HEAD) -> Daemon:
+        return self._daemon(name, command, host, PBS_CONF_FILE=str(self._conf(host)))
 
     def _with_database(self, command: str) -> list[str]:
         # PBS's own lines, which say where PostgreSQL is.
@@ -191,9 +191,8 @@ class Pbs(Scheduler):
         self.comm.start()
         self.comm.wait_until(lambda: listens(address(HEAD), COMM_PORT), PATIENCE)
         # Which needs the loopback interface, as the hosts are connected by now.
-        made = self._daemon(
+        made = self._of(
             "pbs_db_utility",
-            HEAD,
             self._with_database(
                 f"export PBS_DATA_SERVICE_USER={OWNER} PBS_DATA_SERVICE_PORT=15007; "
                 '"$PBS_EXEC/libexec/pbs_db_utility" install_db || [ $? = 2 ]'
@@ -201,42 +200,33 @@ class Pbs(Scheduler):
         )
         made.start()
         made.finish(2 * PATIENCE)
-        self.server.command = self._with_database("exec $PBS_EXEC/sbin/pbs_server.bin -N -t create")
-        self._start_server()
+        self._start_server("-t create")
         for setting in server_settings(self.spec):
             self._run("qmgr", "-c", setting)
-        self._start_sched()
+        self.sched.start()
 
-    def _start_server(self) -> None:
+    def _start_server(self, options: str = "") -> None:
+        self.server.command = self._with_database(f"exec $PBS_EXEC/sbin/pbs_server.bin -N {options}")
         self.server.start()
         self.server.wait_until(lambda: listens(address(HEAD), SERVER_PORT), PATIENCE)
 
-    def _start_sched(self) -> None:
-        self.sched.start()
-
-    def late(self) -> dict[str, str]:
-        states = {}
-        for line in self._run("pbsnodes", "-a", "-F", "dsv").splitlines():
-            values = dict(part.split("=", 1) for part in line.split("|") if "=" in part)
-            states[values.get("Name", "")] = values.get("state", "unknown")
-        return {host: states.get(host, "unknown") for host in self.spec.hosts if states.get(host) != "free"}
-
-    def _run(self, *command: str) -> str:
-        return run_client(self.spec.account, list(command), PATIENCE, **self.environment())
+    def states(self) -> dict[str, str]:
+        lines = self._run("pbsnodes", "-a", "-F", "dsv").splitlines()
+        nodes = [dict(part.split("=", 1) for part in line.split("|") if "=" in part) for line in lines]
+        return {node["Name"]: node["state"] for node in nodes}
 
     def restart(self, service: str) -> None:
         if service == "pbs_sched":
-            self._start_sched()
-            return
-        self.server.command = self._with_database("exec $PBS_EXEC/sbin/pbs_server.bin -N")
-        self._start_server()
+            self.sched.start()
+        else:
+            self._start_server()
 
     def environment(self) -> dict[str, str]:
         # What config/systems/minicluster.py tells the MPIs, which have no ssh here.
         return {"PBS_CONF_FILE": str(self._conf(HEAD)), "FABRIC_CLUSTER_RSH": str(self._remote_shell)}
 
     def node_daemon(self, host: str) -> Daemon:
-        return self._daemon("pbs_mom", host, ["pbs_mom", "-N"])
+        return self._of("pbs_mom", ["pbs_mom", "-N"], host)
 
     def node_answers(self, host: str) -> bool:
         return listens(address(host), MOM_PORT)

@@ -6,15 +6,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from .daemons import Daemon
+from .daemons import Daemon, run_client
 from .errors import ClusterError
-from .spec import Spec
+from .processes import PATIENCE
+from .spec import HEAD, Spec
 
 
 class Scheduler:
     """The parts of one scheduler; the head calls the methods in the order in which they stand here.
 
-    A host has an object of its own, of which only the last three methods are called.
+    A host has an object of its own, of which only the last two methods are called.
     """
 
     #: What people call it.
@@ -29,6 +30,8 @@ class Scheduler:
     services: tuple[str, ...] = ()
     #: The folders of a cluster that it needs, beside those of every cluster.
     folders: tuple[str, ...] = ()
+    #: What it calls a node that takes jobs.
+    idle: str
     #: What the variables that an outer one sets for its own jobs begin with.
     variables: tuple[str, ...] = ()
 
@@ -56,10 +59,12 @@ class Scheduler:
 
     def late(self) -> dict[str, str]:
         """Return the hosts that take no jobs yet, and what the scheduler says of each."""
-        raise NotImplementedError
+        states = {host: "unknown" for host in self.spec.hosts} | self.states()
+        return {host: state for host, state in states.items() if state != self.idle}
 
-    def finish(self) -> None:
-        """Do what has to wait until all hosts are there."""
+    def states(self) -> dict[str, str]:
+        """Return what it says of its nodes, by name."""
+        raise NotImplementedError
 
     def restart(self, service: str) -> None:
         """Start one of the services again."""
@@ -76,3 +81,10 @@ class Scheduler:
     def node_answers(self, host: str) -> bool:
         """Tell whether a host's daemon listens; called on the host."""
         raise NotImplementedError
+
+    def _daemon(self, name: str, command: list[str], host: str = HEAD, **environment: str) -> Daemon:
+        log = self.folder / "log" / f"{name}{'' if host == HEAD else f'.{host}'}.out"
+        return Daemon(name, command, log, self.spec.account, **environment)
+
+    def _run(self, *command: str) -> str:
+        return run_client(self.spec.account, list(command), PATIENCE, **self.environment())

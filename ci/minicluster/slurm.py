@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from . import mounts
-from .daemons import Daemon, listens, listens_at, run_client
+from .daemons import Daemon, listens, listens_at
 from .processes import PATIENCE
 from .scheduler import Scheduler
 from .slurm_files import (
@@ -46,25 +46,24 @@ class Slurm(Scheduler):
         "munged": "munge",
     }
     services = ("slurmctld", "slurmdbd")
+    idle = "idle"
     folders = ("munge", "state", "spool", "db")
     variables = ("SLURM_", "SBATCH_", "SRUN_")
 
     def __init__(self, spec: Spec, folder: Path) -> None:
         super().__init__(spec, folder)
-        self.munged = self._daemon("munged", *self._munged())
-        self.mariadbd = self._daemon("mariadbd", *self._mariadbd())
-        self.slurmdbd = self._daemon("slurmdbd", "slurmdbd", "-D", MYSQL_UNIX_PORT=str(self._database_socket))
-        self.slurmctld = self._daemon("slurmctld", "slurmctld", "-D")
+        environment = self.environment()
+        self.munged = self._daemon("munged", self._munged())
+        self.mariadbd = self._daemon("mariadbd", self._mariadbd())
+        database = {"MYSQL_UNIX_PORT": str(self._database_socket)}
+        self.slurmdbd = self._daemon("slurmdbd", ["slurmdbd", "-D"], **environment, **database)
+        self.slurmctld = self._daemon("slurmctld", ["slurmctld", "-D"], **environment)
         self._installed: Daemon | None = None
 
     @property
     def daemons(self) -> list[Daemon]:
         database = [self.mariadbd, self.slurmdbd] if self.spec.accounting else []
         return [self.munged, *database, self.slurmctld]
-
-    def _daemon(self, name: str, *command: str, **environment: str) -> Daemon:
-        environment |= self.environment()
-        return Daemon(name, list(command), self.folder / "log" / f"{name}.out", self.spec.account, **environment)
 
     @property
     def _munge_socket(self) -> Path:
@@ -98,8 +97,7 @@ class Slurm(Scheduler):
         ]
 
     def _install_database(self) -> Daemon:
-        return self._daemon(
-            "mariadb-install-db",
+        command = [
             "mariadb-install-db",
             "--no-defaults",
             f"--user={self.spec.account.name}",
@@ -109,7 +107,8 @@ class Slurm(Scheduler):
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
             *DATABASE,
-        )
+        ]
+        return self._daemon("mariadb-install-db", command)
 
     def write_files(self) -> None:
         etc = self.folder / "etc"
@@ -153,12 +152,8 @@ class Slurm(Scheduler):
         self.slurmctld.start()
         self.slurmctld.wait_until(lambda: listens(address(HEAD), CONTROLLER_PORT), PATIENCE)
 
-    def late(self) -> dict[str, str]:
-        states = dict(line.split() for line in self._run("sinfo", "-h", "-N", "-o", "%N %T").splitlines())
-        return {host: states.get(host, "unknown") for host in self.spec.hosts if states.get(host) != "idle"}
-
-    def _run(self, *command: str) -> str:
-        return run_client(self.spec.account, list(command), PATIENCE, **self.environment())
+    def states(self) -> dict[str, str]:
+        return dict(line.split() for line in self._run("sinfo", "-h", "-N", "-o", "%N %T").splitlines())
 
     def restart(self, service: str) -> None:
         if service == "slurmdbd":
@@ -170,8 +165,7 @@ class Slurm(Scheduler):
         return {"SLURM_CONF": str(self.folder / "etc" / "slurm.conf")}
 
     def node_daemon(self, host: str) -> Daemon:
-        log = self.folder / "log" / f"slurmd.{host}.out"
-        return Daemon("slurmd", ["slurmd", "-D", "-N", host], log, self.spec.account, **self.environment())
+        return self._daemon("slurmd", ["slurmd", "-D", "-N", host], host, **self.environment())
 
     def node_answers(self, host: str) -> bool:
         return listens(address(host), NODE_PORT)

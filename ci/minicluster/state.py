@@ -29,9 +29,6 @@ from .spec import Spec, from_dict
 # Not below TMPDIR, which may differ from one command to the next.
 INDEX = Path("/tmp") / f"fabric-clusters-{os.geteuid()}"
 
-# What a specification has of its scheduler.
-_OF_SCHEDULER = ("scheduler", "prefix")
-
 # A UNIX socket's path may have 107 characters; the longest name in the folder is that of a job step's daemon.
 LONGEST_FOLDER = 70
 
@@ -190,11 +187,7 @@ def _read(path: Path) -> dict:
 
 def write(path: Path, spec: Spec, folder: Path, **more: object) -> None:
     """Write an entry in place: the lock is on the file, so it cannot be replaced by another."""
-    of = spec.as_dict()
-    # Apart, because a clone that knows nothing of other schedulers reads it too.
-    scheduler = {name: of.pop(name) for name in _OF_SCHEDULER}
-    values = {"spec": of, "scheduler": scheduler, "folder": str(folder)} | more
-    text = json.dumps(values)
+    text = json.dumps({"spec": spec.as_dict(), "folder": str(folder)} | more)
     with path.open("r+") as file:
         file.write(text)
         file.truncate()
@@ -236,7 +229,7 @@ def entries() -> list[Entry]:
 def _entry(path: Path) -> Entry:
     values = _read(path)
     return Entry(
-        spec=from_dict(values["spec"] | values.get("scheduler", {})),
+        spec=from_dict(values["spec"]),
         folder=Path(values["folder"]),
         keeper=values.get("keeper", 0),
         pid_namespace=values.get("pid_namespace", ""),

@@ -37,7 +37,6 @@ class Supervisor:
         self.scheduler.start()
         self._start_daemons(list(self.hosts.values()))
         self._wait_for_nodes()
-        self.scheduler.finish()
 
     def _make_namespaces(self) -> None:
         kernel.unshare(*NAMESPACES)

@@ -14,7 +14,7 @@ from fabric_checks import door, paths
 from fabric_checks.errors import RecordError, quoted
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.acknowledged import Acknowledgement
-from fabric_checks.nightly.plan import folder_of
+from fabric_checks.nightly.plan import folder_of, journals
 from fabric_checks.nightly.summary import as_dict, lines_of
 from fabric_checks.paths import name_is_sound
 
@@ -112,11 +112,13 @@ def _journals(system: str | None) -> dict[str, Path]:
     results = paths.results().absolute()
     if system is not None and not name_is_sound(system):
         raise click.BadParameter(f"{system!r} is no name: letters, digits, . _ and - make one", param_hint="--system")
-    folders = [folder_of(results, system)] if system else sorted((results / "nightly").glob("*"))
-    found = {folder.name: folder / "nights.jsonl" for folder in folders if (folder / "nights.jsonl").exists()}
-    if system and not found:
-        raise RecordError(f"{folders[0]}: no night of {system!r} was spent here; ci/nightly --system {system} is one")
-    return found
+    found = journals(results)
+    if system is None:
+        return found
+    if system not in found:
+        folder = folder_of(results, system)
+        raise RecordError(f"{folder}: no night of {system!r} was spent here; ci/nightly --system {system} is one")
+    return {system: found[system]}
 
 
 def _finding(name: str, system: str | None) -> tuple[Path, journal.Open]:

@@ -14,6 +14,7 @@ import click
 from fabric_checks import door
 from fabric_checks.errors import FabricError, OutputError
 from fabric_checks.parsers import profile as parser
+from fabric_checks.parsers import trace as trace_parser
 from fabric_checks.report import profile as report
 from fabric_checks.software import profiler
 
@@ -26,6 +27,7 @@ Examples:
   fabric-checks profile -- mpirun -np 4 lmp -in in.lj
   fabric-checks profile --output lj.txt --picture lj.svg -- mpirun -np 4 lmp -in in.lj
   fabric-checks profile --read lj.txt --json
+  fabric-checks profile --trace lj4 -- mpirun -np 4 lmp -in in.lj       for fabric-checks replay
   fabric-checks profile -- mpirun -x LD_PRELOAD -x FABRIC_PROFILE ...   Open MPI on several nodes
 """
 
@@ -35,10 +37,26 @@ Examples:
 @click.option("--output", type=click.Path(path_type=Path), help="Keep the profile in this file.")
 @click.option("--picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw it, .svg or .png.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--trace", type=click.Path(path_type=Path), help="Write what `fabric-checks replay` replays there, too.")
+@click.option(
+    "--trace-limit",
+    type=click.IntRange(min=1),
+    default=1024,
+    show_default=True,
+    help="How large the trace may be, of all ranks together, in MiB.",
+)
 @click.option("--mpicc", default="mpicc", show_default=True, help="The compiler wrapper of the program's MPI.")
 @click.argument("line", nargs=-1, type=click.UNPROCESSED)
 def command(
-    line: tuple[str, ...], given: Path | None, output: Path | None, picture: Path | None, *, as_json: bool, mpicc: str
+    line: tuple[str, ...],
+    given: Path | None,
+    output: Path | None,
+    picture: Path | None,
+    *,
+    trace: Path | None,
+    trace_limit: int,
+    as_json: bool,
+    mpicc: str,
 ) -> None:
     """Run LINE, a launcher and an MPI program, and tell what the program asks MPI for.
 
@@ -51,11 +69,14 @@ def command(
     if given:
         if output:
             raise click.UsageError("--output is for a program that is run; with --read there is a file already")
+        if trace:
+            raise click.UsageError("--trace is for a program that is run")
         found = _read(given)
     else:
         with tempfile.TemporaryDirectory(prefix="fabric-checks-profile-") as folder:
             file = (output or Path(folder) / "profile.txt").absolute()
-            status = _run(line, profiler.build(mpicc, Path(folder)), file)
+            variables = _trace_variables(trace, trace_limit) if trace else {}
+            status = _run(line, profiler.build(mpicc, Path(folder)), file, variables)
             if not file.exists():
                 _explain_nothing(line, status)
             found = _read(file)
@@ -65,6 +86,8 @@ def command(
         door.say(*report.as_lines(found))
     if picture:
         report.draw(found, picture, " ".join(line) if line else str(given))
+    if trace:
+        _require_trace(trace, len(found.ranks))
     raise SystemExit(status)
 
 
@@ -75,11 +98,33 @@ def _read(path: Path) -> parser.Profile:
         raise FabricError(f"{path}: {error}") from None
 
 
-def _run(line: tuple[str, ...], library: Path, file: Path) -> int:
+def _trace_variables(folder: Path, limit_MiB: int) -> dict[str, str]:
+    """Return what has the library write a trace; its folder is made, and has no other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise FabricError(f"{folder}: is not empty; name a new folder for the trace")
+    return {profiler.TRACE: str(folder.absolute()), profiler.TRACE_BYTES: str(limit_MiB << 20)}
+
+
+def _require_trace(folder: Path, ranks: int) -> None:
+    """Raise an error if the trace cannot be replayed."""
+    for rank in range(ranks):
+        file = folder / f"rank-{rank}.trace"
+        if not file.exists():
+            raise FabricError(f"{file}: was not written; let --trace name a folder that all hosts of the program share")
+        try:
+            with file.open(errors="replace", newline="\n") as lines:
+                trace_parser.parse(lines)
+        except OutputError as error:
+            raise FabricError(f"{file}: {error}") from None
+
+
+def _run(line: tuple[str, ...], library: Path, file: Path, more: dict[str, str]) -> int:
     """Run the command with the library before its MPI; return its exit status as a shell has it."""
     file.unlink(missing_ok=True)
     before = os.environ.get(profiler.PRELOAD)
     variables = {profiler.PRELOAD: f"{library}:{before}" if before else str(library), profiler.FILE: str(file)}
+    variables |= more
     try:
         # An interrupt goes to the command, too, and it ends in order.
         done = subprocess.Popen(line, env=os.environ | variables, stdout=_STANDARD_ERROR)

@@ -10,9 +10,11 @@ from pathlib import Path
 import click
 
 from fabric_checks import door, files
+from fabric_checks.nightly import journal, summary
+from fabric_checks.nightly.plan import journals
 from fabric_checks.report.html import pdf as printing
 from fabric_checks.report.html.build import report
-from fabric_checks.results.store.sources import default, parse
+from fabric_checks.results.store.sources import Source, default, parse
 
 _EPILOG = """
 \b
@@ -62,10 +64,12 @@ def command(
         printing.browser()  # before the work, not after it
     chosen = [parse(text) for text in sources] or [default()]
     console = door.console(door.err())
+    unread: list[str] = []
     with console.status("") as status:
         text, results = report(
             chosen,
             title,
+            opened=[line for source in chosen for line in _open(source, unread)],
             with_time=over_time,
             with_published=published,
             progress=lambda step: status.update(f"{step} .."),
@@ -74,7 +78,8 @@ def command(
         if pdf:
             status.update("printing ..")
             printing.print_page(output, pdf)
-    door.warn(results.faults)
+    faults = [*results.faults, *unread]
+    door.warn(faults)
     if as_json:
         told = {
             "report": str(output),
@@ -82,12 +87,24 @@ def command(
             "machines": list(results.machines),
             "records": results.records,
             "figures": len(results.values),
-            "faults": list(results.faults),
+            "faults": faults,
         }
         door.json_text(json.dumps(told, indent=1))
     else:
         door.say(f"{output}: {len(results.machines)} machines, {len(results.values)} values")
         if pdf:
             door.say(str(pdf))
-    if results.faults:
+    if faults:
         sys.exit(1)
+
+
+def _open(source: Source, faults: list[str]) -> list[str]:
+    """Return a line for each finding of nights that is open now, if the source reaches until now."""
+    if source.until is not None:
+        return []
+    return [
+        f"{system}: {line}"
+        for system, path in journals(source.path).items()
+        if source.where.get("system", system) == system
+        for line in summary.lines_of(journal.still_open(journal.read(path, faults)))
+    ]

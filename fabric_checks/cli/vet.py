@@ -14,7 +14,7 @@ from fabric_checks.errors import FabricError
 from fabric_checks.results import sessions
 from fabric_checks.text import one_line
 from fabric_checks.vetting import budget as costs
-from fabric_checks.vetting import machine
+from fabric_checks.vetting import machine, switches
 from fabric_checks.vetting.planning import Verdicts, Word
 from fabric_checks.vetting.running import Jobs
 
@@ -69,7 +69,7 @@ def command(
 ) -> None:
     """Say of every node whether it is good, slow or faulty, or was not seen; with Slurm.
 
-    All nodes are measured at once by `Rotate`, which names the slow ones. A job that fails is repeated on halves of its
+    All nodes are measured at once by `Rotate`, which names the slow ones. A job that fails is repeated on parts of its
     nodes, and nodes alone with a healthy partner, until the faulty ones are named. OPTIONS go to ReFrame.
     """
     if plan is not None:
@@ -100,7 +100,7 @@ def command(
         }  # fmt: skip
         door.json_text(json.dumps(told, indent=1))
     else:
-        _show(verdicts, spent, budget, found.partition, session)
+        _show(verdicts, spent, budget, found, session)
     raise SystemExit(status_of(verdicts))
 
 
@@ -116,10 +116,10 @@ def _drain(verdicts: Verdicts, session: str) -> str:
     return machine.drain_command(bad, f"fabric-checks vet {session}") if bad else ""
 
 
-def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, partition: str, session: str) -> None:
+def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:
     counts = ", ".join(f"{len(verdicts.of(word))} {word.value}" for word in Word if verdicts.of(word))
     door.say(
-        f"{partition}, {len(verdicts.words)} nodes: {counts}",
+        f"{found.partition}, {len(verdicts.words)} nodes: {counts}",
         f"{spent.jobs} jobs in {spent.rounds} rounds, {spent.node_minutes:.3g} of {budget:g} node-minutes; {session}",
     )
     table = Table("node", "verdict", "why", box=None, pad_edge=False)
@@ -128,11 +128,32 @@ def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, partition: str,
             table.add_row(one_line(node), word.value, one_line(verdicts.reasons.get(node, "")))
     if table.row_count:
         door.show([table])
+        _show_switches(found.switches, verdicts)
     door.say(*(f"path: {line}" for line in verdicts.paths))
     more = [f"and {len(verdicts.notes) - _MOST} more: --json has all"] if len(verdicts.notes) > _MOST else []
     door.say(*verdicts.notes[:_MOST], *more)
     if drain := _drain(verdicts, session):
         door.say("To take them out of service:", f"  {drain}")
+
+
+def _show_switches(known: switches.Switches, verdicts: Verdicts) -> None:
+    """Print the map of the machine: the switches with nodes that are not good, and how many others there are."""
+    if known.why:
+        door.say(f"no map by switch: {one_line(known.why)}")
+        return
+    rows = switches.rows(known, verdicts)
+    table = Table("switch", "nodes", "good", "not good", box=None, pad_edge=False)
+    for name, nodes, good, bad in rows:
+        table.add_row(one_line(name), str(nodes), str(good), one_line(bad))
+    door.show([table])
+    if others := len(known.members) - len(rows):
+        door.say(
+            f"{others} more switches: all of their nodes are good"
+            if others > 1
+            else "1 more switch: all of its nodes are good"
+        )
+    if known.unknown:
+        door.say(f"at no known switch: {', '.join(map(one_line, known.unknown))}")
 
 
 def _plan(nodes: int, faults: int, step_minutes: float, pass_minutes: float, *, as_json: bool) -> None:

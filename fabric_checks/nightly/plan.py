@@ -54,6 +54,11 @@ def folder_of(results: Path, system: str) -> Path:
     return results / "nightly" / system
 
 
+def journals(results: Path) -> dict[str, Path]:
+    """Return the journals of nights in a folder of results, by system."""
+    return {path.parent.name: path for path in sorted(results.glob("nightly/*/nights.jsonl"))}
+
+
 @dataclass
 class Trouble:
     """What went wrong with the night, as against with the machine."""

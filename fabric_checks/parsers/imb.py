@@ -70,9 +70,12 @@ _MESSAGES = {
     "Get_accumulate": 1,
     "Compare_and_swap": 1,
     "Fetch_and_op": 1,
+    # One process moves a message from or to each of the others in this time, and IMB counts one of them.
+    "Put_all_local": 1,
+    "Get_all_local": 1,
+    "One_put_all": 1,
+    "One_get_all": 1,
 }
-#: Benchmarks of IMB-RMA in which one process moves a message from or to each of the others.
-_TO_ALL_OTHERS = ("Put_all_local", "Get_all_local", "One_put_all", "One_get_all")
 #: Benchmarks of IMB-RMA that print times like collectives.
 _ALL_AT_ONCE = ("All_put_all", "All_get_all", "Exchange_put", "Exchange_get")
 NON_AGGREGATE, AGGREGATE = "NON-AGGREGATE", "AGGREGATE"
@@ -163,7 +166,7 @@ def parse(
         for row in rows:
             require_rate(row, row.values["bandwidth_MBps"], row.values["message_rate_per_s"], row.size_B, 0.5 + 1e-6)
     elif "bandwidth_MBps" in names:
-        rows = [_with_exact_bandwidth(row, benchmark, processes) for row in rows]
+        rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
     if "overlap_percent" in names:
         _require_overlap(rows)
     return ImbOutput(version, processes, names, tuple(rows))
@@ -245,20 +248,16 @@ def _require_overlap(rows: Sequence[Row]) -> None:
             )
 
 
-def _with_exact_bandwidth(row: Row, benchmark: str, processes: int) -> Row:
+def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
     """Replace the printed bandwidth, which has two decimals only, by bytes over time; the two must agree.
 
     IMB counts what one process sends and receives (PingPong and PingPing 1, Sendrecv 2, Exchange 4 messages) over the
-    time of the slowest process, in units of 10^6 bytes/s. Where it goes to all others the printed one is kept.
+    time of the slowest process, in units of 10^6 bytes/s.
     """
-    time_us = row.values.get("max_time_us", row.values["time_us"])
-    if benchmark in _TO_ALL_OTHERS:
-        messages = max(processes - 1, 1)
-    elif benchmark in _MESSAGES:
-        messages = _MESSAGES[benchmark]
-    else:
+    if benchmark not in _MESSAGES:
         return row
-    moved_B = messages * row.size_B
+    time_us = row.values.get("max_time_us", row.values["time_us"])
+    moved_B = _MESSAGES[benchmark] * row.size_B
     printed = row.values["bandwidth_MBps"]
     shortest_us = max(time_us - HALF_DIGIT, 1e-3)
     if not moved_B / (time_us + HALF_DIGIT) - HALF_DIGIT <= printed <= moved_B / shortest_us + HALF_DIGIT:
@@ -266,8 +265,6 @@ def _with_exact_bandwidth(row: Row, benchmark: str, processes: int) -> Row:
             f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B: the output is damaged",
             row.line,
         )
-    if benchmark in _TO_ALL_OTHERS:
-        return row
     # A time of 0.00 is that of an operation on no bytes.
     return Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us if time_us else 0.0})
 

@@ -31,6 +31,7 @@ __all__ = [
     "check_of",
     "end_pbs_job",
     "load_cases",
+    "look_in",
     "nodespec",
     "note",
     "parameter_values",
@@ -38,6 +39,7 @@ __all__ = [
     "require_reframe",
     "select_only",
     "set_up",
+    "set_up_anew",
     "take_system",
     "without_deprecated_alias",
 ]
@@ -218,6 +220,23 @@ def set_up(case: TestCase) -> None:
     """
     case.prepare()
     case.check.setup(case.partition, case.environ)
+
+
+def set_up_anew(case: TestCase) -> None:
+    """Take a case through the phase ``setup`` as if it never had been: it has a fresh check then.
+
+    Why: ReFrame clones a case to run it again, and the clone does not know what it depends on.
+    """
+    case._check, case._is_ready = case._check_orig, False
+    set_up(case)
+
+
+def look_in(check: RegressionTest, folder: Path) -> None:
+    """Let a check that was set up have its stage folder elsewhere, with the files of a job that has ended.
+
+    Why: ReFrame decides where it is, and a check's own methods read its files from there.
+    """
+    check._stagedir = str(folder)
 
 
 def select_only(take: Callable[[list[TestCase], int], None]) -> None:

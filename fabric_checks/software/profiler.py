@@ -13,6 +13,9 @@ from fabric_checks.paths import ROOT, home
 #: The variable that preloads the library, and the one that names the file which it writes.
 PRELOAD, FILE = "LD_PRELOAD", "FABRIC_PROFILE"
 
+#: The variables that name the folder for a trace, if there is to be one, and the bytes that all of it may have.
+TRACE, TRACE_BYTES = "FABRIC_TRACE", "FABRIC_TRACE_BYTES"
+
 
 def build(mpicc: str, folder: Path) -> Path:
     """Build the library, or take one that is kept.

@@ -80,7 +80,7 @@ def simulated(faulty: Collection[str], pass_minutes: float, fail_minutes: float,
 def planned(count: int, faults: int, pass_minutes: float, fail_minutes: float, *, named: bool = False) -> Spent:
     """Return what a vet of so many nodes costs with so many faulty ones, as far from each other as can be.
 
-    That is where halving needs the most jobs.
+    That is where it needs the most jobs.
     """
     nodes = [f"n{number}" for number in range(count)]
     faulty = {nodes[number * count // faults] for number in range(faults)}

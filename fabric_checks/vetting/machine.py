@@ -14,6 +14,8 @@ from fabric_checks import reservations
 from fabric_checks.errors import FabricError
 from fabric_checks.parsers import slurm
 from fabric_checks.text import one_line
+from fabric_checks.vetting import switches
+from fabric_checks.vetting.switches import Switches
 
 #: So long a command may take.
 PATIENCE_S = 60
@@ -25,12 +27,14 @@ class Machine:
 
     :param partition: ``SYSTEM:PARTITION`` of ReFrame; :param environ: the environment that its jobs run in.
     :param nodes: the nodes that take jobs; :param away: those that do not, with what keeps them.
+    :param switches: which switch each of them is at.
     """
 
     partition: str
     environ: str
     nodes: tuple[str, ...]
     away: Mapping[str, str]
+    switches: Switches
 
 
 def look(system: str | None, only: Sequence[str] = ()) -> Machine:
@@ -60,6 +64,11 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
         partition["environs"][0],
         tuple(node.name for node in meant if node.fault is None),
         slurm.faults(meant),
+        switches.look(
+            [node.name for node in meant],
+            partition.get("extras", {}).get("topology", []),
+            lambda: _said(["scontrol", "show", "topology"]),
+        ),
     )
 
 
@@ -106,4 +115,9 @@ def drain_command(nodes: Sequence[str], why: str) -> str:
 
 def as_data(machine: Machine) -> dict[str, Any]:
     """Return it as plain data."""
-    return {"partition": machine.partition, "environ": machine.environ, "away": dict(machine.away)}
+    return {
+        "partition": machine.partition,
+        "environ": machine.environ,
+        "away": dict(machine.away),
+        "switches": {name: list(nodes) for name, nodes in machine.switches.members.items()},
+    }

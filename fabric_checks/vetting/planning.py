@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which groups of nodes to test next, and what follows for each node.
 
-All nodes are one group at first. A group whose job fails without a node being named is halved, both halves are tested
-at once, and so on; a node that is left alone is tested with a partner that is known to be healthy. That takes at most
-about ``2 log2 N`` jobs for each faulty node. If both halves of a group that failed pass, the group is tested again; if
-it fails again, the fault is on a way between the halves, which is narrowed by halving one side and then the other.
+All nodes are one group at first. A group whose job fails without a node being named is split into four parts, which are
+tested at once, and so on; a node that is left alone is tested with a partner that is known to be healthy. That takes at
+most about ``2 log2 N`` jobs for each faulty node, as many as with halves, in half as many rounds: where a node hangs,
+each round lasts as long as a job may. If all parts of a group that failed pass, its halves are tested; if both halves
+of a group pass, the group is tested again; if it fails again, the fault is on a way between the halves, which is
+narrowed by halving one side and then the other.
 
 Nothing here starts anything: :func:`vet` is a generator of rounds, each a list of disjoint groups, and is sent what
 came of them.
@@ -15,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 
 Group = tuple[str, ...]
 
@@ -79,13 +82,15 @@ class Verdicts:
 class _Task:
     """A group to be tested.
 
-    ``halves`` are those that it was split into, ``tried`` the partners with which a node alone has failed already.
+    ``parts`` are those that it was split into; with ``by_halves`` that is into two. ``tried`` are the partners with
+    which a node alone has failed already.
     """
 
     members: Group
     passed: bool | None = None
     parent: _Task | None = None
-    halves: list[_Task] = field(default_factory=list)
+    parts: list[_Task] = field(default_factory=list)
+    by_halves: bool = False
     partner: str | None = None
     tried: list[str] = field(default_factory=list)
 
@@ -155,15 +160,16 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
         ]  # fmt: skip
         for task, outcome in zip(ready, of_tasks, strict=True):
             tasks += _after(verdicts, task, outcome)
-            crosses += _both_pass(task)
-        tasks, found = _without_settled(verdicts, tasks)
-        crosses += found
+            _go_on(task, tasks, crosses)
+        tasks = _without_settled(verdicts, tasks, crosses)
     for task in tasks:
         for node in task.members:
             verdicts.say(node, Word.NOT_SEEN, "its jobs fail, and no healthy node was found to test it with")
     return verdicts
 
 
+#: Into so many parts a group is split.
+PARTS = 4
 #: So often nodes are paired without knowing one that is healthy.
 MOST_BLIND = 3
 
@@ -193,17 +199,17 @@ class _Blind:
         return found
 
 
-def _without_settled(verdicts: Verdicts, tasks: Sequence[_Task]) -> tuple[list[_Task], list[_Cross]]:
-    """Return the tasks without nodes alone of which all is known, as of a partner; and halves that have passed."""
-    left, crosses = [], []
+def _without_settled(verdicts: Verdicts, tasks: Sequence[_Task], crosses: list[_Cross]) -> list[_Task]:
+    """Return the tasks without nodes alone of which all is known, as of a partner, and what follows from these."""
+    left: list[_Task] = []
     for task in tasks:
         word = verdicts.words[task.members[0]] if len(task.members) == 1 else Word.NOT_SEEN
         if word in (Word.GOOD, Word.SLOW) and not task.tried:
             task.passed = True
-            crosses += _both_pass(task)
+            _go_on(task, left, crosses)
         elif word is not Word.FAULTY:
             left.append(task)
-    return left, crosses
+    return left
 
 
 def _with_partners(
@@ -255,9 +261,18 @@ def _after(verdicts: Verdicts, task: _Task, outcome: Outcome) -> list[_Task]:
         return [_Task(left)] if left else []
     if len(task.members) == 1 and task.partner:
         return _alone(verdicts, task, task.partner, outcome)
-    middle = (len(task.members) + 1) // 2
-    task.halves = [_Task(part, parent=task) for part in (task.members[:middle], task.members[middle:])]
-    return list(task.halves)
+    # Nodes alone need a healthy partner, which four parts of four nodes may not leave.
+    return _split(task, max(2, min(PARTS, len(task.members) // 2)))
+
+
+def _split(task: _Task, parts: int) -> list[_Task]:
+    """Return what a task is split into, as even as can be."""
+    parts = 2 if task.by_halves else parts
+    edges = [-(-len(task.members) * number // parts) for number in range(parts + 1)]
+    task.parts = [
+        _Task(task.members[start:end], parent=task, by_halves=task.by_halves) for start, end in pairwise(edges)
+    ]
+    return list(task.parts)
 
 
 def _alone(verdicts: Verdicts, task: _Task, partner: str, outcome: Outcome) -> list[_Task]:
@@ -278,13 +293,17 @@ def _alone(verdicts: Verdicts, task: _Task, partner: str, outcome: Outcome) -> l
     return []
 
 
-def _both_pass(task: _Task) -> list[_Cross]:
-    """Return the two halves of a group if both have passed, once: when the later of them is looked at."""
+def _go_on(task: _Task, tasks: list[_Task], crosses: list[_Cross]) -> None:
+    """Add what is to be tested of a group all of whose parts have passed, once: when the last of them is looked at."""
     parent = task.parent
-    if parent is None or not parent.halves or not all(half.passed for half in parent.halves):
-        return []
-    halves, parent.halves = parent.halves, []
-    return [_Cross(halves[0].members, halves[1].members)]
+    if parent is None or not parent.parts or not all(part.passed for part in parent.parts):
+        return
+    parts, parent.parts = parent.parts, []
+    if len(parts) == 2:
+        crosses.append(_Cross(parts[0].members, parts[1].members))
+    else:
+        parent.by_halves = True
+        tasks += _split(parent, 2)
 
 
 def _narrowed(verdicts: Verdicts, cross: _Cross, outcome: Outcome) -> bool:

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from fabric_checks.cli import main
 from fabric_checks.cli.commands import MODULES
-from fabric_twins import published_table, what_if
+from fabric_twins import published_table, replay, what_if
 from tests.analysis.cross_section.model import Fabric, run, text_of
 from tests.conftest import GOLDEN
 from tests.nightly.test_child_pipeline import GENERATED
@@ -106,6 +106,11 @@ def place(tmp_path, monkeypatch):
         return text_of(run(Fabric(nodes, 0.01, 1, receivers={6: 0.4} if nodes > 6 else {})))
 
     monkeypatch.setattr(what_if, "output", output)
+    monkeypatch.setattr(replay, "run_s", lambda *_: 2.0)
+    for name, end in (("trace", "complete: 2 actions"), ("stopped", f"stopped: {WORD}")):
+        lines = ("# fabric-checks trace 1", "# rank: 0 of 1", "# flops/s: 1000000000", "0 init", "0 compute 1000000000")
+        (folder / name).mkdir()
+        (folder / name / "rank-0.trace").write_text("\n".join([*lines, f"# {end}", ""]))
     monkeypatch.setattr(published_table, "shipped", list)
     return folder
 
@@ -187,6 +192,11 @@ CALLS = (
     ("twin plan.yaml --pictures pictures", 0, "text"),
     ("twin plan.yaml --confirm --json", 0, "json"),
     ("twin ODD", 1, "text"),
+    ("replay trace plan.yaml --one-rank trace", 0, "text"),
+    ("replay trace plan.yaml --json", 0, "json"),
+    ("replay stopped plan.yaml", 1, "text"),
+    ("replay trace ODD", 1, "text"),
+    ("replay ODD plan.yaml", 1, "text"),
     ("twins-table", 0, "text"),
     ("twins-table --json", 0, "json"),
     ("twins-references", 0, "text"),

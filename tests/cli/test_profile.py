@@ -20,12 +20,20 @@ PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Barrier(MPI_COMM_WORLD);
     puts("from the program");
-    if (argc > 1) _Exit(0);
+    if (argc > 1 && strcmp(argv[1], "unfinished") == 0) _Exit(0);
+    if (argc > 1) {
+        MPI_Request request;
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Finalize();
+        return 0;
+    }
     MPI_Finalize();
     return 7;
 }
@@ -49,6 +57,7 @@ def test_a_profile_that_was_written_before(tmp_path):
         ((), "a command behind --, or a profile by --read; one of the two"),
         (("--read", GOLDEN_FILE, "--", "true"), "one of the two"),
         (("--read", GOLDEN_FILE, "--output", "x"), "with --read there is a file already"),
+        (("--read", GOLDEN_FILE, "--trace", "x"), "--trace is for a program that is run"),
     ],
 )
 def test_what_cannot_be_meant(arguments, message):
@@ -86,6 +95,26 @@ def test_a_program_is_run_and_its_status_is_handed_on(program, tmp_path):
     ranks = json.loads(done.stdout)["ranks"]
     assert [[(each["call"], each["count"]) for each in rank["calls"]] for rank in ranks] == [[("Barrier", 1)]] * 2
     assert (tmp_path / "a.txt").read_text().endswith("# complete: 2 ranks\n")
+
+
+def test_a_trace_beside_the_profile(program, tmp_path):
+    """It is held to what a replay wants; the program's own fault goes first, and a folder has one trace."""
+    folder = tmp_path / "trace"
+    done = run("--trace", folder, "--json", "--", "mpirun", "-np", "2", program)
+    assert done.returncode == 7 and "error" not in done.stderr, done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["rank-0.trace", "rank-1.trace"]
+    lines = [line.split()[1] for line in (folder / "rank-1.trace").read_text().splitlines() if line.startswith("1 ")]
+    assert [name for name in lines if name != "compute"] == ["init", "barrier", "finalize"]
+    done = run("--trace", folder, "--", "mpirun", "-np", "2", program)
+    assert done.returncode == 1
+    assert done.stderr == f"error: {folder}: is not empty; name a new folder for the trace\n"
+
+
+def test_a_trace_that_cannot_be_replayed_is_an_error(program, tmp_path):
+    done = run("--trace", tmp_path / "t", "--", "mpirun", "-np", "2", program, "nonblocking")
+    cause = "rank-0.trace: line 8: the trace was stopped: 'MPI_Ibarrier cannot be replayed'"
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == f"error: {tmp_path / 't'}/{cause}"
+    assert "2 ranks on 1 host" in done.stdout
 
 
 def test_a_program_without_a_profile(program):

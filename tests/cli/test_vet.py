@@ -10,6 +10,7 @@ from fabric_checks.cli import vet
 from fabric_checks.errors import FabricError
 from fabric_checks.vetting.machine import Machine
 from fabric_checks.vetting.planning import Outcome
+from fabric_checks.vetting.switches import Switches
 
 
 @pytest.fixture
@@ -23,7 +24,9 @@ def call(monkeypatch):
             return [(Outcome(not each, {}, {} if each else blamed, why="it hung"), 0.5) for each in bad]
 
         nodes = tuple(f"n{number}" for number in range(count))
-        found = Machine("oak:p", "mpich", nodes, {node: f"{node} is drained" for node in away})
+        all_nodes = [*nodes, *away]
+        at = Switches({"leaf-\x1b1": tuple(all_nodes[:4]), "leaf-2": tuple(all_nodes[4:6])}, tuple(all_nodes[6:]))
+        found = Machine("oak:p", "mpich", nodes, {node: f"{node} is drained" for node in away}, at)
         monkeypatch.setattr(vet.machine, "look", lambda *_: found)
         monkeypatch.setattr(vet.Jobs, "run", run)
         done = CliRunner().invoke(vet.command, [*options])
@@ -43,6 +46,9 @@ def test_what_is_wrong_is_a_table_and_a_command(call):
     status, said = call("--budget", "400", faulty=["n2"], slow=["n5"], away=["n8"])
     assert status == 3 and "9 nodes: 6 good, 1 slow, 1 faulty, 1 not seen" in said
     rows = [line.split()[:2] for line in said.splitlines() if line.startswith("n")]
+    at = [line.split() for line in said.splitlines() if line.startswith("leaf")]
+    assert at == [["leaf-2", "2", "1", "n5", "slow"], ["leaf-?1", "4", "3", "n2", "faulty"]]
+    assert "at no known switch: n6, n7, n8" in said
     assert rows == [["node", "verdict"], ["n2", "faulty"], ["n5", "slow"], ["n8", "not"]]
     assert "scontrol update nodename=n2,n5 state=drain 'reason=fabric-checks vet 2" in said and "\x1b" not in said
 
@@ -52,6 +58,7 @@ def test_the_same_as_json(call):
     told = json.loads(said)
     assert status == 3 and told["nodes"]["n2"] == "faulty" and told["nodes"]["n0"] == "good"
     assert told["spent"]["node_minutes"] <= 400 and told["drain"].startswith("scontrol update nodename=n2 ")
+    assert told["switches"]["leaf-2"] == ["n4", "n5"]
 
 
 def test_nodes_that_were_not_seen_are_no_success(call):

@@ -15,6 +15,7 @@ class Commands:
     """What somebody types on the head; each is a line of shell.
 
     :param drain, resume: take n2 out of service, and back; :param running, waiting: print the ids of such jobs.
+    :param free: print how many nodes take jobs; :param on_both: print the name of each node from a job on both.
     """
 
     cancel: str
@@ -23,6 +24,8 @@ class Commands:
     running: str
     waiting: str
     hold: str
+    free: str
+    on_both: str
 
 
 COMMANDS = {
@@ -33,6 +36,8 @@ COMMANDS = {
         running="flux jobs --filter=run --no-header --format='{id.dec}'",
         waiting="flux jobs --filter=sched --no-header --format='{id.dec}'",
         hold="flux job urgency {id} hold",
+        free="flux resource list --states=free --no-header --format='{nnodes}'",
+        on_both="flux run -N2 hostname",
     ),
     "pbs": Commands(
         cancel="qdel {id}",
@@ -41,6 +46,11 @@ COMMANDS = {
         running="qselect -s R",
         waiting="qselect -s Q",
         hold="qhold {id}",
+        free="pbsnodes -a -F dsv | grep -c 'state=free|'",
+        # A job has no PATH of its own, and its output is there a moment after its end.
+        on_both="cd /tmp; folder=$(mktemp -d); echo $(command -v pbsdsh) hostname | "
+        "qsub -l select=2:ncpus=1 -l place=scatter -j oe -o $folder/out > /dev/null; "
+        "until [ -s $folder/out ]; do sleep 0.1; done; cat $folder/out; rm -r $folder",
     ),
 }
 
@@ -55,6 +65,18 @@ def job(cluster, commands, which):
 
     wait_for(there, f"no job is {which}")
     return found[-1]
+
+
+def heal(cluster, commands):
+    """Boot n2 if it is down, put it back in service, and wait until both nodes take jobs."""
+    if "n2: IS DOWN" in cluster("status"):
+        cluster("start", "n2")
+    cluster.call("exec", "head", "--", "bash", "-c", commands.resume)  # it may be in service
+
+    def free():
+        return cluster.call("exec", "head", "--", "bash", "-c", commands.free).stdout.strip() == "2"
+
+    wait_for(free, lambda: cluster("status"))
 
 
 def no_fault(cluster, commands, folder):

@@ -20,6 +20,10 @@ HERE = TESTS / "cluster" / "nights"
 ALL, TWO = "^Rotate%pattern=round-robin%layout=8x1$", "^OsuBarrier%layout=2x1$"
 #: All of them, and held to no speed.
 EIGHT = "^OsuBarrier%layout=8x1$"
+#: What a night that is killed does not come to.
+MORE = [f"^Rotate%pattern={pattern}%layout=8x1$" for pattern in ("rotate", "shift", "bisection")]
+#: A rate that a few cores reach for all pairs at once, also beside other work: what is measured is the links.
+RATE, HALF = "200mbit", "100mbit"
 
 
 @dataclass
@@ -80,7 +84,7 @@ class Nights:
 @pytest.fixture(scope="module")
 def eight(machine):
     cluster = Cluster()
-    cluster("up", "--nodes", "8", "--rate", "1gbit")
+    cluster("up", "--nodes", "8", "--rate", RATE)
     yield cluster
     cluster.end()
 
@@ -93,9 +97,9 @@ def nights(eight, tmp_path):
 @pytest.mark.alone
 def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table):
     first, second = nights.spend(ALL), nights.spend(ALL)
-    nights.cluster("shape", "n3=500mbit")
+    nights.cluster("shape", f"n3={HALF}")
     third = nights.spend(ALL)
-    nights.cluster("shape", "n3=1gbit")
+    nights.cluster("shape", f"n3={RATE}")
     fourth = nights.spend(ALL)
     four = (first, second, third, fourth)
     report_table("four nights", [f"{night.told['headline']}, status {night.status}" for night in four])
@@ -167,7 +171,7 @@ def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
 
 def test_a_runner_that_is_killed_half_way(nights):
     """With all its processes, as by a reboot of the runner; what had ended is kept, and the next night says so."""
-    victim = nights.begin(TWO, ALL)
+    victim = nights.begin(TWO, ALL, *MORE)
     perflog = nights.results / "perflogs/minicluster/pmi2/OsuBarrier.jsonl"
     try:
         wait_for(lambda: perflog.exists() or victim.poll() is not None, "no case has ended")

@@ -30,6 +30,10 @@ def test_what_is_wrong_is_named(four_with_two_links, tmp_path, kind, report_tabl
     assert is_right, said
     # Nothing is read for long, and the record has each node.
     assert set(said.ports["nodes"]) == {"n1", "n2", "n3", "n4"}
+    # Two rails are named where both may be used; in per cent of an equal share.
+    least = [200 * min(shares.values()) for shares in said.ports["rails"].values()]
+    assert said.values.get("least_rail_share") == (pytest.approx(min(least), abs=0.02) if least else None)
+    assert bool(least) == (kind in ("healthy", "idle rail"))
 
 
 #: What ports may count beside what a program says it moved: headers, acknowledgements, and what MPI and Slurm say. IMB

@@ -55,6 +55,23 @@ def test_one_bad_case_makes_no_lemon(told):
     assert not any(node.stands_out for node in told(runs(bad=lambda run: run == 3)))
 
 
+def test_a_node_without_others_stands_out_from_nobody(told):
+    (found,) = told([record(run, nodelist=["n3"], findings=[BLAMED]) for run in range(20)])
+    assert (found.blamed, found.others, found.stands_out) == (20, None, False)
+
+
+def test_of_many_nodes_one_is_above_the_others_by_chance(told):
+    """6 of 20 against 6 of 60: above by the interval of one node, and not by that of the first of forty."""
+    few = [record(run, nodelist=["n3"], findings=[BLAMED] if run < 6 else []) for run in range(20)]
+
+    def others(count):
+        names = [f"m{number}" for number in range(count)]
+        return [record(30 + run, nodelist=names) for run in range(60 // count)]
+
+    assert next(node for node in told([*few, *others(1)]) if node.name == "n3").stands_out
+    assert not next(node for node in told([*few, *others(60)]) if node.name == "n3").stands_out
+
+
 def test_a_case_that_failed_and_blames_nobody_is_of_all_its_nodes(told):
     found = told(
         [*runs(3, bad=lambda run: False), record(5, nodelist=["n1", "n2"], case_result="fail", fail_reason="no\nx")]

@@ -37,3 +37,10 @@ def test_together_as_alone():
             sure = told.filter(pl.col("verdict") == verdict)
             worse = (sure["better"] == "smaller") == (sure["change"] > 0)
             assert (worse == (verdict == "worse")).all()
+
+
+def test_what_one_run_of_each_differs_by_is_an_interval_of_what_repeats():
+    """Medians that are each within 5 % of what repeats: from 110 / (100 x 1.05) to 110 x 1.05 / 100."""
+    pair = {"values_baseline": [100.0], "values_side": [110.0], "better": "smaller", "unit": "us"}
+    found = judged(pl.DataFrame([pair | {"by_difference": False, "comparable": True}]), 0.95, 0.05).row(0, named=True)
+    assert np.allclose([found["change_low"], found["change"], found["change_high"]], [100 / 21, 10, 15.5])

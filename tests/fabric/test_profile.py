@@ -63,9 +63,17 @@ class Profiled:
         return profile.parse((self.folder / "profile.txt").read_text(), ranks), done.stdout
 
 
+@cache
+def profiled(name, base):
+    """Return the library built by an MPI, once for all modules."""
+    folder = base / f"profiled-{name}"
+    folder.mkdir()
+    return Profiled(name, folder)
+
+
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
-    return cache(lambda name: Profiled(name, tmp_path_factory.mktemp(name)))
+    return lambda name: profiled(name, tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="module", params=MPIS)

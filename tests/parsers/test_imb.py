@@ -183,8 +183,11 @@ def test_point_to_point_of_all(path):
     last = [line.split() for line in text.splitlines() if breakages.is_row(line)][-1]
     names = ("time_us", "bandwidth_MBps", "message_rate_per_s")
     assert [output.rows[-1].values[name] for name in names] == [float(cell) for cell in last[2:]]
-    with pytest.raises(OutputError, match="expected the output of IMB-MPI1, found the part 'IMB-P2P'"):
-        imb.parse(text, benchmark, QUICK[1:], 2)
+    header = next(number for number, line in enumerate(text.splitlines(), 1) if "IMB-P2P" in line)
+    for before in range(2):  # its line, be that an even or an odd one
+        wrong = f"line {header + before}: expected the output of IMB-MPI1, found the part 'IMB-P2P'"
+        with pytest.raises(OutputError, match=wrong):
+            imb.parse("\n" * before + text, benchmark, QUICK[1:], 2)
 
 
 def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(golden):
@@ -290,6 +293,15 @@ def test_a_bandwidth_to_all_others_fits_its_time(golden, benchmark):
     text = golden(f"imb/2021.11/{benchmark}.1MiB.txt")
     with pytest.raises(OutputError, match="MB/s do not fit 1024 B in .* us at 1024 B"):
         imb.parse(with_row(text, 1024, {3: "9999.99"}), benchmark, QUICK, 2, program="IMB-RMA")
+
+
+@pytest.mark.parametrize("benchmark", ["One_put_all", "Get_all_local"])
+def test_a_bandwidth_to_all_others_is_of_one_message(golden, benchmark):
+    """As IMB counts it, whatever the number of the others."""
+    text = golden(f"imb/2021.11/{benchmark}.4.txt")
+    rows = imb.parse(text, benchmark, QUICK, 4, program="IMB-RMA").rows
+    printed = [float(line.split()[-1]) for line in text.splitlines() if breakages.is_row(line)]
+    assert [row.values["bandwidth_MBps"] for row in rows] == pytest.approx(printed, rel=0.01)
 
 
 @pytest.mark.parametrize(("overlap", "fits"), [("12.50", True), ("40.00", False), ("60.00", False)])

@@ -73,3 +73,11 @@ def test_latencies_that_cannot_be_are_refused(text, median, least):
     assert broken != text
     with pytest.raises(OutputError, match="line "):
         latency_map.parse(broken)
+
+
+def test_the_row_that_is_damaged_is_named_and_no_other(text):
+    lines = text.splitlines(keepends=True)
+    place = max(number for number, line in enumerate(lines) if line[0].isdigit())
+    lines[place] = lines[place].rsplit(" ", 1)[0] + "\n"
+    with pytest.raises(OutputError, match=rf"line {place + 1}: a row of the columns"):
+        latency_map.parse("".join(lines))

@@ -412,6 +412,11 @@ def test_harmless_lines_behind_a_whole_table_are_passed_over(line):
         assert parsed(benchmark, f"{rows}{line}\n", sizes) == parsed(benchmark, rows, sizes)
 
 
+def test_a_further_row_behind_a_harmless_line_is_refused():
+    with pytest.raises(OutputError, match="line 6: "):
+        parsed("latency", "1 1.50\n2 1.50\nJob 17 done\n4 1.50\n")
+
+
 @pytest.mark.parametrize("line", ["4 1.50", "nan nan", "2 1.5", "3 -inf", "-1 0", "2 1e5"])
 def test_a_further_row_behind_a_whole_table_is_refused(line):
     with pytest.raises(OutputError, match="line 5: "):

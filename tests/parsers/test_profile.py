@@ -55,6 +55,7 @@ def test_the_smallest_size_of_a_power(power, size_B):
         (r"(call Send \d+ \S+) \d+", r"\1 64", "the profile is damaged"),
         (r"(call Send \d+ \S+ \d+) \d+", r"\1 0", "the profile is damaged"),
         (r"(call Send \d+ \S+ \d+) \d+", r"\1 1_0", "a count was expected"),
+        (r"call Send ", "bell Send ", "a row 'call ...' was expected"),
         (r"to 1 ", "to one ", "a rank was expected"),
     ],
 )
@@ -70,6 +71,18 @@ def test_a_broken_profile_is_refused(golden, pattern, replacement, message):
 def test_another_number_of_ranks(golden):
     with pytest.raises(OutputError, match="the profile is of 4 ranks, expected 8"):
         profile.parse(golden(GOLDEN), 8)
+
+
+def test_a_partner_that_is_not_known(golden):
+    text = re.sub(r"to 1 ", "to -1 ", golden(GOLDEN), count=1)
+    assert set(profile.parse(text).ranks[0].partners) == {-1, 2}
+
+
+def test_a_bad_count_is_named_with_its_line(golden):
+    text = golden(GOLDEN)
+    line = text[: text.index("\nto 1 ")].count("\n") + 2
+    with pytest.raises(OutputError, match=f"line {line}: a count was expected"):
+        profile.parse(text.replace("\nto 1 ", "\nto 1 x", 1))
 
 
 def test_what_was_printed_twice_is_refused(golden):

@@ -177,6 +177,13 @@ def test_bounds_that_history_shows_to_judge_nothing(write, records, message):
     assert unreachable.of_history(write(), frame(records[:4])) == []
 
 
+def test_a_short_series_keeps_no_other_from_being_judged(write):
+    few = [record(day, 1.5, metric="latency_8B") for day in range(2)]
+    records = [*few, *(record(3 + day, 1.5, metric="latency_0B") for day in range(5))]
+    (fault,) = unreachable.of_history(write(), frame(records))
+    assert "unreachable: at most 1.43 us" in fault
+
+
 def test_a_bound_in_another_unit_is_not_held_against_history(write):
     records = [record(day, 1.5, metric="latency_0B", unit="s") for day in range(5)]
     assert unreachable.of_history(write(), frame(records)) == []

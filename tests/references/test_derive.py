@@ -47,6 +47,13 @@ def test_of_negative_values_the_bound_is_on_the_same_side():
     assert found.upper == 0.2 and limit(found.value, found.upper) == -8.0
 
 
+def test_a_negative_value_has_both_bounds_and_none_above_zero():
+    assert (
+        found := derive([-10.0] * 9 + [-8.0], "larger", Rule(both_sides=True))
+    ).upper == 0.2 and found.lower == -0.02
+    assert derive([-10.0] * 9 + [1.0], "larger", Rule(both_sides=True)).upper is None
+
+
 @pytest.mark.parametrize("values", [[0.0, 0.0, 1.0], [1.0, 1.0, 9.0, 1e-3, 5e-4, 2.0], [], [1.0, float("nan")]])
 def test_what_gives_no_reference(values):
     with pytest.raises(ReferenceError):

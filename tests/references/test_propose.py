@@ -104,6 +104,11 @@ def test_what_it_does_to_a_reference_that_stands(file, reference, values, count,
     assert (found.reference is not None) == (action in ("changed", "loosened"))
 
 
+def test_what_is_expected_to_fail_is_refused_with_its_reason(file):
+    found = proposal(file("[$xfail, a slow switch, [1.3, null, 0.5, us]]"), runs(20))
+    assert found.why == "expected to fail: a slow switch; take the $xfail away first"
+
+
 def test_a_bound_of_the_other_side_stays(file):
     assert proposal(file("[1.3, -0.1, 0.5, us]"), runs(20)).reference == (1.3, -0.1, 0.02, "us")
     both = proposal(file("[1.3, -0.1, 0.02, us]"), runs(20), rule=Rule(both_sides=True))

@@ -15,6 +15,8 @@ from fabric_checks.software import packages
 from tests.conftest import TESTS
 
 TREE = (TESTS / "golden" / "ports" / "infiniband.txt").read_text()
+#: As if the first adapter had moved a thousand times as much.
+MUCH = TREE.replace("port_xmit_data\t251000", "port_xmit_data\t251000000")
 
 
 class Check:
@@ -25,6 +27,7 @@ class Check:
         getattr(PortsMixin, name) for name in ("_note_ports", "_nodes", "_files", "_fastest")
     )
     _note_not_judged, _on_several_nodes = PortsMixin._note_not_judged, PortsMixin._on_several_nodes
+    rail_values, rail_metrics = PortsMixin.rail_values, PortsMixin.rail_metrics
     fabric, has_ports, ports_folder = PortsMixin.fabric, PortsMixin.has_ports, PortsMixin.ports_folder
     records_ports, ports_program, values = True, "/x/ports", None
 
@@ -100,6 +103,21 @@ def test_the_named_network_carried_it(stage):
     texts = [found["text"] for found in check.facts.findings]
     # What the analysis says comes first; then host, port and counter.
     assert texts[0] == "x" and texts[1].startswith("node n1: symbol_error of mlx5_1:1 grew by 4000 in 20.0 s")
+
+
+def test_what_rails_carried_is_a_metric_that_only_a_case_with_rails_has(stage):
+    """Ports that move next to nothing are no rails that share."""
+    for text, fabric, expected in (
+        (TREE, ["mlx5_0"], {}),
+        (MUCH, ["mlx5_0"], {}),
+        (MUCH, ["mlx5_*"], {"least_rail_share": 0}),
+    ):
+        for name in ("n1", "n2"):
+            (stage / "ports" / f"{name}.txt").write_text(text.replace("# node: n1", f"# node: {name}"))
+        check = Check(stage, fabric=fabric)
+        check.hold_to_ports("")
+        assert check.rail_values == pytest.approx(expected, abs=0.1)
+        assert [metric.name for metric in check.rail_metrics()] == list(expected)
 
 
 def test_another_network_carried_it(stage):

@@ -35,6 +35,10 @@ def test_a_star_in_full(small):
     ]
 
 
+def test_processors_are_there_where_something_computes(small):
+    assert platform(small(), flops=2e9).splitlines()[2] == "processors 2 2000000000"
+
+
 def test_a_bus_for_both_directions_is_one_link_out_and_in(small):
     twin = small(PAIR, ("nodes: 8", "nodes: 2"), added="host_bus: {duplex: half, rate_MBps: 90}\n")
     assert lines_of(twin, "link")[2] == "link n0:bus 90000000 shared -"

@@ -57,7 +57,7 @@ def test_every_single_faulty_node_is_named_in_so_many_jobs(count):
         assert found.of(Word.FAULTY) == [node] and len(found.of(Word.GOOD)) == count - 1 and not found.paths
         assert "it hung" in found.reasons[node] and "with the healthy n" in found.reasons[node]
         assert machine.jobs <= 1 + 2 * math.ceil(math.log2(count))
-        assert machine.rounds <= 3 + math.ceil(math.log2(count))
+        assert machine.rounds <= 4 + math.ceil(math.log(count, 4))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -85,6 +85,20 @@ def test_a_path_between_two_nodes_is_told_as_such_and_blames_neither(count):
         (path,) = found.paths
         assert f"the path between {one} and {other} fails" in path and "each side passes by itself" in path
         assert found.of(Word.GOOD) == machine.nodes
+
+
+@pytest.mark.parametrize("count", [5, 6, 13, 64, 232])
+def test_every_path_is_told_wherever_it_is(count):
+    """Also between two parts of one half, which four parts that all pass do not tell."""
+    random_ = random.Random(count)
+    for _ in range(20):
+        one, other = random_.sample(range(count), 2)
+        machine = Machine(count, paths=[(f"n{one}", f"n{other}")])
+        found = machine.vet()
+        (path,) = found.paths
+        assert f"between n{min(one, other)} and n{max(one, other)} fails" in path
+        assert found.of(Word.GOOD) == machine.nodes
+        assert machine.rounds <= 6 + 2 * math.ceil(math.log2(count))
 
 
 def test_a_failure_that_does_not_come_back_blames_nobody():

@@ -32,6 +32,7 @@ manifest() {
 folder=$kept/$(state | sha256sum | cut -c1-64)
 if [ -e "$folder/MANIFEST" ] && [ "$(manifest "$folder" 2>&1)" = "$(cat "$folder/MANIFEST")" ]; then
     echo "built before, and unchanged: $folder"
+    cat "$folder/MANIFEST"
     for program in $programs; do
         cp "$folder/$program" .
     done
@@ -39,6 +40,7 @@ if [ -e "$folder/MANIFEST" ] && [ "$(manifest "$folder" 2>&1)" = "$(cat "$folder
 fi
 
 make -j "$(nproc)" CC="$cc"
+manifest .
 # Beside it first: another session may be building the same.
 new=$kept/.new-$(hostname)-$$
 if mkdir -p "$new"; then

@@ -6,7 +6,8 @@
  *
  *   LD_PRELOAD=profile.so FABRIC_PROFILE=FILE program      in every rank, as by mpirun -np 4 env ...
  *
- * Rank 0 writes FILE in MPI_Finalize. Without FABRIC_PROFILE every call is passed on
+ * Rank 0 writes FILE in MPI_Finalize. With FABRIC_TRACE=FOLDER each rank writes what
+ * SimGrid can replay, too (profile_trace.h): up to FABRIC_TRACE_BYTES together. Without FABRIC_PROFILE every call is passed on
  * and nothing is counted. MPI_Pcontrol(0) pauses it, MPI_Pcontrol(1) goes on.
  *
  * Two rules: what the program does stays what it is without this, and nothing here can
@@ -37,6 +38,7 @@ typedef int fc_nothing_to_profile;
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FORMAT "1"
 #define HAS_COUNTS (MPI_VERSION >= 4)
@@ -53,15 +55,18 @@ typedef int fc_nothing_to_profile;
 #define ONCE
 #define COUNT int
 #define DISPL int
-#define CALL(name, parameters, arguments, noted) NAMED(name)
-#define PERSISTENT(name, start, parameters, arguments, noted) NAMED(name) NAMED(start)
-#define ONE_SIDED(name, lower, parameters, arguments, noted) NAMED(name) NAMED(R##lower)
+#define CALL(name, ...) NAMED(name)
+#define TRACED(name, ...) NAMED(name)
+#define COMPLETES(name, ...) NAMED(name)
+#define PERSISTENT(name, start, ...) NAMED(name) NAMED(start)
+#define TRACED_PERSISTENT(name, start, ...) NAMED(name) NAMED(start)
+#define ONE_SIDED(name, lower, ...) NAMED(name) NAMED(R##lower)
 #if HAS_MPI_4
-#define COLLECTIVE(name, lower, parameters, arguments, noted)                                                          \
-    NAMED(name) NAMED(I##lower) NAMED(name##_init) NAMED(name##_start)
+#define COLLECTIVE(name, lower, ...) NAMED(name) NAMED(I##lower) NAMED(name##_init) NAMED(name##_start)
 #else
-#define COLLECTIVE(name, lower, parameters, arguments, noted) NAMED(name) NAMED(I##lower)
+#define COLLECTIVE(name, lower, ...) NAMED(name) NAMED(I##lower)
 #endif
+#define TRACED_COLLECTIVE COLLECTIVE
 enum call {
 #define NAMED(name) call_##name,
 #include "profile_calls.h"
@@ -78,9 +83,13 @@ static const char *const names[] = {
     "Startall",
 };
 #undef CALL
+#undef TRACED
+#undef COMPLETES
 #undef PERSISTENT
+#undef TRACED_PERSISTENT
 #undef ONE_SIDED
 #undef COLLECTIVE
+#undef TRACED_COLLECTIVE
 
 /* ------------------------------------------------------------------ what is kept */
 
@@ -109,6 +118,9 @@ struct comm {
     int partners; /* the group that messages go to */
     bool is_inter;
     int *world; /* world ranks of the partners; made with the first message */
+    uint64_t id;  /* in the trace; 0: of a communicator that is not traced */
+    int awaited;  /* receives that wait for what comes by it, in the trace */
+    bool is_gone; /* freed by the program; kept for those */
 };
 
 struct window {
@@ -276,6 +288,7 @@ static const struct comm *known(MPI_Comm comm)
         PMPI_Comm_remote_size(comm, &made->partners);
     }
     made->handle = handle;
+    made->id = comm == MPI_COMM_WORLD ? 1 : comm == MPI_COMM_SELF ? 2 : 0;
     made->next = *list;
     *list = made;
     return made;
@@ -321,6 +334,10 @@ static void forget_comm(MPI_Comm comm)
         if ((*each)->handle == (uintptr_t)comm) {
             struct comm *gone = *each;
             *each = gone->next;
+            if (gone->awaited > 0) {
+                gone->is_gone = true;
+                return;
+            }
             free(gone->world);
             free(gone);
             return;
@@ -448,8 +465,9 @@ static void *next_of(const char *name)
 #define TEXT_OF(name) #name
 
 #include "profile_notes.h"
+#include "profile_trace.h"
 
-#define FUNCTION(symbol, number, parameters, arguments, noted)                                                         \
+#define FUNCTION(symbol, number, parameters, arguments, taken, noted, traced)                                          \
     EXPORT int symbol parameters                                                                                       \
     {                                                                                                                  \
         static int(*next) parameters;                                                                                  \
@@ -461,6 +479,9 @@ static void *next_of(const char *name)
             left();                                                                                                    \
             return code;                                                                                               \
         }                                                                                                              \
+        if (t.is_on && trace_enters()) {                                                                               \
+            taken;                                                                                                     \
+        }                                                                                                              \
         const int64_t began = now_ns(CLOCK_MONOTONIC);                                                                 \
         const int code = next arguments;                                                                               \
         const struct at here = {.call = number, .ns = now_ns(CLOCK_MONOTONIC) - began};                                \
@@ -468,24 +489,33 @@ static void *next_of(const char *name)
         if (code == MPI_SUCCESS) {                                                                                     \
             locked();                                                                                                  \
             noted;                                                                                                     \
+            if (t.is_on) {                                                                                             \
+                traced;                                                                                                \
+            }                                                                                                          \
             unlocked();                                                                                                \
+        }                                                                                                              \
+        if (t.is_on) {                                                                                                 \
+            trace_leaves();                                                                                            \
         }                                                                                                              \
         left();                                                                                                        \
         return code;                                                                                                   \
     }
 
-#define FUNCTION_PERSISTENT(symbol, number, started_as, parameters, arguments, noted)                                  \
+#define FUNCTION_PERSISTENT(symbol, number, started_as, parameters, arguments, noted, traced)                          \
     EXPORT int symbol parameters                                                                                       \
     {                                                                                                                  \
         static int(*next) parameters;                                                                                  \
         if (next == NULL) {                                                                                            \
             *(void **)&next = next_of(TEXT(symbol)); /* as POSIX has it for functions */                                 \
         }                                                                                                              \
-        const bool is_counted = entered();                                                                                 \
+        const bool is_counted = entered();                                                                             \
+        if (is_counted && t.is_on) {                                                                                   \
+            trace_enters();                                                                                            \
+        }                                                                                                              \
         const int64_t began = now_ns(CLOCK_MONOTONIC);                                                                 \
         const int code = next arguments;                                                                               \
         const int64_t ns = now_ns(CLOCK_MONOTONIC) - began;                                                            \
-        struct started *made = is_counted && code == MPI_SUCCESS ? calloc(1, sizeof *made) : NULL;                         \
+        struct started *made = is_counted && code == MPI_SUCCESS ? calloc(1, sizeof *made) : NULL;                     \
         if (made != NULL) {                                                                                            \
             const struct at here = {.call = number, .ns = ns, .made = made};                                           \
             const struct at *at = &here;                                                                               \
@@ -493,7 +523,13 @@ static void *next_of(const char *name)
             locked();                                                                                                  \
             noted;                                                                                                     \
             keep(made, *request, started_as);                                                                          \
+            if (t.is_on) {                                                                                             \
+                traced;                                                                                                \
+            }                                                                                                          \
             unlocked();                                                                                                \
+        }                                                                                                              \
+        if (is_counted && t.is_on) {                                                                                   \
+            trace_leaves();                                                                                            \
         }                                                                                                              \
         left();                                                                                                        \
         return code;                                                                                                   \
@@ -506,23 +542,31 @@ static void *next_of(const char *name)
 #define AND_REQUEST(...) (__VA_ARGS__, request)
 #define AND_INFO(...) (__VA_ARGS__, info, request)
 
-#define CALL(name, parameters, arguments, noted) FUNCTION(SYMBOL(name), call_##name, parameters, arguments, noted)
+#define CALL(name, parameters, arguments, noted)                                                                       \
+    FUNCTION(SYMBOL(name), call_##name, parameters, arguments, nothing, noted, cannot(at))
+#define TRACED(name, parameters, arguments, noted, traced)                                                             \
+    FUNCTION(SYMBOL(name), call_##name, parameters, arguments, nothing, noted, traced)
+#define COMPLETES(name, parameters, arguments, taken, noted, traced)                                                   \
+    FUNCTION(SYMBOL(name), call_##name, parameters, arguments, taken, noted, traced)
+#define TRACED_PERSISTENT(name, start, parameters, arguments, noted, traced)                                           \
+    FUNCTION_PERSISTENT(SYMBOL(name), call_##name, call_##start, parameters, arguments, noted, traced)
 #define PERSISTENT(name, start, parameters, arguments, noted)                                                          \
-    FUNCTION_PERSISTENT(SYMBOL(name), call_##name, call_##start, parameters, arguments, noted)
+    TRACED_PERSISTENT(name, start, parameters, arguments, noted, cannot(at))
 #define ONE_SIDED(name, lower, parameters, arguments, noted)                                                           \
-    FUNCTION(SYMBOL(name), call_##name, parameters, arguments, noted)                                                  \
-    FUNCTION(SYMBOL(R##lower), call_R##lower, WITH_REQUEST parameters, AND_REQUEST arguments, noted)
-#define BLOCKING_AND_NOT(name, lower, parameters, arguments, noted)                                                    \
-    FUNCTION(SYMBOL(name), call_##name, parameters, arguments, noted)                                                  \
-    FUNCTION(SYMBOL(I##lower), call_I##lower, WITH_REQUEST parameters, AND_REQUEST arguments, noted)
+    CALL(name, parameters, arguments, noted)                                                                           \
+    CALL(R##lower, WITH_REQUEST parameters, AND_REQUEST arguments, noted)
+#define BLOCKING_AND_NOT(name, lower, parameters, arguments, noted, traced)                                            \
+    TRACED(name, parameters, arguments, noted, traced)                                                                 \
+    CALL(I##lower, WITH_REQUEST parameters, AND_REQUEST arguments, noted)
 #if HAS_MPI_4
-#define COLLECTIVE(name, lower, parameters, arguments, noted)                                                          \
-    BLOCKING_AND_NOT(name, lower, parameters, arguments, noted)                                                        \
-    FUNCTION_PERSISTENT(SYMBOL(name##_init), call_##name##_init, call_##name##_start, WITH_INFO parameters,            \
-                        AND_INFO arguments, noted)
+#define TRACED_COLLECTIVE(name, lower, parameters, arguments, noted, traced)                                           \
+    BLOCKING_AND_NOT(name, lower, parameters, arguments, noted, traced)                                                \
+    PERSISTENT(name##_init, name##_start, WITH_INFO parameters, AND_INFO arguments, noted)
 #else
-#define COLLECTIVE(name, lower, parameters, arguments, noted) BLOCKING_AND_NOT(name, lower, parameters, arguments, noted)
+#define TRACED_COLLECTIVE BLOCKING_AND_NOT
 #endif
+#define COLLECTIVE(name, lower, parameters, arguments, noted)                                                          \
+    TRACED_COLLECTIVE(name, lower, parameters, arguments, noted, cannot(at))
 
 #define SYMBOL(name) MPI_##name
 #include "profile_calls.h"

@@ -8,6 +8,9 @@
  *   PERSISTENT(name, start, ...)                          makes a request that MPI_Start starts; noted as `start` then
  *   COLLECTIVE(name, lower, ...)                          name, Iname, and name_init of MPI 4
  *   ONE_SIDED(name, lower, ...)                           name and Rname
+ *   TRACED(..., note, trace), TRACED_PERSISTENT, TRACED_COLLECTIVE   the same (a collective: name alone) with what a
+ *                                                         trace has of it; the others end a trace (profile_trace.h)
+ *   COMPLETES(..., take, note, trace)                     likewise; `take` is done before the call, if there is a trace
  *
  * COUNT and DISPL are the types of counts and of displacements of arrays. `note` is
  * what is noted when the call has ended well: one of the functions of profile_notes.h,
@@ -20,36 +23,49 @@
 #define TO_ARGUMENTS (buf, count, type, dest, tag, comm)
 #define TO_LATER (const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 #define TO_LATER_ARGUMENTS (buf, count, type, dest, tag, comm, request)
-CALL(Send, TO, TO_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
+TRACED(Send, TO, TO_ARGUMENTS, sent(at, comm, dest, extent(count, type)),
+     traced_send(comm, dest, tag, extent(count, type)))
 CALL(Bsend, TO, TO_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
 CALL(Ssend, TO, TO_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
-CALL(Rsend, TO, TO_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
-CALL(Isend, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
+TRACED(Rsend, TO, TO_ARGUMENTS, sent(at, comm, dest, extent(count, type)),
+     traced_send(comm, dest, tag, extent(count, type)))
+TRACED(Isend, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)),
+     traced_later(comm, *request, true, dest, tag, extent(count, type)))
 CALL(Ibsend, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
 CALL(Issend, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
-CALL(Irsend, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
-PERSISTENT(Send_init, Send_start, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
+TRACED(Irsend, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)),
+     traced_later(comm, *request, true, dest, tag, extent(count, type)))
+TRACED_PERSISTENT(Send_init, Send_start, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)),
+     traced_persistent(comm, *request, true, dest, tag, extent(count, type)))
 PERSISTENT(Bsend_init, Bsend_start, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
 PERSISTENT(Ssend_init, Ssend_start, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
-PERSISTENT(Rsend_init, Rsend_start, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)))
-CALL(Recv, (void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status),
-     (buf, count, type, source, tag, comm, status), offered(at, comm, source, extent(count, type)))
-CALL(Irecv, (void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request),
-     (buf, count, type, source, tag, comm, request), offered(at, comm, source, extent(count, type)))
-PERSISTENT(Recv_init, Recv_start,
+TRACED_PERSISTENT(Rsend_init, Rsend_start, TO_LATER, TO_LATER_ARGUMENTS, sent(at, comm, dest, extent(count, type)),
+     traced_persistent(comm, *request, true, dest, tag, extent(count, type)))
+COMPLETES(Recv, (void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status),
+     (buf, count, type, source, tag, comm, status), TAKE_STATUS(status),
+     offered(at, comm, source, extent(count, type)),
+     traced_recv(comm, source, extent(count, type), status))
+TRACED(Irecv, (void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request),
+     (buf, count, type, source, tag, comm, request), offered(at, comm, source, extent(count, type)),
+     traced_later(comm, *request, false, source, tag, extent(count, type)))
+TRACED_PERSISTENT(Recv_init, Recv_start,
      (void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request),
-     (buf, count, type, source, tag, comm, request), offered(at, comm, source, extent(count, type)))
+     (buf, count, type, source, tag, comm, request), offered(at, comm, source, extent(count, type)),
+     traced_persistent(comm, *request, false, source, tag, extent(count, type)))
 CALL(Mrecv, (void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status),
      (buf, count, type, message, status), alone(at, extent(count, type)))
 CALL(Imrecv, (void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Request *request),
      (buf, count, type, message, request), alone(at, extent(count, type)))
-CALL(Sendrecv, (const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, void *into, COUNT room,
+COMPLETES(Sendrecv, (const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, void *into, COUNT room,
       MPI_Datatype into_type, int source, int into_tag, MPI_Comm comm, MPI_Status *status),
-     (buf, count, type, dest, tag, into, room, into_type, source, into_tag, comm, status),
-     sent(at, comm, dest, extent(count, type)))
-CALL(Sendrecv_replace, (void *buf, COUNT count, MPI_Datatype type, int dest, int tag, int source, int into_tag,
+     (buf, count, type, dest, tag, into, room, into_type, source, into_tag, comm, status), TAKE_STATUS(status),
+     sent(at, comm, dest, extent(count, type)),
+     traced_sendrecv(comm, dest, tag, extent(count, type), source, extent(room, into_type), status))
+COMPLETES(Sendrecv_replace, (void *buf, COUNT count, MPI_Datatype type, int dest, int tag, int source, int into_tag,
       MPI_Comm comm, MPI_Status *status),
-     (buf, count, type, dest, tag, source, into_tag, comm, status), sent(at, comm, dest, extent(count, type)))
+     (buf, count, type, dest, tag, source, into_tag, comm, status), TAKE_STATUS(status),
+     sent(at, comm, dest, extent(count, type)),
+     traced_sendrecv(comm, dest, tag, extent(count, type), source, extent(count, type), status))
 #if HAS_MPI_4
 CALL(Isendrecv, (const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, void *into, COUNT room,
       MPI_Datatype into_type, int source, int into_tag, MPI_Comm comm, MPI_Request *request),
@@ -61,57 +77,82 @@ CALL(Isendrecv_replace, (void *buf, COUNT count, MPI_Datatype type, int dest, in
 #endif
 
 /* Collectives. The size is that of a block; the bytes are what this process hands over. */
-COLLECTIVE(Bcast, bcast, (void *buf, COUNT count, MPI_Datatype type, int root, MPI_Comm comm),
-     (buf, count, type, root, comm), blocks(at, comm, root == MPI_PROC_NULL ? 0 : extent(count, type), sends(comm, root)))
-COLLECTIVE(Gather, gather, (const void *buf, COUNT count, MPI_Datatype type, void *into, COUNT room,
+TRACED_COLLECTIVE(Bcast, bcast, (void *buf, COUNT count, MPI_Datatype type, int root, MPI_Comm comm),
+     (buf, count, type, root, comm), blocks(at, comm, root == MPI_PROC_NULL ? 0 : extent(count, type), sends(comm, root)),
+     traced_bcast(at, comm, count, type, root))
+TRACED_COLLECTIVE(Gather, gather, (const void *buf, COUNT count, MPI_Datatype type, void *into, COUNT room,
       MPI_Datatype into_type, int root, MPI_Comm comm),
      (buf, count, type, into, room, into_type, root, comm),
-     blocks(at, comm, root == MPI_PROC_NULL ? 0 : root == MPI_ROOT || buf == MPI_IN_PLACE ? extent(room, into_type) : extent(count, type), root >= 0))
-COLLECTIVE(Gatherv, gatherv, (const void *buf, COUNT count, MPI_Datatype type, void *into, const COUNT rooms[],
+     blocks(at, comm, root == MPI_PROC_NULL ? 0 : root == MPI_ROOT || buf == MPI_IN_PLACE ? extent(room, into_type) : extent(count, type), root >= 0),
+     traced_blocks(at, "gather", comm, buf == MPI_IN_PLACE ? room : count, buf == MPI_IN_PLACE ? into_type : type,
+                   rank_in(comm) == root ? room : count, rank_in(comm) == root ? into_type : type, root))
+TRACED_COLLECTIVE(Gatherv, gatherv, (const void *buf, COUNT count, MPI_Datatype type, void *into, const COUNT rooms[],
       const DISPL displs[], MPI_Datatype into_type, int root, MPI_Comm comm),
      (buf, count, type, into, rooms, displs, into_type, root, comm),
-     blocks(at, comm, root < 0 ? 0 : buf == MPI_IN_PLACE ? extent(rooms[root], into_type) : extent(count, type), root >= 0))
-COLLECTIVE(Scatter, scatter, (const void *buf, COUNT count, MPI_Datatype type, void *into, COUNT room,
+     blocks(at, comm, root < 0 ? 0 : buf == MPI_IN_PLACE ? extent(rooms[root], into_type) : extent(count, type), root >= 0),
+     traced_gatherv(at, "gatherv", comm, buf == MPI_IN_PLACE ? rooms[root] : count,
+                    buf == MPI_IN_PLACE ? into_type : type, rank_in(comm) == root ? rooms : NULL, sizeof rooms[0],
+                    rank_in(comm) == root ? into_type : type, root))
+TRACED_COLLECTIVE(Scatter, scatter, (const void *buf, COUNT count, MPI_Datatype type, void *into, COUNT room,
       MPI_Datatype into_type, int root, MPI_Comm comm),
      (buf, count, type, into, room, into_type, root, comm),
-     blocks(at, comm, root == MPI_PROC_NULL ? 0 : sends(comm, root) ? extent(count, type) : extent(room, into_type), sends(comm, root) ? others_in(comm) : 0))
-COLLECTIVE(Scatterv, scatterv, (const void *buf, const COUNT counts[], const DISPL displs[], MPI_Datatype type,
+     blocks(at, comm, root == MPI_PROC_NULL ? 0 : sends(comm, root) ? extent(count, type) : extent(room, into_type), sends(comm, root) ? others_in(comm) : 0),
+     traced_blocks(at, "scatter", comm, rank_in(comm) == root ? count : room, rank_in(comm) == root ? type : into_type,
+                   into == MPI_IN_PLACE ? count : room, into == MPI_IN_PLACE ? type : into_type, root))
+TRACED_COLLECTIVE(Scatterv, scatterv, (const void *buf, const COUNT counts[], const DISPL displs[], MPI_Datatype type,
       void *into, COUNT room, MPI_Datatype into_type, int root, MPI_Comm comm),
      (buf, counts, displs, type, into, room, into_type, root, comm),
-     scattered(at, comm, sends(comm, root) ? total(comm, counts, type) : root == MPI_PROC_NULL ? 0 : extent(room, into_type), sends(comm, root)))
-COLLECTIVE(Allgather, allgather, (const void *buf, COUNT count, MPI_Datatype type, void *into, COUNT room,
+     scattered(at, comm, sends(comm, root) ? total(comm, counts, type) : root == MPI_PROC_NULL ? 0 : extent(room, into_type), sends(comm, root)),
+     traced_scatterv(at, comm, rank_in(comm) == root ? counts : NULL, sizeof counts[0],
+                     rank_in(comm) == root ? type : into_type, into == MPI_IN_PLACE ? counts[root] : room,
+                     into == MPI_IN_PLACE ? type : into_type, root))
+TRACED_COLLECTIVE(Allgather, allgather, (const void *buf, COUNT count, MPI_Datatype type, void *into, COUNT room,
       MPI_Datatype into_type, MPI_Comm comm),
      (buf, count, type, into, room, into_type, comm),
-     blocks(at, comm, buf == MPI_IN_PLACE ? extent(room, into_type) : extent(count, type), 1))
-COLLECTIVE(Allgatherv, allgatherv, (const void *buf, COUNT count, MPI_Datatype type, void *into, const COUNT rooms[],
+     blocks(at, comm, buf == MPI_IN_PLACE ? extent(room, into_type) : extent(count, type), 1),
+     traced_blocks(at, "allgather", comm, buf == MPI_IN_PLACE ? room : count, buf == MPI_IN_PLACE ? into_type : type, room,
+                   into_type, -1))
+TRACED_COLLECTIVE(Allgatherv, allgatherv, (const void *buf, COUNT count, MPI_Datatype type, void *into, const COUNT rooms[],
       const DISPL displs[], MPI_Datatype into_type, MPI_Comm comm),
      (buf, count, type, into, rooms, displs, into_type, comm),
-     blocks(at, comm, buf == MPI_IN_PLACE ? extent(rooms[rank_in(comm)], into_type) : extent(count, type), 1))
-COLLECTIVE(Alltoall, alltoall, (const void *buf, COUNT count, MPI_Datatype type, void *into, COUNT room,
+     blocks(at, comm, buf == MPI_IN_PLACE ? extent(rooms[rank_in(comm)], into_type) : extent(count, type), 1),
+     traced_gatherv(at, "allgatherv", comm, buf == MPI_IN_PLACE ? rooms[rank_in(comm)] : count,
+                    buf == MPI_IN_PLACE ? into_type : type, rooms, sizeof rooms[0], into_type, -1))
+TRACED_COLLECTIVE(Alltoall, alltoall, (const void *buf, COUNT count, MPI_Datatype type, void *into, COUNT room,
       MPI_Datatype into_type, MPI_Comm comm),
      (buf, count, type, into, room, into_type, comm),
-     blocks(at, comm, buf == MPI_IN_PLACE ? extent(room, into_type) : extent(count, type), others_in(comm)))
-COLLECTIVE(Alltoallv, alltoallv, (const void *buf, const COUNT counts[], const DISPL displs[], MPI_Datatype type,
+     blocks(at, comm, buf == MPI_IN_PLACE ? extent(room, into_type) : extent(count, type), others_in(comm)),
+     traced_blocks(at, "alltoall", comm, buf == MPI_IN_PLACE ? room : count, buf == MPI_IN_PLACE ? into_type : type, room,
+                   into_type, -1))
+TRACED_COLLECTIVE(Alltoallv, alltoallv, (const void *buf, const COUNT counts[], const DISPL displs[], MPI_Datatype type,
       void *into, const COUNT rooms[], const DISPL into_displs[], MPI_Datatype into_type, MPI_Comm comm),
      (buf, counts, displs, type, into, rooms, into_displs, into_type, comm),
-     varied(at, comm, buf == MPI_IN_PLACE ? total(comm, rooms, into_type) : total(comm, counts, type)))
+     varied(at, comm, buf == MPI_IN_PLACE ? total(comm, rooms, into_type) : total(comm, counts, type)),
+     traced_alltoallv(at, comm, buf == MPI_IN_PLACE ? rooms : counts, buf == MPI_IN_PLACE ? into_type : type, rooms,
+                      sizeof rooms[0], into_type))
 COLLECTIVE(Alltoallw, alltoallw, (const void *buf, const COUNT counts[], const DISPL displs[],
       const MPI_Datatype types[], void *into, const COUNT rooms[], const DISPL into_displs[],
       const MPI_Datatype into_types[], MPI_Comm comm),
      (buf, counts, displs, types, into, rooms, into_displs, into_types, comm),
      varied(at, comm, buf == MPI_IN_PLACE ? total_of_types(comm, rooms, into_types) : total_of_types(comm, counts, types)))
-COLLECTIVE(Reduce, reduce, (const void *buf, void *into, COUNT count, MPI_Datatype type, MPI_Op op, int root,
+TRACED_COLLECTIVE(Reduce, reduce, (const void *buf, void *into, COUNT count, MPI_Datatype type, MPI_Op op, int root,
       MPI_Comm comm),
-     (buf, into, count, type, op, root, comm), blocks(at, comm, root == MPI_PROC_NULL ? 0 : extent(count, type), root >= 0))
+     (buf, into, count, type, op, root, comm), blocks(at, comm, root == MPI_PROC_NULL ? 0 : extent(count, type), root >= 0),
+     traced_reduction(at, "reduce", comm, count, type, root))
 #define REDUCED (const void *buf, void *into, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-COLLECTIVE(Allreduce, allreduce, REDUCED, (buf, into, count, type, op, comm), blocks(at, comm, extent(count, type), 1))
-COLLECTIVE(Scan, scan, REDUCED, (buf, into, count, type, op, comm), blocks(at, comm, extent(count, type), 1))
-COLLECTIVE(Exscan, exscan, REDUCED, (buf, into, count, type, op, comm), blocks(at, comm, extent(count, type), 1))
-COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, REDUCED, (buf, into, count, type, op, comm),
-     blocks(at, comm, extent(count, type) * here_in(comm), 1))
-COLLECTIVE(Reduce_scatter, reduce_scatter, (const void *buf, void *into, const COUNT rooms[], MPI_Datatype type,
+TRACED_COLLECTIVE(Allreduce, allreduce, REDUCED, (buf, into, count, type, op, comm), blocks(at, comm, extent(count, type), 1),
+     traced_reduction(at, "allreduce", comm, count, type, -1))
+TRACED_COLLECTIVE(Scan, scan, REDUCED, (buf, into, count, type, op, comm), blocks(at, comm, extent(count, type), 1),
+     traced_reduction(at, "scan", comm, count, type, -1))
+TRACED_COLLECTIVE(Exscan, exscan, REDUCED, (buf, into, count, type, op, comm), blocks(at, comm, extent(count, type), 1),
+     traced_reduction(at, "exscan", comm, count, type, -1))
+TRACED_COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, REDUCED, (buf, into, count, type, op, comm),
+     blocks(at, comm, extent(count, type) * here_in(comm), 1),
+     traced_reduce_scatter(at, comm, NULL, 0, count, type))
+TRACED_COLLECTIVE(Reduce_scatter, reduce_scatter, (const void *buf, void *into, const COUNT rooms[], MPI_Datatype type,
       MPI_Op op, MPI_Comm comm),
-     (buf, into, rooms, type, op, comm), blocks(at, comm, total_here(comm, rooms, type), 1))
+     (buf, into, rooms, type, op, comm), blocks(at, comm, total_here(comm, rooms, type), 1),
+     traced_reduce_scatter(at, comm, rooms, sizeof rooms[0], 0, type))
 COLLECTIVE(Neighbor_allgather, neighbor_allgather, (const void *buf, COUNT count, MPI_Datatype type, void *into,
       COUNT room, MPI_Datatype into_type, MPI_Comm comm),
      (buf, count, type, into, room, into_type, comm), neighbours(at, comm, extent(count, type)))
@@ -194,49 +235,79 @@ CALL(Parrived, (MPI_Request request, int partition, int *flag), (request, partit
 #endif
 
 /* What only waits, or asks. */
-CALL(Barrier, (MPI_Comm comm), (comm), blocks(at, comm, 0, 0))
+TRACED(Barrier, (MPI_Comm comm), (comm), blocks(at, comm, 0, 0),
+     traced_barrier(at, comm))
 CALL(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request), blocks(at, comm, 0, 0))
 #if HAS_MPI_4
 PERSISTENT(Barrier_init, Barrier_start, (MPI_Comm comm, MPI_Info info, MPI_Request *request), (comm, info, request),
      blocks(at, comm, 0, 0))
 #endif
-CALL(Wait, (MPI_Request *request, MPI_Status *status), (request, status), alone(at, 0))
-CALL(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status), (count, requests, index, status), alone(at, 0))
-CALL(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]), (count, requests, statuses), alone(at, 0))
-CALL(Waitsome, (int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
-     (count, requests, done, indices, statuses), alone(at, 0))
-CALL(Test, (MPI_Request *request, int *flag, MPI_Status *status), (request, flag, status), alone(at, 0))
-CALL(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
-     (count, requests, index, flag, status), alone(at, 0))
-CALL(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]), (count, requests, flag, statuses), alone(at, 0))
-CALL(Testsome, (int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
-     (count, requests, done, indices, statuses), alone(at, 0))
-CALL(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status), (source, tag, comm, status), blocks(at, comm, 0, 0))
-CALL(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status), (source, tag, comm, flag, status), blocks(at, comm, 0, 0))
+COMPLETES(Wait, (MPI_Request *request, MPI_Status *status), (request, status), TAKE(1, request, status, MPI_STATUS_IGNORE),
+     alone(at, 0),
+     completed(0, status, false))
+COMPLETES(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status), (count, requests, index, status), TAKE(count, requests, status, MPI_STATUS_IGNORE),
+     alone(at, 0),
+     completed_some(*index == MPI_UNDEFINED ? 0 : 1, index, status))
+COMPLETES(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]), (count, requests, statuses), TAKE(count, requests, statuses, MPI_STATUSES_IGNORE),
+     alone(at, 0),
+     completed_all(count, statuses))
+COMPLETES(Waitsome, (int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
+     (count, requests, done, indices, statuses), TAKE(count, requests, statuses, MPI_STATUSES_IGNORE),
+     alone(at, 0),
+     completed_some(*done, indices, statuses))
+COMPLETES(Test, (MPI_Request *request, int *flag, MPI_Status *status), (request, flag, status), TAKE(1, request, status, MPI_STATUS_IGNORE),
+     alone(at, 0),
+     completed_some(*flag ? 1 : 0, &(const int){0}, status))
+COMPLETES(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
+     (count, requests, index, flag, status), TAKE(count, requests, status, MPI_STATUS_IGNORE),
+     alone(at, 0),
+     completed_some(*flag && *index != MPI_UNDEFINED ? 1 : 0, index, status))
+COMPLETES(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]), (count, requests, flag, statuses), TAKE(count, requests, statuses, MPI_STATUSES_IGNORE),
+     alone(at, 0),
+     completed_all(*flag ? count : 0, statuses))
+COMPLETES(Testsome, (int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
+     (count, requests, done, indices, statuses), TAKE(count, requests, statuses, MPI_STATUSES_IGNORE),
+     alone(at, 0),
+     completed_some(*done, indices, statuses))
+TRACED(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status), (source, tag, comm, status), blocks(at, comm, 0, 0),
+     nothing)
+TRACED(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status), (source, tag, comm, flag, status), blocks(at, comm, 0, 0),
+     nothing)
 CALL(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
      (source, tag, comm, message, status), blocks(at, comm, 0, 0))
 CALL(Improbe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
      (source, tag, comm, flag, message, status), blocks(at, comm, 0, 0))
 
 /* What makes communicators: all of its processes meet there. */
-CALL(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made), blocks(at, comm, 0, 0))
-CALL(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made), blocks(at, comm, 0, 0))
+TRACED(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
+TRACED(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
 CALL(Comm_idup, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request), blocks(at, comm, 0, 0))
-CALL(Comm_split, (MPI_Comm comm, int colour, int key, MPI_Comm *made), (comm, colour, key, made), blocks(at, comm, 0, 0))
-CALL(Comm_split_type, (MPI_Comm comm, int kind, int key, MPI_Info info, MPI_Comm *made), (comm, kind, key, info, made), blocks(at, comm, 0, 0))
-CALL(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made), blocks(at, comm, 0, 0))
-CALL(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made), (comm, group, tag, made), blocks(at, comm, 0, 0))
-CALL(Cart_create, (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *made),
-     (comm, ndims, dims, periods, reorder, made), blocks(at, comm, 0, 0))
-CALL(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *made), (comm, remain, made), blocks(at, comm, 0, 0))
-CALL(Graph_create, (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder, MPI_Comm *made),
-     (comm, nodes, index, edges, reorder, made), blocks(at, comm, 0, 0))
-CALL(Dist_graph_create, (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
+TRACED(Comm_split, (MPI_Comm comm, int colour, int key, MPI_Comm *made), (comm, colour, key, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
+TRACED(Comm_split_type, (MPI_Comm comm, int kind, int key, MPI_Info info, MPI_Comm *made), (comm, kind, key, info, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
+TRACED(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
+TRACED(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made), (comm, group, tag, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
+TRACED(Cart_create, (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *made),
+     (comm, ndims, dims, periods, reorder, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
+TRACED(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *made), (comm, remain, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
+TRACED(Graph_create, (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder, MPI_Comm *made),
+     (comm, nodes, index, edges, reorder, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
+TRACED(Dist_graph_create, (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
       const int weights[], MPI_Info info, int reorder, MPI_Comm *made),
-     (comm, n, sources, degrees, destinations, weights, info, reorder, made), blocks(at, comm, 0, 0))
-CALL(Dist_graph_create_adjacent, (MPI_Comm comm, int in, const int sources[], const int in_weights[], int out,
+     (comm, n, sources, degrees, destinations, weights, info, reorder, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
+TRACED(Dist_graph_create_adjacent, (MPI_Comm comm, int in, const int sources[], const int in_weights[], int out,
       const int destinations[], const int out_weights[], MPI_Info info, int reorder, MPI_Comm *made),
-     (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder, made), blocks(at, comm, 0, 0))
+     (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder, made), blocks(at, comm, 0, 0),
+     made_comm(*made))
 CALL(Intercomm_create, (MPI_Comm comm, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm *made),
      (comm, leader, peers, remote, tag, made), blocks(at, comm, 0, 0))
 CALL(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made), blocks(at, comm, 0, 0))

@@ -28,6 +28,7 @@ static void begin(void)
     p.file = file;
     p.began_ns = now_ns(CLOCK_MONOTONIC);
     p.began_cpu_ns = cpu_ns();
+    trace_begins();
     p.is_on = true;
 }
 
@@ -59,106 +60,84 @@ EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 
 EXPORT int MPI_Pcontrol(const int level, ...)
 {
+    if (t.is_on && p.is_paused && level != 0) {
+        trace_leaves(); /* what is computed in a pause is none of the trace */
+    }
+    if (t.is_on && !p.is_paused && level == 0) {
+        trace_enters();
+    }
     p.is_paused = level == 0;
     return MPI_SUCCESS;
 }
 
 /* ------------------------------------------------------------------ what is forgotten */
 
-EXPORT int MPI_Comm_free(MPI_Comm *comm)
+static void forget_both(MPI_Request handle)
 {
-    int(*next) (MPI_Comm *);
-    FIND(Comm_free);
-    depth++;
-    locked();
-    forget_comm(*comm);
-    unlocked();
-    const int code = next(comm);
-    left();
-    return code;
+    if (t.is_on) {
+        traced_free(handle);
+    }
+    forget_request(handle);
 }
 
-EXPORT int MPI_Comm_disconnect(MPI_Comm *comm)
-{
-    int(*next) (MPI_Comm *);
-    FIND(Comm_disconnect);
-    depth++;
-    locked();
-    forget_comm(*comm);
-    unlocked();
-    const int code = next(comm);
-    left();
-    return code;
-}
-
-EXPORT int MPI_Win_free(MPI_Win *win)
-{
-    int(*next) (MPI_Win *);
-    FIND(Win_free);
-    depth++;
-    locked();
-    forget_window(*win);
-    unlocked();
-    const int code = next(win);
-    left();
-    return code;
-}
-
-EXPORT int MPI_Request_free(MPI_Request *request)
-{
-    int(*next) (MPI_Request *);
-    FIND(Request_free);
-    depth++;
-    locked();
-    forget_request(*request);
-    unlocked();
-    const int code = next(request);
-    left();
-    return code;
-}
+#define FORGETTING(name, type, forget)                                                                                 \
+    EXPORT int MPI_##name(type *handle)                                                                                \
+    {                                                                                                                  \
+        int(*next)(type *);                                                                                            \
+        FIND(name);                                                                                                    \
+        depth++;                                                                                                       \
+        locked();                                                                                                      \
+        forget(*handle);                                                                                               \
+        unlocked();                                                                                                    \
+        const int code = next(handle);                                                                                 \
+        left();                                                                                                        \
+        return code;                                                                                                   \
+    }
+FORGETTING(Comm_free, MPI_Comm, forget_comm)
+FORGETTING(Comm_disconnect, MPI_Comm, forget_comm)
+FORGETTING(Win_free, MPI_Win, forget_window)
+FORGETTING(Request_free, MPI_Request, forget_both)
 
 /* ------------------------------------------------------------------ starts of persistent requests */
 
-EXPORT int MPI_Start(MPI_Request *request)
+/* Each of them is counted, with its part of the time. */
+static void count_starts(int n, const MPI_Request requests[], enum call call, int64_t ns)
 {
-    static int(*next)(MPI_Request *);
-    if (next == NULL) {
-        FIND(Start);
+    locked();
+    for (int i = 0; i < n; i++) {
+        count_start(requests[i], call, ns / n);
+        if (t.is_on) {
+            traced_start(requests[i], call);
+        }
     }
-    const bool is_counted = entered();
-    const int64_t began = now_ns(CLOCK_MONOTONIC);
-    const int code = next(request);
-    const int64_t ns = now_ns(CLOCK_MONOTONIC) - began;
-    if (is_counted && code == MPI_SUCCESS) {
-        locked();
-        count_start(*request, call_Start, ns);
-        unlocked();
-    }
-    left();
-    return code;
+    unlocked();
 }
 
-/* Each of them is counted, with its part of the time. */
-EXPORT int MPI_Startall(int n, MPI_Request requests[])
-{
-    static int(*next)(int, MPI_Request *);
-    if (next == NULL) {
-        FIND(Startall);
+#define STARTING(name, parameters, arguments, n, requests)                                                             \
+    EXPORT int MPI_##name parameters                                                                                   \
+    {                                                                                                                  \
+        static int(*next) parameters;                                                                                  \
+        if (next == NULL) {                                                                                            \
+            FIND(name);                                                                                                \
+        }                                                                                                              \
+        const bool is_counted = entered();                                                                             \
+        if (is_counted && t.is_on) {                                                                                   \
+            trace_enters();                                                                                            \
+        }                                                                                                              \
+        const int64_t began = now_ns(CLOCK_MONOTONIC);                                                                 \
+        const int code = next arguments;                                                                               \
+        const int64_t ns = now_ns(CLOCK_MONOTONIC) - began;                                                            \
+        if (is_counted && code == MPI_SUCCESS) {                                                                       \
+            count_starts(n, requests, call_##name, ns);                                                                \
+        }                                                                                                              \
+        if (is_counted && t.is_on) {                                                                                   \
+            trace_leaves();                                                                                            \
+        }                                                                                                              \
+        left();                                                                                                        \
+        return code;                                                                                                   \
     }
-    const bool is_counted = entered();
-    const int64_t began = now_ns(CLOCK_MONOTONIC);
-    const int code = next(n, requests);
-    const int64_t ns = now_ns(CLOCK_MONOTONIC) - began;
-    if (is_counted && code == MPI_SUCCESS) {
-        locked();
-        for (int i = 0; i < n; i++) {
-            count_start(requests[i], call_Startall, ns / n);
-        }
-        unlocked();
-    }
-    left();
-    return code;
-}
+STARTING(Start, (MPI_Request * request), (request), 1, request)
+STARTING(Startall, (int n, MPI_Request requests[]), (n, requests), n, requests)
 
 /* ------------------------------------------------------------------ the end */
 
@@ -284,6 +263,12 @@ EXPORT int MPI_Finalize(void)
     FIND(Finalize);
     depth++;
     if (p.is_on) {
+        if (t.is_on) {
+            if (!p.is_paused) {
+                trace_enters();
+            }
+            trace_is_whole();
+        }
         end();
     }
     const int code = next();

@@ -8,6 +8,7 @@
  * Links, switches and hosts are counted from 0 in the order of their lines, and referred to by that number.
  *
  *   fabric-twin-platform 1                      first line: the format
+ *   processors COUNT SPEED                      of each host, in flops/s; where programs or replays compute
  *   hop_latency HOP                             what each link between switches adds to the latency
  *   table inter|intra KIND COUNT SIZE VALUE ... linear between the points, level outside; two points a byte
  *                                               apart make a jump. KIND: send, receive, latency, and
@@ -126,6 +127,8 @@ struct HostLine {
 struct Platform {
     Costs inter;
     Costs intra;
+    int processors = 1;
+    double speed = 1e9; // nothing computes in simulated time, unless it is told to
     double hop_latency = 0.0;
     std::vector<LinkLine> links;
     std::vector<std::string> switches;
@@ -349,6 +352,10 @@ bool read_line(Line& line, Platform& platform, size_t lines_before)
         if (line.number("count", 0.0) != static_cast<double>(lines_before)) {
             line.fail("lines are missing before this one");
         }
+    } else if (what == "processors") {
+        constexpr size_t most = 100000;
+        platform.processors = std::max(line.index("count", most), 1);
+        platform.speed = line.positive("speed");
     } else if (what == "hop_latency") {
         platform.hop_latency = line.number("latency", 0.0);
     } else if (what == "table") {
@@ -528,10 +535,10 @@ void build(const Platform& platform)
         link->seal();
         fabric->add(link);
     }
-    constexpr double speed = 1e9; // nothing computes in simulated time
     for (size_t i = 0; i < platform.hosts.size(); i++) {
         const HostLine& line = platform.hosts[i];
-        s4u::Host* const host = zone->create_host(line.name, speed);
+        s4u::Host* const host = zone->create_host(line.name, platform.speed);
+        host->set_core_count(platform.processors);
         fabric->add(host, static_cast<int>(i));
         slowness[host] = line.slowness;
         ends[host] = {line.out.size(), line.in.size()};

@@ -38,7 +38,7 @@ class Finding:
     """One thing that is not as it should be.
 
     :param kind: ``misplaced``: a node, or two that took each other's place; ``slow node``; ``detour``: a pair;
-        ``noise``: nothing is certain.
+        ``not repeated``: any of these that one half of the measurements does not show; ``noise``: nothing is certain.
     :param ranks: of the nodes; :param hosts: their names.
     :param excess_us: by how much it is slower than others; 0 for ``misplaced`` and ``noise``.
     :param confirmed: whether each of both halves of the measurements shows it.
@@ -55,7 +55,7 @@ class Finding:
     @property
     def is_fault(self) -> bool:
         """Whether something is wrong for certain."""
-        return self.confirmed and self.kind != "noise"
+        return self.confirmed
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for a record."""
@@ -230,7 +230,7 @@ def _slow(
         excess = float(effect[rank])
         sure = all(half[0][rank] > excess / 2 for half in whole[1:])
         text = f"node {name_of(hosts, rank)} is {excess:.2f} us farther from everybody than other nodes are"
-        found.append(Finding("slow node", (rank,), (hosts[rank],), excess, sure, text + _how_sure(sure)))
+        found.append(_found("slow node", (rank,), hosts, excess, text, sure=sure))
     blamed = {finding.ranks[0] for finding in found}
     upper = np.triu(np.nan_to_num(rest, nan=0.0), 1)
     pairs = np.argwhere(upper > max(least, ERRORS * _deviation(rest[np.triu_indices(len(rest), 1)]))).tolist()
@@ -262,11 +262,11 @@ def _misplaced(
             text = f"nodes {names[0]} and {names[1]} are in each other's place: each is near the other's neighbours, "
             text += f"not its own, {by}; look at their cables"
             sure = set(ranks) <= twice
-            found.append(Finding("misplaced", ranks, tuple(hosts[r] for r in ranks), 0.0, sure, text + _how_sure(sure)))
+            found.append(_found("misplaced", ranks, hosts, 0.0, text, sure=sure))
             continue
         text = f"node {name} is near {listed(near)}, not where it should be {by}; look at its cable"
         sure = rank in twice
-        found.append(Finding("misplaced", (rank,), (hosts[rank],), 0.0, sure, text + _how_sure(sure)))
+        found.append(_found("misplaced", (rank,), hosts, 0.0, text, sure=sure))
     return sorted(found, key=lambda finding: finding.ranks)
 
 
@@ -335,11 +335,14 @@ def _detours(pairs: list[tuple[int, int]], whole: list[tuple[Array, Array]], hos
         one, other = (name_of(hosts, rank) for rank in worst)
         more = f", and {len(some) - 1} more pairs are" if len(some) > 1 else ""
         text = f"{one} and {other} are {excess:.2f} us farther from each other than pairs like them{more}"
-        text += "; look at the way between them" + _how_sure(confirmed)
-        ends = tuple(hosts[rank] for rank in worst)
-        found.append(Finding("detour", worst, ends, excess, confirmed, text))
+        where = "the cores that they ran on" if hosts[worst[0]] == hosts[worst[1]] else "the way between them"
+        found.append(_found("detour", worst, hosts, excess, f"{text}; look at {where}", sure=confirmed))
     return found
 
 
-def _how_sure(sure: bool) -> str:
-    return ", measured again as well" if sure else "; not so when it was measured again"
+def _found(
+    kind: str, ranks: tuple[int, ...], hosts: tuple[str, ...], excess_us: float, text: str, *, sure: bool
+) -> Finding:
+    names = tuple(hosts[rank] for rank in ranks)
+    text += ", measured again as well" if sure else "; not so when it was measured again"
+    return Finding(kind if sure else "not repeated", ranks, names, excess_us, sure, text)

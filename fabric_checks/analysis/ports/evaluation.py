@@ -17,11 +17,13 @@ class Evaluation:
     """What the ports say of a case.
 
     :param findings: objects with kind, hosts, confirmed and text. :param disproof: why the case fails, or None.
+    :param values: of the metrics :data:`.transport.OF_RAILS`, if there are rails.
     :param record: what its record keeps: see :func:`record_of`.
     """
 
     findings: list[dict[str, Any]]
     disproof: str | None
+    values: dict[str, float]
     record: dict[str, Any]
 
 
@@ -55,7 +57,7 @@ def evaluate(
     ]
     whole = () if unknown else nodes  # of a part of the nodes nothing is proven
     disproof = transport.disproof(whole, fabric, moved_B, measured)
-    return Evaluation(findings, disproof, record_of(nodes, fabric, moved_B, shares))
+    return Evaluation(findings, disproof, transport.rail_values(shares), record_of(nodes, fabric, moved_B, shares))
 
 
 def record_of(

@@ -50,13 +50,15 @@ def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_w
     return sum(size * count for size, count in done.items()) * crossing * (2 if both_ways else 1)
 
 
-def rotate_B(options: str, rows: int) -> int:
-    """Return what the pairs of our program ``rotate`` send to each other: each row is so many tests of messages.
+def rotate_B(options: str, hosts: Sequence[str], pairs: Iterable[tuple[int, int]]) -> int:
+    """Return what the pairs of our program ``rotate`` send between nodes: each row is so many tests of messages.
 
-    :param options: the line of the output's header.
+    :param options: the line of the output's header. :param hosts: the host of each rank.
+    :param pairs: the ranks of each row; those on one host send nothing between nodes.
     :raises OutputError: if it does not have them.
     """
     told = dict(re.findall(r"(size|messages|tests) (\d{1,18})(?= |$)", options))
     if len(told) < 3:
         raise OutputError("the line '# options: ...' of rotate does not have size, messages and tests")
+    rows = sum(hosts[sender] != hosts[receiver] for sender, receiver in pairs)
     return rows * int(told["size"]) * int(told["messages"]) * int(told["tests"])

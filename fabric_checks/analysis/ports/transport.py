@@ -9,6 +9,7 @@ from typing import Any
 
 from fabric_checks.analysis.ports.alike import finding, listed, nodes_text
 from fabric_checks.analysis.ports.changes import NodeChange, PortChange
+from fabric_checks.metrics import Metric
 from fabric_checks.parsers.ports import Port
 from fabric_checks.text import bytes_text
 
@@ -118,6 +119,19 @@ def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[
         if len(names) > 1 and sum(moved.values()) >= ENOUGH_B:
             shares[node.node] = {name: moved[name] / sum(moved.values()) for name in names}
     return shares
+
+
+#: What a run has whose nodes have several rails.
+OF_RAILS = (Metric("least_rail_share", "%", "larger"),)
+
+
+def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the values of :data:`OF_RAILS`: what the least used rail of all nodes carried, of an equal share.
+
+    :param shares: what :func:`rails` returns. :returns: nothing without rails.
+    """
+    least = [100 * len(of) * min(of.values()) for of in shares.values()]
+    return {"least_rail_share": min(least)} if least else {}
 
 
 def idle_rails(nodes: Sequence[NodeChange], shares: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:

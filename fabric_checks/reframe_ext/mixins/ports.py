@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from reframe.core.builtins import run_before
@@ -12,10 +13,11 @@ from reframe.core.exceptions import ConfigError, SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.analysis import placement
-from fabric_checks.analysis.ports import changes
+from fabric_checks.analysis.ports import changes, transport
 from fabric_checks.cost.plan import SIMULATED
 from fabric_checks.errors import OutputError
 from fabric_checks.layouts import Layout
+from fabric_checks.metrics import Metric
 from fabric_checks.parsers import ports as parser
 from fabric_checks.software import packages
 from fabric_checks.text import value_text
@@ -35,6 +37,8 @@ class PortsMixin(RegressionTestPlugin):
 
     #: Whether the program may be started by another one: not where its start is what is measured.
     records_ports = True
+    #: What the rails carried, by metric, once that is known; nothing of launches that are compared.
+    rail_values: Mapping[str, float] = MappingProxyType({})
 
     @property
     def ports_folder(self) -> str:
@@ -69,6 +73,10 @@ class PortsMixin(RegressionTestPlugin):
             return words
         assert self.fabric is not None  # a mistake in it is an error before anything runs
         return [str(self.ports_program), "--output", self.ports_folder, "--", *words]
+
+    def rail_metrics(self) -> list[Metric]:
+        """Return the metrics that only a case has whose nodes have several rails."""
+        return [metric for metric in transport.OF_RAILS if metric.name in self.rail_values]
 
     def moved_B(self, text: str) -> int | None:
         """Return how many bytes the nodes of a launch sent to each other, by its output; None where it does not tell.
@@ -121,6 +129,8 @@ class PortsMixin(RegressionTestPlugin):
                     measured=self._fastest(),
                 )
             self.facts.ports = said.record
+            if len(self.launches) == 1:
+                self.rail_values = said.values
             findings |= {each["text"]: each for each in said.findings}
             disproof = disproof or said.disproof
         if findings:

@@ -28,7 +28,8 @@ class ProfileMixin(RegressionTestPlugin):
     beside a profiler are no values of the check. What compares several launches is not
     profiled, nor a simulation, all of whose ranks are one process.
 
-    Needs: ``metrics()`` and ``launches`` from the start; before the phase ``run``, ``profile_library``, the path of the
+    Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`PortsMixin`) from the start;
+    before the phase ``run``, ``profile_library``, the path of the
     library; ``draw_profile(profile, path)``, which draws it and returns the name of the picture.
     """
 
@@ -40,8 +41,7 @@ class ProfileMixin(RegressionTestPlugin):
 
     def recorded_metrics(self) -> list[Metric]:
         """Return the metrics that go into the record."""
-        metrics: list[Metric] = analysis.METRICS if self.profile else self.metrics()
-        return metrics
+        return [*(analysis.METRICS if self.profile else self.metrics()), *self.rail_metrics()]
 
     def recorded_values(self, values: dict[str, float]) -> dict[str, float]:
         """Return the values that go into the record.

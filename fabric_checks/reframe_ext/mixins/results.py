@@ -26,7 +26,7 @@ class ResultsMixin(RegressionTestPlugin):
     ``recorded_metrics()``, ``recorded_values(values)``, what is recorded of them (:class:`ProfileMixin`);
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
     ``verify_placement()`` (:class:`PlacementMixin`); ``require_finished_job()`` (:class:`JobMixin`);
-    ``hold_to_ports(text)`` (:class:`PortsMixin`).
+    ``hold_to_ports(text)``, ``rail_values`` (:class:`PortsMixin`).
     """
 
     #: What is known about this run beside its values, from when it is set up: a
@@ -81,6 +81,17 @@ class ResultsMixin(RegressionTestPlugin):
         self.verify_placement()
         if self.job.exitcode:
             raise SanityError(f"the program ended with exit status {self.job.exitcode}{self.last_error_line()}")
+        return self.take_values()
+
+    def read_dependencies(self):
+        """Take over what the check needs of the cases that it depends on; of none, if it does not say."""
+
+    def take_values(self):
+        """Turn the output in the stage folder into values; what is wrong with it is an error or a failed assertion.
+
+        Also where somebody else's kept output is looked at: nothing here asks the job.
+        """
+        self.read_dependencies()
         path = Path(self.stagedir) / str(self.stdout)
         try:
             text = path.read_text(errors="replace")
@@ -89,6 +100,7 @@ class ResultsMixin(RegressionTestPlugin):
         except OutputError as error:
             raise SanityError(f"{path}: {error}{self.last_error_line()}") from None
         self.hold_to_ports(text)
+        self.values |= self.rail_values
         declared = {metric.name for metric in self.recorded_metrics()}
         return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
 

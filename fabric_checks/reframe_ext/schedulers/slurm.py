@@ -249,10 +249,13 @@ class WatchfulSlurmScheduler(SlurmScheduler):
             watch.failure = slurm.ending(job.jobid, job.state, list(job.nodelist), self._nodes(watch.reservation))
 
     def _complete(self, job: Job) -> None:
-        """Take nodes and begin from the controller: accounting may tell half of the nodes soon after a job's end."""
+        """Take nodes, exit status and begin from the controller.
+
+        Soon after a job's end, accounting may tell half of its nodes, and ``FAILED|0:0`` of one that ended with 3.
+        """
         try:
             info = _job(job)
-            note(job, nodespec=info.nodelist or nodespec(job))
+            note(job, nodespec=info.nodelist or nodespec(job), exitcode=info.exit_status or job.exitcode)
             self._watch(job).began = info.began if info.nodelist else ""
             self._watch(job).reservation = info.reservation
         except (SpawnedProcessError, OSError, OutputError) as error:

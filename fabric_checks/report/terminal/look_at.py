@@ -13,8 +13,9 @@ from fabric_checks.results.record import Record, bounds, case_name, is_success, 
 from fabric_checks.results.records import Case, Session
 from fabric_checks.text import one_line, range_text, test_text, value_text
 
-#: Findings of these kinds describe a machine and blame nothing.
+#: Findings of these kinds describe a machine, or what was not seen again, and blame nothing.
 DESCRIBING = (
+    "not repeated",
     *("slowest pair", "plateaus", "sharing", "limits", "not measured", "by switch", "groups"),
     *("protocol switch", "blocking wait"),
 )

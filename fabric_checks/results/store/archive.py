@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 import polars as pl
 
 from fabric_checks.errors import FileError
-from fabric_checks.results.store import validation
+from fabric_checks.results.store import parquet_sizes, validation
 from fabric_checks.results.store.schema import COLUMNS, REPEATED
 from fabric_checks.results.store.sources import Source
 
@@ -24,6 +24,10 @@ from fabric_checks.results.store.sources import Source
 NAME = "records.parquet"
 #: The most rows of a file: a system that notes ten thousand values a night has a third of a million in a month.
 MOST_ROWS = 20_000_000
+#: The most columns, with those of later releases.
+MOST_COLUMNS = 1000
+#: The most bytes that a file becomes when it is read: so many, and for each of its bytes so many.
+MOST_UNPACKED_B, MOST_UNPACKED_SHARE = 4 * 2**20, 200
 _KINDS: dict[str, pl.DataType] = {**COLUMNS, "extra": pl.String()}
 
 
@@ -82,6 +86,7 @@ def read_unchecked(
     :param numbered: whether there is a column ``line``, the numbers of the rows from 1.
     """
     try:
+        _require_small(path)
         # The path is one file, whatever characters it has.
         rows = pl.scan_parquet(
             path,
@@ -100,9 +105,20 @@ def read_unchecked(
             rows = rows.filter(condition)
         names = [*columns, *(["line"] if numbered else [])]
         return rows.select(map(_column, names)).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except (parquet_sizes.DamagedError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
         raise FileError(path, f"cannot be read ({why}); archive its records again, or restore it") from None
+
+
+def _require_small(path: Path) -> None:
+    """Refuse a file that is far larger in memory than on disk, before anything of it is unpacked."""
+    size, unpacked = path.stat().st_size, parquet_sizes.unpacked(path, MOST_COLUMNS)
+    if unpacked > MOST_UNPACKED_B + MOST_UNPACKED_SHARE * size:
+        raise FileError(
+            path,
+            f"its {size} bytes unpack to {unpacked}, which those of no archive do; it is left out: archive its records "
+            "again, or restore it",
+        )
 
 
 def _require_sane(path: Path, rows: int) -> None:

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from fabric_checks import paths
 from fabric_checks.errors import RecordError, quoted
+from fabric_checks.results import bundle_file
 from fabric_checks.results.record import FIELDS
 
 _FORM = "[LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]"
@@ -22,6 +24,7 @@ class Source:
 
     :param label: what tables call it.
     :param path: a folder of results or of perflogs, a file of JSON lines, an archive, or a database of ReFrame.
+        A bundle is unpacked, and this is its folder.
     :param since: the first moment, with time zone; :param until: the moment behind the last; None: no limit.
     :param where: values that fields of the records must have, such as ``{"system": "cbc"}``. A field that is a list or
         an object must have the value as one of its items.
@@ -55,9 +58,37 @@ def parse(text: str) -> Source:
         path = Path(name).expanduser() if name else paths.results()
         if path.exists():
             since, until, where = _limits(text, rest)
-            return Source(_sound(label or text), path, since, until, where)
+            return Source(_sound(label or text), _folder_of(path), since, until, where)
     label, name, rest = _plain(text)
     raise RecordError(f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}")
+
+
+#: Where bundles are unpacked, by their paths, until the process ends.
+_UNPACKED: dict[Path, TemporaryDirectory[str]] = {}
+
+
+def _folder_of(path: Path) -> Path:
+    """Return the folder that a bundle is unpacked in; anything else is as it was.
+
+    :raises RecordError: if the bundle was changed, or is none of results.
+    """
+    if path.is_dir() or not bundle_file.is_bundle(path):
+        return path
+    known = _UNPACKED.get(path.resolve())
+    scratch = known or TemporaryDirectory(prefix="fabric-bundle-")
+    folder = Path(scratch.name) / path.name
+    if known is None:
+        folder.mkdir()
+        opened = bundle_file.unpack(path, folder)
+        if opened.faults:
+            first = opened.faults[0]
+            raise RecordError(
+                f"{path}: {first.place}: {first.text}; it is not read: `fabric-checks bundle check` tells all"
+            )
+        if opened.manifest["kind"] != bundle_file.OFFER:
+            raise RecordError(f"{path}: the bundle that is sent out has no results; what comes back has")
+        _UNPACKED[path.resolve()] = scratch
+    return folder
 
 
 def _sound(text: str) -> str:

@@ -86,3 +86,10 @@ def test_pairs_that_are_all_alike_have_no_pattern():
 def test_runs_without_common_pairs_cannot_be_compared():
     with pytest.raises(ValueError, match="fewer than three pairs in common"):
         bandwidths.repeatability(matrix([[1.0]]), matrix([[1.0]]))
+
+
+def test_the_link_rate_where_the_percentile_lies_in_a_gap():
+    """Few pairs, and those within the nodes faster than the others: no rate is near it."""
+    few = matrix([[78, 123, 262, 404, 113, 101, 81, 126, 210, 95, 140]])
+    assert not (np.abs(few.measured / np.percentile(few.measured, 95) - 1) < 0.12).any()
+    assert bandwidths.link_rate_MBps(few) == 404

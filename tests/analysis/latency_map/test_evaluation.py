@@ -110,7 +110,7 @@ def test_what_one_of_two_halves_does_not_show_is_not_certain():
     mixed = [a if " 3 40 " in a else b for a, b in zip(slow, fast, strict=True)]
     assert mixed != fast and mixed != slow
     found = evaluation.of_text("".join(mixed)).findings
-    assert [(each.kind, each.is_fault) for each in found] == [("detour", False)]
+    assert [(each.kind, each.is_fault) for each in found] == [("not repeated", False)]
     assert "not so when it was measured again" in found[0].text
 
 

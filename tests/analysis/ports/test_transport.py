@@ -3,7 +3,15 @@
 
 import pytest
 
-from fabric_checks.analysis.ports.transport import disproof, idle_rails, is_of, rails, sent_by_port, uncounted
+from fabric_checks.analysis.ports.transport import (
+    disproof,
+    idle_rails,
+    is_of,
+    rail_values,
+    rails,
+    sent_by_port,
+    uncounted,
+)
 from fabric_checks.parsers.ports import Port
 from tests.analysis.ports.samples import MB, node, port, texts
 
@@ -89,6 +97,13 @@ def test_rails_that_share_are_quiet_and_one_is_no_rail():
     assert rails([node("n1")], ["eth*"]) == {} == rails([node("n1", port("eth0"), port("eth1"))], [])
     little = (port("eth0", sent_MB=1, received_MB=1), port("eth1", sent_MB=0, received_MB=0))
     assert rails([node("n1", *little)], ["eth*"]) == {}
+
+
+def test_the_least_used_rail_of_all_nodes_is_a_value():
+    uneven = (port("eth0", sent_MB=300, received_MB=0), port("eth1", sent_MB=100, received_MB=0))
+    even = (port("eth0"), port("eth1"))
+    assert rail_values(rails([node("n1", *even), node("n2", *uneven)], ["eth*"])) == {"least_rail_share": 50}
+    assert rail_values({}) == {}
 
 
 def test_a_rail_that_idles_everywhere():

@@ -32,11 +32,12 @@ RATE = "1gbit"
 
 @dataclass
 class Said:
-    """What a run says: its certain findings of ports, why the case failed, and what crossed the ports."""
+    """What a run says: its certain findings of ports, why the case failed, what crossed the ports, and its values."""
 
     findings: list[dict]
     reason: str | None
     ports: dict
+    values: dict[str, float]
 
     @property
     def blamed(self):
@@ -58,10 +59,10 @@ def run(cluster, results, *, ports="eth*", variables="", case=CASE, mpi="mpich")
     assert sessions, done.stdout + done.stderr
     records = load_session(results, sessions[-1].name).records
     assert records, done.stdout + done.stderr
-    record = records[0]
+    record, values = records[0], {each["metric"]: each["value"] for each in records}
     found = [each for each in record["findings"] or [] if each["kind"] in KINDS and each.get("confirmed")]
     failed = record["case_result"] != "pass"
-    return Said(found, (record["fail_reason"] or "it failed") if failed else None, record["ports"])
+    return Said(found, (record["fail_reason"] or "it failed") if failed else None, record["ports"], values)
 
 
 def _nothing(cluster, host):
@@ -141,7 +142,7 @@ def main(count, names):
             for number in range(count):
                 for name in names:
                     host = draw.choice(cluster.entry.spec.hosts)
-                    said, is_right = trial(cluster, Path(folder) / f"{name}-{number}", name, host)
+                    said, is_right = trial(cluster, Path(folder) / f"{name.replace(' ', '-')}-{number}", name, host)
                     right[name] += is_right
                     print(json.dumps({"kind": name, "host": host, "right": is_right, "said": str(said)}), flush=True)
     finally:

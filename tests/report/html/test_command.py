@@ -7,7 +7,11 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
+from fabric_checks.cli.commands import load
+from fabric_checks.nightly import journal
+from tests.nightly.samples import finding, night
 from tests.report.html import records
 
 
@@ -43,6 +47,24 @@ def test_bad_records_are_told_and_the_rest_is_reported(perflogs, tmp_path):
     page = (tmp_path / "a.html").read_text()
     assert "Streaming.jsonl:" in page
     assert "1,4" not in told.stderr
+
+
+def test_findings_of_nights_that_are_open_are_among_them(perflogs, tmp_path):
+    """Of the systems that the source has, and if it reaches until now."""
+    for system in ("oak", "elm"):
+        path = perflogs.parent / "nightly" / system / "nights.jsonl"
+        path.parent.mkdir(parents=True)
+        journal.end(path, night(1, finding(f"hosts:{system}", title=f"node {system}1 is <slow>")))
+    pages = []
+    for what in ("", ",system=oak", "@..2999-01-01"):
+        done = CliRunner().invoke(load("report"), [f"{perflogs.parent}{what}", "-o", str(tmp_path / "a.html")])
+        assert done.exit_code == 0, done.output
+        pages.append((tmp_path / "a.html").read_text())
+    assert [(" node oak1 is &lt;slow&gt;" in page, " node elm1 is" in page) for page in pages] == [
+        (True, True),
+        (True, False),
+        (False, False),
+    ]
 
 
 def test_without_a_browser_nothing_is_written(perflogs, tmp_path):

@@ -144,6 +144,16 @@ def test_what_is_broken_in_a_systems_archive_does_not_keep_from_anothers(tmp_pat
     assert loaded.frame["system"].to_list() == [wanted] and loaded.faults == ()
 
 
+def test_what_is_broken_is_named_and_the_rest_is_exported(tmp_path):
+    archive, faults = tmp_path / "archive", Faults()
+    archiving.add(write(tmp_path / "a.jsonl", [record(n, system="ab"[n]) for n in range(2)]), archive)
+    (broken,) = (archive / "system=a").rglob("*.parquet")
+    broken.write_bytes(b"broken")
+    assert [json.loads(line)["system"] for line in archiving.export(archive, faults)] == ["b"]
+    (said,) = faults.lines()
+    assert said.startswith(f"{broken}: cannot be read")
+
+
 def test_again_is_as_once(tmp_path):
     path = write(tmp_path / "a.jsonl", [record(n) for n in range(5)])
     archiving.add(path, tmp_path / "archive")

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands ``fabric-checks bundle ...``: what a buyer sends out, what comes back, and whether it is that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fabric_checks import door, paths
+from fabric_checks.bundles import checking, making, packing, signing
+from fabric_checks.levels import LEVELS
+from fabric_checks.text import bytes_text
+
+_MAKE = """
+\b
+Examples:
+  fabric-checks bundle make request.tar
+  fabric-checks bundle make request.tar --commit v1 --template pbs --key ~/.ssh/id_ed25519
+  fabric-checks bundle make request.tar --mirror /scratch/mirror     with what ci/mirror wrote, for no network
+"""
+_PACK = """
+\b
+Examples:
+  fabric-checks bundle pack offer.tar --system oak
+  fabric-checks bundle pack offer.tar --system oak --level procurement --key ~/.ssh/id_ed25519
+"""
+_CHECK = """
+\b
+Examples:
+  fabric-checks bundle check offer.tar
+  fabric-checks bundle check offer.tar --request request.tar --signers vendors --link-MBps 25000
+  fabric-checks bundle check offer.tar --json > offer.json
+
+\b
+A line of the file of --signers is `NAME ssh-ed25519 KEY`: see ALLOWED SIGNERS in ssh-keygen(1).
+Exit status: 0 if there is nothing to ask about; 1 if it is no bundle, or cannot be checked; 2 for wrong usage; 3 if
+there are objections.
+"""
+#: So many of a kind are listed; --json has all.
+_MOST = 8
+
+
+@click.group("bundle")
+def command() -> None:
+    """Make one file for a vendor, pack what was run, and check what came back."""
+
+
+_key = click.option("--key", type=click.Path(path_type=Path), help="Sign with this key of ssh.")
+_level = partial(click.option, "--level", type=click.Choice(list(LEVELS)))
+
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+
+
+def _written(path: Path, manifest: dict[str, Any], told: str, *, as_json: bool) -> None:
+    length_B = path.stat().st_size
+    if as_json:
+        left = {key: value for key, value in manifest.items() if key not in ("files", "pins", "files_of_commit")}
+        door.json_text(json.dumps({"bundle": str(path), "bytes": length_B, "manifest": left}, indent=1))
+    else:
+        door.say(f"{path}: {bytes_text(length_B)}, {len(manifest['files'])} files, {told}")
+
+
+def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
+    return None if key is None else lambda text: signing.signature(text, key)
+
+
+@command.command("make", epilog=_MAKE)
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@_level(default="procurement", show_default=True, help="What is to be run.")
+@click.option("--commit", default="HEAD", show_default=True, help="Of this clone; what is not committed is not in it.")
+@click.option(
+    "--template", type=click.Choice(list(making.TEMPLATES)), default="slurm", show_default=True, help="Of a system."
+)
+@click.option("--mirror", type=click.Path(path_type=Path, file_okay=False), help="A folder that ci/mirror wrote.")
+@_key
+@_json
+def make(
+    path: Path, *, level: str, commit: str, template: str, mirror: Path | None, key: Path | None, as_json: bool
+) -> None:
+    """Make one file for a vendor: the collection at a commit, the template of a system, and rules on one page."""
+    manifest = making.make(path, level=level, commit=commit, template=template, mirror=mirror, sign=_signer(key))
+    _written(path, manifest, f"commit {manifest['commit'][:12]}, {level}", as_json=as_json)
+
+
+@command.command("pack", epilog=_PACK)
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--system", required=True, help="Whose runs go in.")
+@_level(default="procurement", show_default=True, help="What was asked for.")
+@click.option("--results", type=click.Path(path_type=Path, file_okay=False), help="[default: those of this clone]")
+@click.option(
+    "--session", "only", multiple=True, help="Only this run; may be repeated. The file says what is left out."
+)
+@_key
+@_json
+def pack(
+    path: Path, *, system: str, level: str, results: Path | None, only: tuple[str, ...], key: Path | None, as_json: bool
+) -> None:
+    """Pack what was run on a system: records, outputs, job scripts, checksums of programs, and its description."""
+    manifest = packing.pack(path, results or paths.results(), system, level=level, only=only, sign=_signer(key))
+    _written(path, manifest, f"{len(manifest['sessions'])} sessions of {system}", as_json=as_json)
+
+
+@command.command("check", epilog=_CHECK)
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@_level(help="What was asked for.  [default: as the request says, or the file itself]")
+@click.option("--request", type=click.Path(path_type=Path), help="The file that was sent out.")
+@click.option("--signers", type=click.Path(path_type=Path), help="Who may sign; then it has to be signed.")
+@click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="The rate of a link.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def check(
+    path: Path,
+    *,
+    level: str | None,
+    request: Path | None,
+    signers: Path | None,
+    link_MBps: float | None,
+    as_json: bool,
+) -> None:
+    """Check FILE: its checksums and signature, every value once more from its output, and what was run.
+
+    Listed is what was changed, removed, left out, run with other options, versions or placements, in fewer passes, or
+    more often than asked for, and what cannot be: rates above the line, times that contradict each other.
+    """
+    found = checking.check(path, level=level, request=request, signers=signers, link_MBps=link_MBps)
+    if as_json:
+        door.json_text(checking.as_json(path, found))
+    else:
+        _print(path, found)
+    if found.objections:
+        raise SystemExit(3)
+
+
+def _print(path: Path, found: checking.Checked) -> None:
+    many = len(found.manifest["files"])
+    if found.manifest["kind"] == "offer":
+        door.say(f"{path}: {many} files; {found.values} values of {found.runs} runs, each recomputed from its output")
+    else:
+        door.say(f"{path}: {many} files, as they were packed")
+    for kind, count in found.count().items():
+        door.say("", f"{count} {checking.KINDS[kind]}:")
+        listed = [each for each in found.objections if each.kind == kind]
+        door.say(*(f"  {each.place}: {each.text}" for each in listed[:_MOST]))
+        if count > _MOST:
+            door.say(f"  and {count - _MOST} more, which --json lists")
+    if not found.objections:
+        door.say("Nothing to ask about.")
+    if found.notes:
+        door.say("", "Good to know:", *(f"  {note}" for note in found.notes))
+    if found.manifest["kind"] == "offer":
+        door.say("", "Not proved, because nobody can from a file:", *(f"  - {line}" for line in checking.UNPROVED))

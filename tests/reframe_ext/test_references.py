@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is wrong in a reference file is said by each case that reads it; a whole session is in tests/test_end_to_end."""
+
+import pytest
+from reframe.core.exceptions import PerformanceError
+from reframe.core.runtime import runtime
+
+from tests import loading
+
+REFERENCE = """
+OsuLatency:
+  $index: [$partition, $environ, layout]
+  local:node:
+    mpich:
+      1x2:
+        latency_0B: [{value}, null, 0.1, us]
+no_reference:
+- {{metric: 'latency_[1-9].*', why: only the zero-byte latency is judged}}
+"""
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory):
+    """Return one case, set up, which is held to nothing yet."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
+        patch.setenv("FABRIC_MPI", "mpich")
+        (found,) = [
+            case
+            for case in loading.cases("local")
+            if (type(case.check).__name__, str(getattr(case.check, "layout", ""))) == ("OsuLatency", "1x2")
+        ]
+        yield found
+
+
+@pytest.fixture
+def read(case, tmp_path):
+    """Return a function that lets the case read a text as the file of its system."""
+
+    def read(text):
+        (tmp_path / "local.yaml").write_text(text)
+        # What the shipped file says of it was read when it was set up.
+        for fact in case.check.facts.metrics.values():
+            fact.no_reference = None
+        runtime().site_config.add_sticky_option("general/reference_prefix", str(tmp_path))
+        case.check.read_references()
+        return case.check
+
+    yield read
+    runtime().site_config.remove_sticky_option("general/reference_prefix")
+
+
+def held(check):
+    """Return what each metric is held to."""
+    return {metric.name: tuple(check.reference[f"local:node:{metric.name}"]) for metric in check.metrics()}
+
+
+def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
+    check = read(REFERENCE.format(value=1e9))
+    check.require_references()
+    assert held(check)["latency_0B"] == (1e9, None, 0.1, "us") and held(check)["latency_1B"][1:3] == (None, None)
+    assert check.facts.metrics["latency_0B"].no_reference is None
+    assert check.facts.metrics["latency_1B"].no_reference == "only the zero-byte latency is judged"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ("latency_0B", "latency_0"),
+            "orphan: latency_0: the check declares no such metric there; mend or delete it",
+        ),
+        (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name; mend or delete it"),
+        (
+            ("local:node", "local:nod"),
+            "OsuLatency: local:nod: mpich: 1x2: there is no such partition here (there is local:node)",
+        ),
+        (("mpich", "mpitch"), "mpitch: 1x2: there is no such environ here"),
+        (("us]", "ms]"), "latency_0B is in us, its reference in ms"),
+        (("1x2", "1x4"), "1x4: there is no such layout here"),
+        (("layout]", "layuot]"), "$index names 'layuot', which the check does not have"),
+        (("0.1, us", "null, us"), "latency_0B: has no bound"),
+        (("null, 0.1", "0.1, 0.1"), "the lower share '0.1' does not fit"),
+        (("1000000000.0", ".nan"), "the value 'nan' is not a finite number"),
+        (("why: only", "wy: only"), "needs a reason under 'why'"),
+        (("latency_[1-9].*", "latency_[1-9]"), "has no reference; add one, or say why"),
+    ],
+)
+def test_a_wrong_file_fails_and_leaves_the_values(read, change, message):
+    check = read(REFERENCE.format(value=1e9).replace(*change))
+    with pytest.raises(PerformanceError) as caught:
+        check.require_references()
+    assert message in str(caught.value) and "\n" not in str(caught.value).strip()
+    # Every value is measured and logged nevertheless, and held to nothing.
+    assert len(held(check)) == 24 and all(each[1:3] == (None, None) for each in held(check).values())
+    assert "the reference file is wrong" in check.facts.metrics["latency_0B"].no_reference

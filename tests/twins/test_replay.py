@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Replay: a traced program takes as long on a twin as the same program simulated there; what is wrong is one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli.commands import load
+from fabric_checks.errors import FabricError
+from fabric_twins import platform_file, replay
+from fabric_twins.simulate import Bounds
+from tests.fabric import test_profile
+from tests.twins.simulation import shipped, simgrid
+
+PROGRAM = Path(__file__).parent / "replayed.c"
+RANKS, STEPS, SECONDS = 4, 12, 0.004
+mpich, build = test_profile.mpich, test_profile.build
+HEAD = "# fabric-checks trace 1\n# rank: {} of {}\n# flops/s: 1000000000\n"
+
+
+def write(folder, *ranks):
+    """Write a trace of actions; return its folder."""
+    folder.mkdir(exist_ok=True)
+    for number, actions in enumerate(ranks):
+        lines = [f"{number} {action}" for action in ("init", *actions, "finalize")]
+        text = HEAD.format(number, len(ranks)) + "\n".join(lines) + f"\n# complete: {len(lines)} actions\n"
+        (folder / f"rank-{number}.trace").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """A trace of two ranks: a second of computation, a message, and another second."""
+    return write(
+        tmp_path / "pair",
+        ["compute 1000000000", "send 1 0 1000000"],
+        ["irecv 0 0 1000000", "compute 500000000", "wait 0 1 0", "compute 1000000000"],
+    )
+
+
+def call(*arguments):
+    return CliRunner().invoke(load("replay"), list(map(str, arguments)))
+
+
+def refused(*arguments):
+    """Return the one line of an error; nothing else may be said on standard output."""
+    done = CliRunner().invoke(load("replay"), list(map(str, arguments)))
+    assert isinstance(done.exception, FabricError) and done.stdout == ""
+    assert "\n" not in str(done.exception)
+    return str(done.exception)
+
+
+def arguments(what, folder):
+    return [what, str(STEPS), str(SECONDS), f"{folder}/computed"]
+
+
+@pytest.fixture(scope="module")
+def traces(mpich):
+    """Return traces of the program as it runs with MPICH, by what it does."""
+    program = mpich.folder / "replayed"
+    mpich.do("mpicc", "-O2", PROGRAM, "-o", program)
+    found = {}
+    for what in ("halo", "allreduce"):
+        folder = mpich.folder / f"trace-{what}"
+        folder.mkdir()
+        done = mpich.run(RANKS, "env", f"FABRIC_TRACE={folder}", program, *arguments(what, folder))
+        assert done.returncode == 0, done.stderr
+        found[what] = replay.load(folder)
+    return found
+
+
+@simgrid
+@pytest.mark.parametrize(("name", "ppn"), [("escher", 1), ("escher", 2), ("rogue-gige", 1)])
+@pytest.mark.parametrize("what", ["halo", "allreduce"])
+def test_a_replay_takes_as_long_as_the_program_itself(traces, simulator, what, name, ppn):
+    twin = shipped(name)
+    layout = replay.layout_of(twin, RANKS, ppn)
+    platform = platform_file.platform(twin, flops=1e9)
+    done = simulator.run(twin, layout.nodes, ppn, PROGRAM, *arguments(what, traces[what].folder), platform=platform)
+    assert done.stdout.endswith("# complete: 1 row\n"), done.stderr
+    truth = float(done.stdout.split()[0])
+    found = replay.run_s(twin, layout, traces[what], 1.0, Bounds())
+    print(f"{what} on {name} {layout}: {truth} s, replayed {found} s: {100 * (found / truth - 1):+.2f} %")
+    assert found == pytest.approx(truth, rel=0.02)
+
+
+@simgrid
+def test_run_time_shares_and_sensitivity_are_those_that_follow(pair, small, tmp_path):
+    """A megabyte at 100 MB/s between two seconds of computation; half a second is hidden behind it, or not."""
+    twin = small()
+    questions = replay.Questions(one_rank=replay.load(write(tmp_path / "one", ["compute 3000000000"])))
+    (found,) = replay.replay(replay.load(pair), [twin.file], questions, Bounds(), lambda line: None)
+    # The receiver is later: it has waited for its message to the end, and then computes.
+    assert found.run_s == pytest.approx(1 + 0.01 + 1, abs=1e-4)
+    assert found.communication_percent == pytest.approx(100 * (1 - 1.25 / 2.01), abs=0.01)
+    assert found.efficiency_percent == pytest.approx(100 * 3 / (2 * 2.01), abs=0.01)
+    worse, better = found.change_percent("bandwidth")
+    assert (worse, better) == pytest.approx((100 * 0.01 / 9 / 2.01, -100 * 0.01 / 11 / 2.01), abs=2e-3)
+    worse, better = found.change_percent("CPU speed")
+    assert (worse, better) == pytest.approx((100 * 2 / 9 / 2.01, -100 * 2 / 11 / 2.01), abs=2e-3)
+    assert found.change_percent("latency") == pytest.approx((0, 0), abs=1e-3)
+
+
+def test_what_is_changed_is_what_is_named(small):
+    twin = small()
+    slower = replay.changed(twin, "latency", 0.9)
+    assert slower.inter_node.latency_us[0][1] == pytest.approx(3.3) and slower.topology == twin.topology
+    slower = replay.changed(twin, "message rate", 0.9).inter_node
+    assert (slower.send_us[0][1], slower.receive_us[0][1]) == pytest.approx((1 / 0.9, 1 / 0.9))
+    slower = replay.changed(twin, "bandwidth", 0.9)
+    assert (slower.inter_node.rate_MBps, slower.topology.link_MBps) == pytest.approx((90, 90))
+    assert replay.changed(twin, "CPU speed", 0.9) == twin and slower.intra_node == twin.intra_node
+
+
+@simgrid
+def test_processors_that_are_faster_and_alternatives(pair, small):
+    twin = small()
+    twin.file.write_text(
+        twin.file.read_text()
+        + "plan: as bought\nalternatives:\n- {name: faster, inter_node: {rate_MBps: 200}, topology: {link_MBps: 200}}\n"
+    )
+    done = call(pair, twin.file, "--cpu-speed", 2, "--no-sensitivity", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert [each["name"] for each in found["twins"]] == ["small: as bought", "small: faster"]
+    assert [each["run_s"] for each in found["twins"]] == pytest.approx([1.01, 1.005], abs=1e-4)
+    assert found["kind"] == "predicted" and found["cpu_speed"] == 2
+    assert all(each["efficiency_percent"] is None and "sensitivity" not in each for each in found["twins"])
+
+
+@simgrid
+def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
+    """And its arguments are as many as SimGrid wants, on 2 ranks as on 3."""
+    for ranks in (2, 3):
+        counts = " ".join(["8"] * ranks)
+        actions = [
+            *("barrier", "bcast 8 1 0", "reduce 8 0 1 0", "allreduce 8 0 0", "scan 8 0 0", "exscan 8 0 0"),
+            *("gather 8 8 1 0 0", "scatter 8 8 1 0 0", "allgather 8 8 0 0", "alltoall 8 8 0 0"),
+            *(f"gatherv 8 {counts} 1 0 0", f"scatterv {counts} 8 1 0 0", f"allgatherv 8 {counts} 0 0"),
+            *(f"reducescatter {counts} 0 0", f"alltoallv {8 * ranks} {counts} {8 * ranks} {counts} 0 0"),
+        ]
+        first = [*actions, "isend 1 1073741824 100", "wait 0 1 1073741824", "send 1 0 70000"]
+        second = [*actions, "irecv 0 1073741824 100", "irecv 0 0 70000", "waitall"]
+        trace = replay.load(write(tmp_path / str(ranks), first, second, *[actions] * (ranks - 2)))
+        assert 1e-4 < replay.run_s(small(), replay.layout_of(small(), ranks, None), trace, 1, Bounds()) < 1
+
+
+@simgrid
+def test_the_command_says_that_it_predicts(pair, small):
+    done = call(pair, small().file)
+    assert done.exit_code == 0, done.output
+    assert (
+        "PREDICTED by replay, not measured" in done.stdout and "give a trace of one rank by --one-rank" in done.stdout
+    )
+    (changes,) = [line for line in done.stdout.splitlines() if line.split()[:1] == ["small"] and "/" in line]
+    assert len(changes.split("/")) == 5
+
+
+@simgrid
+def test_a_trace_of_ranks_that_wait_for_each_other(small, tmp_path):
+    folder = write(tmp_path / "t", ["recv 1 0 8"], ["recv 0 0 8"])
+    assert "the simulated ranks wait for each other (deadlock)" in refused(folder, small().file)
+
+
+def edit(file, old, new):
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        ("# complete: 4 actions\n", "", "rank-0.trace: line 7: the trace is cut: its last line is missing"),
+        ("# complete: 4 actions", "# cut: the limit of 9 bytes is reached", "the trace is cut: 'the limit of 9 bytes"),
+        ("# complete: 4 actions", "# stopped: MPI_Put cannot be replayed", "was stopped: 'MPI_Put cannot be replayed'"),
+        ("0 send 1", "0 shout 1", "rank-0.trace: line 6: 'shout' is no action that can be replayed"),
+        ("# flops/s: 1", "# flops/s: 2", "rank-1.trace: is of another trace than that of rank 0"),
+        ("of 2", "of 1", "line 6: send: there is no rank 1"),
+    ],
+)
+def test_a_trace_that_is_not_whole_gives_no_number(pair, small, old, new, cause):
+    edit(pair / "rank-0.trace", old, new)
+    assert cause in refused(pair, small().file)
+
+
+def test_a_lost_rank_and_one_too_many(pair, small):
+    (pair / "rank-1.trace").rename(pair / "rank-2.trace")
+    assert "rank-1.trace: is not there; is it a folder that" in refused(pair, small().file)
+    (pair / "rank-1.trace").write_bytes((pair / "rank-2.trace").read_bytes().replace(b"# rank: 2", b"# rank: 1"))
+    assert "has files of more ranks than 2; trace into an empty folder" in refused(pair, small().file)
+    assert "rank-0.trace: is not there" in refused(pair / "none", small().file)
+
+
+def test_more_ranks_than_places(small, tmp_path):
+    folder = write(tmp_path / "t", *[["barrier"]] * 17)
+    assert refused(folder, small().file) == (
+        f"{small().file}: the trace has 17 ranks, and small has 16 places (8 nodes of 2 processors), so that 6 x 3 do "
+        "not fit; trace fewer ranks, or raise nodes or cpus_per_node"
+    )
+    folder = write(tmp_path / "u", *[["barrier"]] * 16)
+    assert "so that 16 x 1 do not fit; trace fewer ranks, or give another --ppn" in refused(
+        folder, small().file, "--ppn", 1
+    )
+
+
+def test_the_trace_of_one_rank_is_of_one(pair, small):
+    assert refused(pair, small().file, "--one-rank", pair) == f"{pair}: has 2 ranks; trace it on one"
+
+
+def test_ranks_are_placed_on_as_many_nodes_as_there_are():
+    twin = shipped("cbc")
+    assert [str(replay.layout_of(twin, ranks, None)) for ranks in (1, 16, 17, 32)] == ["1x1", "16x1", "9x2", "16x2"]
