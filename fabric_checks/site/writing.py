@@ -253,7 +253,7 @@ def _extras(facts: Facts, answers: Mapping[str, Answer], style: Style) -> list[s
     if facts.switches:
         lines += [
             f"# A guess: Slurm's topology, of {facts.switches} leaf switches, is right; each job asks for it.",
-            "# To have cables named as well, give what ibnetdiscover and dump_lfts.sh print, as files beside this one.",
+            "# To have cables named, give what ibnetdiscover and dump_lfts.sh print, as files beside this one.",
             '# "topology": ["ibnetdiscover.txt", "lfts.txt"],',
         ]
     lines.append(f'"launch_options": {_list(style.options)},')
