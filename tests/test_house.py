@@ -154,9 +154,7 @@ def test_tests_stand_where_the_modules_stand():
             missing.append(str(path.relative_to(ROOT)))
     # Whole outputs and the laboratory of faults test these; ReFrame runs the launcher.
     assert missing == [
-        "fabric_checks/analysis/cross_section/coverage.py",
         "fabric_checks/analysis/cross_section/evaluation.py",
-        "fabric_checks/analysis/cross_section/evidence.py",
         "fabric_checks/analysis/cross_section/inference.py",
         "fabric_checks/analysis/cross_section/limits.py",
         "fabric_checks/analysis/cross_section/parts.py",
@@ -166,7 +164,6 @@ def test_tests_stand_where_the_modules_stand():
         "fabric_checks/analysis/fabric_map/names.py",
         "fabric_checks/analysis/fabric_map/sharing.py",
         "fabric_checks/parsers/fabric.py",
-        "fabric_checks/parsers/infiniband.py",
         "fabric_checks/parsers/table.py",
         "fabric_twins/fabric_map.py",
         "fabric_twins/launcher.py",

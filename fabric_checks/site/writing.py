@@ -250,6 +250,12 @@ def _extras(facts: Facts, answers: Mapping[str, Answer], style: Style) -> list[s
         lines += _guessed(0, '"nics"', answers.get("nics", Answer(1)))
     elif facts.scheduler != "local":
         lines.append('# "link_MBps": 25000.0,  # one direction of a link in 10^6 bytes a second: this is 200 Gbit/s')
+    if facts.switches:
+        lines += [
+            f"# A guess: Slurm's topology, of {facts.switches} leaf switches, is right; each job asks for it.",
+            "# To have cables named, give what ibnetdiscover and dump_lfts.sh print, as files beside this one.",
+            '# "topology": ["ibnetdiscover.txt", "lfts.txt"],',
+        ]
     lines.append(f'"launch_options": {_list(style.options)},')
     return lines
 

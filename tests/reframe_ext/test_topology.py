@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a check knows of the fabric: files that the partition names, or what its job was told by Slurm."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,8 @@ from fabric_checks.layouts import Layout
 from fabric_checks.reframe_ext.mixins.topology import ANSWER, TopologyMixin
 from fabric_twins.routing import routes
 from tests.analysis.cross_section.model import Fabric, run
-from tests.faults import fabric, printed
+from tests.faults import fabric, printed, program
+from tests.faults.trials import NOISES
 
 #: As Slurm 22.05 prints it.
 SLURM = """SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[0-15]
@@ -60,19 +62,38 @@ def test_without_an_answer_nothing_is_known_and_nothing_said(tmp_path, answer):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (SLURM.replace("n[0-15]", "n[0-12],n15"), "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; bring it"),
         (SLURM.replace("n[", "other["), "lacks 32 of the job's 32 nodes: n0, n1, n2, n3, ...; bring"),
         (SLURM.replace("n[0-15]", "n[0-15"), "topology.txt: line 1: no list of nodes: 'n[0-15'"),
         (SLURM + "\x1b[31mSwitchName=\n", "topology.txt: line 4: no line of Slurm's topology"),
         (SLURM.replace("n[0-15]", "n[0-16]"), "topology.txt: line 2: 'n16' is there twice"),
     ],
 )
-def test_what_is_broken_or_lacks_nodes_is_not_used_and_is_one_line(tmp_path, answer, said):
+def test_what_is_broken_or_lacks_all_nodes_is_not_used_and_is_one_line(tmp_path, answer, said):
     known, (note,) = Check(tmp_path, answer=answer).known_fabric(HOSTS)
     assert known is None
     assert note["kind"] == "topology" and not note["fault"]
     assert note["text"].startswith("the topology is not used: ") and said in note["text"]
     assert "\n" not in note["text"] and "\x1b" not in note["text"]
+
+
+def test_a_topology_that_lacks_nodes_is_used_for_the_others_and_says_which_it_lacks(tmp_path):
+    known, (note,) = Check(tmp_path, answer=SLURM.replace("n[0-15]", "n[0-12],n15")).known_fabric(HOSTS)
+    assert known.switches == ("leaf1", "leaf2") and not note["fault"]
+    lacks = "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; bring it up to date"
+    assert note["text"] == f"the topology is used for the other nodes: {lacks}"
+
+
+@pytest.mark.parametrize("slow", ["n5", "n13"])
+def test_a_slow_node_is_named_by_a_topology_that_lacks_one(slow):
+    """Whether it is the one that is lacking or not."""
+    rank = HOSTS.index(slow)
+    wiring, ways = fabric.wired("fat tree 2", 32, "d-mod-k")
+    known = replace(ways, hosts=tuple("gone" if host == "n13" else host for host in HOSTS))
+    simulated = fabric.Fabric(wiring, ways, NOISES["3 %"], 1, senders={rank: 0.8})
+    output = replace(program.run(simulated), hosts=HOSTS)
+    report = evaluation.of_run(output, known=known)
+    assert [(each.part, each.side) for each in report.findings if each.is_fault] == [(f"node {slow}", "sending")]
+    assert any("not in the topology" in line and "'n13'" in line for line in report.missed)
 
 
 def test_the_files_of_the_partition_name_cables(tmp_path):

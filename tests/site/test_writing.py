@@ -77,6 +77,14 @@ def test_what_jobs_ask_for(name, told, access, nodes, link, nics):
     assert found == (access, nodes, link, nics)
 
 
+def test_where_slurm_knows_of_switches_the_topology_is_proposed():
+    """As `scontrol show topology` of the site has it; without it, as of Slurm on Ethernet, nothing is said."""
+    with_it, without = (written(name)["systems/new.py"] for name in ("slurm_infiniband", "slurm_ethernet"))
+    assert re.search(r"# A guess: Slurm's topology, of 3 leaf switches, is right", with_it)
+    assert '# "topology": ["ibnetdiscover.txt", "lfts.txt"],' in with_it
+    assert "topology" not in without
+
+
 def test_lsf_with_jsrun():
     (partition,) = configuration(written("lsf")["systems/new.py"])[0]["partitions"]
     assert (partition["scheduler"], partition["launcher"], partition["access"]) == ("lsf", "jsrun", ["-q normal"])

@@ -339,14 +339,14 @@ def _culprit(ground: Ground, choice: _Choice) -> Culprit | None:
 def _has_neighbours(ground: Ground, part: Part) -> bool:
     """Tell whether a node was measured with nodes that are at its switch.
 
-    Where switches are not known these are taken to be the next ranks: what is slow with everybody but them is not the
+    Where its switch is not known these are taken to be the next ranks: what is slow with everybody but them is not the
     node. Where a node has no such pair it cannot be told from its way to the others.
     """
     evidence = ground.evidence
     if part.kind not in OF_NODES:
         return True
     pairs = part.pairs
-    if ground.known is not None:
+    if ground.leaf[part.key[0]] >= 0:
         return bool(ground.within[pairs].any() or not ground.within.any())
     near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS
     if len(np.unique(evidence.sender[near])) < evidence.ranks / 2:

@@ -31,7 +31,8 @@ class TopologyMixin(RegressionTestPlugin):
 
     A partition names the files under ``extras['topology']``, a list: what ``ibnetdiscover`` or ``iblinkinfo`` and
     ``dump_lfts`` printed, or Slurm's topology; a relative name is below ``config/systems``. Without it, a job on Slurm
-    asks ``scontrol show topology``. What is broken, or lacks a node of the job, is not used, and the record says so.
+    asks ``scontrol show topology``. What is broken, or has no node of the job, is not used, and the record says so,
+    as it does of nodes that it lacks.
 
     Needs: ``current_layout`` (:class:`LayoutMixin`).
     """
@@ -79,11 +80,14 @@ class TopologyMixin(RegressionTestPlugin):
         if known is None:
             return None, []
         _, missing = names.places(hosts, known.hosts)
-        if missing:
-            some = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
-            lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}"
-            return None, [_note(f"the topology is not used: {lacks}; bring it up to date")]
-        return known, [_note(f"of the topology: {doubt}") for doubt in known.doubts]
+        doubts = [_note(f"of the topology: {doubt}") for doubt in known.doubts]
+        if not missing:
+            return known, doubts
+        some = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
+        lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}; bring it up to date"
+        if len(missing) == len(set(hosts)):
+            return None, [_note(f"the topology is not used: {lacks}")]
+        return known, [_note(f"the topology is used for the other nodes: {lacks}"), *doubts]
 
     def _read_topology(self) -> FabricMap | None:
         from fabric_checks import topology_files  # noqa: PLC0415  (numpy would slow every listing)

@@ -31,7 +31,7 @@ OF_CASE = (
         "case_result",
     ),
     *("fail_reason", "program", "program_version", "mpi", "compiler", "nodelist", "binding", "findings", "not_offered"),
-    *("source", "time", "elapsed_s", "collection", "reframe", "link_MBps"),
+    *("stack", "time", "elapsed_s", "collection", "reframe", "link_MBps"),
 )
 OF_VALUE = (
     *(

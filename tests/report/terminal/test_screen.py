@@ -26,7 +26,7 @@ PLACES = (
 )
 
 
-def printed(session, width=100, *, elapsed_s=214.3, said=(), encoding="utf-8"):
+def printed(session, width=100, *, elapsed_s=206.0, said=(), encoding="utf-8"):
     """Return the lines of a session's screen, each as a terminal of that width would have it."""
     raw = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(file=door.Stream(raw, "x").styled(), width=width, highlight=False, markup=False, emoji=False)
@@ -99,6 +99,12 @@ def missed():
     return of_records([record(metric=f"t{at}", value=1.5 + at, findings=slow, **judged) for at in range(30)])
 
 
+@pytest.mark.parametrize("name", recorded.NAMES)
+def test_a_recorded_run_is_written_as_it_is_read(name):
+    text = (recorded.HERE / f"{name}.json").read_text().rstrip("\n")
+    assert recorded.packed(recorded.session_of(name)) == text
+
+
 SESSIONS = {
     **{name: (lambda name=name: recorded.session_of(name)) for name in recorded.NAMES},
     "eight_nodes_made_up": eight_nodes,
@@ -161,7 +167,7 @@ def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
 
 def test_failures_of_one_cause_are_one_matter():
     (first, *_), matters = printed(failures(500)), look_at.matters(failures(500))
-    assert first == "500 of 501 cases failed in 3 min 34 s"
+    assert first == "500 of 501 cases failed in 3 min 26 s"
     assert len(matters) == 3 and matters[0].text.startswith("failed: 167 cases: Check0 1x2 @s:p+e, ")
 
 
