@@ -106,7 +106,8 @@ def test_it_runs_what_needs_no_more_and_tells_what_the_rest_needs(reframe, clone
     (line,) = re.findall(r"Reason: environ error: (.*)", done.stdout)
     assert line.startswith("Python packages that are not there: numpy scipy: Rotate needs them to tell slow nodes")
     place = clone / ".fabric/python" / sys.implementation.cache_tag
-    install = rf": {reframe.parent}/python[0-9.]* -m pip install --target {place} numpy scipy$"
+    # The environment has no pip of its own.
+    install = rf": uv pip install --python {reframe.parent}/python[0-9.]* --target {place} numpy scipy$"
     assert re.search(install, line)
     assert (tmp_path / "own/local/node/HotSpot.jsonl").stat().st_size > 0
     assert list((clone / ".fabric/results/reports").iterdir()) and list((clone / ".fabric/results/output").iterdir())

@@ -61,7 +61,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     tags = {"lammps"}
     for_procurement = True
     scaled = False
-    # PBS sets it to the cores of a job's chunk, and LAMMPS then starts so many threads in each process.
+    # A batch system may set it to the cores of a job, and LAMMPS then starts so many threads in each process.
     env_vars = {"OMP_NUM_THREADS": "1"}
 
     @property

@@ -421,6 +421,17 @@ def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path):
         assert "All 2 cases passed" in output
 
 
+def test_only_processes_of_this_host_are_looked_at_ten_times_a_second():
+    settings = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]
+    (often,) = [each["target_systems"] for each in settings["general"] if "poll_rate_decay" in each]
+    by_batch = {
+        system["name"]
+        for system in settings["systems"]
+        if {part["scheduler"] for part in system["partitions"]} != {"local"}
+    }
+    assert "local" in often and "minicluster" in by_batch and not by_batch & set(often)
+
+
 def test_two_sessions_that_end_at_once_have_reports_of_their_own(tmp_path, monkeypatch):
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     (tmp_path / "reports").mkdir()
@@ -428,7 +439,7 @@ def test_two_sessions_that_end_at_once_have_reports_of_their_own(tmp_path, monke
     for session in ("a", "b"):
         monkeypatch.setenv("FABRIC_SESSION", session)
         session_id.cache_clear()
-        (general,) = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["general"]
+        general = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["general"][0]
         # What ReFrame does before it writes, and neither has written.
         names.add(_expand_report_filename(general["report_file"], newfile=True))
     session_id.cache_clear()
