@@ -98,8 +98,14 @@ VARIABLES = {
         ["HYDRA_LAUNCHER_EXEC", RSH],
         ["I_MPI_HYDRA_BOOTSTRAP", "rsh"],
         ["I_MPI_HYDRA_BOOTSTRAP_EXEC", RSH],
+        # The nodes are one machine: what binds the first rank of each binds them all to one core.
+        ["I_MPI_PIN", "off"],
     ],
-    "prrte": [["PRTE_MCA_plm_ssh_agent", RSH], ["PRTE_MCA_prte_default_hostfile", "$PBS_NODEFILE"]],
+    "prrte": [
+        ["PRTE_MCA_plm_ssh_agent", RSH],
+        ["PRTE_MCA_prte_default_hostfile", "$PBS_NODEFILE"],
+        ["PRTE_MCA_hwloc_default_binding_policy", "none"],
+    ],
 }
 
 mpis = selected_mpis() if selected_stack() in (None, "wheels") else []
