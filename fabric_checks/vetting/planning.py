@@ -101,12 +101,16 @@ class _Task:
 
 @dataclass
 class _Cross:
-    """Two groups that pass by themselves and fail together; ``stage`` is which side is being halved."""
+    """Two groups that pass by themselves and fail together.
+
+    ``stage`` is which side is being halved, ``why`` what a job on both failed of last.
+    """
 
     left: Group
     right: Group
     stage: str = "again"
     tried: Group = ()
+    why: str = ""
 
     def next_group(self) -> Group:
         if self.stage == "left":
@@ -311,6 +315,8 @@ def _narrowed(verdicts: Verdicts, cross: _Cross, outcome: Outcome) -> bool:
     one = f"{_listed(cross.left)} and {_listed(cross.right)}"
     if outcome.faulty:
         return True  # a node of them has a name now
+    if not outcome.passed:
+        cross.why = outcome.why
     if cross.stage == "again":
         if outcome.passed:
             verdicts.paths.append(f"a job on {one} failed, and did not when it was repeated: nobody is blamed")
@@ -324,7 +330,7 @@ def _narrowed(verdicts: Verdicts, cross: _Cross, outcome: Outcome) -> bool:
         verdicts.paths.append(
             f"{said} ({outcome.why})" if not outcome.passed else
             "some paths fail only together: groups of nodes that pass by themselves do not with each other, and no "
-            f"single pair does; the last that was tried is {one}"
+            f"single pair does; the last that was tried is {one}, the last that failed said: {cross.why}"
         )  # fmt: skip
         return True
     cross.stage = "left" if len(cross.left) > 1 else "right" if len(cross.right) > 1 else "last"

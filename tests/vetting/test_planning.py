@@ -117,6 +117,19 @@ def test_a_failure_that_does_not_come_back_blames_nobody():
     ]
 
 
+def test_jobs_that_fail_because_they_are_large_blame_nobody_and_say_why():
+    """As where a job of all nodes takes longer than its limit."""
+
+    class Large(Machine):
+        def outcome(self, group):
+            return Outcome(len(group) < 6, why="it ran over its time limit")
+
+    found = Large(8).vet()
+    assert found.of(Word.GOOD) == names(8)
+    (path,) = found.paths
+    assert "some paths fail only together" in path and path.endswith("said: it ran over its time limit")
+
+
 def test_where_all_fail_nobody_is_blamed():
     machine = Machine(6, names(6))
     found = machine.vet()
