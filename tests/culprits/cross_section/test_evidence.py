@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What measurements that follow each other have in common is told from chance."""
+
+import numpy as np
+import pytest
+
+from fabric_checks.culprits.cross_section import evidence, findings
+from fabric_checks.parsers.rotate import Transfers
+
+PAIRS, REPEATS = 16, 6
+
+
+def transfers(drift, noise, seed):
+    draw = np.random.default_rng(seed)
+    logarithms = np.log(1000) + drift[:, None] + draw.normal(0, noise, (REPEATS, PAIRS))
+    number = np.tile(np.arange(PAIRS, dtype=np.int32), REPEATS)
+    rounds = np.repeat(np.arange(REPEATS, dtype=np.int32), PAIRS)
+    return Transfers(rounds, number, number + PAIRS, np.exp(logarithms).ravel())
+
+
+def test_a_drift_is_seen_and_noise_is_not():
+    drift = np.array([0.1, -0.1, 0.1, -0.1, 0.1, -0.1])
+    seen = evidence._common(transfers(drift, 0.01, 1), transfers(drift, 0.01, 2))
+    assert seen == pytest.approx(np.std(drift, ddof=1), rel=0.1)
+    still = np.zeros(REPEATS)
+    assert [evidence._common(transfers(still, 0.01, seed), transfers(still, 0.01, seed + 9)) for seed in range(9)] == (
+        [0.0] * 9
+    )
+
+
+def test_two_hosts_are_named_and_many_are_a_range():
+    hosts = ("a", "b", "c")
+    assert findings._alike(hosts, [0, 1]).count("from among") == 0
+    assert findings._alike(hosts, [0, 1, 2]).startswith("from among")
