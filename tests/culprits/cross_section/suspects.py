@@ -2,8 +2,8 @@
 """Which pairs deserve to be measured again, and in which rounds: the rule of ``rotate --confirm``.
 
 The program applies this rule itself, while it has the nodes (``checks/fabric/src/rotate_suspects.h`` and
-``rotate_confirm.h``); here it is once more, for scans that were not confirmed, for simulations, and as the counterpart
-that the program is tested against.
+``rotate_confirm.h``); here it is once more, for the simulations of the tests, and as the counterpart that the program
+is tested against.
 """
 
 from __future__ import annotations
