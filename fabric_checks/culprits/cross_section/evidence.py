@@ -37,6 +37,9 @@ ERRORS_OF_SPREAD = 2.5
 ERRORS_OF_COMMON = 3.0
 #: What nodes differ by at most, if all that pairs differ by is due to their two nodes.
 OF_NODE = 0.71
+#: Beside others a node is slow by what it shares, too: where controls, which run alone, reach so large a share of the
+#: nodes, nodes differ by no more than these pairs can.
+ENOUGH_CONTROLS = 2 / 3
 #: A node's rate is what so large a share of its pairs do not exceed: few share every cable in every round.
 NODE_QUANTILE = 0.85
 
@@ -78,6 +81,7 @@ class Evidence:
     :param reference_MBps: what healthy pairs have alone.
     :param noise: how much all this differs by chance.
     :param ranks: the number of ranks of the run.
+    :param nodes: how many nodes these are; the number of ranks if all are on one.
     :param controls: the position of each control and the logarithms of its rates.
     """
 
@@ -91,6 +95,7 @@ class Evidence:
     reference_MBps: float
     noise: Noise
     ranks: int
+    nodes: int
     controls: tuple[tuple[int, Array], ...]
 
     def without(self, blamed: Numbers) -> Evidence:
@@ -146,6 +151,9 @@ def of_output(output: RotateOutput) -> Evidence:
     for values in (scan, alone, bound):
         values[within] = np.nan
     nodes = _nodes(scan - reference, sender, receiver, ranks, spread)
+    alike = _most_of_controls(controls, repeat)
+    if alike is not None and _ranks_of(output.phases["control"]) >= ENOUGH_CONTROLS * ranks:
+        nodes = min(nodes, alike)
     noise = Noise(
         repeat=repeat,
         scan=max(spread, float(np.hypot(repeat, _between(controls, most=True)))),
@@ -169,6 +177,7 @@ def of_output(output: RotateOutput) -> Evidence:
         float(np.exp(reference)),
         _most(controls, noise),
         ranks,
+        len(numbers) if len(numbers) > 1 else ranks,
         tuple(zip(np.searchsorted(keys, _keys(output.phases["control"], ranks)).tolist(), controls, strict=True)),
     )
 
@@ -251,6 +260,11 @@ def _medians(part: Transfers, ranks: int, *, best: bool = False) -> tuple[Number
 def _keys(part: Transfers, ranks: int) -> Numbers:
     """Return the pairs of a phase as numbers, each once, ascending."""
     return np.unique(part.sender.astype(np.int64) * ranks + part.receiver)
+
+
+def _ranks_of(part: Transfers) -> int:
+    """Return how many ranks send or receive."""
+    return len(np.union1d(part.sender, part.receiver))
 
 
 def _by_pair(part: Transfers, ranks: int) -> list[Array]:

@@ -19,6 +19,8 @@ _PAIRS_OF_NODE, _PAIRS_OF_CABLE = 6, 6
 _REPEATS = 4
 #: What loses more than this is dead, and no slow part.
 _ALL = 0.99
+#: Of fewer nodes most pairs, or all, are those of a slow one, or of a slow pair: there is nothing to hold it to.
+_FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
 #: A night that does not see a fault of this share says so.
 A_TENTH = 0.10
 
@@ -80,7 +82,7 @@ def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
     shared = min(max(0.0, -_usual(evidence)), threshold)
 
     def named(kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
-        if not confirmed:
+        if not confirmed or evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
             return None
         of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
         sure = least_loss(ground, of_alone, kind) + _CERTAIN * of_alone

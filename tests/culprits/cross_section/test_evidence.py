@@ -4,8 +4,10 @@
 import numpy as np
 import pytest
 
-from fabric_checks.culprits.cross_section import evidence, findings
+from fabric_checks.culprits.cross_section import evaluation, evidence, findings
 from fabric_checks.parsers.rotate import Transfers
+from tests.faults.fabric import Fabric, Noise, wired
+from tests.faults.program import run
 
 PAIRS, REPEATS = 16, 6
 
@@ -32,3 +34,23 @@ def test_two_hosts_are_named_and_many_are_a_range():
     hosts = ("a", "b", "c")
     assert findings._alike(hosts, [0, 1]).count("from among") == 0
     assert findings._alike(hosts, [0, 1, 2]).startswith("from among")
+
+
+def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
+    """Beside each other the pairs of this cluster waited for cores; those that were measured alone did not."""
+    report = evaluation.of_text(golden("rotate/mpich-5.0.2.busy.txt"), "round-robin")
+    (fault,) = [finding for finding in report.findings if finding.is_fault]
+    assert (fault.kind, fault.hosts, fault.slow, fault.fast) == ("node", ("n1",), 14, 0)
+    assert fault.share == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "named"), [(2, (False, False)), (3, (False, True)), (4, (True, True)), (8, (True, True))]
+)
+def test_of_few_nodes_nothing_is_claimed(hosts, named):
+    """All pairs of two nodes are those of a slow one: a run that cannot see it says so."""
+    wiring, known = wired("fat tree 2", hosts, "d-mod-k")
+    report = evaluation.of_run(run(Fabric(wiring, known, Noise(0.01), 1)))
+    assert not findings.faults(report.findings)
+    limits = report.limits
+    assert (limits.node is not None, limits.pair is not None) == named
