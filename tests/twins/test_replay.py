@@ -148,6 +148,17 @@ def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
 
 
 @simgrid
+@pytest.mark.parametrize("collectives", ["mpich", "mvapich2", "impi"])
+def test_whose_collectives_a_replay_does_not_survive_is_replayed_with_others(small, tmp_path, collectives):
+    folder = write(tmp_path / "t", *[["allreduce 1 0 0", "alltoall 8 8 0 0"]] * 3)
+    given = [small(added=f"collectives: {each}\n") for each in ("default", collectives)]
+    own, found = (
+        replay.run_s(twin, replay.layout_of(twin, 3, None), replay.load(folder), 1, Bounds()) for twin in given
+    )
+    assert found == own > 0
+
+
+@simgrid
 def test_the_command_says_that_it_predicts(pair, small):
     done = call(pair, small().file)
     assert done.exit_code == 0, done.output
