@@ -173,6 +173,6 @@ class FabricCheck(
 
     def draw_profile(self, profile, path):
         """Draw the profile of the program; return the name of the picture."""
-        from fabric_checks.report import profile as report  # noqa: PLC0415  (only a run that profiles needs it)
+        from fabric_checks.terminal import profile as report  # noqa: PLC0415  (only a run that profiles needs it)
 
         return report.draw(profile, path, f"{self.display_name}, {self.current_layout}, {self.current_environ.name}")

@@ -39,8 +39,8 @@ from cosmic_ray.operators.operator import Operator
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = [
-    *("parsers", "analysis/cross_section", "analysis/statistics", "comparison", "comparison/changes", "references"),
-    *("results/store", "nightly", "software/spack"),
+    *("parsers", "culprits/cross_section", "analysis/statistics", "comparison", "comparison/changes", "references"),
+    *("store", "nightly", "software/spack"),
 ]
 KILLED, SURVIVED = "killed", "SURVIVED"
 #: What the tests of no module need: a mutant that computes or takes more than this, or waits so long, is killed. CPU

@@ -47,10 +47,16 @@ from fabric_checks import reservations
 from fabric_checks.errors import FabricError
 from fabric_checks.levels import modes
 from fabric_checks.paths import home, results, sound_path
-from fabric_checks.reframe_ext import handlers, launchers  # noqa: F401  (they register)
+from fabric_checks.reframe_ext import handlers  # noqa: F401  (they register)
 from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
-from fabric_checks.reframe_ext.schedulers import flux, lsf, pbs, slurm  # noqa: F401  (they register)
 from fabric_checks.results.sessions import session_id
+from fabric_checks.schedulers import (  # noqa: F401  (they register)
+    flux,
+    launchers,
+    lsf,
+    pbs,
+    slurm,
+)
 from fabric_checks.software.stacks import environments_for
 
 

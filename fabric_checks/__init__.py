@@ -3,16 +3,25 @@
 
 ==============  =======================================================================================
 leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door, reservations
-``parsers``     a program's text to rows, and Slurm's; what a machine's tools say of it
-``analysis``    numbers to values and findings: curves, ppn, placement, statistics, cross-section
-topology_files  what is known of a fabric, read from files
+``parsers``     a benchmark's text to rows
+``machine``     what a machine's own tools print of its queues, jobs, nodes and modules
+``analysis``    numbers to values: curves, ppn, placement, statistics
+``profiling``   what a program asks MPI for: profiles and traces
+``ports``       what ports and hosts counted around a job, and whose are unlike the others
+``fabric_map``  which host is at which switch, and the ways between
 ``software``    what environments offer and where it comes from: wheels, modules, Spack
-``results``     the record and its writer, sessions, reading, archives
+``culprits``    which node, cable or switch is slow: bandwidth and latency of all pairs
+``results``     the record and its writer; what a session is called
+``store``       records of many runs, read wherever they are; archives, files of bundles
+``runs``        what came of a run: its cases and their values
 ``cost``        what runs cost: measured, remembered, computed before
 ``references``  the file, line rates, look-up, proposals, audit
-``reframe_ext`` everything that imports ReFrame; what ReFrame calls private in ``internals.py`` only
+``reframe_ext`` what ReFrame runs of ours; what it calls private in ``internals.py`` only
+``schedulers``  schedulers and launchers for ReFrame
 ``comparison``  sets of results, changes, series over time
-``report``      terminal, HTML, pictures
+``pictures``    curves, matrices, profiles and series as files
+``terminal``    what commands print
+``report``      the HTML report
 ``nightly``     a night, its memory, pipelines
 ``vetting``     a verdict on every node, within a budget
 ``bundles``     what buyer and vendors exchange, checked; offers in an order

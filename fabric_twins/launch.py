@@ -21,8 +21,9 @@ from pathlib import Path
 
 from fabric_checks import door
 from fabric_checks.errors import FabricError, quoted
-from fabric_twins import description, platform_file, simgrid, slots
+from fabric_twins import simgrid, slots
 from fabric_twins.errors import TwinError
+from fabric_twins.model import description, platform_file
 from fabric_twins.smpirun import FASTER, PLATFORM_VARIABLE, command, failure, hostfile
 
 #: The environment variable that names the description of the twin.

@@ -12,8 +12,8 @@ import numpy as np
 from fabric_checks.analysis import curves
 from fabric_checks.metrics import half_octaves
 from fabric_checks.parsers import rotate, streaming
-from fabric_twins import sharing
-from fabric_twins.description import Twin
+from fabric_twins.model import sharing
+from fabric_twins.model.description import Twin
 from fabric_twins.sampling import FEWEST, ROTATE
 
 LARGEST_B = 4 << 20

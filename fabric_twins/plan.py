@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A planned cluster and its alternatives.
 
-The file describes a twin (:mod:`fabric_twins.description`), and under ``alternatives`` in what others differ::
+The file describes a twin (:mod:`fabric_twins.model.description`), and under ``alternatives`` in what others differ::
 
     alternatives:
       - name: 3:1 oversubscribed
@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.errors import quoted
-from fabric_twins import platform_file
-from fabric_twins.description import Twin, describe
 from fabric_twins.errors import TwinError
-from fabric_twins.reading import Section, content
+from fabric_twins.model import platform_file
+from fabric_twins.model.description import Twin, describe
+from fabric_twins.model.reading import Section, content
 
 #: What the description itself is called where the file has no ``plan``.
 AS_DESCRIBED = "as described"

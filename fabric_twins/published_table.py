@@ -10,9 +10,10 @@ from os import sched_getaffinity
 
 from fabric_checks.paths import ROOT
 from fabric_checks.text import value_text
-from fabric_twins import description, measured
-from fabric_twins.description import FITTED, PublishedValue, Twin
-from fabric_twins.places import UNITS, place_of
+from fabric_twins import measured
+from fabric_twins.model import description
+from fabric_twins.model.description import FITTED, PublishedValue, Twin
+from fabric_twins.model.places import UNITS, place_of
 from fabric_twins.simulate import Bounds, end_all, output, wait_for
 
 #: Where the descriptions are.
@@ -26,7 +27,7 @@ _HEAD = """\
 
 Each file here describes one: nodes, costs of messages, buses, topology, routing, and the values that the documents
 report of it, with the source of every value. `ci/run --system NAME` runs the checks on it; `ci/run --system twins`
-on all of them. `fabric_twins/description.py` tells what a description may have.
+on all of them. `fabric_twins/model/description.py` tells what a description may have.
 
 Sources: SAND, SAND2005-5199, *An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath* (Sandia, 2005). ROTATE:
 Naegle, e-mails on cross-sectional bandwidth testing on Feynman and Rogue (June 2004). OSU03: Liu et al.,

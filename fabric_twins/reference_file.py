@@ -13,9 +13,9 @@ import yaml
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.layouts import Layout
 from fabric_checks.paths import ROOT
-from fabric_twins import sharing
-from fabric_twins.description import PublishedValue, Saying, Twin
-from fabric_twins.places import Place, place_of
+from fabric_twins.model import sharing
+from fabric_twins.model.description import PublishedValue, Saying, Twin
+from fabric_twins.model.places import Place, place_of
 
 #: The items of ``$index`` by check: its parameters, the layout last.
 _INDEX: Mapping[str, tuple[str, ...]] = {

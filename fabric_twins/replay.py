@@ -18,16 +18,16 @@ from typing import Any
 
 from fabric_checks.errors import FabricError, OutputError
 from fabric_checks.layouts import Layout
-from fabric_checks.parsers import trace as parser
-from fabric_checks.parsers.trace import RankTrace
+from fabric_checks.profiling import trace as parser
+from fabric_checks.profiling.trace import RankTrace
 from fabric_checks.text import value_text
 from fabric_twins import launch, plan, slots
-from fabric_twins.description import Table, Twin
 from fabric_twins.errors import TwinError
-from fabric_twins.reading import sources_by_kind
+from fabric_twins.model.description import Table, Twin
+from fabric_twins.model.reading import sources_by_kind
+from fabric_twins.model.topology import Dragonfly, FatTree
 from fabric_twins.simulate import Bounds, bounded, end_all, require_end, wait_for
 from fabric_twins.smpirun import failure
-from fabric_twins.topology import Dragonfly, FatTree
 
 #: Computation takes its time, and SimGrid says at the end what time it is.
 _FLAGS = ("--cfg=smpi/simulate-computation:yes", "--log=smpi_replay.t:info")

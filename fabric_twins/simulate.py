@@ -23,8 +23,8 @@ from fabric_checks.errors import quoted
 from fabric_checks.locks import BUILD_WAIT_S, exclusive
 from fabric_checks.paths import ROOT, home
 from fabric_twins import launch, simgrid
-from fabric_twins.description import Twin
 from fabric_twins.errors import TwinError
+from fabric_twins.model.description import Twin
 from fabric_twins.smpirun import failure
 
 #: Where the programs' sources are.

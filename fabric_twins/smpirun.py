@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fabric_checks.errors import quoted
-from fabric_twins.description import Twin
 from fabric_twins.errors import TwinError
-from fabric_twins.topology import host_names
+from fabric_twins.model.description import Twin
+from fabric_twins.model.topology import host_names
 
 #: The environment variable by which the plugin finds its platform file.
 PLATFORM_VARIABLE = "FABRIC_TWIN_PLATFORM"

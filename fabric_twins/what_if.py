@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from fabric_checks.analysis.cross_section import bandwidths, evaluation
-from fabric_checks.analysis.cross_section.evaluation import Report
-from fabric_checks.analysis.cross_section.matrix import name_of
+from fabric_checks.culprits.cross_section import bandwidths, evaluation
+from fabric_checks.culprits.cross_section.evaluation import Report
+from fabric_checks.culprits.cross_section.matrix import name_of
 from fabric_checks.metrics import point, powers_of_two
 from fabric_checks.parsers import collective_overlap, hot_spot
 from fabric_checks.text import size_text, value_text
-from fabric_twins import fabric_map
-from fabric_twins.description import Twin
+from fabric_twins.model import fabric_map
+from fabric_twins.model.description import Twin
+from fabric_twins.model.reading import sources_by_kind
+from fabric_twins.model.topology import Dragonfly, FatTree, Star
 from fabric_twins.plan import Alternative
-from fabric_twins.reading import sources_by_kind
 from fabric_twins.simulate import Bounds, output
-from fabric_twins.topology import Dragonfly, FatTree, Star
 
 #: Simulated time does not scatter: the fewest samples do.
 _FEW_SAMPLES = ("--max-seconds-per-point", "0.001", "--min-samples", "8", "--warmup", "1")
@@ -77,7 +77,7 @@ class Prediction:
     def values(self) -> dict[str, float]:
         """Return the values of rotate, in MB/s and percent.
 
-        The aggregates: :func:`fabric_checks.analysis.cross_section.bandwidths.values`. The ideal is that each pair
+        The aggregates: :func:`fabric_checks.culprits.cross_section.bandwidths.values`. The ideal is that each pair
         gets what one gets on its own; ``share_of_ideal`` is the perceived aggregate over that.
         """
         found = bandwidths.values(self.report.matrix, self.report.output.pairs)
@@ -304,7 +304,7 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
 
     :returns: the names of the files.
     """
-    from fabric_checks.report import pictures  # noqa: PLC0415  (matplotlib is slow to import, and not every use draws)
+    from fabric_checks.pictures import charts as pictures  # noqa: PLC0415  (matplotlib is slow to import, and not every use draws)
 
     folder.mkdir(parents=True, exist_ok=True)
     twin = outcomes[0].alternative.twin

@@ -14,11 +14,12 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent
 #: Modules and folders that are not quick although they import nothing that starts programs, and why.
 LEFT_OUT = {
-    "reframe_ext": "stand-ins of schedulers are programs",
+    "reframe_ext": "ReFrame is started, which is a program",
+    "schedulers": "stand-ins of schedulers are programs",
     "site/test_probe.py": "tools are asked, which are programs",
     "software/test_profiler.py": "a build is tried, which is a program",
     "checks": "all cases of all systems are set up, which takes minutes",
-    "report/html": "pages are drawn, and opened in a browser",
+    "report": "pages are drawn, and opened in a browser",
 }
 #: What programs are started with.
 STARTERS = {"subprocess", "multiprocessing", "playwright"}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.results import records
 from fabric_checks.results.record import FIELDS
+from fabric_checks.runs import records
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 
 ROOT = TESTS.parent

@@ -19,11 +19,11 @@ from fabric_checks.comparison.changes import search
 from fabric_checks.errors import FabricError
 from fabric_checks.nightly import keeping
 from fabric_checks.references import propose
-from fabric_checks.report.html import collecting
+from fabric_checks.report import collecting
 from fabric_checks.results.record import FIELDS
-from fabric_checks.results.store import archiving, validation
-from fabric_checks.results.store.faults import Faults
-from tests.results.store.samples import load, record, write
+from fabric_checks.store import archiving, validation
+from fabric_checks.store.faults import Faults
+from tests.store.samples import load, record, write
 
 NAME = record()["session"]
 #: More than the statistics need, so that they have something to say.

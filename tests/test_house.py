@@ -3,10 +3,12 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import reframe
 
+import fabric_checks
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
@@ -27,10 +29,15 @@ PRINTS = re.compile(r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stder
 TESTED_AS_A_WHOLE = {
     "cli",
     "reframe_ext",
+    "schedulers",
     "report",
+    "terminal",
+    "pictures",
     "nightly",
     "comparison",
     "results",
+    "store",
+    "runs",
     "references",
     "cost",
     "bundles",
@@ -107,7 +114,10 @@ def test_no_private_name_of_ours_is_one_of_reframes():
     assert {"_state", "_cancel_if_blocked", "_rfm_var_space"} <= theirs
     found = []
     for path, tree in past_the_door():
-        if path.startswith(("fabric_checks/reframe_ext", "checks")) or path == "fabric_twins/launcher.py":
+        if (
+            path.startswith(("fabric_checks/reframe_ext", "fabric_checks/schedulers", "checks"))
+            or path == "fabric_twins/launcher.py"
+        ):
             found += [f"{path}: {name}" for name in sorted(own_names(tree) & theirs)]
     assert not found
 
@@ -154,20 +164,31 @@ def test_tests_stand_where_the_modules_stand():
             missing.append(str(path.relative_to(ROOT)))
     # Whole outputs and the laboratory of faults test these; ReFrame runs the launcher.
     assert missing == [
-        "fabric_checks/analysis/cross_section/evaluation.py",
-        "fabric_checks/analysis/cross_section/inference.py",
-        "fabric_checks/analysis/cross_section/limits.py",
-        "fabric_checks/analysis/cross_section/parts.py",
-        "fabric_checks/analysis/cross_section/words.py",
-        "fabric_checks/analysis/fabric_map/infiniband.py",
-        "fabric_checks/analysis/fabric_map/model.py",
-        "fabric_checks/analysis/fabric_map/names.py",
-        "fabric_checks/analysis/fabric_map/sharing.py",
+        "fabric_checks/culprits/cross_section/evaluation.py",
+        "fabric_checks/culprits/cross_section/inference.py",
+        "fabric_checks/culprits/cross_section/limits.py",
+        "fabric_checks/culprits/cross_section/parts.py",
+        "fabric_checks/culprits/cross_section/words.py",
+        "fabric_checks/fabric_map/infiniband.py",
+        "fabric_checks/fabric_map/model.py",
+        "fabric_checks/fabric_map/names.py",
+        "fabric_checks/fabric_map/sharing.py",
         "fabric_checks/parsers/fabric.py",
         "fabric_checks/parsers/table.py",
-        "fabric_twins/fabric_map.py",
         "fabric_twins/launcher.py",
+        "fabric_twins/model/fabric_map.py",
     ]
+
+
+def test_every_room_can_be_read():
+    """A room is a package at the top of ours; what is loose beside them is one more."""
+    lines = Counter()
+    for path in modules():
+        package, *rest = path.relative_to(ROOT).parts
+        lines[f"{package}/{rest[0]}" if rest[1:] else package] += len(path.read_text().splitlines())
+    rooms = {name.removeprefix("fabric_checks/") for name in lines if name.startswith("fabric_checks/")}
+    assert rooms == set(re.findall(r"^``(\w+)`` ", fabric_checks.__doc__, re.MULTILINE))
+    assert not {name: count for name, count in lines.items() if count >= 3000}
 
 
 def test_the_pins_have_hashes():

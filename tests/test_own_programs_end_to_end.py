@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.results import records
+from fabric_checks.runs import records
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent

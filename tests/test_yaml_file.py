@@ -9,7 +9,7 @@ import pytest
 from fabric_checks import yaml_file
 from fabric_checks.errors import FabricError
 from fabric_checks.references import reference_file
-from fabric_twins import reading
+from fabric_twins.model import reading
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)

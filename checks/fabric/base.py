@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reframe.core.builtins import run_after, variable
 
-from fabric_checks.analysis.ports import moved
+from fabric_checks.ports import moved
 from fabric_checks.reframe_ext.mixins import PicturesMixin
 
 from ..base import FabricCheck
@@ -49,6 +49,6 @@ class OwnProgram(PicturesMixin, FabricCheck):
     @property
     def pictures(self):
         """The module that draws."""
-        from fabric_checks.report import pictures  # noqa: PLC0415  (Matplotlib: slow, and may be missing)
+        from fabric_checks.pictures import charts as pictures  # noqa: PLC0415  (Matplotlib: slow, and may be missing)
 
         return pictures

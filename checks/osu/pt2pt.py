@@ -3,8 +3,8 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.analysis.ports import moved
 from fabric_checks.errors import OutputError
+from fabric_checks.ports import moved
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..offers import devices

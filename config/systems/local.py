@@ -13,7 +13,8 @@ from fabric_checks.software.stacks import WHEEL_MPIS, selected_mpis, selected_st
 # ReFrame detects the topology by itself only where the launcher is local too; this is the same detection, done anew
 # each time, because a container may have other cores than it had yesterday.
 processor = cpuinfo()
-physical_cores = processor["num_cpus"] // processor["num_cpus_per_core"]
+# Where /sys tells no topology, as in some containers, each CPU counts as a core.
+physical_cores = (processor.get("num_cpus") or os.cpu_count()) // (processor.get("num_cpus_per_core") or 1)
 
 # Wheels, unless another stack is asked for; what Spack builds is built with the same MPIs.
 suffix = {None: "", "wheels": "", "spack": "-spack"}.get(selected_stack())

@@ -26,12 +26,9 @@ from fabric_checks.paths import sound_name, sound_path
 from fabric_checks.software.programs import environment
 from fabric_checks.software.spack.environments import environments as built_by_spack
 from fabric_checks.software.suites import imb, osu
-from fabric_twins import (
-    description,
-    launcher,  # noqa: F401  (registers the launcher that the partitions name)
-    sampling,
-)
-from fabric_twins.topology import Dragonfly, FatTree, Star
+from fabric_twins import sampling
+from fabric_twins.model import description
+from fabric_twins.model.topology import Dragonfly, FatTree, Star
 
 ENVIRONMENT = "smpi"
 ALL = "twins"

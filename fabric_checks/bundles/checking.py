@@ -19,9 +19,10 @@ from fabric_checks.bundles.packing import BINARIES, COLLECTION, OWN, SYSTEM
 from fabric_checks.bundles.runs import Run
 from fabric_checks.errors import FabricError, RecordError
 from fabric_checks.levels import LEVELS
-from fabric_checks.results import bundle_file, sessions
-from fabric_checks.results.bundle_file import OFFER, Fault
+from fabric_checks.results import sessions
 from fabric_checks.results.record import is_success
+from fabric_checks.store import bundle_file
+from fabric_checks.store.bundle_file import OFFER, Fault
 
 #: What can be wrong, the gravest first, and what that is called.
 KINDS = {

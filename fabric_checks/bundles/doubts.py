@@ -18,7 +18,7 @@ from fabric_checks import files
 from fabric_checks.bundles.runs import OUTPUT, Run
 from fabric_checks.cost.counters import BEFORE
 from fabric_checks.cost.plan import SIMULATED
-from fabric_checks.results.bundle_file import Fault
+from fabric_checks.store.bundle_file import Fault
 from fabric_checks.text import value_text
 
 KIND = "physics"

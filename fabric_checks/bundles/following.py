@@ -17,7 +17,7 @@ from typing import Any
 from fabric_checks.bundles.runs import OUTPUT, Run, script
 from fabric_checks.errors import FabricError
 from fabric_checks.paths import ROOT
-from fabric_checks.results.bundle_file import Fault
+from fabric_checks.store.bundle_file import Fault
 from fabric_checks.text import value_text
 
 #: What of a record follows from the files of its run, beside the value.

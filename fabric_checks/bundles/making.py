@@ -13,7 +13,7 @@ from typing import Any
 from fabric_checks.errors import FabricError, quoted
 from fabric_checks.levels import LEVELS
 from fabric_checks.paths import ROOT
-from fabric_checks.results import bundle_file
+from fabric_checks.store import bundle_file
 
 TEMPLATES = {name: f"{name}_modules.py" for name in ("slurm", "flux", "pbs", "lsf")} | {"one-host": "one_host.py"}
 #: Where the collection pins what it installs.

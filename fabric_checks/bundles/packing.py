@@ -20,10 +20,10 @@ from fabric_checks.bundles.making import git
 from fabric_checks.bundles.runs import SCRIPT
 from fabric_checks.errors import FabricError, RecordError, quoted
 from fabric_checks.paths import ROOT, name_is_sound
-from fabric_checks.results import bundle_file, sessions
-from fabric_checks.results.records import reports_of
-from fabric_checks.results.store import jsonlines
+from fabric_checks.results import sessions
+from fabric_checks.runs.records import reports_of
 from fabric_checks.software.suite import STACKS
+from fabric_checks.store import bundle_file, jsonlines
 
 #: What of a case's folder goes in: what values follow from, and no pictures.
 KEPT = (".out", ".err", ".sh", ".txt")

@@ -11,9 +11,9 @@ from typing import Any
 
 from fabric_checks import files
 from fabric_checks.errors import quoted
-from fabric_checks.results.bundle_file import Fault
 from fabric_checks.results.record import FIELDS, Record, case_name
-from fabric_checks.results.store import jsonlines, objects, rows
+from fabric_checks.store import jsonlines, objects, rows
+from fabric_checks.store.bundle_file import Fault
 
 #: The job's output and its script, as ReFrame calls them.
 OUTPUT, SCRIPT = "rfm_job.out", "rfm_job.sh"

@@ -14,8 +14,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from fabric_checks import door
 from fabric_checks.errors import RecordError
 from fabric_checks.paths import results as results_folder
-from fabric_checks.results.store import archiving
-from fabric_checks.results.store.faults import Faults
+from fabric_checks.store import archiving
+from fabric_checks.store.faults import Faults
 
 _EPILOG = """
 \b

@@ -13,9 +13,9 @@ from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by
 from fabric_checks.comparison.changes import grouping, search
 from fabric_checks.comparison.changes.model import OPEN, STATES
 from fabric_checks.comparison.gate import Gate
-from fabric_checks.report.terminal import changes
-from fabric_checks.results.store import reading
-from fabric_checks.results.store import sources as sets_of
+from fabric_checks.store import reading
+from fabric_checks.store import sources as sets_of
+from fabric_checks.terminal import changes
 
 _EPILOG = """
 \b

@@ -10,14 +10,14 @@ from dataclasses import replace
 import polars as pl
 
 from fabric_checks.errors import RecordError, quoted
-from fabric_checks.results.store import reading
-from fabric_checks.results.store import sources as sets_of
+from fabric_checks.store import reading
+from fabric_checks.store import sources as sets_of
 
 
 def load(sources: Sequence[str], columns: Collection[str], where: Mapping[str, str] | None = None) -> reading.Loaded:
     """Read what a user names, or the results of this clone.
 
-    :param sources: as :func:`fabric_checks.results.store.sources.parse` reads them.
+    :param sources: as :func:`fabric_checks.store.sources.parse` reads them.
     :param columns: the fields that are wanted; :param where: values that fields must have.
     :raises RecordError: if there is nothing.
     """

@@ -11,9 +11,9 @@ from fabric_checks.comparison import folding, gate, pairing
 from fabric_checks.comparison.analysis import compare
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.comparison.verdicts import VERDICTS
-from fabric_checks.report.comparison import documents, table, terminal
-from fabric_checks.results.store import reading
-from fabric_checks.results.store import sources as sets_of
+from fabric_checks.store import reading
+from fabric_checks.store import sources as sets_of
+from fabric_checks.terminal.comparison import documents, table, terminal
 
 _EPILOG = """
 \b

@@ -11,9 +11,9 @@ import click
 from fabric_checks import door, paths
 from fabric_checks.cost import estimate, past, plan, recorded
 from fabric_checks.errors import RecordError
-from fabric_checks.report.terminal import cost_table
-from fabric_checks.results.store import reading
-from fabric_checks.results.store import sources as sets_of
+from fabric_checks.store import reading
+from fabric_checks.store import sources as sets_of
+from fabric_checks.terminal import cost_table
 
 _EPILOG = """
 \b

@@ -10,9 +10,9 @@ from fabric_checks import door
 from fabric_checks.cost import recorded
 from fabric_checks.errors import FabricError, RecordError
 from fabric_checks.nightly import keeping
-from fabric_checks.report.terminal import screen
-from fabric_checks.results import records
 from fabric_checks.results.record import is_success
+from fabric_checks.runs import records
+from fabric_checks.terminal import screen
 
 
 def end(folder: Path, session: str, began_at_uptime_s: float | None, said: tuple[str, ...] = ()) -> bool:

@@ -15,7 +15,7 @@ from fabric_checks.cli import choosing
 from fabric_checks.comparison import history
 from fabric_checks.comparison.history import Line
 from fabric_checks.errors import RecordError
-from fabric_checks.report.terminal import history_plot
+from fabric_checks.terminal import history_plot
 from fabric_checks.text import value_text
 
 _EPILOG = """
@@ -74,7 +74,7 @@ def command(
         frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named["metric"].unique().to_list()))
     )
     if svg and len(lines) <= most:
-        from fabric_checks.report import history_picture  # noqa: PLC0415  (slow: Matplotlib; most calls draw nothing)
+        from fabric_checks.pictures import history as history_picture  # noqa: PLC0415  (slow: Matplotlib; most calls draw nothing)
 
         history_picture.draw(svg, lines)
     if as_json:

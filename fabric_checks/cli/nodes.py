@@ -11,7 +11,7 @@ from fabric_checks import door
 from fabric_checks.cli import choosing
 from fabric_checks.comparison import nodes
 from fabric_checks.errors import RecordError, quoted
-from fabric_checks.report.terminal import nodes_table
+from fabric_checks.terminal import nodes_table
 
 _EPILOG = """
 \b

@@ -13,10 +13,10 @@ import click
 
 from fabric_checks import door
 from fabric_checks.errors import FabricError, OutputError
-from fabric_checks.parsers import profile as parser
-from fabric_checks.parsers import trace as trace_parser
-from fabric_checks.report import profile as report
+from fabric_checks.profiling import profile as parser
+from fabric_checks.profiling import trace as trace_parser
 from fabric_checks.software import profiler
+from fabric_checks.terminal import profile as report
 
 #: Where the program's own output goes: standard output has the profile alone, which may be JSON.
 _STANDARD_ERROR = 2

@@ -14,11 +14,11 @@ from rich.table import Table as RichTable
 from fabric_checks import door
 from fabric_checks.bundles import ranking
 from fabric_checks.bundles.ranking import PRICE, Ranking
-from fabric_checks.report.comparison import documents
-from fabric_checks.report.comparison.table import Page, Table
-from fabric_checks.report.terminal.summary import plain
-from fabric_checks.results.store import reading
-from fabric_checks.results.store import sources as sets_of
+from fabric_checks.store import reading
+from fabric_checks.store import sources as sets_of
+from fabric_checks.terminal.comparison import documents
+from fabric_checks.terminal.comparison.table import Page, Table
+from fabric_checks.terminal.summary import plain
 from fabric_checks.text import one_line, value_text
 
 _EPILOG = """

@@ -12,9 +12,9 @@ import click
 from fabric_checks import door, files
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import journals
-from fabric_checks.report.html import pdf as printing
-from fabric_checks.report.html.build import report
-from fabric_checks.results.store.sources import Source, default, parse
+from fabric_checks.report import pdf as printing
+from fabric_checks.report.build import report
+from fabric_checks.store.sources import Source, default, parse
 
 _EPILOG = """
 \b

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from fabric_checks import door, topology_files
-from fabric_checks.report import cross_section as rotate_files
+from fabric_checks import door
+from fabric_checks.fabric_map import topology_files
+from fabric_checks.terminal import cross_section as rotate_files
 
 _EPILOG = """
 \b

@@ -16,8 +16,8 @@ import click
 
 from fabric_checks import door, paths, reservations
 from fabric_checks.errors import FabricError
-from fabric_checks.report.terminal import progress
 from fabric_checks.results.sessions import session_id
+from fabric_checks.terminal import progress
 from fabric_checks.text import one_line
 
 
@@ -70,7 +70,7 @@ def _require(reservation: str, line: tuple[str, ...]) -> None:
 def _ending() -> ModuleType:
     """Return what ends a run, with all that it needs."""
     from fabric_checks.cli import ending  # noqa: PLC0415  (slow to import)
-    from fabric_checks.report.html import build  # noqa: F401, PLC0415  (slow to import)
+    from fabric_checks.report import build  # noqa: F401, PLC0415  (slow to import)
 
     return ending
 

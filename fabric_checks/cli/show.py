@@ -13,9 +13,9 @@ from rich.table import Table
 from fabric_checks import door, paths
 from fabric_checks.cli import ending
 from fabric_checks.cost import recorded
-from fabric_checks.report.terminal import cost_table, summary
-from fabric_checks.results import records, runs
 from fabric_checks.results.record import FIELDS
+from fabric_checks.runs import records, runs
+from fabric_checks.terminal import cost_table, summary
 from fabric_checks.text import csv_text
 
 _EPILOG = """

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.results.record import bounds, case_name
-from fabric_checks.results.store.schema import SERIES
+from fabric_checks.store.schema import SERIES
 
 #: What may change between two runs, and the field that tells.
 _CHANGES = {

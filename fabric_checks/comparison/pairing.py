@@ -9,8 +9,8 @@ import polars as pl
 import polars.selectors as cs
 
 from fabric_checks.errors import RecordError, quoted
-from fabric_checks.results.store.schema import SERIES
-from fabric_checks.results.store.series import grouped
+from fabric_checks.store.schema import SERIES
+from fabric_checks.store.series import grouped
 
 #: What says on what a value was taken. Two sets may differ in these and still be compared.
 MACHINE = ("system", "partition", "environ")

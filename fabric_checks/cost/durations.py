@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from fabric_checks.errors import RecordError
-from fabric_checks.results import records, run_report
+from fabric_checks.runs import records, run_report
 
 #: Of how many runs the reports are read, the latest.
 LATEST = 5

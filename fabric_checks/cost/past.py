@@ -77,7 +77,7 @@ class Past:
     def of(cls, frame: pl.DataFrame) -> Past:
         """Take over records.
 
-        :param frame: from :func:`fabric_checks.results.store.reading.load`, with :data:`FIELDS`. Cases that failed
+        :param frame: from :func:`fabric_checks.store.reading.load`, with :data:`FIELDS`. Cases that failed
             before they had values do not count: they ended early.
         """
         past = cls()

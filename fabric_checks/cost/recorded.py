@@ -15,10 +15,11 @@ from fabric_checks import files
 from fabric_checks.cost.plan import level_of, options_of
 from fabric_checks.errors import RecordError
 from fabric_checks.layouts import Layout
-from fabric_checks.results import perflog, run_report
+from fabric_checks.results import perflog
 from fabric_checks.results.record import Record
-from fabric_checks.results.records import Session
-from fabric_checks.results.store import jsonlines
+from fabric_checks.runs import run_report
+from fabric_checks.runs.records import Session
+from fabric_checks.store import jsonlines
 
 FILE = "costs.jsonl"
 COMPUTED, MEASURED = "computed", "measured"

@@ -20,7 +20,7 @@ from fabric_checks.errors import RecordError
 from fabric_checks.nightly.acknowledged import Acknowledgement
 from fabric_checks.nightly.model import Finding, Night
 from fabric_checks.results import perflog
-from fabric_checks.results.store import jsonlines
+from fabric_checks.store import jsonlines
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from fabric_checks.errors import FileError, RecordError
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import folder_of
 from fabric_checks.nightly.summary import Told, headline
-from fabric_checks.results.store import archiving
-from fabric_checks.results.store.sources import Source
+from fabric_checks.store import archiving
+from fabric_checks.store.sources import Source
 
 #: So long another may write the archive, as the night of another system does.
 PATIENCE_S = 120
@@ -51,7 +51,7 @@ def write_report(results: Path, system: str, path: Path) -> None:
 
     :raises RecordError: if there is nothing to report. Lines that cannot be used are returned by :func:`keep`.
     """
-    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow: Matplotlib; a failed night draws nothing)
+    from fabric_checks.report.build import report  # noqa: PLC0415  (slow: Matplotlib; a failed night draws nothing)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
     found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))

@@ -16,8 +16,8 @@ from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.running import run
 from fabric_checks.nightly.trends import Trends, trends
 from fabric_checks.nightly.wires import changes
-from fabric_checks.results import records
 from fabric_checks.results.record import is_success
+from fabric_checks.runs import records
 
 
 def spend(plan: Plan, lock: int) -> summary.Told:

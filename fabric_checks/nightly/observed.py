@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fabric_checks.nightly.model import Finding
-from fabric_checks.results import records as results
 from fabric_checks.results.record import Record, case_name, never_began
-from fabric_checks.results.records import Case, Session
+from fabric_checks.runs import records as results
+from fabric_checks.runs.records import Case, Session
 from fabric_checks.text import value_text
 
-#: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.analysis.ports`.
+#: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.ports`.
 PORTS = ("port", "rail", "host")
 #: What a case fails with that has no room for its files; it says nothing about the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")

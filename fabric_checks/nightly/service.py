@@ -9,8 +9,8 @@ import subprocess
 
 from fabric_checks import reservations
 from fabric_checks.errors import FabricError, OutputError
-from fabric_checks.parsers import slurm
-from fabric_checks.parsers.endings import listed
+from fabric_checks.machine.jobs import slurm
+from fabric_checks.machine.jobs.endings import listed
 
 #: So long a scheduler may take to answer; then the run finds out itself.
 PATIENCE_S = 30

@@ -19,9 +19,9 @@ from fabric_checks.comparison.changes import grouping, search
 from fabric_checks.comparison.changes.model import OPEN, Change
 from fabric_checks.nightly.model import Finding
 from fabric_checks.nightly.watch import watched
-from fabric_checks.results.store import reading
-from fabric_checks.results.store.schema import SERIES
-from fabric_checks.results.store.sources import Source
+from fabric_checks.store import reading
+from fabric_checks.store.schema import SERIES
+from fabric_checks.store.sources import Source
 
 #: A change is a finding if it is worse by this at least, in per cent, of values in per cent in points, ...
 LEAST_PERCENT = 10.0

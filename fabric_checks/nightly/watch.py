@@ -15,7 +15,7 @@ import polars as pl
 from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.analysis.statistics.change_points import noise_of
 from fabric_checks.results.record import case_name
-from fabric_checks.results.store.schema import SERIES
+from fabric_checks.store.schema import SERIES
 from fabric_checks.text import value_text
 
 #: Fewer nights before tell no range.

@@ -11,11 +11,11 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.analysis.ports.transport import ENOUGH_B
 from fabric_checks.nightly.model import Finding
+from fabric_checks.ports.transport import ENOUGH_B
 from fabric_checks.results.record import case_name
-from fabric_checks.results.store import reading
-from fabric_checks.results.store.sources import Source
+from fabric_checks.store import reading
+from fabric_checks.store.sources import Source
 
 _CASE = ("system", "partition", "environ", "test")
 #: A port carried a case if it had this share of its bytes.

@@ -18,7 +18,7 @@ from fabric_checks.references.derive import Derived, Rule, derive
 from fabric_checks.references.lookup import Slot
 from fabric_checks.references.reference_file import ReferenceFile
 from fabric_checks.results.record import case_name, limit
-from fabric_checks.results.store.schema import SERIES
+from fabric_checks.store.schema import SERIES
 
 #: The fields of records that a proposal is made from.
 COLUMNS = (

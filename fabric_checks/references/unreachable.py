@@ -13,7 +13,7 @@ from fabric_checks.references import lookup
 from fabric_checks.references.audit import line_numbers
 from fabric_checks.references.reference_file import ReferenceFile
 from fabric_checks.results.record import limit
-from fabric_checks.results.store.schema import SERIES
+from fabric_checks.store.schema import SERIES
 from fabric_checks.text import value_text
 
 #: A bound that all values meet by more than this factor judges nothing.

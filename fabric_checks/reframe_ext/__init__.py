@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Everything that imports ReFrame: mixins, schedulers, launchers, log handlers, and the selection of cases."""
+"""What ReFrame runs of ours: mixins, log handlers, the selection of cases; what it calls private, in one module."""

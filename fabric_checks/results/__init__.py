@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The record and its writer, sessions, and reading results back wherever they are."""
+"""The record and its writer, and what a session is called."""

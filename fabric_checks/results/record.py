@@ -4,7 +4,7 @@
 A perflog has a record for each metric of a case, and one for a case that failed before it had values; then all of
 :class:`MetricFacts` and :class:`Judgement` is null. :data:`FIELDS` are the keys of a record: ``format``, and the
 members of the four classes here but for ``metrics``, which :func:`fabric_checks.results.perflog.records_of` turns into
-fields. The annotations are also the types of the columns of tables (:mod:`fabric_checks.results.store.schema`).
+fields. The annotations are also the types of the columns of tables (:mod:`fabric_checks.store.schema`).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Facts:
         None  # bytes in and out of the node that its script ran on; null where that cannot tell
     )
     disk_B: int | None = None  # what the case leaves on disk: the files that are kept, and these records
-    # PortsMixin: what crossed the ports; see `fabric_checks.analysis.ports.evaluation.record_of`. Null on one node.
+    # PortsMixin: what crossed the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
     ports: dict[str, Any] | None = None
     # What the analysis says beside values: the checks themselves, ProgramMixin and PortsMixin.
     findings: list[Finding] | None = None

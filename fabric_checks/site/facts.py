@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fabric_checks.parsers.machine.hardware import Link
-from fabric_checks.parsers.machine.queues import Queue
+from fabric_checks.machine.hardware import Link
+from fabric_checks.machine.queues import Queue
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from fabric_checks.errors import FabricError, OutputError, quoted
-from fabric_checks.parsers.machine import flux, hardware, lsf, modules, pbs, slurm
-from fabric_checks.parsers.machine.queues import Queue
+from fabric_checks.machine import flux, hardware, lsf, modules, pbs, slurm
+from fabric_checks.machine.queues import Queue
 from fabric_checks.paths import name_is_sound, sound_path
 from fabric_checks.site.facts import Facts, Mpi, Suite
 from fabric_checks.site.probe import Machine

@@ -12,7 +12,7 @@ from typing import Any
 
 from fabric_checks import reservations
 from fabric_checks.errors import FabricError
-from fabric_checks.parsers import slurm
+from fabric_checks.machine.jobs import slurm
 from fabric_checks.text import one_line
 from fabric_checks.vetting import switches
 from fabric_checks.vetting.switches import Switches

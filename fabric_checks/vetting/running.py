@@ -16,8 +16,8 @@ from fabric_checks import reservations
 from fabric_checks.errors import FabricError, RecordError
 from fabric_checks.nightly.running import GRACE_S
 from fabric_checks.paths import ROOT
-from fabric_checks.results import records
 from fabric_checks.results.record import is_success
+from fabric_checks.runs import records
 from fabric_checks.text import one_line
 from fabric_checks.vetting.planning import Group, Outcome
 

@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fabric_checks import topology_files
-from fabric_checks.analysis.fabric_map import names, reading
-from fabric_checks.analysis.fabric_map.model import NONE, FabricMap
 from fabric_checks.errors import FabricError
-from fabric_checks.parsers import slurm_topology
+from fabric_checks.fabric_map import names, reading, slurm_topology, topology_files
+from fabric_checks.fabric_map.model import NONE, FabricMap
 from fabric_checks.paths import ROOT
 from fabric_checks.vetting.planning import Verdicts, Word
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fabric_checks.bundles import checking, following
 from fabric_checks.reframe_ext import recomputing
-from fabric_checks.results import bundle_file
+from fabric_checks.store import bundle_file
 from tests import loading
 
 OFFER = Path(__file__).resolve().parent / "recorded" / "offer.tar"

@@ -9,7 +9,7 @@ import pytest
 
 from fabric_checks.bundles import checking, following, making, packing
 from fabric_checks.errors import RecordError
-from fabric_checks.results import bundle_file
+from fabric_checks.store import bundle_file
 from tests.bundles import offers
 
 #: What the recorded offer is asked about as it is: it is a part of a level.

@@ -8,7 +8,7 @@ import pytest
 
 from fabric_checks.bundles import checking, signing
 from fabric_checks.errors import FabricError
-from fabric_checks.results import bundle_file
+from fabric_checks.store import bundle_file
 
 pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="there is no ssh-keygen, which signs")
 

@@ -66,12 +66,13 @@ def test_no_make(tools, tmp_path):
     assert "no make" in line and "apt install make" in line
 
 
-def test_too_old_a_python(tmp_path):
-    old = tmp_path / "python3.8"
-    old.write_text("#!/bin/sh\nexit 1\n")  # what the version test of an old Python ends with
-    old.chmod(0o755)
-    line = one_error(run(RUN, FABRIC_PYTHON=str(old)))
-    assert "no Python 3.10 or later" in line and "FABRIC_PYTHON" in line
+@pytest.mark.parametrize("version", ["3, 9", "3, 14"])
+def test_a_python_that_is_too_old_or_too_new(version, tmp_path):
+    other = tmp_path / "python"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = ({version}); $2"\n')
+    other.chmod(0o755)
+    line = one_error(run(RUN, FABRIC_PYTHON=str(other)))
+    assert line.startswith(f"error: no Python 3.10 to 3.13 (tried: {other})") and "FABRIC_PYTHON" in line
 
 
 NASTY = ("my clone", "$(touch run)", "`touch run`", "a;touch run", "it's", "a:b")

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
 
-SAID = TESTS / "report" / "terminal" / "reframe-4.10.4.txt"
+SAID = TESTS / "terminal" / "reframe-4.10.4.txt"
 SESSION = "20260101T000000Z-test"
 CASE = {
     "name": "x", "system": "local", "partition": "node", "environ": "mpich", "fixture": False, "perfvalues": {},

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from tests.conftest import FABRIC_CHECKS
-from tests.results.store.samples import record, write
+from tests.store.samples import record, write
 
 
 def run(*arguments, **options):

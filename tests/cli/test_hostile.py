@@ -13,10 +13,10 @@ from markdown_it import MarkdownIt
 
 from fabric_checks.cli import main
 from fabric_checks.cli.commands import MODULES
-from fabric_checks.results import bundle_file
+from fabric_checks.store import bundle_file
 from fabric_twins import published_table, replay, what_if
-from tests.analysis.cross_section.model import Fabric, run, text_of
 from tests.conftest import GOLDEN
+from tests.culprits.cross_section.model import Fabric, run, text_of
 from tests.nightly.test_child_pipeline import GENERATED
 from tests.references.records import record, write
 from tests.twins.conftest import SMALL

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from fabric_checks.cli.main import cli
 from fabric_checks.errors import FabricError
 from fabric_checks.references import cases, reference_file
-from fabric_checks.results import records
+from fabric_checks.runs import records
 from tests.conftest import GOLDEN, TESTS
 from tests.references.records import record, write
 

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
 from fabric_checks.errors import FabricError
-from fabric_checks.results import records
-from fabric_checks.results.store import archiving
+from fabric_checks.runs import records
+from fabric_checks.store import archiving
 from tests.references.records import record, write
 
 NAMES = [record(day)["session"] for day in range(3)]

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from fabric_checks.errors import FabricError
-from fabric_checks.results import records
+from fabric_checks.runs import records
 from tests.cluster.conftest import CI, Cluster, skip_without_programs
 from tests.guard import GUARD_S
 

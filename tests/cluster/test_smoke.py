@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.levels import LEVELS
-from fabric_checks.results import records
+from fabric_checks.runs import records
 from tests.cluster.conftest import CI
 from tests.guard import GUARD_S
 

@@ -23,9 +23,9 @@ from pathlib import Path
 from tests.cluster.conftest import CI, Cluster
 from tests.guard import wait_for
 
-NODES, RATE, HALF = 8, "200mbit", "100mbit"
-#: Longer than `Rotate` takes to confirm a slow node at this rate; a minute was not enough.
-STEP_MINUTES = 3.0
+NODES, RATE, HALF = 8, "500mbit", "250mbit"
+#: Longer than `Rotate` takes to confirm a slow node at this rate, beside load as well: 67 s.
+STEP_MINUTES = 2.0
 #: Four rounds of all nodes in which each job is ended at its limit, a minute late at worst.
 BUDGET = 4 * (STEP_MINUTES + 1) * NODES
 SHORT = Path(__file__).with_name("short.py")

@@ -11,8 +11,8 @@ from fabric_checks.cost import past
 from fabric_checks.cost.estimate import Beside, beside_jobs, estimate
 from fabric_checks.cost.past import BOUND, ELSEWHERE, LAYOUT, OWN, SYSTEM, UNKNOWN, Expected, Past
 from fabric_checks.cost.plan import Partition, Plan, PlannedCase
-from fabric_checks.report.terminal import cost_table
-from tests.results.store.samples import failed, load, record, write
+from fabric_checks.terminal import cost_table
+from tests.store.samples import failed, load, record, write
 
 CASE = PlannedCase(
     system="s", partition="p", environ="e", check="A", test="A %layout=4x2", parameters={}, layout="4x2", nodes=4,

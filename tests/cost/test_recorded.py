@@ -15,10 +15,10 @@ from fabric_checks.cost.estimate import Beside, estimate
 from fabric_checks.cost.past import Past
 from fabric_checks.cost.plan import level_of, options_of
 from fabric_checks.errors import RecordError
-from fabric_checks.report.terminal import cost_table
-from fabric_checks.results.records import load_session
+from fabric_checks.runs.records import load_session
+from fabric_checks.terminal import cost_table
 from tests.cost.test_estimate import PLAN
-from tests.results.store.samples import failed, record
+from tests.store.samples import failed, record
 
 NAME = record()["session"]
 COMMAND = "/x/bin/reframe -c checks --mode nightly -r"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.parsers import ports
+from fabric_checks.ports import snapshots as ports
 from tests.conftest import TESTS
 from tests.fabric.test_programs import MPIS, SOURCES, environment
 from tests.fabric.trees import TREES

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.parsers import profile
+from fabric_checks.profiling import profile
 from fabric_checks.software import installed
 from tests.fabric.test_programs import MPIS, SOURCES, environment
 from tests.guard import GUARD_S

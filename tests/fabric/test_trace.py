@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.errors import OutputError
-from fabric_checks.parsers import trace
+from fabric_checks.profiling import trace
 from tests.fabric import test_profile
 
 RANKS = 4

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from fabric_checks.analysis.fabric_map.model import arcs_of
-from fabric_checks.analysis.fabric_map.sharing import max_min
-from fabric_twins import fabric_map
-from fabric_twins.routing import routes
-from fabric_twins.topology import Dragonfly, FatTree, Routing
+from fabric_checks.fabric_map.model import arcs_of
+from fabric_checks.fabric_map.sharing import max_min
+from fabric_twins.model import fabric_map
+from fabric_twins.model.routing import routes
+from fabric_twins.model.topology import Dragonfly, FatTree, Routing
 
 LINK_MBps = 1000.0
 #: What a pair may be slowed down by at most when others' traffic is there.

@@ -5,9 +5,9 @@ import pytest
 
 from fabric_checks.errors import RecordError
 from fabric_checks.nightly import keeping
-from fabric_checks.results.store import archiving
-from fabric_checks.results.store.faults import Faults
-from tests.results.store import samples
+from fabric_checks.store import archiving
+from fabric_checks.store.faults import Faults
+from tests.store import samples
 
 
 def results(tmp_path, *records):

@@ -9,7 +9,7 @@ import pytest
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import latency_map
 from tests import breakages
-from tests.analysis.latency_map.model import latencies, text_of
+from tests.culprits.latency_map.model import latencies, text_of
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from fabric_checks.errors import OutputError
 from fabric_checks.parsers import rotate
 from tests import breakages
-from tests.analysis.cross_section.model import Fabric, run, text_of
+from tests.culprits.cross_section.model import Fabric, run, text_of
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,9 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler
 
 from fabric_checks.paths import ROOT
 from fabric_checks.reframe_ext import internals
-from fabric_checks.reframe_ext.schedulers import slurm  # noqa: F401  (it registers)
+from fabric_checks.schedulers import slurm  # noqa: F401  (it registers)
 from tests.loading import SETTINGS
-from tests.reframe_ext.test_slurm import Slurm
+from tests.schedulers.test_slurm import Slurm
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import LoggingError, SanityError
 
-from fabric_checks.parsers.endings import Ending
+from fabric_checks.machine.jobs.endings import Ending
 from fabric_checks.paths import ROOT
 from fabric_checks.reframe_ext.mixins import JobMixin
 from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler, PerflogMixin

@@ -21,7 +21,7 @@ from fabric_checks import locks
 from fabric_checks.errors import RecordError
 from fabric_checks.results import perflog
 from fabric_checks.results.record import FIELDS
-from tests.results.store.samples import load, record
+from tests.store.samples import load, record
 
 
 def attributes(**changes):

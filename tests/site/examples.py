@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sites that config/templates are of, and how these files are written anew: `python -m tests.site.examples`."""
 
-from fabric_checks.parsers.machine.hardware import Link
-from fabric_checks.parsers.machine.queues import Queue
+from fabric_checks.machine.hardware import Link
+from fabric_checks.machine.queues import Queue
 from fabric_checks.paths import ROOT
 from fabric_checks.site import questions, writing
 from fabric_checks.site.facts import Facts, Mpi, Suite

@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_twins import description
+from fabric_twins.model import description
 from tests.twins.simulation import Simulator
 
 SMALL = """\

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from fabric_twins import description, platform_file, smpirun
+from fabric_twins import smpirun
+from fabric_twins.model import description, platform_file
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent

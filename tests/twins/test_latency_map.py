@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from fabric_checks.analysis.latency_map import evaluation
+from fabric_checks.culprits.latency_map import evaluation
 from fabric_checks.paths import ROOT
 from fabric_twins import plan, simulate
+from fabric_twins.model.topology import Fault
 from fabric_twins.sampling import OPTIONS
-from fabric_twins.topology import Fault
 from tests.twins.simulation import simgrid
 
 PLANNED = ROOT / "config" / "twins" / "examples" / "planned-cluster.yaml"

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from fabric_checks.parsers import rotate
-from fabric_twins.platform_file import platform
+from fabric_twins.model.platform_file import platform
 from tests.twins.simulation import SOURCES, build_plugin, simgrid
 
 pytestmark = simgrid

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
 from fabric_checks.errors import FabricError
-from fabric_twins import platform_file, replay
+from fabric_twins import replay
+from fabric_twins.model import platform_file
 from fabric_twins.simulate import Bounds
 from tests.fabric import test_profile
 from tests.twins.simulation import shipped, simgrid

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fabric_twins import platform_file, smpirun
+from fabric_twins import smpirun
 from fabric_twins.errors import TwinError
+from fabric_twins.model import platform_file
 from tests.twins.simulation import SOURCES, shipped, simgrid
 
 LAST = r"# complete: \d+ \w+"

@@ -17,8 +17,8 @@ from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison.changes import circumstances
 from fabric_checks.comparison.changes.model import BETTER, CLOSED, OPEN, Change, Changes
 from fabric_checks.comparison.verdicts import by_difference
-from fabric_checks.results.store.schema import SERIES
-from fabric_checks.results.store.series import series as series_of
+from fabric_checks.store.schema import SERIES
+from fabric_checks.store.series import series as series_of
 
 Row = Mapping[str, Any]
 

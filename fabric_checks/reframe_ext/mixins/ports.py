@@ -13,12 +13,12 @@ from reframe.core.exceptions import ConfigError, SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.analysis import placement
-from fabric_checks.analysis.ports import changes, transport
 from fabric_checks.cost.plan import SIMULATED
 from fabric_checks.errors import OutputError
 from fabric_checks.layouts import Layout
 from fabric_checks.metrics import Metric
-from fabric_checks.parsers import ports as parser
+from fabric_checks.ports import changes, transport
+from fabric_checks.ports import snapshots as parser
 from fabric_checks.software import packages
 from fabric_checks.text import value_text
 
@@ -110,7 +110,7 @@ class PortsMixin(RegressionTestPlugin):
             packages.require(["scipy"], "what the ports say is judged by them")
         except packages.MissingPackageError as error:
             return self._note_not_judged(f"what the ports say was not judged: {error}")
-        from fabric_checks.analysis.ports import evaluation  # noqa: PLC0415  (SciPy, which may be missing)
+        from fabric_checks.ports import evaluation  # noqa: PLC0415  (SciPy, which may be missing)
 
         disproof: str | None = None
         findings: dict[str, Any] = {}

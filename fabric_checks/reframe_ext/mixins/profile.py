@@ -9,12 +9,12 @@ from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
-from fabric_checks.analysis import profile as analysis
 from fabric_checks.cost.plan import SIMULATED
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import Metric
-from fabric_checks.parsers import profile as parser
-from fabric_checks.parsers.profile import Profile
+from fabric_checks.profiling import evaluation as analysis
+from fabric_checks.profiling import profile as parser
+from fabric_checks.profiling.profile import Profile
 from fabric_checks.reframe_ext.mixins.pictures import why_no_pictures
 
 #: The file with the profile, in the stage folder.

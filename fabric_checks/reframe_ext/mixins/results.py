@@ -124,7 +124,8 @@ class ResultsMixin(RegressionTestPlugin):
         """Return the last line of standard error, or else of standard output, for a message; or nothing."""
         for path in (Path(self.stagedir) / str(self.stderr), Path(self.stagedir) / str(self.stdout)):
             text = path.read_text(errors="replace") if path.exists() else ""
-            lines = [line for line in text.splitlines() if line.strip()]
+            # Launchers end what they say with rules of dashes.
+            lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
             if lines:
                 return f"; the last line of {path.name} is {quoted(lines[-1], 200)}"
         return ""

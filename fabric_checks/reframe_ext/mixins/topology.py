@@ -16,7 +16,7 @@ from fabric_checks.errors import FabricError
 from fabric_checks.paths import ROOT
 
 if TYPE_CHECKING:
-    from fabric_checks.analysis.fabric_map.model import FabricMap
+    from fabric_checks.fabric_map.model import FabricMap
 
 #: Schedulers whose jobs can ask for Slurm's topology.
 SLURM = ("fabric-slurm", "slurm", "squeue")
@@ -69,7 +69,7 @@ class TopologyMixin(RegressionTestPlugin):
 
         :param hosts: the host of each rank, as the program names it.
         """
-        from fabric_checks.analysis.fabric_map import names  # noqa: PLC0415  (numpy would slow every listing)
+        from fabric_checks.fabric_map import names  # noqa: PLC0415  (numpy would slow every listing)
 
         if self.current_layout.nodes < 2:
             return None, []
@@ -90,8 +90,10 @@ class TopologyMixin(RegressionTestPlugin):
         return known, [_note(f"the topology is used for the other nodes: {lacks}"), *doubts]
 
     def _read_topology(self) -> FabricMap | None:
-        from fabric_checks import topology_files  # noqa: PLC0415  (numpy would slow every listing)
-        from fabric_checks.parsers import slurm_topology  # noqa: PLC0415  (numpy would slow every listing)
+        from fabric_checks.fabric_map import (  # noqa: PLC0415  (numpy would slow every listing)
+            slurm_topology,
+            topology_files,
+        )
 
         if self.topology_names:
             return topology_files.read([ROOT / "config" / "systems" / name for name in self.topology_names])

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fabric_checks.parsers import ports
+from fabric_checks.ports import snapshots as ports
 from tests.cluster.conftest import Cluster
 from tests.fabric.test_programs import SOURCES, Mpi
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Errors that ports counted while a case ran, held to rates that are published."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from scipy.special import pdtrc
+
+from fabric_checks.ports.alike import finding
+from fabric_checks.ports.changes import NodeChange, PortChange
+
+NVSENTINEL = "NVSentinel, docs/nic-health-monitor/link-counter-detection.md"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How often a counter may grow.
+
+    :param per_s: events a second; 0: none at all. :param text: the same in words. :param source: who says so.
+    """
+
+    per_s: float
+    text: str
+    source: str = NVSENTINEL
+
+
+_NONE = Limit(0.0, "no healthy link has one")
+_AS_ERRORS = Limit(10.0, "10 a second", f"as port_rcv_errors in {NVSENTINEL}")
+_AS_DISCARDS = Limit(100.0, "100 a second", f"as port_xmit_discards in {NVSENTINEL}")
+#: By counter. The limit of symbol errors is InfiniBand's own: a bit error rate of 10^-12, as cited there.
+LIMITS = {
+    "symbol_error": Limit(120 / 3600, "120 an hour"),
+    "link_error_recovery": Limit(5 / 60, "5 a minute"),
+    "link_downed": _NONE,
+    "local_link_integrity_errors": _NONE,
+    "excessive_buffer_overrun_errors": _NONE,
+    "rnr_nak_retry_err": _NONE,
+    "port_rcv_errors": Limit(10.0, "10 a second"),
+    "port_xmit_discards": Limit(100.0, "100 a second"),
+    "roce_slow_restart": Limit(10.0, "10 a second"),
+    "carrier_changes": Limit(0.0, "a link that stays up has none", "our own"),
+    "rx_errs": _AS_ERRORS,
+    "tx_errs": _AS_ERRORS,
+    "rx_crc_errors": _AS_ERRORS,
+    "rx_drop": _AS_DISCARDS,
+    "tx_drop": _AS_DISCARDS,
+}
+#: What is above a limit by chance in no more than this share of counters is not told: a case is short, and one symbol
+#: error in ten seconds is no 360 an hour.
+CHANCE = 1e-6
+#: Counters of trouble without a published limit: their names, and by how much one has to be above its like elsewhere.
+TROUBLE = re.compile(
+    r"err|crc|discard|drop|timeout|nack|nak|replay|uncorrected|retr|out_of_(sequence|buffer)|xmit_wait"
+)
+TIMES_OTHERS, AT_LEAST, FEWEST_OTHERS = 10, 100, 3
+
+
+def port_errors(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
+    """Return a finding for each counter of a port that grew faster than it may, or far more than on the other nodes."""
+    found: list[dict[str, Any]] = []
+    for node in nodes:
+        for name, change in sorted(node.ports.items()):
+            for counter, growth in sorted(change.grown.items()):
+                if growth and counter in LIMITS:
+                    found += _above(node, name, counter, growth)
+                elif growth >= AT_LEAST and TROUBLE.search(counter):
+                    found += _unlike(nodes, node, name, counter, growth)
+    return found
+
+
+def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[dict[str, Any]]:
+    limit = LIMITS[counter]
+    if limit.per_s and pdtrc(growth - 1, limit.per_s * node.seconds) > CHANCE:
+        return
+    rate = growth / node.seconds
+    yield finding(
+        "port",
+        [node.node],
+        f"node {node.node}: {counter} of {name} grew by {growth} in {node.seconds:.1f} s, {rate:.3g} a second: "
+        f"{'the limit is ' if limit.per_s else ''}{limit.text}",
+        port=name,
+        counter=counter,
+        growth=growth,
+        source=limit.source,
+    )
+
+
+def _unlike(
+    nodes: Sequence[NodeChange], node: NodeChange, name: str, counter: str, growth: int
+) -> Iterator[dict[str, Any]]:
+    others = [
+        change.grown.get(counter, 0)
+        for other in nodes
+        if other is not node and (change := other.ports.get(name)) is not None
+    ]
+    if len(others) >= FEWEST_OTHERS and growth > TIMES_OTHERS * max(*others, 1):
+        yield finding(
+            "port",
+            [node.node],
+            f"node {node.node}: {counter} of {name} grew by {growth}, on the other nodes by {median(others):.0f}, "
+            f"at most {max(others)}",
+            confirmed=False,
+            port=name,
+            counter=counter,
+            growth=growth,
+        )
+
+
+def errors_of(change: PortChange) -> dict[str, int]:
+    """Return the counters of errors of a port that grew, for a record."""
+    return {
+        name: growth
+        for name, growth in sorted(change.grown.items())
+        if growth and (name in LIMITS or TROUBLE.search(name))
+    }

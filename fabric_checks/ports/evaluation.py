@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All that the ports of a job's nodes say: findings, the disproof that fails a case, and what its record keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fabric_checks.ports import errors, states, tcp, transport
+from fabric_checks.ports.alike import finding, nodes_text
+from fabric_checks.ports.changes import NodeChange
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the ports say of a case.
+
+    :param findings: objects with kind, hosts, confirmed and text. :param disproof: why the case fails, or None.
+    :param values: of the metrics :data:`.transport.OF_RAILS`, if there are rails.
+    :param record: what its record keeps: see :func:`record_of`.
+    """
+
+    findings: list[dict[str, Any]]
+    disproof: str | None
+    values: dict[str, float]
+    record: dict[str, Any]
+
+
+def evaluate(
+    nodes: Sequence[NodeChange],
+    unknown: Mapping[str, str],
+    *,
+    fabric: Sequence[str] = (),
+    link_MBps: float | None = None,
+    moved_B: int | None = None,
+    bindings: Mapping[str, str] | None = None,
+    measured: str = "",
+) -> Evaluation:
+    """Return what the ports say of a case.
+
+    :param nodes: those that told what they did. :param unknown: why others did not, by node.
+    :param fabric: patterns of the ports that the system's file names. :param link_MBps: the rate of a link.
+    :param moved_B: what the program says its nodes sent to each other. :param bindings: of ranks to CPUs, by node.
+    :param measured: the value that a disproof is about.
+    """
+    shares = transport.rails(nodes, fabric)
+    findings = [
+        *errors.port_errors(nodes),
+        *tcp.lost_segments(nodes),
+        *states.unlike_ports(nodes),
+        *states.slow_links(nodes, link_MBps, lambda port: transport.is_of(port, fabric)),
+        *transport.idle_rails(nodes, shares),
+        *states.unlike_hosts(nodes, bindings or {}),
+        *transport.uncounted(nodes, fabric),
+        *_untold(unknown),
+    ]
+    whole = () if unknown else nodes  # of a part of the nodes nothing is proven
+    disproof = transport.disproof(whole, fabric, moved_B, measured)
+    return Evaluation(findings, disproof, transport.rail_values(shares), record_of(nodes, fabric, moved_B, shares))
+
+
+def record_of(
+    nodes: Sequence[NodeChange],
+    fabric: Sequence[str],
+    moved_B: int | None,
+    shares: Mapping[str, Mapping[str, float]],
+) -> dict[str, Any]:
+    """Return what a record keeps: plain data, for each node the ports that moved something or counted an error.
+
+    ``nodes`` has ``sent_B``, ``received_B``, ``rate_MBps`` and ``errors`` by node and port; ``carried_B`` the bytes
+    that all nodes sent, by port; ``moved_B`` those of which the program knows; ``fabric`` the patterns; ``rails`` the
+    shares of a node's rails, and ``slowest_ms`` the longest snapshot.
+    """
+    kept: dict[str, dict[str, Any]] = {}
+    for node in nodes:
+        kept[node.node] = {}
+        for name, change in sorted(node.ports.items()):
+            grown = errors.errors_of(change)
+            if grown or (not change.port.stacked and (change.sent_B or change.received_B)):
+                kept[node.node][name] = {
+                    "sent_B": change.sent_B,
+                    "received_B": change.received_B,
+                    "rate_MBps": change.port.rate_MBps,
+                } | ({"errors": grown} if grown else {})
+    return {
+        "nodes": kept,
+        "carried_B": transport.sent_by_port(nodes),
+        "moved_B": moved_B,
+        "fabric": list(fabric),
+        "rails": {node: {name: round(share, 4) for name, share in of.items()} for node, of in shares.items()},
+        "slowest_ms": max((node.slowest_ms for node in nodes), default=None),
+    }
+
+
+def _untold(unknown: Mapping[str, str]) -> list[dict[str, Any]]:
+    reasons: dict[str, list[str]] = {}
+    for node, why in unknown.items():
+        reasons.setdefault(why, []).append(node)
+    return [
+        finding("wire", hosts, f"{nodes_text(hosts)}: nothing is known of the ports: {why}", confirmed=False)
+        for why, hosts in reasons.items()
+    ]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Segments of TCP that were lost or arrived broken, and at which host.
+
+Who sends a segment again is not who lost it: what is lost on the way into a host is sent again by all its partners. But
+the host that misses a segment puts those behind it aside (``TCPOFOQueue``) or counts the broken one (``InCsumErrors``).
+So a host with a bad link has most of the segments that were sent again, or most of those that were missed, or half of
+both: the two shares together are about 1 for it, and small for the others. Between two hosts alone no counter tells
+whose link it is; then both are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scipy.special import pdtrc
+
+from fabric_checks.ports.alike import finding, listed, nodes_text
+from fabric_checks.ports.changes import NodeChange
+
+#: What share of the segments of a host may be sent again. Ours: hosts of healthy runs on the test cluster had up to 6
+#: in 10,000 (queues overflow), and one packet of 100 that is lost makes 3 to 14 in 1,000.
+LOST_SHARE = 1e-3
+#: More than that by chance in so few hosts; and fewer than so many are not told.
+CHANCE, AT_LEAST = 1e-6, 10
+#: So many broken segments are reported: a link's own check sums let none through.
+BROKEN_AT_LEAST = 3
+#: A host is named alone if its two shares make so much, and so many times that of the next.
+SCORE, TIMES_NEXT = 0.7, 1.4
+
+
+def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
+    """Return the finding that segments of TCP were lost, and where; none if they were not, or nobody counts them."""
+    again = {node.node: _sent_again(node) for node in nodes if "RetransSegs" in node.tcp}
+    broken = {node.node: node.tcp.get("InCsumErrors", 0) for node in nodes}
+    is_broken = sum(broken.values()) >= BROKEN_AT_LEAST
+    too_many = [node.node for node in nodes if _is_above(node, again.get(node.node, 0))]
+    if not too_many and not is_broken:
+        return []
+    missed = broken if is_broken else {node.node: node.tcp.get("TCPOFOQueue", 0) for node in nodes}
+    hosts = culprits(again, missed)
+    what = "arrived with a wrong checksum" if is_broken else "got lost"
+    counted = f"{sum(again.values())} were sent again, most by {_most(again)}"
+    if any(missed.values()):
+        counter = "InCsumErrors" if is_broken else "TCPOFOQueue"
+        counted += f"; missed mostly by {_most(missed)} ({counter} {sum(missed.values())})"
+    share = sum(again.values()) / max(1, sum(node.tcp.get("OutSegs", 0) for node in nodes))
+    if len(hosts) == 1:
+        (host,) = hosts
+        way = _way(again.get(host, 0) / max(1, sum(again.values())), missed[host] / max(1, sum(missed.values())))
+        text = f"node {host}: segments that it {way} {what}"
+    elif hosts:
+        text = f"between {listed(hosts)}: segments {what}"
+    else:
+        text = f"segments {what} on {nodes_text(too_many or [n for n in broken if broken[n]])}, and no host stands out"
+    return [
+        finding(
+            "port",
+            hosts,
+            f"{text}: {100 * share:.2g} % of TCP's; {counted}",
+            confirmed=bool(hosts),
+            counter="InCsumErrors" if is_broken else "RetransSegs",
+            growth=sum(again.values()),
+        )
+    ]
+
+
+def _sent_again(node: NodeChange) -> int:
+    """Return how many segments were sent again because they were lost, not because they were late (RFC 2883)."""
+    return max(0, node.tcp["RetransSegs"] - node.tcp.get("TCPDSACKRecv", 0))
+
+
+def _is_above(node: NodeChange, again: int) -> bool:
+    expected = LOST_SHARE * node.tcp.get("OutSegs", 0)
+    return again >= AT_LEAST and bool(pdtrc(again - 1, expected) < CHANCE)
+
+
+def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:
+    """Return whose link it is: one host, the two ends of a path, or nobody.
+
+    :param again: segments that were sent again, by host; :param missed: segments that did not come as they should.
+    """
+    totals = sum(again.values()), sum(missed.values())
+    score = {
+        host: (again.get(host, 0) / totals[0] if totals[0] else 0.0) + (missed[host] / totals[1] if totals[1] else 0.0)
+        for host in missed
+    }
+    order = sorted(score, key=lambda host: -score[host])
+    if len(order) < 2:
+        return order
+    first, second = (score[host] for host in order[:2])
+    third = score[order[2]] if len(order) > 2 else 0.0
+    if len(order) > 2 and first >= SCORE and first >= TIMES_NEXT * second:
+        return order[:1]
+    if len(order) == 2 or (first + second >= 2 * SCORE and second >= TIMES_NEXT * third):
+        return sorted(order[:2])
+    return []
+
+
+def _way(again: float, missed: float) -> str:
+    if again >= 0.75 and missed < 0.4:
+        return "sends"
+    return "receives" if missed >= 0.75 and again < 0.4 else "sends and receives"
+
+
+def _most(counts: Mapping[str, int]) -> str:
+    return max(counts, key=lambda host: counts[host])

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From sets of results to the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from fabric_checks.comparison.nodes import Node, nodes_of
+from fabric_checks.report import (
+    families,
+    judged,
+    latency_map,
+    nodes,
+    not_measured,
+    over_time,
+    page,
+    rotate,
+    sand,
+    summary,
+)
+from fabric_checks.report.blocks import Section
+from fabric_checks.report.change_points import Changed, change_points
+from fabric_checks.report.collecting import COLUMNS, collect
+from fabric_checks.report.matrices import roots
+from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.published import platforms
+from fabric_checks.report.values import Results
+from fabric_checks.store import reading
+from fabric_checks.store.sources import Source
+
+
+def report(
+    sources: Sequence[Source],
+    title: str = "",
+    *,
+    with_time: bool = False,
+    with_published: bool = False,
+    opened: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[str, Results]:
+    """Return the page about sets of results, and what it is about.
+
+    :param title: its title, empty for one made of the machines' names.
+    :param with_time: whether to show values over time even for several machines.
+    :param with_published: whether to show the published platforms beside the machines.
+    :param opened: the findings of nights that are open, a line each.
+    :param progress: is called with what is being done.
+    :raises RecordError: if a source does not exist or has no record.
+    """
+    progress("reading the records")
+    loaded = reading.load(sources, COLUMNS)
+    results = collect(loaded.frame, loaded.faults)
+    changes = None
+    over = with_time or len(results.machines) == 1
+    if over:
+        progress("looking for changes")
+        changes = change_points(loaded.frame)
+    progress("drawing")
+    provenance = Provenance()
+    shown = sections(
+        results,
+        provenance,
+        [source.path for source in sources],
+        over=over,
+        changes=changes,
+        published=with_published,
+        opened=opened,
+        touched=nodes_of(loaded.frame),
+    )
+    progress("writing")
+    return page.render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
+
+
+def sections(
+    results: Results,
+    provenance: Provenance,
+    paths: Sequence[Path] = (),
+    *,
+    over: bool = False,
+    changes: Sequence[Changed] | None = None,
+    published: bool = False,
+    opened: Sequence[str] = (),
+    touched: Sequence[Node] = (),
+) -> list[Section]:
+    """Return all sections of the page.
+
+    :param paths: where the results are: outputs beside them have the pair matrices.
+    :param over: whether to show values over time. :param changes: :func:`fabric_checks.report.over_time.section`.
+    :param published: whether the published platforms stand beside the machines. :param touched: the nodes of all runs.
+    :param opened: the findings of nights that are open, a line each.
+    """
+    found = [
+        summary.section(results, provenance, changes or ()),
+        *families.sections(results, provenance),
+        rotate.section(results, roots(paths)),
+        latency_map.section(results, roots(paths)),
+        families.compared(results),
+        over_time.section(results, provenance, changes) if over else None,
+        judged.references(results),
+        judged.findings(results, opened),
+        judged.failures(results),
+        nodes.section(touched) if len(touched) > 1 else None,
+        sand.section(results, provenance, platforms() if published else None),
+        judged.faults(results),
+        not_measured.section(results),
+    ]
+    return [section for section in found if section]
+
+
+def _title(results: Results) -> str:
+    names = list(dict.fromkeys(name.partition(", ")[0] for name in results.machines))
+    if len(names) > 3:
+        return f"Interconnects of {len(names)} machines"
+    return f"Interconnect{'s' if len(names) > 1 else ''} of {' and '.join(names)}"

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ports and hosts that are unlike the others."""
+
+import pytest
+
+from fabric_checks.ports.snapshots import Host
+from fabric_checks.ports.states import slow_links, unlike_hosts, unlike_ports
+from tests.ports.samples import node, nodes, port, texts
+
+HDR = {"kind": "verbs", "rate_MBps": 25000.0, "width": "4X", "firmware": "20.31", "driver": "mlx5_core", "mtu": 4096}
+
+
+def verbs(**about):
+    return port("mlx5_0:1", **HDR | about)
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        (
+            {"rate_MBps": 12500.0, "width": "2X"},
+            "rate of mlx5_0:1 is 100 Gbit/s (2X), on the other nodes 200 Gbit/s (4X)",
+        ),
+        ({"pcie": "8.0 GT/s x16"}, "PCIe of mlx5_0:1 is 8.0 GT/s x16, on the other nodes 16.0 GT/s x16"),
+        ({"firmware": "20.30"}, "firmware of mlx5_0:1 is 20.30, on the other nodes 20.31"),
+        (
+            {"driver": "mlx5_core", "driver_version": "23"},
+            "driver of mlx5_0:1 is mlx5_core 23, on the other nodes mlx5_core",
+        ),
+        ({"mtu": 2048}, "MTU of mlx5_0:1 is 2048, on the other nodes 4096"),
+        ({"up": False}, "link of mlx5_0:1 is down, on the other nodes up"),
+        ({"numa": 1}, "NUMA node of mlx5_0:1 is 1, on the other nodes 0"),
+    ],
+)
+def test_a_port_unlike_its_like(about, said):
+    usual = {"pcie": "16.0 GT/s x16", "numa": 0}
+    job = [node(f"n{i}", verbs(**usual)) for i in (1, 2, 4)] + [node("n3", verbs(**usual | about))]
+    (found,) = unlike_ports(job)
+    assert found["text"] == f"node n3: {said}" and found["hosts"] == ["n3"] and found["confirmed"]
+
+
+def test_two_that_differ_blame_nobody():
+    (found,) = unlike_ports([node("n1", verbs()), node("n2", verbs(mtu=1500))])
+    assert found["text"] == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096" and not found["confirmed"]
+
+
+def test_ports_that_carry_nothing_of_their_own_are_left_out():
+    job = [node(f"n{i}", port("docker0", stacked=True, mtu=1500 + i)) for i in range(4)]
+    assert unlike_ports(job) == [] == unlike_ports(nodes())
+
+
+def test_a_link_below_the_rate_of_the_systems_file():
+    job = [node("n1", verbs()), node("n2", verbs(rate_MBps=12500.0))]
+    (found,) = slow_links(job, 25000.0, lambda each: each.name.startswith("mlx5"))
+    assert found["text"] == "node n2: mlx5_0:1 runs at 100 Gbit/s (4X), the system's file says 25000 MB/s"
+    assert slow_links(job, None, lambda _: True) == [] == slow_links(job, 25000.0, lambda _: False)
+
+
+def test_hosts_that_are_set_otherwise():
+    def host(**settings):
+        return Host(settings={"governor": "performance", "huge_pages": "always"} | settings)
+
+    job = [node(f"n{i}", host=host()) for i in (1, 2, 4)] + [node("n3", host=host(governor="powersave"))]
+    bindings = {"n1": "1 CPU", "n2": "1 CPU", "n3": "1 CPU", "n4": "none"}
+    found = unlike_hosts(job, bindings)
+    assert texts(found) == [
+        "node n3: governor is powersave, on the other nodes performance",
+        "node n4: binding is none, on the other nodes 1 CPU",
+    ]
+    assert all(each["kind"] == "host" and each["confirmed"] for each in found)
+
+
+def test_quantities_blame_nobody():
+    job = [node(f"n{i}", host=Host(frequency_kHz=3_000_000, free_kB=100)) for i in range(3)]
+    job.append(node("n3", host=Host(frequency_kHz=1_500_000, free_kB=10), load=9.0))
+    found = unlike_hosts(job, {})
+    assert texts(found) == [
+        "node n3: the clock of CPU 0 is 1.5e+06 kHz, in the middle 3e+06 kHz",
+        "node n3: the load before the case is 9, in the middle 0.1",
+        "node n3: available memory is 10 kB, in the middle 100 kB",
+    ]
+    assert not any(each["confirmed"] for each in found)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Segments that get lost: whose link it is."""
+
+import pytest
+
+from fabric_checks.ports.tcp import culprits, lost_segments
+from tests.ports.samples import nodes
+
+
+def only(*args, **changed):
+    (found,) = lost_segments(nodes(*args, **changed))
+    return found
+
+
+def test_healthy_nodes_are_quiet():
+    assert lost_segments(nodes()) == []
+    # Late answers are no losses, and neither are few of many.
+    assert lost_segments(nodes(n2={"RetransSegs": 300, "TCPDSACKRecv": 299})) == []
+    assert lost_segments(nodes(n2={"RetransSegs": 61, "OutSegs": 3_235_936})) == []
+    assert lost_segments(nodes(n2={"RetransSegs": 59, "OutSegs": 100_000}, n3={"TCPOFOQueue": 4})) == []
+    assert lost_segments(nodes(n2={"RetransSegs": 9, "OutSegs": 100})) == []
+
+
+def test_a_host_that_loses_what_it_sends():
+    found = only(n3={"RetransSegs": 1000}, n1={"TCPOFOQueue": 300}, n2={"TCPOFOQueue": 280}, n4={"TCPOFOQueue": 330})
+    assert found["hosts"] == ["n3"] and found["confirmed"]
+    assert found["text"] == (
+        "node n3: segments that it sends got lost: 0.25 % of TCP's; 1000 were sent again, most by n3; "
+        "missed mostly by n4 (TCPOFOQueue 910)"
+    )
+
+
+def test_a_host_that_loses_what_it_receives():
+    """As measured: its partners send again."""
+    found = only(n1={"RetransSegs": 1704}, n2={"RetransSegs": 1640}, n3={"TCPOFOQueue": 936})
+    assert found["hosts"] == ["n3"] and "that it receives got lost" in found["text"]
+
+
+def test_a_host_with_a_bad_link_both_ways():
+    lossy = {"RetransSegs": 900, "TCPOFOQueue": 310}
+    other = {"RetransSegs": 300, "TCPOFOQueue": 100}
+    found = only(n1=other, n2=other, n3=lossy, n4=other)
+    assert found["hosts"] == ["n3"] and "that it sends and receives got lost" in found["text"]
+
+
+def test_broken_segments():
+    found = only(n1={"RetransSegs": 40}, n2={"RetransSegs": 50}, n4={"RetransSegs": 30}, n3={"InCsumErrors": 120})
+    assert found["hosts"] == ["n3"] and found["counter"] == "InCsumErrors"
+    assert "node n3: segments that it receives arrived with a wrong checksum" in found["text"]
+
+
+def test_between_two_hosts_both_are_named():
+    found = only(2, n1={"RetransSegs": 1000}, n2={"TCPOFOQueue": 300})
+    assert found["hosts"] == ["n1", "n2"] and found["text"].startswith("between n1 and n2: segments got lost")
+
+
+def test_loss_everywhere_blames_nobody():
+    busy = {"RetransSegs": 1000, "TCPOFOQueue": 300}
+    found = only(n1=busy, n2=busy, n3=busy, n4=busy)
+    assert found["hosts"] == [] and not found["confirmed"] and "no host stands out" in found["text"]
+
+
+@pytest.mark.parametrize("count", [3, 4, 8, 64])
+def test_the_two_shares_are_one_for_the_host_with_the_link(count):
+    names = [f"n{i}" for i in range(count)]
+    for out in (0.0, 0.5, 1.0):
+        again = {name: 1000 * (1 - out) / (count - 1) for name in names} | {"n0": 1000 * out}
+        missed = {name: 300 * out / (count - 1) for name in names} | {"n0": 300 * (1 - out)}
+        assert culprits(again, missed) == ["n0"], (count, out)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What carried the bytes: the proof, and rails."""
+
+import pytest
+
+from fabric_checks.ports.snapshots import Port
+from fabric_checks.ports.transport import disproof, idle_rails, is_of, rail_values, rails, sent_by_port, uncounted
+from tests.ports.samples import MB, node, port, texts
+
+
+def job(*, eth0=1.0, mlx5=500.0, count=2, **about):
+    ports = (port(sent_MB=eth0), port("mlx5_0:1", sent_MB=mlx5, kind="verbs", **about))
+    return [node(f"n{i + 1}", *ports) for i in range(count)]
+
+
+def test_patterns_go_by_any_name_of_a_port():
+    roce = Port("mlx5_0:1", "verbs", aliases=["eth2"])
+    assert all(is_of(roce, [pattern]) for pattern in ("mlx5_*", "mlx5_0", "mlx5_0:1", "eth2", "eth*"))
+    assert not is_of(roce, ["hsn*", "eth0", "mlx5"])
+
+
+def test_the_named_network_carried_it():
+    assert disproof(job(), ["mlx5_*"], 990 * MB) is None
+    assert disproof(job(), ["mlx5_*"], None) is None
+    assert disproof(job(), [], 990 * MB) is None and disproof([], ["mlx5_*"], 990 * MB) is None
+    assert disproof(job(mlx5=0), ["mlx5_*"], 0) is None
+
+
+def test_it_went_another_way():
+    said = disproof(job(eth0=550, mlx5=0), ["mlx5_*"], 1_050_000_000, "bandwidth 118 MB/s")
+    assert said == (
+        "bandwidth 118 MB/s: 1.1 GB went over eth0, none over mlx5_*; "
+        "the program moved 1.05 GB between nodes: MPI uses TCP"
+    )
+
+
+def test_half_of_it_went_another_way():
+    assert "1 GB over mlx5_*" in disproof(job(eth0=500, mlx5=500), ["mlx5_*"], 2000 * MB)
+
+
+def test_few_bytes_are_proof_enough():
+    assert disproof(job(eth0=1, mlx5=0.001), ["mlx5_*"], 2000) is None
+    assert disproof(job(eth0=1, mlx5=0), ["mlx5_*"], 2000)
+
+
+def test_without_the_programs_word_most_counts():
+    assert "MPI uses TCP" in disproof(job(eth0=500, mlx5=100), ["mlx5_*"], None)
+    assert disproof(job(eth0=4, mlx5=0), ["mlx5_*"], None) is None  # a batch system moves as much
+
+
+def test_a_node_without_the_port():
+    said = disproof([*job(), node("n3")], ["mlx5_*"], 1000)
+    assert said.startswith("node n3 has no port mlx5_*, but eth0 and mlx5_0:1; is the driver loaded")
+
+
+def test_no_port_counted_it():
+    assert "no port of these nodes counted them" in disproof(job(eth0=1, mlx5=0), ["mlx5_*"], 1000 * MB)
+
+
+def test_what_is_not_counted_proves_nothing_and_is_said():
+    blind = job(mlx5=None)
+    blind = [node("n1", port("mlx5_0:1", sent_MB=None, kind="verbs", doubts=["sent bytes began anew"])), blind[1]]
+    assert disproof(blind, ["mlx5_*"], 1000 * MB) is None
+    assert texts(uncounted(blind, ["mlx5_*"])) == [
+        "what carried the bytes is not proven on node n1: mlx5_0:1: sent bytes began anew",
+        "what carried the bytes is not proven on node n2: mlx5_0:1: it does not tell",
+    ]
+
+
+def test_bytes_that_another_port_counts_are_not_counted_twice():
+    ports = (port("cxi0", kind="cxi", sent_MB=10), port("hsn0", sent_MB=9, stacked=True))
+    assert sent_by_port([node("n1", *ports), node("n2", *ports)]) == {"cxi0": 20 * MB}
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_rail_that_idles(missing):
+    both = (port("eth0"), port("eth1"))
+    one = (port("eth0"),) if missing else (port("eth0"), port("eth1", sent_MB=0, received_MB=0))
+    shares = rails([node("n1", *both), node("n2", *both), node("n3", *one)], ["eth*"])
+    assert shares["n1"] == {"eth0": 0.5, "eth1": 0.5} and shares["n3"] == {"eth0": 1.0, "eth1": 0.0}
+    (found,) = idle_rails([], shares)
+    assert found["text"] == ("node n3: eth1 idles, it carried 0 % of what the 2 rails of a node moved, eth0 100 %")
+    assert (found["hosts"], found["kind"], found["port"]) == (["n3"], "rail", "eth1")
+
+
+def test_rails_that_share_are_quiet_and_one_is_no_rail():
+    uneven = (port("eth0", sent_MB=300), port("eth1", sent_MB=40))
+    assert idle_rails([], rails([node("n1", *uneven)], ["eth*"])) == []
+    assert rails([node("n1")], ["eth*"]) == {} == rails([node("n1", port("eth0"), port("eth1"))], [])
+    little = (port("eth0", sent_MB=1, received_MB=1), port("eth1", sent_MB=0, received_MB=0))
+    assert rails([node("n1", *little)], ["eth*"]) == {}
+
+
+def test_the_least_used_rail_of_all_nodes_is_a_value():
+    uneven = (port("eth0", sent_MB=300, received_MB=0), port("eth1", sent_MB=100, received_MB=0))
+    even = (port("eth0"), port("eth1"))
+    assert rail_values(rails([node("n1", *even), node("n2", *uneven)], ["eth*"])) == {"least_rail_share": 50}
+    assert rail_values({}) == {}
+
+
+def test_a_rail_that_idles_everywhere():
+    ports = (port("eth0"), port("eth1", sent_MB=0, received_MB=0))
+    (found,) = idle_rails([], rails([node(f"n{i}", *ports) for i in range(8)], ["eth*"]))
+    assert found["text"].startswith("all nodes: eth1 idles")

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page in a real browser: nothing is asked of anywhere, everything is there, and it can be used by anybody."""
+
+import re
+import shutil
+from itertools import pairwise
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from fabric_checks.report import pdf
+from tests.report import records
+from tests.report.conftest import html_of
+from tests.report.test_hostile import HOSTILE, hostile_rows
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: chromium)")
+OPTIONS = ["--no-sandbox", *(option for option in pdf.QUIET if option != "--headless")]
+DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+PAGES = ("full.html", "twins.html", "time.html")
+#: A4 less the margins of the page, in CSS pixels.
+PAPER = {"width": int((210 - 24) / 25.4 * 96), "height": 1000}
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, full_page, twins_page):
+    folder = tmp_path_factory.mktemp("pages")
+    over_time = html_of([row for day in range(8) for row in records.later(records.streaming(), day)], over=True)
+    for name, text in (("full", full_page), ("twins", twins_page), ("time", over_time)):
+        (folder / f"{name}.html").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def opened(chromium, files):
+    """Return a function that opens a page; whatever it asked for or complained of fails the test."""
+    complaints, contexts = [], []
+
+    def open_page(name, **options):
+        context = chromium.new_context(**({"viewport": DESKTOP} | options))
+        contexts.append(context)
+        page = context.new_page()
+        path = files / name if isinstance(name, str) else name
+        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+        page.on("request", lambda request: request.url == path.as_uri() or complaints.append(f"request: {request.url}"))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def popover(page):
+    return page.locator("#popover")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_section_and_figure_is_shown(opened, name):
+    page = opened(name)
+    for link in page.locator("nav a").all():
+        assert page.locator(link.get_attribute("href")).is_visible()
+    drawn = page.locator("svg.plot")
+    for index in range(drawn.count()):
+        box = drawn.nth(index).bounding_box()
+        assert box["width"] > 150 and box["height"] > 80
+
+
+def test_a_fully_measured_machine_has_a_drawing_in_each_family(opened):
+    page = opened("full.html")
+    for key in ("pairs", "streaming", "collectives", "overlap", "busy", "applications"):
+        assert page.locator(f"#{key} svg.plot polyline").count() > 1, key
+    for number in range(1, 10):
+        assert page.locator(f"#table-{number}").is_visible()
+
+
+def test_the_data_of_a_figure_are_a_table_when_they_are_asked_for(opened):
+    page = opened("full.html")
+    assert page.locator("#streaming-0 table").count() == 0
+    page.locator("#streaming-0 summary").click()
+    tables = page.locator("#streaming-0 table")
+    assert tables.count() == page.locator("#streaming-0 svg.plot").count()
+    text = page.get_by_role("table", name="ping pong time, 2x1, us", exact=True).inner_text()
+    assert [line.split() for line in text.splitlines() if line.startswith("4K")] == [["4K", "5"]]
+    page.locator("#streaming-0 summary").click()
+    page.locator("#streaming-0 summary").click()
+    assert page.locator("#streaming-0 table").count() == tables.count()
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (
+            "#table-2 button",
+            ["zero_byte_latency_ping_pong", "fitted", "SMPI", "SAND Table 2", "n00, n01", "cbc", "2x1"],
+        ),
+    ],
+)
+def test_pointing_at_a_figure_tells_where_it_comes_from(opened, target, words):
+    page = opened("full.html")
+    assert popover(page).is_hidden()
+    page.locator(target).first.hover()
+    text = popover(page).inner_text()
+    assert [word for word in words if word not in text] == []
+    page.mouse.move(1, 1)
+    assert popover(page).is_hidden()
+
+
+def test_the_pointer_may_move_into_what_popped_up(opened):
+    page = opened("full.html")
+    page.locator("#table-2 button").first.hover()
+    popover(page).hover()
+    assert popover(page).is_visible()
+
+
+def test_the_keyboard_tells_where_a_figure_comes_from(opened):
+    page = opened("full.html")
+    button = page.locator("#table-2 button").first
+    button.focus()
+    assert popover(page).is_visible()
+    assert button.get_attribute("aria-describedby") == "popover"
+    page.keyboard.press("Tab")
+    following = page.evaluate("document.activeElement.dataset.p")
+    assert following != button.get_attribute("data-p")
+    assert "zero_byte_latency_streaming" in popover(page).inner_text()
+    page.keyboard.press("Escape")
+    assert popover(page).is_hidden()
+    assert page.evaluate("document.activeElement.dataset.p") == following
+    page.keyboard.press("Enter")
+    assert popover(page).is_visible()
+    page.keyboard.press("Enter")
+    assert popover(page).is_hidden()
+
+
+def point(page, panel="ping pong time, 2x1, us", at=0):
+    """Return where the point of the first line of a panel is, in the window."""
+    plot = page.locator(f'#streaming svg[aria-label="{panel}"]').first
+    plot.scroll_into_view_if_needed()
+    return plot.evaluate(
+        """(plot, at) => {
+          const place = plot.querySelector("polyline").points.getItem(at).matrixTransform(plot.getScreenCTM());
+          return [place.x, place.y];
+        }""",
+        at,
+    )
+
+
+def test_pointing_at_a_line_tells_where_the_nearest_point_comes_from(opened):
+    page = opened("full.html")
+    page.mouse.move(*point(page, at=4))
+    text = popover(page).inner_text()
+    for word in ("4K B", "ping_pong_time", "5 us", "MPICH 5.0.2", "oak00, oak01", "2x1", "20261101T120000Z-0001"):
+        assert word in text, word
+    assert page.locator("circle.ring").count() == 1
+    page.mouse.move(1, 1)
+    assert popover(page).is_hidden() and page.locator("circle.ring").count() == 0
+
+
+def test_a_click_on_a_point_keeps_it(opened):
+    page = opened("full.html")
+    page.mouse.click(*point(page, at=2))
+    page.mouse.move(1, 1)
+    assert "8 B" in popover(page).inner_text()
+    page.keyboard.press("Escape")
+    assert popover(page).is_hidden()
+
+
+def test_the_arrow_keys_go_along_the_lines_of_a_figure(opened):
+    page = opened("full.html")
+    page.locator("#streaming-0 .panels").focus()
+    page.keyboard.press("ArrowRight")
+    assert "0 B" in popover(page).inner_text()
+    page.keyboard.press("ArrowRight")
+    first = popover(page).inner_text()
+    assert "1 B" in first
+    page.keyboard.press("ArrowDown")
+    other = popover(page).inner_text()
+    assert "1 B" in other and other != first
+    page.keyboard.press("Escape")
+    assert popover(page).is_hidden()
+
+
+def test_a_point_is_tapped(opened):
+    page = opened("full.html", viewport=PHONE, has_touch=True, is_mobile=True)
+    page.touchscreen.tap(*point(page, at=3))
+    assert "64 B" in popover(page).inner_text()
+    box = popover(page).bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+
+
+@pytest.mark.parametrize("target", ["#table-2 button"])
+def test_a_tap_tells_where_a_figure_comes_from(opened, target):
+    page = opened("full.html", viewport=PHONE, has_touch=True, is_mobile=True)
+    found = page.locator(target).first
+    found.tap()
+    assert "2x1" in popover(page).inner_text()
+    box = popover(page).bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE["width"]
+    page.locator("h2").first.tap()
+    assert popover(page).is_hidden()
+    found.tap()
+    assert popover(page).is_visible()
+    page.keyboard.press("Escape")
+    assert popover(page).is_hidden()
+
+
+def background(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_colours_follow_the_reader_and_the_button(opened, scheme):
+    page = opened("full.html", color_scheme=scheme)
+    first = background(page)
+    assert first == {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 28)"}[scheme]
+    line = "getComputedStyle(document.querySelector('#streaming-0 polyline')).stroke"
+    colour = page.evaluate(line)
+    page.locator("#theme").click()
+    assert background(page) == {"dark": "rgb(255, 255, 255)", "light": "rgb(21, 24, 28)"}[scheme]
+    assert page.evaluate(line) != colour
+    assert page.locator("#theme").get_attribute("aria-pressed") == {"light": "true", "dark": "false"}[scheme]
+    page.locator("#theme").click()
+    assert background(page) == first
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_phone_does_not_scroll_sideways(opened, name):
+    page = opened(name, viewport=PHONE, is_mobile=True)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    # What is wider scrolls in its own box, which the keyboard reaches.
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.box')].filter((box) => box.scrollWidth > box.clientWidth + 1)"
+        ".map((box) => [getComputedStyle(box).overflowX, box.tabIndex])"
+    )
+    assert wide
+    assert {tuple(each) for each in wide} == {("auto", 0)}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_cut_on_paper(opened, name):
+    page = opened(name, viewport=PAPER, color_scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert background(page) == "rgb(255, 255, 255)"
+    beyond = page.evaluate(
+        "[...document.querySelectorAll('table, svg.plot, p, li')].filter((each) => each.checkVisibility())"
+        ".filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth + 1)"
+        ".map((each) => each.id || each.textContent.slice(0, 60))"
+    )
+    assert beyond == []
+    assert page.locator("#theme").is_hidden()
+    assert page.locator("#provenance table").is_visible()
+
+
+def test_it_prints_on_several_pages(files, tmp_path, monkeypatch):
+    monkeypatch.setenv("FABRIC_BROWSER", CHROMIUM)
+    pdf.print_page(files / "twins.html", tmp_path / "twins.pdf")
+    made = (tmp_path / "twins.pdf").read_bytes()
+    assert made.startswith(b"%PDF-")
+    assert len(re.findall(rb"/Type\s*/Page\b", made)) > 5
+
+
+def test_the_page_is_built_for_readers_of_all_kinds(opened):
+    page = opened("full.html")
+    found = page.evaluate(
+        """() => {
+          const all = (selector) => [...document.querySelectorAll(selector)];
+          const ids = all('[id]').map((each) => each.id);
+          const named = (each, name) => (each.getAttribute(name) || '').split(' ').filter(Boolean)
+            .every((id) => document.getElementById(id));
+          return {
+            lang: document.documentElement.lang,
+            title: document.title,
+            landmarks: ['header', 'nav', 'main', 'footer'].map((each) => all(`${each}`).length),
+            twice: ids.filter((id, at) => ids.indexOf(id) !== at),
+            dangling: all('[aria-labelledby], [aria-describedby]')
+              .filter((each) => !named(each, 'aria-labelledby') || !named(each, 'aria-describedby')).length,
+            links: all('a[href^="#"]').filter((each) => !document.getElementById(each.hash.slice(1))).length,
+            drawings: all('svg').filter((each) => each.getAttribute('role') !== 'img'
+              ? !each.hasAttribute('aria-hidden') : !each.getAttribute('aria-label')).length,
+            captions: all('table').filter((each) => !each.caption || !each.caption.textContent.trim()).length,
+            scopes: all('th').filter((each) => !['row', 'col'].includes(each.scope)).length,
+            nameless: all('button').filter((each) => !each.textContent.trim()).length,
+            headings: all('h1, h2, h3, h4').map((each) => Number(each.tagName[1])),
+          };
+        }"""
+    )
+    levels = found.pop("headings")
+    assert levels[0] == 1
+    assert all(following <= level + 1 for level, following in pairwise(levels))
+    assert found == {
+        "lang": "en",
+        "title": "A report",
+        "landmarks": [1, 1, 1, 1],
+        "twice": [],
+        "dangling": 0,
+        "links": 0,
+        "drawings": 0,
+        "captions": 0,
+        "scopes": 0,
+        "nameless": 0,
+    }
+
+
+def test_the_first_stop_of_the_keyboard_skips_to_the_report(opened):
+    page = opened("full.html")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+#: Contrast by WCAG 2.2, success criteria 1.4.3 (text, 4.5) and 1.4.11 (lines of a drawing, 3).
+CONTRAST = """(selector) => {
+  const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const share = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * share(r) + 0.7152 * share(g) + 0.0722 * share(b);
+  const behind = (each) => {
+    for (; each; each = each.parentElement) {
+      const colour = parse(getComputedStyle(each).backgroundColor);
+      if (colour.length === 3) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const low = {};
+  for (const each of document.querySelectorAll(selector)) {
+    const style = getComputedStyle(each);
+    const drawn = each instanceof SVGElement;
+    const colour = drawn && each.tagName !== 'text' ? style.stroke : drawn ? style.fill : style.color;
+    const own = drawn || [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !each.checkVisibility() || !colour.startsWith('rgb(')) continue;
+    const [a, b] = [luminance(parse(colour)), luminance(behind(each))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    const name = `${each.tagName}.${each.className.baseVal ?? each.className} ${colour}`;
+    if (ratio < (drawn && each.tagName !== 'text' ? 3 : 4.5)) low[name] = ratio;
+  }
+  return low;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_lines_can_be_told_from_the_background(opened, scheme):
+    page = opened("full.html", color_scheme=scheme)
+    page.locator("#table-2 button").first.hover()
+    assert page.evaluate(CONTRAST, "body *:not(svg *)") == {}
+    assert page.evaluate(CONTRAST, "svg text, polyline, .change, .key path") == {}
+
+
+def test_axe_would_find_what_is_wrong(opened):
+    page = opened("full.html")
+    page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    assert "button-name" in Axe().run(page).generate_report()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(opened, name, viewport, scheme):
+    """Deque's axe-core: WCAG 2.2 A and AA, and its best practices; with the data of some figures open."""
+    page = opened(name, viewport=viewport, color_scheme=scheme)
+    for summary in page.locator("figure summary").all()[:3]:
+        summary.click()
+    found = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_no_record_runs_a_script_or_asks_for_anything(opened, tmp_path):
+    path = tmp_path / "hostile.html"
+    path.write_text(html_of([row for text in HOSTILE[:7] for row in hostile_rows(text)][:400], HOSTILE), "utf-8")
+    page = opened(path)
+    for index in range(0, page.locator(".value").count(), 40):
+        button = page.locator(".value").nth(index)
+        if button.is_visible():
+            button.hover()
+    assert page.evaluate("typeof window.broken") == "undefined"
+    assert page.locator("main").is_visible()
+    assert page.locator("#popover img, #popover script").count() == 0

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From records to values."""
+
+import math
+
+import numpy as np
+import pytest
+
+from fabric_checks.analysis.statistics import bootstrap
+from fabric_checks.report.collecting import collect, names_of_machines
+from fabric_checks.report.values import clean, parameters_of
+from tests.report import records
+from tests.report.records import record
+
+
+def collected(rows):
+    return collect(records.frame(rows))
+
+
+@pytest.mark.parametrize("runs", [5, 6, 20])
+def test_the_interval_of_the_median_is_that_of_a_comparison(runs):
+    factors = np.random.default_rng(runs).lognormal(size=runs)
+    rows = [row for day, factor in enumerate(factors) for row in records.later([record()], day, factor)]
+    (value,) = collected(rows).values
+    of = bootstrap.median([[run[2] for run in value.runs]])
+    assert (value.low, value.high) == (of.low[0], of.high[0]) and value.low < value.median < value.high
+
+
+def test_four_runs_have_no_interval():
+    rows = [row for day in range(4) for row in records.later([record()], day, 1 + day)]
+    (value,) = collected(rows).values
+    assert (value.low, value.high) == (None, None)
+
+
+def test_runs_of_one_value_are_one_value():
+    rows = [row for day, factor in ((0, 1.0), (1, 3.0), (2, 2.0)) for row in records.later([record()], day, factor)]
+    (value,) = collected(rows).values
+    assert value.median == 2.0
+    assert [run[2] for run in value.runs] == [1.0, 3.0, 2.0]
+    assert [run[1][:8] for run in value.runs] == ["20261101", "20261102", "20261103"]
+
+
+def test_the_median_of_an_even_number_of_runs_lies_between():
+    rows = [row for day, factor in ((0, 1.0), (1, 4.0)) for row in records.later([record()], day, factor)]
+    assert collected(rows).values[0].median == 2.5
+
+
+def test_the_same_metric_in_two_units_is_two_values():
+    units = {value.unit for value in collected([record(), record(value=1000.0, unit="s")]).values}
+    assert units == {"us", "s"}
+
+
+def test_what_is_no_finite_number_is_no_value():
+    assert [v.median for v in collected([record(value=math.nan), record("other", 2.0)]).values] == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("places", "names"),
+    [
+        ([("a", "oak", "compute", "mpich")], ["oak"]),
+        ([("a", "oak", "compute", "mpich"), ("a", "oak", "gpu", "mpich")], ["oak:compute", "oak:gpu"]),
+        ([("a", "twins", "cbc", "smpi"), ("a", "twins", "escher", "smpi")], ["cbc", "escher"]),
+        ([("a", "cbc", "twin", "smpi")], ["cbc"]),
+        ([("a", "oak", "compute", "impi"), ("a", "oak", "compute", "mpich")], ["oak, impi", "oak, mpich"]),
+        ([("a", "oak", "compute", "mpich"), ("b", "oak", "compute", "mpich")], ["a: oak", "b: oak"]),
+        ([("a", "oak", "compute", "mpich"), ("b", "elm", "compute", "mpich")], ["oak", "elm"]),
+        ([("a", "", "", "")], ["(no name)"]),
+    ],
+)
+def test_names_of_machines(places, names):
+    assert [names_of_machines(places)[place] for place in places] == names
+
+
+def test_the_last_run_is_judged():
+    judged = {"reference": 1.0, "upper": 0.1, "no_reference": None}
+    first, last = record(**judged, result="fail"), records.later([record(**judged)], 1)[0]
+    assert collected([first, last]).values[0].verdict == "met"
+    assert collected([last | {"time": first["time"]}, first | {"time": last["time"]}]).values[0].verdict == "missed"
+
+
+@pytest.mark.parametrize(
+    ("result", "verdict"),
+    [("pass", "met"), ("fail", "missed"), ("xfail", "expected miss"), ("xpass", "unexpectedly met")],
+)
+def test_verdicts(result, verdict):
+    assert collected([record(reference=1.0, no_reference=None, result=result)]).values[0].verdict == verdict
+
+
+def test_a_value_that_is_held_to_nothing_has_no_verdict():
+    assert collected([record(reference=0.0)]).values[0].verdict == ""
+
+
+def test_the_inverse_of_an_interval_changes_its_ends():
+    (value,) = collected([row for day in range(8) for row in records.later([record(value=1.0 + day)], day)]).values
+    turned = value.computed(100, "MB/s", "size over time", inverse=True)
+    assert (turned.low, turned.high) == (100 / value.high, 100 / value.low)
+    assert turned.median == pytest.approx(100 / value.median)
+    assert turned.verdict == ""
+
+
+def test_cases_and_failures_are_those_of_the_last_run():
+    lost = records.failure(layout="8x1")
+    results = collected([record(), lost, *records.later([record(layout="8x1")], 1)])
+    assert results.cases["oak"] == (2, 0)
+    assert not results.failures
+    results = collected([record(), *records.later([lost], 1)])
+    assert results.cases["oak"] == (2, 1)
+    assert [failure.why for failure in results.failures] == ["node oak03 was lost"]
+
+
+def test_the_parameters_of_a_test():
+    assert parameters_of('{"pattern": "shift"}') == {"pattern": "shift"}
+    assert parameters_of(None) == parameters_of("[1]") == {}
+
+
+def test_clean_text_is_one_printable_line():
+    assert clean("a\n b\x1b[31m\u202ec\x00") == "a b?[31m?c?"
+
+
+@pytest.mark.parametrize("broken", ["{", "[1]", '"text"', "null", '[{"text": 3}]', '{"a": 1}'])
+def test_findings_of_any_form_do_no_harm(broken):
+    frame = records.frame([record()])
+    results = collect(frame.with_columns(findings=frame["test"].map_elements(lambda _: broken, return_dtype=str)))
+    assert len(results.values) == 1

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Descriptions of twins: those that ship, and those that are wrong."""
+
+import pytest
+
+from fabric_twins.errors import TwinError
+from fabric_twins.model.description import FITTED, PREDICTED, HostBus, load
+from tests.twins.simulation import TWINS
+
+SHIPPED = sorted(TWINS.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+def test_what_ships_can_be_read_and_every_number_says_where_it_comes_from(file):
+    twin = load(file)
+    assert twin.name == file.stem
+    assert {"nodes", "cpus_per_node", "inter_node.rate_MBps", "inter_node.latency_us"} <= set(twin.sources)
+    for benchmark, values in twin.values.items():
+        for name, published in values.items():
+            assert published.source.kind == "published", (benchmark, name)
+            assert published.twin in (FITTED, PREDICTED)
+            assert name.rsplit("_", 1)[1] in ("us", "MBps", "B", "percent", "Mps"), name
+
+
+def test_every_platform_of_the_documents_has_a_twin():
+    assert {file.stem for file in SHIPPED} == {
+        *("cbc", "red-squall", "escher", "spirit", "feynman", "rogue-myrinet", "rogue-gige"),
+        *("itanium2-ib", "itanium2-gige", "osu-ib", "osu-myrinet", "osu-quadrics", "ibm-12x"),
+    }
+
+
+def test_the_parts_of_a_description():
+    twin = load(TWINS / "cbc.yaml")
+    assert (twin.nodes, twin.cpus_per_node, twin.eager_below_B) == (16, 2, 65536)
+    assert twin.host_bus.each_MBps is None and twin.host_bus.together_MBps > twin.inter_node.rate_MBps
+    assert twin.sources["nodes"].kind == "published" and twin.sources["nodes"].text == "SAND Table 1"
+    assert twin.sources["inter_node.send_us"].kind == "fitted"
+    published = twin.values["streaming"]["message_rate_8B_Mps"]
+    assert (published.value, published.twin, published.why_not, published.tolerance_percent) == (
+        2.7,
+        PREDICTED,
+        "",
+        1.0,
+    )
+
+
+def test_what_may_be_left_out(small):
+    twin = small()
+    assert twin.intra_node == twin.inter_node and twin.host_bus == HostBus(None, None)
+    assert twin.faults == () and twin.values == {} and twin.collectives == "default"
+
+
+def test_buses(small):
+    assert small(added="host_bus: {duplex: half, rate_MBps: 90}\n").host_bus == HostBus(None, 90)
+    both = small(added="host_bus: {duplex: full, rate_MBps: 90, aggregate_MBps: 150}\n").host_bus
+    assert both == HostBus(90, 150)
+    with pytest.raises(TwinError, match="host_bus: has no limit; write rate_MBps or aggregate_MBps"):
+        small(added="host_bus: {duplex: full}\n")
+    with pytest.raises(TwinError, match=r"host_bus\.aggregate_MBps: unknown key"):
+        small(added="host_bus: {duplex: half, rate_MBps: 90, aggregate_MBps: 150}\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rate_MBps: 100", "rate_MBps: -100", r"inter_node\.rate_MBps: -100 is too small; write a number above 0"),
+        ("rate_MBps: 100", "rate: 100", r"inter_node\.rate: has no unit; write rate_MBps"),
+        ("rate_MBps: 100", "", r"inter_node\.rate_MBps: is missing; write a number with its unit"),
+        ("rate_MBps: 100", "rate_MBps: 1\n  speed: 1", r"inter_node\.speed: unknown key"),
+        ("latency_us: 3", "latency_us: 0", r"inter_node\.latency_us: is zero; write a number above 0"),
+        ("nodes: 8", "nodes: 2.5", r"nodes: 2\.5 is no whole number; write one"),
+        ("nodes: 8", "nodes: 99", r"topology\.levels: 3 levels of 4 ports have places for 16 of the 99 nodes; write"),
+        ("nodes: 8", "nodes: 1000000000", r"nodes: 1000000000 are more than the 100000 that can be simulated"),
+        ("nodes: 8", "nodes: 1" + 400 * "0", r"nodes: '10+\.\.\.' is no number; write one"),
+        ("levels: 3", "levels: 50", r"topology\.levels: 50 are more than the 8 that a fat tree can have"),
+        ("ports: 4", "ports: 4000", r"topology: asks for more than 2000000 switches and cables; write fewer"),
+        ("name: small", "name: Small Twin", r"name: 'Small Twin' is no name; write small letters"),
+        ("ports: 4", "ports: 5", r"topology\.ports: 5 is odd; write the even number of ports"),
+        ("kind: fat_tree", "kind: fattree", r"topology\.kind: 'fattree' is unknown; write one of star, fat_tree"),
+        ("kind: d-mod-k", "kind: static", r"topology\.routing\.kind: 'static' is unknown; write one of d-mod-k"),
+        ("link_MBps: 100", "link_MBps: 1\n  oversubscription: 2", r"oversubscription: 2 does not divide 4 ports"),
+        ("source: {assumed: for tests}", "", r"nodes: does not say where it comes from"),
+    ],
+)
+def test_a_malformed_description_is_one_line_with_file_key_and_remedy(small, old, new, message):
+    with pytest.raises(TwinError, match=message) as caught:
+        small((old, new))
+    assert "small.yaml: " in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_value_says_how_the_twin_comes_to_it(small):
+    with pytest.raises(TwinError, match=r"values\.rotate\.x_MBps\.twin: is missing; write one of fitted, predicted"):
+        small(added="values: {rotate: {x_MBps: {value: 1, published: here}}}\n")
+    with pytest.raises(TwinError, match=r"tolerance_because: is missing"):
+        small(added="values: {rotate: {x_MBps: {value: 1, published: h, twin: fitted, tolerance_percent: 2}}}\n")
+
+
+SAID = """\
+said:
+  - check: HotSpot
+    layout: 8x1
+    metric: send_growth
+    unit: "1"
+    at_least: 2
+    said: it grows
+    published: the report
+"""
+
+
+def test_a_saying_is_a_bound_on_a_metric(small):
+    (saying,) = small(added=SAID).said
+    assert (saying.check, saying.layout, saying.metric) == ("HotSpot", "8x1", "send_growth")
+    assert (saying.bound, saying.value, saying.unit, saying.why_not) == ("at_least", 2, "1", "")
+    assert saying.source.text == "the report" and saying.parameters == {}
+    assert small(added=SAID + "    not_reproduced: not so\n    poll: none\n").said[0].parameters == {"poll": "none"}
+    assert small().said == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "at_least: 2",
+            "at_most: 1\n    at_least: 2",
+            r"said\[0\]: needs one bound; write one of at_least and at_most",
+        ),
+        ("    at_least: 2\n", "", r"said\[0\]: needs one bound"),
+        ("    said: it grows\n", "", r"said\[0\].said: is missing"),
+        ("check: HotSpot", "chekc: HotSpot", r"said\[0\].check: is missing"),
+        ("at_least: 2", "at_least: 2\n    colour: red", r"said\[0\].colour: unknown key"),
+    ],
+)
+def test_a_malformed_saying(small, old, new, message):
+    with pytest.raises(TwinError, match=message):
+        small(added=SAID.replace(old, new))
