@@ -6,7 +6,7 @@ import pytest
 
 from fabric_checks.metrics import half_octaves
 from fabric_checks.parsers import streaming
-from fabric_twins import description
+from fabric_twins.model import description
 from fabric_twins.sampling import FEWEST
 from tests.twins.simulation import SOURCES, TESTS, simgrid
 from tests.twins.trials import described
