@@ -233,7 +233,8 @@ def tables(found):
     lines = []
     for ranks_alike, what in ((True, "processes"), (False, "nodes")):
         counts = RANKS[1:-1] if ranks_alike else RANKS[:-1]
-        heads = ["problem", "processors", "cluster", *(f"{count} {what}" for count in counts)]
+        titles = [f"{count} {what}" if count > 1 else f"1 {what[:-1]}" for count in counts]
+        heads = ["problem", "processors", "cluster", *titles]
         lines += ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
         for problem, speed, name in product(PROBLEMS, found[PROBLEMS[0]], TWINS):
             values = gaps(found[problem][speed][name], ranks_alike)
