@@ -122,6 +122,7 @@ environments = [
         {
             "name": ENVIRONMENT,
             "cc": f"{simgrid}/bin/smpicc" if simgrid else "smpicc",
+            "features": ["replay"],
             "target_systems": names,
         },
         "simgrid",
@@ -130,9 +131,11 @@ environments = [
         why_not={
             "osu": NOT_COMPILED,
             "imb": NOT_COMPILED,
-            "lammps": "what a program computes takes no time in a simulation",
+            "lammps": "what a program computes takes no time in a simulation; LammpsReplay replays traces of it",
             "npb": "what a program computes takes no time in a simulation",
         },
+        # Of LAMMPS, for LammpsReplay.
+        extras={"traces": str(folder / "traces")},
     ),
     *built_by_spack(folder / "spack", names),
 ]

@@ -127,6 +127,12 @@ def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
         assert suite is None or suite in check.tags
 
 
+def test_applications_have_their_tag(all_cases):
+    tagged = {type(case.check).__name__ for case in all_cases if "applications" in case.check.tags}
+    npb = {"NpbKernel", "NpbKernelPpnRatio"}
+    assert tagged == {"LammpsBench", "LammpsScaled", "LammpsPpnSeries", "LammpsReplay"} | npb
+
+
 def test_the_catalogue_has_the_families(all_cases):
     tags = {tag for case in all_cases for tag in case.check.tags}
     assert {"pt2pt", "collective", "nbc", "one-sided", "startup", "congestion", "smoke"} <= tags
