@@ -30,6 +30,7 @@ from fabric_twins.model.reading import sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree, Star
 from fabric_twins.plan import Alternative
 from fabric_twins.simulate import Bounds, output
+from fabric_twins.smpirun import STEADY
 
 #: Simulated time does not scatter: the fewest samples do.
 _FEW_SAMPLES = ("--max-seconds-per-point", "0.001", "--min-samples", "8", "--warmup", "1")
@@ -180,7 +181,7 @@ def _by_flows_alone(alternative: Alternative, questions: Questions, bounds: Boun
 def _outcome(alternative: Alternative, questions: Questions, bounds: Bounds) -> Prediction:
     twin = alternative.twin
     arguments = rotate_arguments(twin.nodes, questions)
-    text = output(twin, twin.nodes, "rotate", arguments, bounds)
+    text = output(twin, twin.nodes, "rotate", arguments, bounds, flags=STEADY)
     found = evaluation.of_text(text, link_MBps=_link_MBps(twin), known=fabric_map.of_twin(twin))
     return Prediction(
         alternative,
@@ -207,7 +208,8 @@ def _pair_alone(twin: Twin) -> Twin:
 
 def _alone_MBps(twin: Twin, bounds: Bounds) -> float:
     """Return what one pair gets with the same costs and the same messages at a switch that is not in the way."""
-    text = output(_pair_alone(twin), 2, "rotate", rotate_arguments(twin.nodes, Questions()), bounds)
+    arguments = rotate_arguments(twin.nodes, Questions())
+    text = output(_pair_alone(twin), 2, "rotate", arguments, bounds, flags=STEADY)
     return float(evaluation.of_text(text).matrix.measured[0])
 
 

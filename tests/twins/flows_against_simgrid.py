@@ -3,8 +3,7 @@
 
     python -m tests.twins.flows_against_simgrid 128 512 1024 --shifts 32
 
-On each number of nodes a fat tree of three levels and a dragonfly, healthy and with what goes wrong. MPI_Test of
-SimGrid's sleeps the longer the more often it finds nothing, on all ranks together; with ``--steady`` it does not.
+On each number of nodes a fat tree of three levels and a dragonfly, healthy and with what goes wrong.
 """
 
 import argparse
@@ -70,7 +69,7 @@ def both(description, shifts, folder):
     seconds.append(time.monotonic() - begin)
     begin = time.monotonic()
     arguments = what_if.rotate_arguments(twin.nodes, what_if.Questions(shifts=shifts))
-    text = simulate.output(twin, twin.nodes, "rotate", arguments, Bounds(seconds=3600))
+    text = simulate.output(twin, twin.nodes, "rotate", arguments, Bounds(seconds=3600), flags=smpirun.STEADY)
     seconds.append(time.monotonic() - begin)
     return flowing, evaluation.read(text), seconds
 
@@ -89,10 +88,7 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.twins.flows_against_simgrid", description=__doc__)
     parser.add_argument("nodes", type=int, nargs="+")
     parser.add_argument("--shifts", type=int, default=0)
-    parser.add_argument("--steady", action="store_true")
     given = parser.parse_args()
-    if given.steady:
-        smpirun.FLAGS = (*smpirun.FLAGS, "--cfg=smpi/grow-injected-times:no")
     worst = 0.0
     for nodes in given.nodes:
         for name, description in cases(nodes).items():
