@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import scipy.stats
 
-from fabric_checks.analysis.statistics import bootstrap
+from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison.changes import grouping, search
 from fabric_checks.comparison.changes.model import Changes, Circumstance
 from fabric_checks.terminal import changes
@@ -221,3 +221,12 @@ def test_how_many_would_change_by_chance_is_said(by_chance, said):
 def test_simulations_are_marked():
     result = found(points(2, evidence="predicted"))
     assert "(predicted)" in grouping.events(result.changes)[0].sentence()
+
+
+@pytest.mark.parametrize(("now", "state"), [(1.70, "closed"), (1.85, "open")])
+def test_a_change_is_open_beyond_two_errors_of_the_medians(now, state):
+    """Of four and four runs with a noise of 1 the error is sqrt(pi / 2 x (1/4 + 1/4)), 0.886."""
+    split = change_points.Split((4,), 1.0, in_shares=False)
+    old, new, last = np.zeros(4), np.full(4, 9.0), np.full(4, now)
+    assert search._state(old, new, last, {"better": "smaller"}, split) == state
+    assert search._state(old, -new, -last, {"better": "larger"}, split) == state

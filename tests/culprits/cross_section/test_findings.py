@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from fabric_checks.culprits.cross_section import findings
+from fabric_checks.culprits.cross_section.inference import Culprit, Explanation
 from fabric_checks.culprits.cross_section.matrix import of_output
+from fabric_checks.culprits.cross_section.parts import Part
 from fabric_checks.parsers import rotate
 from fabric_checks.parsers.rotate import Transfers
 from tests.culprits.cross_section.model import NONE, Fabric, run
@@ -194,3 +196,21 @@ def test_findings_are_plain_data():
     output = run(Fabric(32, 0.01, 1, senders={3: 0.6}))
     (found,) = findings.faults(findings.find(output, of_output(output)))
     assert json.loads(json.dumps(found.as_dict()))["hosts"] == ["n3"]
+
+
+def culprit(kind, share, *pairs):
+    part = Part(kind, (), 1.0, np.array(pairs), np.zeros(len(pairs)))
+    none = np.empty(0, dtype=np.int64)
+    return Culprit(part, (), share, none, none, none, 1.0, sure=True)
+
+
+@pytest.mark.parametrize(
+    ("share", "on_way", "is_symptom"),
+    [(0.47, True, True), (0.46, True, False), (0.47, False, False)],
+)
+def test_a_pair_is_a_symptom_of_what_is_slow_on_its_way(share, on_way, is_symptom):
+    """Two parts that leave half of the rate together make a pair at 0.93 of that half, and no slower one."""
+    pair = culprit("pair", share, 3)
+    others = (culprit("sender", 0.8, 1, 2, 3), culprit("arc", 0.625, 3, 4)) if on_way else (culprit("arc", 0.5, 1),)
+    none = np.empty(0, dtype=np.int64)
+    assert findings._symptom(pair, Explanation((pair, *others), none, none)) is is_symptom
