@@ -11,6 +11,7 @@ usage, after `. ci/env.sh`:  python ci/benchmark.py BENCHMARK [--repeat N]
   rotate     what `rotate` takes over what its transfers take, on 2, 4 and 8 processes
   analysis   time and memory of the analysis of a 2048 x 2048 matrix
   twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly routed
+  flows      time and memory of `fabric-checks twin` by flows: 4,096 and 8,192 nodes, fat trees and dragonflies
   store      `compare` of 10^6 records of JSON lines and 10^7 of an archive, and ReFrame's own --performance-compare
   report     writing the report of 20,000 values, its size, and how long Chromium takes to open it
 
@@ -348,6 +349,32 @@ def twins(arguments: argparse.Namespace) -> None:
     show(title, ["nodes", "wall time", "wanted", "processor time", "peak proportional memory"], rows)
 
 
+DRAGONFLY = {4096: (33, 8), 8192: (65, 8)}  # groups, and the hosts and the cables to other groups of a router
+
+
+def flows(arguments: argparse.Namespace) -> None:
+    """All shifts; every prediction a process of its own, one at a time, that of reading the description included."""
+    simgrid.flows()
+    rows = []
+    for nodes, (groups, hosts) in DRAGONFLY.items():
+        tree = TWIN.format(nodes=nodes, levels=3)
+        shape = (
+            f"kind: dragonfly\n  groups: {groups}\n  routers: {2 * hosts}\n  hosts: {hosts}\n  global_ports: {hosts}"
+        )
+        dragonfly = tree.replace("kind: fat_tree\n  ports: 32\n  levels: 3", shape)
+        for name, text in (("fat tree", tree), ("dragonfly", dragonfly)):
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder, "twin.yaml")
+                file.write_text(text)
+                command = ["fabric-checks", "twin", "--flows", str(file)]
+                cells = zip(*(used_by(command) for _ in range(arguments.repeat)), strict=True)
+            wall, used, peak = (statistics.median(values) for values in cells)
+            wanted = "60 s, 4 GB" if nodes == 4096 else ""
+            rows.append([f"{nodes} nodes, {name}", f"{wall:.1f} s", f"{used:.1f} s", f"{peak:.2f} GB", wanted])
+    title = f"rotate by flows, all shifts, median of {arguments.repeat}, {len(os.sched_getaffinity(0))} cores"
+    show(title, ["cluster", "wall time", "processor time", "peak memory", "wanted"], rows)
+
+
 # Records as long as real ones: some 1.6 kB. What is not here is null.
 RECORD: dict[str, Any] = {
     "format": 2, "collection": "0.1.0+g0123456789ab", "reframe": "4.10.4", "partition": "compute",
@@ -530,6 +557,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "rotate": rotate,
     "analysis": analysis,
     "twins": twins,
+    "flows": flows,
     "store": store,
     "report": report,
 }

@@ -50,12 +50,14 @@ def prepare(
     *,
     ranks: int | None = None,
     flops: float | None = None,
+    flags: Sequence[str] = (),
 ) -> tuple[list[str], dict[str, str]]:
     """Write what a simulation reads, and return its command line and the environment to run it in.
 
     :param folder: receives the platform file and the list of hosts.
     :param ranks: how many; as many as fit if it is not given.
     :param flops: the speed of a processor, where something computes in simulated time.
+    :param flags: of SimGrid, more than :data:`fabric_twins.smpirun.FLAGS`.
     :raises TwinError: if the twin is too small, or if SimGrid or the plugin is not to be had.
     """
     hosts = hostfile(twin, nodes, ppn)
@@ -64,7 +66,7 @@ def prepare(
     host_list = folder / f"{twin.name}-{nodes}x{ppn}.hosts"
     platform.write_text(platform_file.platform(twin, flops))
     host_list.write_text(hosts)
-    line = command(twin, plugin, host_list, ranks or nodes * ppn, program, smpirun=smpirun)
+    line = command(twin, plugin, host_list, ranks or nodes * ppn, program, smpirun=smpirun, flags=flags)
     environment = {name: value for name, value in os.environ.items() if name not in _OF_THE_REAL_MACHINE}
     return line, FASTER | environment | {PLATFORM_VARIABLE: str(platform.absolute())}
 

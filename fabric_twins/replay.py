@@ -33,6 +33,10 @@ from fabric_twins.smpirun import failure
 _FLAGS = ("--cfg=smpi/simulate-computation:yes", "--log=smpi_replay.t:info")
 _TIME = r"\[.*\] \[smpi_replay/INFO\] Simulation time ([0-9]+\.[0-9]+)"
 
+#: Whose collectives SimGrid's replay does not survive: it has no operation there, and they ask it what it is like
+#: (``op->is_commutative()`` of a null pointer in ``src/smpi/colls`` of 3.32). Its own take their place.
+_WITHOUT_OPERATION = ("mpich", "mvapich2", "impi")
+
 #: By how much a quantity is made worse and better to see what that changes.
 _STEP = 0.1
 
@@ -156,6 +160,8 @@ def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bo
     :raises TwinError: if the replay does not come to its end within the bounds, with the cause.
     """
     ranks, what = len(trace.ranks), f"{twin.file}: the trace {trace.folder} on {layout}"
+    if twin.collectives in _WITHOUT_OPERATION:
+        twin = replace(twin, collectives="default")
     with tempfile.TemporaryDirectory() as folder:
         # Links, because SimGrid takes no blank in a name.
         files = [Path(folder) / f"{number}.trace" for number in range(ranks)]
@@ -222,7 +228,7 @@ def replay(
     """
     if questions.one_rank and len(questions.one_rank.ranks) != 1:
         raise FabricError(f"{questions.one_rank.folder}: has {len(questions.one_rank.ranks)} ranks; trace it on one")
-    clusters = [(_name(each), each.twin) for file in files for each in plan.load(file)]
+    clusters = clusters_of(files)
     layouts = [layout_of(twin, len(trace.ranks), questions.ppn) for _, twin in clusters]
     steps = [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)] if questions.sensitivity else []
     say(f"{len(clusters) * (1 + len(steps))} replays of {trace.actions} actions")
@@ -250,9 +256,14 @@ def replay(
     return found
 
 
-def _name(alternative: plan.Alternative) -> str:
-    name = alternative.twin.name
-    return name if alternative.name == plan.AS_DESCRIBED else f"{name}: {alternative.name}"
+def clusters_of(files: Sequence[Path]) -> list[tuple[str, Twin]]:
+    """Return the clusters that files describe, with the alternatives of planned ones, and what each is called.
+
+    :raises TwinError: if there is anything wrong with a description.
+    """
+    found = [each for file in files for each in plan.load(file)]
+    own = {plan.AS_DESCRIBED: ""}
+    return [(f"{each.twin.name}{own.get(each.name, f': {each.name}')}", each.twin) for each in found]
 
 
 # ------------------------------------------------------------------------------------------------------------- shown
@@ -270,14 +281,14 @@ def as_lines(trace: Trace, found: Sequence[Replay], questions: Questions) -> lis
     for each in found:
         efficiency = "-" if each.efficiency_percent is None else f"{each.efficiency_percent:.1f}"
         rows.append((each.name, str(each.layout), f"{each.run_s:.6g}", f"{each.communication_percent:.1f}", efficiency))
-    lines += _aligned(rows)
+    lines += aligned(rows)
     if questions.sensitivity:
         lines += ["", "change of the run time in %, if 10 % worse / 10 % better"]
         changes = [("", *QUANTITIES)]
         for each in found:
             pairs = (each.change_percent(quantity) for quantity in QUANTITIES)
             changes.append((each.name, *(f"{_signed(worse)} / {_signed(better)}" for worse, better in pairs)))
-        lines += _aligned(changes)
+        lines += aligned(changes)
         lines.append(
             "message rate: the processor time of a message between nodes, which limits it; bandwidth: of links"
         )
@@ -291,7 +302,8 @@ def _signed(percent: float) -> str:
     return f"{percent:+.2f}" if abs(percent) >= 0.005 else "0"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines with columns one below the other, the first to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  "

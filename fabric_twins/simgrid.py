@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The SimGrid of this machine, and the plugin that is built with it once."""
+"""The SimGrid of this machine, and what is built once: the plugin with it, and the flows without."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -59,17 +60,27 @@ def plugin(folder: Path | None = None) -> Path:
     :param folder: where built ones are kept; ``twins`` in the home of the installation if it is not given.
     :raises TwinError: if it cannot be built.
     """
+    needs = "the plugin of the twins", "g++ and the headers of SimGrid"
+    return _built("twin.so", "twin.cpp", f"{RELEASE} {tool('smpirun')}", needs, folder)
+
+
+def flows(folder: Path | None = None) -> Path:
+    """Return the program that follows flows (`config/twins/plugin/flows.cpp`), as :func:`plugin`; without SimGrid."""
+    return _built("flows", "flows.cpp", platform.machine(), ("the program of the flows", "g++"), folder)
+
+
+def _built(name: str, source: str, made_for: str, needs: tuple[str, str], folder: Path | None) -> Path:
     folder = folder or home() / "twins"
-    parts = [(SOURCE / name).read_bytes() for name in ("twin.cpp", "Makefile")]
-    parts.append(f"{RELEASE} {tool('smpirun')}".encode())
-    place = folder / hashlib.sha256(b"\0".join(parts)).hexdigest()[:12] / "twin.so"
+    parts = [(SOURCE / part).read_bytes() for part in (source, "platform.h", "Makefile")]
+    key = hashlib.sha256(b"\0".join([*parts, made_for.encode()])).hexdigest()[:12]
+    place = folder / key / name
     if place.exists():
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(place.parent / "lock", BUILD_WAIT_S):
             if not place.exists():
-                _build(place)
+                _build(place, *needs)
     except OSError as error:
         raise TwinError(
             f"{error.filename or place}: {error.strerror}; let FABRIC_HOME name a writable folder"
@@ -77,22 +88,19 @@ def plugin(folder: Path | None = None) -> Path:
     return place
 
 
-def _build(place: Path) -> None:
-    """Build into a folder of its own: what an interrupt leaves there is not the plugin."""
+def _build(place: Path, what: str, needs: str) -> None:
+    """Build into a folder of its own: what an interrupt leaves there is not the whole."""
     prefix = os.environ.get("SIMGRID_ROOT")
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
-        command = ["make", "-f", str(SOURCE / "Makefile"), *([f"SIMGRID={prefix}"] if prefix else [])]
+        command = ["make", "-f", str(SOURCE / "Makefile"), place.name, *([f"SIMGRID={prefix}"] if prefix else [])]
         # A make that this runs under would hand its own options on.
         environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
         try:
             done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         except FileNotFoundError:
-            raise TwinError("there is no make, which builds the plugin of the twins; install it") from None
+            raise TwinError(f"there is no make, which builds {what}; install it") from None
         if done.returncode != 0:
             lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
             telling = [line for line in lines if "error" in line] or [line for line in lines if line] or ["nothing"]
-            raise TwinError(
-                f"the plugin of the twins cannot be built: make says {quoted(telling[0], 160)}; it needs g++ and the "
-                "headers of SimGrid"
-            )
-        (Path(folder) / "twin.so").rename(place)
+            raise TwinError(f"{what} cannot be built: make says {quoted(telling[0], 160)}; it needs {needs}")
+        (Path(folder) / place.name).rename(place)

@@ -91,15 +91,25 @@ def _compile(smpicc: str, source: Path, place: Path) -> None:
     part.rename(place)
 
 
-def output(twin: Twin, nodes: int, name: str, arguments: Sequence[str], bounds: Bounds, *, ppn: int = 1) -> str:
+def output(
+    twin: Twin,
+    nodes: int,
+    name: str,
+    arguments: Sequence[str],
+    bounds: Bounds,
+    *,
+    ppn: int = 1,
+    flags: Sequence[str] = (),
+) -> str:
     """Run a program on the first nodes of a twin, with one rank on each or ``ppn``, and return what it printed.
 
+    :param flags: of SimGrid, more than :data:`fabric_twins.smpirun.FLAGS`.
     :raises TwinError: if it does not come to its end within the bounds, with the cause.
     """
     what = f"{twin.file}: {name} on {nodes} nodes"
     words = [str(program(name)), *arguments]
     with tempfile.TemporaryDirectory() as folder:
-        prepared = launch.prepare(twin, nodes, ppn, words, Path(folder))
+        prepared = launch.prepare(twin, nodes, ppn, words, Path(folder), flags=flags)
         stdout, stderr, status = bounded(prepared, nodes * ppn, folder, bounds, what)
     require_end(failure(stdout, stderr, status, LAST_LINE), bounds, what)
     return stdout

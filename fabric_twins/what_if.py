@@ -18,16 +18,19 @@ import numpy as np
 
 from fabric_checks.culprits.cross_section import bandwidths, evaluation
 from fabric_checks.culprits.cross_section.evaluation import Report
-from fabric_checks.culprits.cross_section.matrix import name_of
+from fabric_checks.culprits.cross_section.matrix import PairMatrix, name_of
 from fabric_checks.metrics import point, powers_of_two
-from fabric_checks.parsers import collective_overlap, hot_spot
+from fabric_checks.parsers import collective_overlap, hot_spot, rotate_patterns
 from fabric_checks.text import size_text, value_text
+from fabric_twins import flows
+from fabric_twins.errors import TwinError
 from fabric_twins.model import fabric_map
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree, Star
 from fabric_twins.plan import Alternative
 from fabric_twins.simulate import Bounds, output
+from fabric_twins.smpirun import STEADY
 
 #: Simulated time does not scatter: the fewest samples do.
 _FEW_SAMPLES = ("--max-seconds-per-point", "0.001", "--min-samples", "8", "--warmup", "1")
@@ -39,6 +42,9 @@ _MESSAGES_B, _LEAST_B, _MOST_B = 256 << 20, 256 << 10, 2 << 20
 #: So many findings are printed in words; JSON has all.
 _MOST_BLAMED = 6
 
+#: What computes rotate.
+SIMGRID, FLOWS = "SimGrid", "flows"
+
 #: Message sizes of the hot spot, in bytes.
 HOT_SPOT_B = (8, 32768)
 
@@ -49,29 +55,50 @@ class Questions:
 
     :param shifts: how many rounds of rotate to simulate, evenly spread; 0: all.
     :param confirm: whether rotate measures what looks slow again, so that the analysis can name what is to blame.
+    :param by_flows: whether rotate is computed by flows in place of simulated processes; None: if there are more nodes
+        than :data:`fabric_twins.flows.MOST_SIMULATED`.
     """
 
     alltoall: bool = False
     hot_spot: bool = False
     shifts: int = 0
     confirm: bool = False
+    by_flows: bool | None = None
+
+    @property
+    def of_processes(self) -> list[str]:
+        """The options whose questions only simulated processes answer."""
+        asked = {"--alltoall": self.alltoall, "--hot-spot": self.hot_spot, "--confirm": self.confirm}
+        return [name for name, given in asked.items() if given]
 
 
 @dataclass(frozen=True)
 class Prediction:
     """What was simulated of an alternative.
 
-    :param report: the analysis of rotate.
+    :param matrix: what the pairs of rotate get.
+    :param report: the analysis of rotate; None where it was computed by flows, which nothing is measured again in.
     :param alone_MBps: what one pair gets on its own, without any switches in between.
     :param alltoall_us: the time of MPI_Ialltoall by the bytes for each rank.
     :param hot_spot_us: the time of a master with all slaves over that with one, by operation and message size.
     """
 
     alternative: Alternative
-    report: Report
+    matrix: PairMatrix
+    report: Report | None
     alone_MBps: float
     alltoall_us: dict[int, float] = field(default_factory=dict)
     hot_spot_growth: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    @property
+    def engine(self) -> str:
+        """What computed rotate."""
+        return FLOWS if self.report is None else SIMGRID
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs stream at once."""
+        return rotate_patterns.pairs_of_round("rotate", len(self.matrix.hosts))
 
     @property
     def values(self) -> dict[str, float]:
@@ -80,11 +107,11 @@ class Prediction:
         The aggregates: :func:`fabric_checks.culprits.cross_section.bandwidths.values`. The ideal is that each pair
         gets what one gets on its own; ``share_of_ideal`` is the perceived aggregate over that.
         """
-        found = bandwidths.values(self.report.matrix, self.report.output.pairs)
-        ideal = self.report.output.pairs * self.alone_MBps
+        found = bandwidths.values(self.matrix, self.pairs)
+        ideal = self.pairs * self.alone_MBps
         return {
             "median_bandwidth": found["median_bandwidth"],
-            "p10_bandwidth": float(np.percentile(self.report.matrix.measured, 10)),
+            "p10_bandwidth": float(np.percentile(self.matrix.measured, 10)),
             "slowest_pair_bandwidth": found["slowest_pair_bandwidth"],
             "aggregate_bandwidth": found["aggregate_bandwidth"],
             "perceived_aggregate_bandwidth": found["perceived_aggregate_bandwidth"],
@@ -95,8 +122,8 @@ class Prediction:
     @property
     def slowest_pair(self) -> tuple[str, str]:
         """Return the hosts of the slowest pair, sender and receiver."""
-        sender, receiver = bandwidths.slowest_pair(self.report.matrix)
-        hosts = self.report.output.hosts
+        sender, receiver = bandwidths.slowest_pair(self.matrix)
+        hosts = self.matrix.hosts
         return name_of(hosts, sender), name_of(hosts, receiver)
 
 
@@ -122,22 +149,43 @@ def simulate(
 
     :param bounds: of each simulation.
     :param say: is called with what is being simulated.
-    :raises TwinError: if a simulation fails.
+    :raises TwinError: if a simulation fails, or if flows are to answer what they cannot.
     """
+    by_flows = _by_flows(alternatives, questions)
     outcomes = []
     for number, alternative in enumerate(alternatives, 1):
         say(f"{number} of {len(alternatives)}: {alternative.name}")
-        outcomes.append(_outcome(alternative, questions, bounds))
+        outcomes.append((_by_flows_alone if by_flows else _outcome)(alternative, questions, bounds))
     return outcomes
+
+
+def _by_flows(alternatives: Sequence[Alternative], questions: Questions) -> bool:
+    """Tell whether rotate is computed by flows: all alternatives alike, so that they can be compared."""
+    nodes = max(alternative.twin.nodes for alternative in alternatives)
+    chosen = nodes > flows.MOST_SIMULATED if questions.by_flows is None else questions.by_flows
+    if chosen and questions.of_processes:
+        asked = " and ".join(questions.of_processes)
+        why = "--flows has none" if questions.by_flows else f"{nodes} nodes are computed by flows, which have none"
+        remedy = "leave out one of them" if questions.by_flows else "leave it out, or give --no-flows and much time"
+        raise TwinError(f"{alternatives[0].twin.file}: {asked} needs simulated processes, and {why}; {remedy}")
+    return chosen
+
+
+def _by_flows_alone(alternative: Alternative, questions: Questions, bounds: Bounds) -> Prediction:
+    twin, size_B = alternative.twin, message_B(alternative.twin.nodes)
+    found = flows.matrix(twin, size_B, questions.shifts, bounds)
+    alone = flows.matrix(_pair_alone(twin), size_B, 0, bounds)
+    return Prediction(alternative, found, None, float(alone.measured[0]))
 
 
 def _outcome(alternative: Alternative, questions: Questions, bounds: Bounds) -> Prediction:
     twin = alternative.twin
     arguments = rotate_arguments(twin.nodes, questions)
-    text = output(twin, twin.nodes, "rotate", arguments, bounds)
+    text = output(twin, twin.nodes, "rotate", arguments, bounds, flags=STEADY)
     found = evaluation.of_text(text, link_MBps=_link_MBps(twin), known=fabric_map.of_twin(twin))
     return Prediction(
         alternative,
+        found.matrix,
         found,
         _alone_MBps(twin, bounds),
         _alltoall_us(twin, bounds) if questions.alltoall else {},
@@ -153,10 +201,15 @@ def _link_MBps(twin: Twin) -> float | None:
     return topology.global_link_MBps if isinstance(topology, Dragonfly) else None
 
 
+def _pair_alone(twin: Twin) -> Twin:
+    """Return the twin with two nodes at a switch that is not in the way."""
+    return replace(twin, nodes=2, topology=Star(2), faults=())
+
+
 def _alone_MBps(twin: Twin, bounds: Bounds) -> float:
     """Return what one pair gets with the same costs and the same messages at a switch that is not in the way."""
-    pair = replace(twin, nodes=2, topology=Star(2), faults=())
-    text = output(pair, 2, "rotate", rotate_arguments(twin.nodes, Questions()), bounds)
+    arguments = rotate_arguments(twin.nodes, Questions())
+    text = output(_pair_alone(twin), 2, "rotate", arguments, bounds, flags=STEADY)
     return float(evaluation.of_text(text).matrix.measured[0])
 
 
@@ -209,13 +262,13 @@ def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
         f"{file}: {first.name}, {first.about}",
         f"PREDICTED by simulation, not measured. {_basis(first)}",
         "",
-        f"rotate: {outcomes[0].report.output.pairs} pairs, one message of "
-        f"{size_text(message_B(first.nodes))} bytes each, all pairs at once",
+        f"rotate: {outcomes[0].pairs} pairs, one message of {size_text(message_B(first.nodes))} bytes each, all pairs "
+        f"at once; by {outcomes[0].engine}",
         *_aligned(rows, left=(0, 4)),
         *_NOTES,
     ]
     for outcome in outcomes:
-        lines += _blamed(outcome) if outcome.report.output.confirmed else []
+        lines += _blamed(outcome)
     if outcomes[0].alltoall_us:
         lines += ["", "Alltoall: time of an operation in us, by bytes for each rank", *_alltoall_table(outcomes)]
     if outcomes[0].hot_spot_growth:
@@ -224,7 +277,9 @@ def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
 
 
 def _blamed(outcome: Prediction) -> list[str]:
-    """Return what the analysis of rotate blames, the first few in words."""
+    """Return what the analysis of rotate blames, the first few in words; nothing where it was not asked."""
+    if outcome.report is None or not outcome.report.output.confirmed:
+        return []
     found = [finding.as_dict()["text"] for finding in outcome.report.findings]
     if not found:
         return ["", f"{outcome.alternative.name}: nothing stands out of what was measured"]
@@ -285,7 +340,8 @@ def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
         entry: dict[str, Any] = {
             "name": outcome.alternative.name,
             "rotate": {**outcome.values, "slowest_pair": list(outcome.slowest_pair)},
-            "findings": [finding.as_dict() for finding in outcome.report.findings],
+            # Null: nobody has looked.
+            "findings": None if outcome.report is None else [each.as_dict() for each in outcome.report.findings],
             "sources": sources_by_kind(outcome.alternative.twin.sources),
         }
         if outcome.alltoall_us:
@@ -296,7 +352,8 @@ def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
             }
         alternatives.append(entry)
     units = {name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].values}
-    return json.dumps({"file": str(file), "kind": "predicted", "units": units, "alternatives": alternatives}, indent=1)
+    of_all = {"file": str(file), "kind": "predicted", "engine": outcomes[0].engine, "units": units}
+    return json.dumps(of_all | {"alternatives": alternatives}, indent=1)
 
 
 def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
@@ -309,7 +366,7 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     twin = outcomes[0].alternative.twin
     title = f"{twin.name}, {twin.nodes} nodes, simulated: bandwidth of the pairs while all pairs run"
-    rates = {each.alternative.name: each.report.matrix.measured for each in outcomes}
+    rates = {each.alternative.name: each.matrix.measured for each in outcomes}
     remarks = {
         each.alternative.name: f"perceived {value_text(each.values['perceived_aggregate_bandwidth'] / 1000)} GB/s, "
         f"{each.values['share_of_ideal']:.0f} % of ideal"
@@ -323,8 +380,13 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
             f"{found['slowest_pair_bandwidth']:.0f} MB/s; perceived {found['share_of_ideal']:.0f} % of ideal"
         )
         path = folder / f"{_file_name(each.alternative.name)}.svg"
-        names.append(pictures.pair_bandwidths(path, title, each.report.matrix, each.report.link_MBps))
+        names.append(pictures.pair_bandwidths(path, title, each.matrix, _shown_link_MBps(each)))
     return names
+
+
+def _shown_link_MBps(outcome: Prediction) -> float:
+    """Return the rate of a cable, or where there are none what the fastest pairs show."""
+    return _link_MBps(outcome.alternative.twin) or bandwidths.link_rate_MBps(outcome.matrix)
 
 
 def _file_name(name: str) -> str:

@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import run_after
 
+from fabric_checks.analysis import ppn_series
 from fabric_checks.errors import OutputError
 from fabric_checks.metrics import Metric
 from fabric_checks.parsers import lammps
@@ -50,6 +51,12 @@ def grid(count, dimensions):
     return sorted(factors, reverse=True)
 
 
+def note_compared(facts, times_s):
+    """Note the two run times behind each gap between one process a node and more, which the report shows beside it."""
+    for metric, values in ppn_series.compared(times_s).items():
+        facts.metrics[metric].compared = {"metric": "loop_time", "quantity": "loop_time", "unit": "s", "values": values}
+
+
 class LammpsCheck(ProgramMixin, FabricCheck):
     """One input of LAMMPS's bench folder, 100 steps.
 
@@ -58,7 +65,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
 
     suite = "lammps"
     built = built_by_spack("lammps")
-    tags = {"lammps"}
+    tags = {"lammps", "applications"}
     for_procurement = True
     scaled = False
     # A batch system may set it to the cores of a job, and LAMMPS then starts so many threads in each process.

@@ -8,7 +8,7 @@ from fabric_checks.layouts import Layout
 from fabric_checks.reframe_ext.mixins import LaunchesMixin, layouts_of, whole_partitions
 
 from ..registration import check
-from .base import PROBLEMS, LammpsCheck
+from .base import PROBLEMS, LammpsCheck, note_compared
 
 #: On all nodes of a partition, with more than one process on each.
 LARGEST = [str(layout) for layout in whole_partitions() if layout.ppn > 1]
@@ -29,7 +29,7 @@ class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
     problem = parameter(PROBLEMS, type=str)
     scaling = parameter(SCALINGS, type=str)
     layout = parameter(LARGEST, type=str)
-    tags = {"lammps", "ppn-ratio"}
+    tags = {"lammps", "applications", "ppn-ratio"}
 
     @property
     def scaled(self):
@@ -54,11 +54,5 @@ class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
         for layout, output in self.outputs(text).items():
             with self.reading(layout):
                 times_s[layout] = self.read(output).loop_time_s
-        for metric, values in ppn_series.compared(times_s).items():
-            self.facts.metrics[metric].compared = {
-                "metric": "loop_time",
-                "quantity": "loop_time",
-                "unit": "s",
-                "values": values,
-            }
+        note_compared(self.facts, times_s)
         return ppn_series.values(times_s, scaled=self.scaled)

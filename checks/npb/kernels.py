@@ -27,7 +27,7 @@ class NpbKernel(ProgramMixin, FabricCheck):
     problem_class = parameter(["A", "B", "C"], type=str)
     # IS and FT take powers of two only.
     layout = layouts("any", where=lambda layout: layout.tasks & (layout.tasks - 1) == 0)
-    tags = {"npb"}
+    tags = {"npb", "applications"}
     for_procurement = True
     time_limit = "30m"
 

@@ -26,7 +26,10 @@ from fabric_checks.paths import sound_name, sound_path
 from fabric_checks.software.programs import environment
 from fabric_checks.software.spack.environments import environments as built_by_spack
 from fabric_checks.software.suites import imb, osu
-from fabric_twins import sampling
+from fabric_twins import (
+    launcher,  # noqa: F401  (registers the launcher that the partitions name)
+    sampling,
+)
 from fabric_twins.model import description
 from fabric_twins.model.topology import Dragonfly, FatTree, Star
 
@@ -119,6 +122,7 @@ environments = [
         {
             "name": ENVIRONMENT,
             "cc": f"{simgrid}/bin/smpicc" if simgrid else "smpicc",
+            "features": ["replay"],
             "target_systems": names,
         },
         "simgrid",
@@ -127,9 +131,11 @@ environments = [
         why_not={
             "osu": NOT_COMPILED,
             "imb": NOT_COMPILED,
-            "lammps": "what a program computes takes no time in a simulation",
+            "lammps": "what a program computes takes no time in a simulation; LammpsReplay replays traces of it",
             "npb": "what a program computes takes no time in a simulation",
         },
+        # Of LAMMPS, for LammpsReplay.
+        extras={"traces": str(folder / "traces")},
     ),
     *built_by_spack(folder / "spack", names),
 ]

@@ -34,6 +34,7 @@ MODULES = {
     "profile": ("fabric_checks.cli.profile", "Run an MPI program, tell what it asks MPI for."),
     "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster gives."),
     "replay": ("fabric_twins.cli.replay", "Predict what a traced program takes on simulated clusters."),
+    "replay-series": ("fabric_twins.cli.replay_series", "Predict the same over the nodes, by processes a node."),
     "twins-table": ("fabric_twins.cli.twins_table", "Print published against simulated values of the twins."),
     "twins-references": ("fabric_twins.cli.twins_references", "Write the reference files of the twins."),
     "spack": ("fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),

@@ -43,11 +43,12 @@ def round_robin_rounds(ranks: int, shifts: int) -> list[int]:
     if not 0 < shifts < 2 * first:
         return list(range(2 * first))
     if shifts <= first:
-        return _from_end_to_end(shifts, first)
-    return [*range(first), *(first + number for number in _from_end_to_end(shifts - first, first))]
+        return from_end_to_end(shifts, first)
+    return [*range(first), *(first + number for number in from_end_to_end(shifts - first, first))]
 
 
-def _from_end_to_end(wanted: int, count: int) -> list[int]:
+def from_end_to_end(wanted: int, count: int) -> list[int]:
+    """Return so many of the numbers from 0 to ``count - 1``, evenly spread: the rounds of ``--shifts``."""
     return [index * (count - 1) // max(wanted - 1, 1) for index in range(wanted)]
 
 

@@ -40,7 +40,7 @@ _COLUMNS = 6
 _LEAST_LAYOUTS = 3
 
 #: Quantities of several nodes, or of several peers, in one case.
-_COUNTED = re.compile(r"(loop_time|efficiency|ppn_gap|\w+_time_to)_(\d+)(?:x(\d+))?")
+_COUNTED = re.compile(r"(loop_time|efficiency|ppn_gap|communication_share|\w+_time_to)_(\d+)(?:x(\d+))?")
 
 _Key = tuple[str, ...]
 

@@ -91,6 +91,15 @@ class WatchfulSlurmScheduler(SlurmScheduler):
     def _watch(self, job: Job) -> _Watch:
         return self._watches.setdefault(str(job.jobid), _Watch())
 
+    def emit_preamble(self, job: Job) -> list[str]:
+        """Return the ``#SBATCH`` lines of a job, which Slurm is not to run a second time.
+
+        Why: a job whose batch host is lost is queued again where the site says nothing else; nobody waits for it, and
+        it is in the way of others.
+        """
+        preamble: list[str] = super().emit_preamble(job)
+        return ["#SBATCH --no-requeue", *preamble]
+
     def submit(self, job: Job) -> None:
         """Submit a job; a controller that does not answer is asked again for a while.
 
@@ -229,10 +238,13 @@ class WatchfulSlurmScheduler(SlurmScheduler):
         ]
         waited_s = time.time() - job.submit_time
         watch.failure = slurm.waiting(job.jobid, waited_s, watch.pending_reason, nodes, hopeless)
+        self._withdraw(job)
+
+    def _withdraw(self, job: Job) -> None:
         try:
             self.cancel(job)
         except (SpawnedProcessError, OSError) as error:
-            self.log(f"scancel {job.jobid}: {_said(error)}; it is tried again")
+            self.log(f"scancel {job.jobid}: {_said(error)}")
 
     def _explain(self, job: Job) -> None:
         """Note once, when a job has ended, why it failed."""
@@ -246,6 +258,9 @@ class WatchfulSlurmScheduler(SlurmScheduler):
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None:
             self._complete(job)
+            if job.state == "NODE_FAIL":
+                # If its host was lost before it began there, Slurm queues it again, whatever was asked.
+                self._withdraw(job)
             watch.failure = slurm.ending(job.jobid, job.state, list(job.nodelist), self._nodes(watch.reservation))
 
     def _complete(self, job: Job) -> None:

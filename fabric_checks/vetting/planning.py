@@ -8,6 +8,8 @@ each round lasts as long as a job may. If all parts of a group that failed pass,
 of a group pass, the group is tested again; if it fails again, the fault is on a way between the halves, which is
 narrowed by halving one side and then the other.
 
+A slow node is seen beside others only: where the good ones passed in several jobs, all are tested together at the end.
+
 Nothing here starts anything: :func:`vet` is a generator of rounds, each a list of disjoint groups, and is sent what
 came of them.
 """
@@ -146,16 +148,19 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
     tasks: list[_Task] = [_Task(nodes)]
     crosses: list[_Cross] = []
     blind = _Blind()
+    largest: Group = ()
     while True:
         ready, tasks = _with_partners(verdicts, tasks, crosses)
         pairs = blind.pairs(tasks) if not ready and not crosses else []
         groups = [task.group for task in ready] + [cross.next_group() for cross in crosses] + pairs
         if not groups:
+            yield from _together(verdicts, largest)
             break
         outcomes = yield groups
         for group, outcome in zip(groups, outcomes, strict=True):
             _note(verdicts, group, outcome)
             blind.note(group, outcome)
+            largest = max(largest, group, key=len) if outcome.passed else largest
         of_tasks, others = outcomes[: len(ready)], outcomes[len(ready) :]
         crosses = [
             cross
@@ -170,6 +175,20 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
         for node in task.members:
             verdicts.say(node, Word.NOT_SEEN, "its jobs fail, and no healthy node was found to test it with")
     return verdicts
+
+
+def _together(verdicts: Verdicts, largest: Group) -> Generator[Round, list[Outcome]]:
+    """Test all good nodes in one job, unless a job did that, or some are known to fail together.
+
+    :param largest: the largest group that has passed.
+    """
+    good = tuple(verdicts.of(Word.GOOD))
+    if len(good) < 2 or verdicts.paths or set(good) <= set(largest):
+        return
+    (outcome,) = yield [good]
+    _note(verdicts, good, outcome)
+    if not outcome.passed and not outcome.faulty:
+        verdicts.paths.append(f"a job on all nodes that passed in smaller ones, {_listed(good)}, failed: {outcome.why}")
 
 
 #: Into so many parts a group is split.

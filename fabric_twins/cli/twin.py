@@ -9,6 +9,7 @@ import click
 
 from fabric_checks import door
 from fabric_twins import plan, what_if
+from fabric_twins.flows import MOST_SIMULATED
 from fabric_twins.simulate import Bounds
 
 _EPILOG = """
@@ -27,6 +28,11 @@ Examples:
 @click.option("--hot-spot", is_flag=True, help="Simulate one master with more and more slaves as well.")
 @click.option("--confirm", is_flag=True, help="Let rotate measure what looks slow again, and say what is to blame.")
 @click.option("--shifts", type=click.IntRange(min=0), default=0, help="Rounds of rotate, evenly spread; 0: all.")
+@click.option(
+    "--flows/--no-flows",
+    default=None,
+    help=f"Compute rotate by flows in place of simulated processes, as on more than {MOST_SIMULATED} nodes.",
+)
 @click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option(
@@ -50,6 +56,7 @@ def command(
     hot_spot: bool,
     confirm: bool,
     shifts: int,
+    flows: bool | None,
     pictures: Path | None,
     as_json: bool,
     time_limit: float,
@@ -58,10 +65,11 @@ def command(
     """Predict what a planned cluster would deliver, with its alternatives side by side.
 
     FILE describes the cluster, as those in config/twins do, and under `alternatives` in what others differ: topology,
-    routing, oversubscription, faults. The cross-section test rotate is simulated on each, with SimGrid. The values
-    are predictions that rest on the description; nothing is measured.
+    routing, oversubscription, faults. The cross-section test rotate is simulated on each: with SimGrid, or on many
+    nodes by flows, which share links in the same way. The values are predictions that rest on the description; nothing
+    is measured.
     """
-    questions = what_if.Questions(alltoall, hot_spot, shifts, confirm)
+    questions = what_if.Questions(alltoall, hot_spot, shifts, confirm, flows)
     bounds = Bounds(time_limit, memory_limit)
     outcomes = what_if.simulate(plan.load(file), questions, bounds, door.complain)
     if as_json:

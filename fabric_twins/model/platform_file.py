@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fabric_twins.model.description import Costs, Table, Twin
-from fabric_twins.model.routing import HERE, Routes, routes
+from fabric_twins.model.routing import Routes, routes
 from fabric_twins.model.topology import Wiring, with_faults
 
 FORMAT = "fabric-twin-platform 1"
@@ -44,6 +44,7 @@ def platform(twin: Twin, flops: float | None = None) -> str:
         )
         for number, arc in enumerate(ways.arcs)
     ]
+    words = [*map(str, arcs), "-"]  # the last is that of HERE
     hosts = [_host(twin, wiring, links, host) for host in range(len(wiring.hosts))]
     lines = [
         FORMAT,
@@ -55,7 +56,7 @@ def platform(twin: Twin, flops: float | None = None) -> str:
         *links.lines,
         *(f"switch {name}" for name in wiring.switches),
         *hosts,
-        *(_next(switch, row, arcs) for switch, row in enumerate(ways.next)),
+        *(" ".join(["next", str(switch), *map(words.__getitem__, row)]) for switch, row in enumerate(ways.next)),
         *_pairs(ways, arcs),
     ]
     return "\n".join([*lines, f"end {len(lines)}", ""])
@@ -85,10 +86,6 @@ def _tables(where: str, costs: Costs) -> Iterable[str]:
     for kind, table in tables.items():
         points = (f"{size} {_number(value * _MICRO)}" for size, value in table)
         yield f"table {where} {kind} {len(table)} {' '.join(points)}"
-
-
-def _next(switch: int, row: Iterable[int], arcs: list[int]) -> str:
-    return " ".join(["next", str(switch), *("-" if arc == HERE else str(arcs[arc]) for arc in row)])
 
 
 def _pairs(ways: Routes, arcs: list[int]) -> Iterable[str]:

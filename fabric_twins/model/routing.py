@@ -15,12 +15,16 @@ Every switch sends on a shortest way. Where there are several, the ``kind`` of r
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fabric_twins.errors import TwinError
 from fabric_twins.model.topology import Routing, Wiring, number_of
+
+Numbers = NDArray[np.int64]
 
 #: What ``next`` has where a host is at the switch itself.
 HERE = -1
@@ -70,71 +74,83 @@ def routes(wiring: Wiring, routing: Routing) -> Routes:
         for number, cable in enumerate(wiring.cables)
         for ends in ((cable.a, cable.b), (cable.b, cable.a))
     )
-    out: list[list[int]] = [[] for _ in wiring.switches]
-    for number, arc in enumerate(arcs):
-        out[arc.start].append(number)
-    used = sorted(set(wiring.at))
-    shortest = {switch: _shortest(switch, out, arcs) for switch in used}
-    _require_reachable(wiring, routing, shortest, used)
-    table = [
-        [
-            HERE if at == switch else _choice(shortest[at][switch], wiring, routing, switch, host)
-            for host, at in enumerate(wiring.at)
-        ]
-        for switch in range(len(wiring.switches))
-    ]
+    table = _table(wiring, routing, arcs)
     for at, to, through in routing.table:
         switch, host = number_of(wiring.switches, at, routing.place), number_of(wiring.hosts, to, routing.place)
         table[switch][host] = _arc(wiring, routing, arcs, switch, through)
     _require_no_circle(wiring, routing, arcs, table)
     pairs = {_ends(wiring, routing, pair): _pair(wiring, routing, arcs, pair) for pair in routing.pairs}
-    return Routes(arcs, tuple(map(tuple, table)), pairs)
+    return Routes(arcs, tuple(map(tuple, table.tolist())), pairs)
 
 
-def _shortest(to: int, out: Sequence[Sequence[int]], arcs: Sequence[Arc]) -> list[list[int]]:
-    """Return for each switch its arcs that begin a shortest way to one of them, in the order of the cables."""
-    distance = {to: 0}
-    queue = deque([to])
-    while queue:
-        at = queue.popleft()
-        for number in out[at]:
-            neighbour = arcs[number].end
-            if neighbour not in distance:
-                distance[neighbour] = distance[at] + 1
-                queue.append(neighbour)
-    # Every cable has both directions, so that distances are the same to and fro.
-    return [
-        [number for number in numbers if distance.get(arcs[number].end, len(out)) == distance.get(switch, 0) - 1]
-        for switch, numbers in enumerate(out)
-    ]
+def _table(wiring: Wiring, routing: Routing, arcs: Sequence[Arc]) -> Numbers:
+    """Return by switch and host the arc that begins the chosen shortest way; :data:`HERE` where there is none to take.
+
+    :raises TwinError: if a host cannot be reached.
+    """
+    # By the switch that they leave; each has its own in the order of the cables.
+    arcs_by_start = sorted(range(len(arcs)), key=lambda number: arcs[number].start)
+    order = np.array(arcs_by_start, dtype=np.int64)
+    starts = np.array([arcs[number].start for number in arcs_by_start], dtype=np.int64)
+    ends = np.array([arcs[number].end for number in arcs_by_start], dtype=np.int64)
+    at, switches = np.array(wiring.at), len(wiring.switches)
+    used = sorted(set(wiring.at))
+    table = np.full((switches, len(wiring.hosts)), HERE, dtype=np.int64)
+    for to in used:
+        distance = _distances(to, starts, ends, switches)
+        shortest = distance[ends] == distance[starts] - 1
+        count = np.bincount(starts[shortest], minlength=switches)
+        _require_reachable(wiring, routing, to, count, used)
+        first = np.cumsum(count) - count
+        hosts = np.flatnonzero(at == to)
+        choice = _choices(wiring, routing, hosts, count)
+        # One more than there are: where a switch is cut off nobody asks.
+        candidates = np.append(order[shortest], HERE)
+        table[:, hosts] = np.where(count[:, None] > 0, candidates[first[:, None] + choice], HERE)
+    return table
 
 
-def _choice(candidates: Sequence[int], wiring: Wiring, routing: Routing, switch: int, host: int) -> int:
-    """Return which of the shortest ways to a host a switch takes; none where the switch is cut off and nobody asks."""
-    if len(candidates) < 2:
-        return candidates[0] if candidates else HERE
-    if routing.kind == "destination-table":
-        text = f"{routing.seed} {wiring.switches[switch]} {wiring.hosts[host]}".encode()
-        number = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
-    else:
-        number = host // wiring.strides[switch]
-    return candidates[number % len(candidates)]
+def _distances(to: int, starts: Numbers, ends: Numbers, switches: int) -> Numbers:
+    """Return by how many arcs each switch is away from one of them; more than there can be where it is cut off.
+
+    Every cable has both directions, so that distances are the same to and fro.
+    """
+    distance = np.full(switches, 2 * switches + 2, dtype=np.int64)
+    distance[to] = step = 0
+    while True:
+        reached = ends[distance[starts] == step]
+        reached = reached[distance[reached] > switches]
+        if not len(reached):
+            return distance
+        step += 1
+        distance[reached] = step
 
 
-def _require_reachable(
-    wiring: Wiring, routing: Routing, shortest: Mapping[int, list[list[int]]], used: Sequence[int]
-) -> None:
-    for to, first in shortest.items():
-        for switch in used:
-            if switch != to and not first[switch]:
-                host = wiring.hosts[wiring.at.index(to)]
-                raise TwinError(
-                    f"{routing.place}: host {host} cannot be reached from {wiring.switches[switch]}; take back the "
-                    "faults that cut it off, or give the topology more cables"
-                )
+def _choices(wiring: Wiring, routing: Routing, hosts: Numbers, count: Numbers) -> Numbers:
+    """Return which of its shortest ways each switch takes to each of some hosts; ``count``: of how many."""
+    if routing.kind != "destination-table":
+        numbers: Numbers = hosts[None, :] // np.array(wiring.strides)[:, None] % np.maximum(count, 1)[:, None]
+        return numbers
+    chosen = np.zeros((len(count), len(hosts)), dtype=np.int64)
+    for switch in np.flatnonzero(count > 1):
+        for column, host in enumerate(hosts):
+            text = f"{routing.seed} {wiring.switches[switch]} {wiring.hosts[host]}".encode()
+            number = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+            chosen[switch, column] = number % int(count[switch])
+    return chosen
 
 
-def _require_no_circle(wiring: Wiring, routing: Routing, arcs: Sequence[Arc], table: Sequence[Sequence[int]]) -> None:
+def _require_reachable(wiring: Wiring, routing: Routing, to: int, count: Numbers, used: Sequence[int]) -> None:
+    for switch in used:
+        if switch != to and count[switch] == 0:
+            host = wiring.hosts[wiring.at.index(to)]
+            raise TwinError(
+                f"{routing.place}: host {host} cannot be reached from {wiring.switches[switch]}; take back the "
+                "faults that cut it off, or give the topology more cables"
+            )
+
+
+def _require_no_circle(wiring: Wiring, routing: Routing, arcs: Sequence[Arc], table: Numbers) -> None:
     if not routing.table:
         return  # every step is on a shortest way
     for host, to in enumerate(wiring.at):

@@ -24,6 +24,7 @@ OWN = {
     "BufferReuse": (lambda _: "buffer_reuse/mpich-5.0.2.txt", [2, 7]),
     "CollectiveOverlap": (lambda _: "collective_overlap/mpich-5.0.2.txt", [1, 2]),
     "HotSpot": (lambda _: "hot_spot/mpich-5.0.2.txt", [2, 7]),
+    "LammpsReplay": (lambda check: f"replay/{check.problem}.{check.layout}.txt", [2, 3]),
     "LatencyMap": (lambda _: "latency_map/mpich-5.0.2.txt", [4, 5]),
     "Notification": (lambda _: "notification/mpich-5.0.2.txt", [1, 6]),
     "Overlap": (lambda _: "overlap/mpich-5.0.2.txt", [1, 2]),
@@ -116,7 +117,7 @@ def value_columns(check):
 def broken_outputs(check, text):
     """Return broken variants of an output, by name."""
     kind = kind_of(check)
-    if kind.startswith("Lammps"):
+    if kind.startswith("Lammps") and kind not in OWN:
         return breakages.of_lammps(text)
     if "MODE: " in text:
         # Two tables: break the first.

@@ -63,8 +63,9 @@ site_configuration = {
                 "lammps",
                 "npb",
                 "npb_ft",
+                "replay",
             ],
-            "extras": {"programs": {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB}},
+            "extras": {"programs": {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB}, "traces": "/traces"},
         }
     ],
     "logging": [{"handlers": [{"type": "stream", "name": "stdout", "level": "info"}], "handlers_perflog": []}],

@@ -127,6 +127,12 @@ def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
         assert suite is None or suite in check.tags
 
 
+def test_applications_have_their_tag(all_cases):
+    tagged = {type(case.check).__name__ for case in all_cases if "applications" in case.check.tags}
+    npb = {"NpbKernel", "NpbKernelPpnRatio"}
+    assert tagged == {"LammpsBench", "LammpsScaled", "LammpsPpnSeries", "LammpsReplay"} | npb
+
+
 def test_the_catalogue_has_the_families(all_cases):
     tags = {tag for case in all_cases for tag in case.check.tags}
     assert {"pt2pt", "collective", "nbc", "one-sided", "startup", "congestion", "smoke"} <= tags
@@ -275,11 +281,11 @@ def test_no_check_names_a_system_a_scheduler_or_an_mpi():
             assert not found, f"{path.name}:{number}: {found[0]}"
 
 
-def test_both_ways_is_both_ways_whoever_counts():
+def test_both_ways_is_both_ways_whoever_counts(local_cases):
     """mpi4py's port of bibw prints the bytes of one direction only: its source has no factor of two."""
     check = next(
         case.check
-        for case in loading.cases("local")
+        for case in local_cases
         if type(case.check).__name__ == "OsuBandwidth" and case.check.benchmark == "bibw" and case.check.layout == "1x2"
     )
     text = (GOLDEN / "osu-py/4.1.2/osu_bibw.txt").read_text()

@@ -28,7 +28,7 @@ def checks(tmp_path_factory):
         rich = [c.check for c in everything.cases(patch) if c.partition.name == "cpu" and not comparison(c.check)]
         for check in rich:
             check.one_rank_loop_time_s = check.one_node_loop_time_s = 1.0
-        elsewhere = {"OsuCongestion": "2x1", "LammpsScaled": "2x1", "ImbStencil2D": "2x2"}
+        elsewhere = {"OsuCongestion": "2x1", "LammpsScaled": "2x1", "ImbStencil2D": "2x2", "LammpsReplay": "2x2"}
         rich = [check for check in rich if str(check.current_layout) == elsewhere.get(type(check).__name__, "1x2")]
         yield found + [c for c in rich if (type(c).__name__, getattr(c, "benchmark", "")) not in offered]
 

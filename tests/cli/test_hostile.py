@@ -114,9 +114,14 @@ def place(tmp_path, monkeypatch):
 
     monkeypatch.setattr(what_if, "output", output)
     monkeypatch.setattr(replay, "run_s", lambda *_: 2.0)
-    for name, end in (("trace", "complete: 2 actions"), ("stopped", f"stopped: {WORD}")):
+    ends = (
+        ("trace", "complete: 2 actions"),
+        (f"traces/{WORD}", "complete: 2 actions"),
+        ("stopped", f"stopped: {WORD}"),
+    )
+    for name, end in ends:
         lines = ("# fabric-checks trace 1", "# rank: 0 of 1", "# flops/s: 1000000000", "0 init", "0 compute 1000000000")
-        (folder / name).mkdir()
+        (folder / name).mkdir(parents=True)
         (folder / name / "rank-0.trace").write_text("\n".join([*lines, f"# {end}", ""]))
     monkeypatch.setattr(published_table, "shipped", list)
     return folder
@@ -211,6 +216,12 @@ CALLS = (
     ("replay stopped plan.yaml", 1, "text"),
     ("replay trace ODD", 1, "text"),
     ("replay ODD plan.yaml", 1, "text"),
+    ("replay-series . plan.yaml", 1, "text"),
+    ("replay-series traces plan.yaml", 0, "text"),
+    ("replay-series traces plan.yaml --json", 0, "json"),
+    ("replay-series traces plan.yaml --table", 1, "text"),
+    ("replay-series traces ODD", 1, "text"),
+    ("replay-series ODD plan.yaml", 1, "text"),
     ("twins-table", 0, "text"),
     ("twins-table --json", 0, "json"),
     ("twins-references", 0, "text"),

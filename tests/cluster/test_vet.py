@@ -5,8 +5,9 @@ from tests.cluster import vetted
 
 
 def test_a_dead_node_is_named_and_no_other(four, tmp_path, report_table):
-    found, is_right = vetted.trial(four, tmp_path, "dead", ["n3"])
-    report_table("vet: slurmd of n3 killed", [str(found)])
+    """That of the host on which the job script runs: Slurm would queue such a job again, in front of all others."""
+    found, is_right = vetted.trial(four, tmp_path, "dead", ["n1"])
+    report_table("vet: slurmd of n1 killed", [str(found)])
     assert is_right, found
     # All nodes, and without it once more.
     assert found.spent["jobs"] == 2 and found.spent["rounds"] == 2

@@ -155,6 +155,16 @@ def test_a_job_whose_first_node_is_done_with_it_ran_on_both(fake):
     assert [call for call in fake.calls if "hostname" in call] == ["scontrol show hostname n[1-2]"]
 
 
+def test_a_job_that_lost_its_host_is_not_left_in_the_queue(fake):
+    """Slurm queues one again that had not begun there, --no-requeue or not: a vet waited behind it for ever."""
+    fake.accounting("NODE_FAIL")
+    fake.controller("COMPLETING")
+    job = fake.submitted()
+    assert "a node of it failed (NODE_FAIL)" in fake.end(job)
+    assert fake.calls.count("scancel 7") == 1
+    assert "#SBATCH --no-requeue" in fake.scheduler.emit_preamble(job)
+
+
 def test_a_job_that_the_controller_has_forgotten_is_given_up(fake):
     fake.accounting("RUNNING")
     fake.say("scontrol", UNKNOWN)

@@ -4,16 +4,21 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
 from fabric_checks.errors import FabricError
+from fabric_checks.metrics import half_octaves
+from fabric_checks.parsers import streaming
 from fabric_twins import replay
-from fabric_twins.model import platform_file
+from fabric_twins.model import description, platform_file
+from fabric_twins.sampling import FEWEST
 from fabric_twins.simulate import Bounds
 from tests.fabric import test_profile
-from tests.twins.simulation import shipped, simgrid
+from tests.twins.simulation import SOURCES, shipped, simgrid
+from tests.twins.trials import described
 
 PROGRAM = Path(__file__).parent / "replayed.c"
 RANKS, STEPS, SECONDS = 4, 12, 0.004
@@ -87,6 +92,31 @@ def test_a_replay_takes_as_long_as_the_program_itself(traces, simulator, what, n
     assert found == pytest.approx(truth, rel=0.02)
 
 
+LARGEST_B = 1 << 18
+
+
+@simgrid
+def test_microbenchmarks_describe_a_twin_as_it_is(simulator, small, tmp_path):
+    twin = small(("eager_below_B: 16384", "eager_below_B: 131072"))
+    given = (*FEWEST, "--directions", "both", "--max-size", str(LARGEST_B))
+    streamed = simulator.output(twin, 2, 1, SOURCES / "streaming.c", *given)
+    program = Path(__file__).parent / "trials" / "message_cost.c"
+    costs = described.costs(simulator.run(twin, 2, 1, program, str(LARGEST_B), "1e8").stdout, LARGEST_B)
+    output = streaming.parse(streamed, half_octaves(0, LARGEST_B), directions="both")
+    file = tmp_path / "described.yaml"
+    file.write_text(described.description("found", 8, output, costs))
+    found = description.load(file)
+    assert found.eager_below_B == twin.eager_below_B == costs[2]
+    assert found.inter_node.rate_MBps == pytest.approx(twin.inter_node.rate_MBps, rel=0.01)
+    assert found.host_bus.together_MBps == pytest.approx(2 * twin.inter_node.rate_MBps, rel=0.01)
+    for name in ("send_us", "receive_us", "latency_us"):
+        for size in (8, 512, 65536):
+            ours, theirs = (
+                np.interp(size, *zip(*getattr(each.inter_node, name), strict=True)) for each in (found, twin)
+            )
+            assert ours == pytest.approx(theirs, abs=0.3), (name, size)
+
+
 @simgrid
 def test_run_time_shares_and_sensitivity_are_those_that_follow(pair, small, tmp_path):
     """A megabyte at 100 MB/s between two seconds of computation; half a second is hidden behind it, or not."""
@@ -146,6 +176,17 @@ def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
         second = [*actions, "irecv 0 1073741824 100", "irecv 0 0 70000", "waitall"]
         trace = replay.load(write(tmp_path / str(ranks), first, second, *[actions] * (ranks - 2)))
         assert 1e-4 < replay.run_s(small(), replay.layout_of(small(), ranks, None), trace, 1, Bounds()) < 1
+
+
+@simgrid
+@pytest.mark.parametrize("collectives", ["mpich", "mvapich2", "impi"])
+def test_whose_collectives_a_replay_does_not_survive_is_replayed_with_others(small, tmp_path, collectives):
+    folder = write(tmp_path / "t", *[["allreduce 1 0 0", "alltoall 8 8 0 0"]] * 3)
+    given = [small(added=f"collectives: {each}\n") for each in ("default", collectives)]
+    own, found = (
+        replay.run_s(twin, replay.layout_of(twin, 3, None), replay.load(folder), 1, Bounds()) for twin in given
+    )
+    assert found == own > 0
 
 
 @simgrid

@@ -56,7 +56,8 @@ def test_the_plugin_is_built_once(tmp_path):
 def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
     source = tmp_path / "source"
     source.mkdir()
-    (source / "Makefile").write_bytes((sim.SOURCE / "Makefile").read_bytes())
+    for name in ("Makefile", "platform.h"):
+        (source / name).write_bytes((sim.SOURCE / name).read_bytes())
     (source / "twin.cpp").write_text("#error broken\n")
     monkeypatch.setattr(sim, "SOURCE", source)
     with pytest.raises(TwinError, match=r"^the plugin of the twins cannot be built: make says '.*broken.*g\+\+"):

@@ -13,8 +13,8 @@ def test_the_costs_of_a_healthy_machine_are_those_of_one_job():
 
 
 def test_the_costs_by_hand():
-    """Four nodes of which one hangs: all; halves; its half's nodes, each with a healthy one of the other half."""
-    assert planned(4, 1, 1.0, 5.0) == Spent(5, 3, 4 * 5 + 2 * 5 + 2 * 1 + 2 * 5 + 2 * 1, 15.0)
+    """Four nodes of which one hangs: all; halves; its half's nodes, each with a healthy one; the good ones."""
+    assert planned(4, 1, 1.0, 5.0) == Spent(6, 4, 4 * 5 + 2 * 5 + 2 * 1 + 2 * 5 + 2 * 1 + 3 * 1, 16.0)
 
 
 @pytest.mark.parametrize(("count", "faults"), [(232, 5), (2000, 5), (2000, 20)])

@@ -7,7 +7,7 @@ In which order their hooks run, and what exists by the end of which phase, is th
 from fabric_checks.reframe_ext.mixins.cost import CostMixin
 from fabric_checks.reframe_ext.mixins.host_lock import HostLockMixin
 from fabric_checks.reframe_ext.mixins.job import JobMixin
-from fabric_checks.reframe_ext.mixins.launches import LaunchesMixin
+from fabric_checks.reframe_ext.mixins.launches import LauncherlessMixin, LaunchesMixin
 from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layouts_of, whole_partitions
 from fabric_checks.reframe_ext.mixins.packages import PackagesMixin
 from fabric_checks.reframe_ext.mixins.perflog import PerflogMixin
@@ -25,6 +25,7 @@ __all__ = [
     "CostMixin",
     "HostLockMixin",
     "JobMixin",
+    "LauncherlessMixin",
     "LaunchesMixin",
     "LayoutMixin",
     "PackagesMixin",

@@ -137,6 +137,19 @@ class LaunchesMixin(RegressionTestPlugin):
                 raise OutputError(f"the launch {layout}: {error}") from None
 
 
+class LauncherlessMixin(RegressionTestPlugin):
+    """Start the check's program as one process, by no launcher; the placement probe is launched as ever.
+
+    Needs: ``probe_placement()`` (:class:`PlacementMixin`).
+    """
+
+    @run_before("run")
+    def probe_placement(self):
+        """Probe, and then leave the launcher out."""
+        super().probe_placement()
+        self.job.launcher = getlauncher("local")()
+
+
 def output_of(layout: Layout) -> str:
     """Return the name of the file with a launch's output, in the stage folder."""
     return f"launch-{layout}.out"

