@@ -20,6 +20,22 @@ def test_the_readme_is_read_in_a_few_minutes():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
+def test_totals_are_those_of_the_page():
+    """What README and the page on trust say of the trials is what the page of the trials counts."""
+    counted = (ROOT / "docs/detection.md").read_text().split("## In total\n")[1]
+    faulty, named, wrong, healthy, blamed = re.search(
+        r"([\d,]+) runs with faults: ([\d,]+) named rightly.* (\d+) with something else blamed.* "
+        r"([\d,]+) healthy runs: (\d+) blamed",
+        counted,
+    ).groups()
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    words = {"0": "none", "1": "one", "2": "two", "3": "three"}
+    assert f"In {named} of {faulty} runs on simulated fabrics" in readme
+    assert f"in {words.get(wrong, wrong)} something else was blamed; in {healthy} without faults nobody was:" in readme
+    assert f"of {healthy} healthy runs there none blamed" in " ".join((ROOT / "docs/trust.md").read_text().split())
+    assert blamed == "0"
+
+
 def test_the_screen_of_the_readme_is_one_that_was_printed():
     """Of the same run; the recorded one has fewer points of each curve, so that its numbers and curves are others."""
 

@@ -166,8 +166,6 @@ def test_tests_stand_where_the_modules_stand():
     assert missing == [
         "fabric_checks/culprits/cross_section/evaluation.py",
         "fabric_checks/culprits/cross_section/inference.py",
-        "fabric_checks/culprits/cross_section/limits.py",
-        "fabric_checks/culprits/cross_section/parts.py",
         "fabric_checks/culprits/cross_section/words.py",
         "fabric_checks/fabric_map/infiniband.py",
         "fabric_checks/fabric_map/model.py",

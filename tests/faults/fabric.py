@@ -25,9 +25,8 @@ def topology(name, nodes):
         ports = 8 if nodes <= 128 else 16
         return FatTree(nodes, ports, 3, ports // 2, ports // 2, LINK_MBps)
     if name == "dragonfly":
-        routers, hosts = (4, 4) if nodes <= 144 else (8, 8)
-        groups = -(-nodes // (routers * hosts))
-        return Dragonfly(nodes, max(groups, 2), routers, hosts, hosts // 2, 2 * LINK_MBps, 2 * LINK_MBps)
+        # Two hosts at each of eight routers; each two groups have as many cables as four of every router's ports make.
+        return Dragonfly(nodes, max(-(-nodes // 16), 2), 8, 2, 4, LINK_MBps, LINK_MBps)
     ports = {16: 8, 32: 8, 64: 16}.get(nodes, 32)
     return FatTree(nodes, ports, 2, ports // 2, ports // 2, LINK_MBps)
 
@@ -41,7 +40,7 @@ def routing(name):
 def wired(shape, nodes, table):
     """Return wiring and map of a fabric."""
     wiring = topology(shape, nodes).wiring()
-    return wiring, fabric_map.of_routes(wiring, routes(wiring, routing(table)))
+    return wiring, fabric_map.of_routes(wiring, routes(wiring, routing(table)), LINK_MBps)
 
 
 @dataclass(frozen=True)

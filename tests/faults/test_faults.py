@@ -28,6 +28,14 @@ def test_the_right_leaf_is_named_where_ways_are_not_known(kind):
     assert found["right"] + found["among"] >= len(SEEDS) - 1
 
 
+@pytest.mark.parametrize("shape", ["fat tree 3", "dragonfly"])
+@pytest.mark.parametrize("kind", ["host", "cable", "switch", "leaf"])
+def test_other_shapes(shape, kind):
+    _, found, wrong, _ = outcomes((Trial(kind, 0.2, 32, shape=shape), SEEDS[:2]))
+    assert not wrong
+    assert found["right"] + found["among"] >= 1
+
+
 @pytest.mark.parametrize("noise", ["3 %", "pairs differ by 3 %", "nodes differ by 3 %", "all drifts by 10 %", "10 %"])
 def test_nobody_is_blamed_on_a_healthy_fabric(noise):
     assert noise in NOISES

@@ -2,7 +2,7 @@
 """Trials: a fault is drawn from a seed, a run of it is analysed, and what is blamed is held against the fault."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,9 +42,9 @@ class Trial:
 def outcome(trial, seed):
     """Return what became of a trial, as a word, what was blamed wrongly, and the rounds that it took.
 
-    ``right``: all that is at fault, and nothing else; ``among``: the same, beside parts that explain as much; ``part``:
-    some of what is at fault and nothing else; ``symptom``: pairs that pass through it and no part; ``wrong``: something
-    else; ``missed``: nothing.
+    ``right``: all that is at fault, and nothing else; ``among``: the same, beside parts that explain as much, in any
+    order; ``part``: some of what is at fault and nothing else; ``symptom``: pairs that pass through it and no part;
+    ``wrong``: something else; ``missed``: nothing.
     """
     wiring, known = wired(trial.shape, trial.nodes, trial.table)
     random = np.random.default_rng([seed, trial.nodes, 5])
@@ -54,10 +54,10 @@ def outcome(trial, seed):
     report = evaluation.of_run(output, known=told(trial, wiring, known))
     rounds = rounds_of(output)
     blamed = [finding for finding in report.findings if finding.is_fault]
-    other = [each for each in blamed if not any(fits(each) for fits in expected)]
+    other = [each for each in blamed if not any(_names(each, fits) for fits in expected)]
     symptoms = [each for each in other if each.kind == "pair" and slowed(fabric, each.ranks)]
     wrong = [each.part for each in other if each not in symptoms]
-    named = sum(any(fits(each) for each in blamed) for fits in expected)
+    named = sum(any(_names(each, fits) for each in blamed) for fits in expected)
     if wrong:
         return "wrong", wrong[0], rounds
     if not expected:
@@ -67,6 +67,11 @@ def outcome(trial, seed):
     if named < len(expected):
         return "part", "", rounds
     return ("among" if any(each.others for each in blamed) else "right"), "", rounds
+
+
+def _names(finding, fits):
+    """Tell whether a finding names a part, itself or as one that explains as much."""
+    return any(fits(replace(finding, part=name)) for name in (finding.part, *finding.others))
 
 
 def slowed(fabric, pair):

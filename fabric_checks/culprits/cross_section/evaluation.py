@@ -11,6 +11,7 @@ import numpy as np
 from fabric_checks.culprits.cross_section import bandwidths, evidence, findings, parts
 from fabric_checks.culprits.cross_section.coverage import missed
 from fabric_checks.culprits.cross_section.findings import Finding
+from fabric_checks.culprits.cross_section.inference import OF_NODES
 from fabric_checks.culprits.cross_section.limits import Limits, limits
 from fabric_checks.culprits.cross_section.matrix import PairMatrix, name_of, of_output
 from fabric_checks.culprits.cross_section.parts import Ground
@@ -155,5 +156,8 @@ def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: F
     plateaus = bandwidths.plateaus(matrix, link)
     ground = parts.lay(evidence.of_output(output), output.hosts, known)
     found = tuple(findings.find(output, matrix, ground))
-    smallest = limits(ground, output.suspect_share, confirmed=output.confirmed)
+    slow = [rank for each in findings.faults(found) if each.kind in OF_NODES for rank in each.ranks]
+    smallest = limits(
+        ground, output.suspect_share, output.phases["together"] if output.confirmed else None, slow_nodes=slow
+    )
     return Report(output, matrix, link, plateaus, found, ground, smallest, tuple(missed(ground, output.hosts)))

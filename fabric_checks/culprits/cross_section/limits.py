@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fabric_checks.culprits.cross_section.evidence import OF_BEST, OF_MEDIAN, Evidence
+from fabric_checks.culprits.cross_section.evidence import OF_BEST, OF_MEDIAN, Evidence, top_of
 from fabric_checks.culprits.cross_section.inference import LEAST_FAULT, least_loss
 from fabric_checks.culprits.cross_section.parts import Ground
+from fabric_checks.fabric_map.model import FabricMap
+from fabric_checks.parsers.rotate import Transfers
 
 #: A fault of the least size is found in so many standard errors of the cases: in 95 of 100.
 _CERTAIN = 1.645
@@ -21,6 +24,8 @@ _REPEATS = 4
 _ALL = 0.99
 #: Of fewer nodes most pairs, or all, are those of a slow one, or of a slow pair: there is nothing to hold it to.
 _FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
+#: A pair is named only if it is measured alone: that has to be as likely as this.
+_FOUND = 0.9
 #: A night that does not see a fault of this share says so.
 A_TENTH = 0.10
 
@@ -63,12 +68,16 @@ class Limits:
         return text
 
 
-def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
+def limits(
+    ground: Ground, suspect_share: float, together: Transfers | None = None, *, slow_nodes: Sequence[int] = ()
+) -> Limits:
     """Return the smallest faults that a run would have named.
 
     A fault is named if it is suspected, by what is seen of it in the scan, and sure, by what is measured alone.
 
-    :param suspect_share: from which loss on a pair or a node is measured again; :param confirmed: whether it is at all.
+    :param suspect_share: from which loss on a pair or a node is measured again; :param together: what was
+        measured again beside others; None if nothing is, whatever is slow.
+    :param slow_nodes: ranks that are blamed: that their pairs stayed slow keeps no other from being found.
     """
     evidence = ground.evidence
     noise = evidence.noise
@@ -79,10 +88,12 @@ def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
     threshold = -float(np.log1p(-suspect_share))
 
     # Pairs are held to what is usual, or to a little less than what nodes have at their best if that is more.
-    shared = min(max(0.0, -_usual(evidence)), threshold)
+    scanned = evidence.scan[~np.isnan(evidence.scan)]
+    best = min(0.0, top_of(scanned)[0]) if len(scanned) else 0.0
+    shared = min(max(0.0, -_usual(evidence)), threshold - best)
 
     def named(kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
-        if not confirmed or evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
+        if together is None or evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
             return None
         of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
         sure = least_loss(ground, of_alone, kind) + _CERTAIN * of_alone
@@ -93,8 +104,42 @@ def limits(ground: Ground, suspect_share: float, *, confirmed: bool) -> Limits:
     # Nodes are held to the best of other nodes, which do not share.
     of_node = named("sender", _PAIRS_OF_NODE, OF_MEDIAN * noise.scan / np.sqrt(partners))
     of_pair = named("pair", 1, noise.scan, shared)
-    of_cable = named("cable", _PAIRS_OF_CABLE, 0.0) if ground.known is not None and ground.known.has_routes else None
+    if together is not None and of_pair is not None:
+        found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)
+        of_pair = of_pair if found >= _FOUND else None
+    of_cable = None
+    if ground.known is not None and ground.known.has_routes:
+        of_cable = _of_cable(ground.known, named("cable", _PAIRS_OF_CABLE, 0.0))
     return Limits(of_node, of_pair, of_cable)
+
+
+def _of_cable(known: FabricMap, loss: float | None) -> float | None:
+    """Return what the fastest of the cables has to lose so that a pair alone on it loses so much."""
+    fastest = 1.0 if known.rates is None or not len(known.rates) else max(1.0, float(known.rates.max()))
+    return None if loss is None else 1 - (1 - loss) / fastest
+
+
+def _found(evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]) -> float:
+    """Return how likely a slow pair is to be among those that are measured alone.
+
+    Where most pairs share a cable in every round, more stay slow beside others than there is time for. A slow pair that
+    once shared nothing stands where it belongs, with the few that are as slow by chance; one that always shared is
+    any of those that stayed slow. It shares as often as all others do.
+
+    :param level: below which a pair is slow, as a logarithm; :param loss: of the slow pair, as a share.
+    """
+    best = np.full(len(evidence.sender), -np.inf)
+    keys = evidence.sender * evidence.ranks + evidence.receiver
+    place = np.searchsorted(keys, together.sender.astype(np.int64) * evidence.ranks + together.receiver)
+    np.maximum.at(best, place, np.log(together.MBps / evidence.reference_MBps))
+    own = ~np.isnan(evidence.scan) & ~np.isin(evidence.sender, slow_nodes) & ~np.isin(evidence.receiver, slow_nodes)
+    slow = own & (evidence.scan < level) & (best < level)
+    near = slow & (best > np.log1p(-loss) - 2 * evidence.noise.scan)
+    of_slow, of_near = (
+        float((~np.isnan(evidence.alone[which])).mean()) if which.any() else 1.0 for which in (slow, near)
+    )
+    far = float((slow & ~near).sum() / max(own.sum(), 1))
+    return (1 - far) * of_near + far * of_slow
 
 
 def _usual(evidence: Evidence) -> float:

@@ -99,13 +99,6 @@ class Ground:
         return not np.isnan(self.of_rest)
 
     @property
-    def last_sharing(self) -> Array:
-        """How many pairs used the last arc of each pair at once."""
-        last = np.maximum((self.arcs >= 0).sum(axis=1) - 1, 0)
-        found: Array = self.sharing[np.arange(len(last)), last]
-        return found
-
-    @property
     def across(self) -> Mask:
         """Which pairs are known to be of hosts at two switches."""
         found: Mask = (self.from_leaf != self.to_leaf) & (self.from_leaf >= 0) & (self.to_leaf >= 0)
@@ -243,19 +236,45 @@ def _nodes(ground: Ground, slow: Numbers) -> Iterator[Part]:
 
 
 def _switches(ground: Ground, slow: Numbers) -> Iterator[Part]:
-    """Yield the switches of hosts, and all that leads out of them or into them."""
+    """Yield the switches of hosts, and all that leads out of them or into them.
+
+    Where ways are known this is also what passes through on its way between others, as in a dragonfly.
+    """
     if ground.known is None:
         return
-    across = ground.across
-    for leaf in np.unique(np.concatenate((ground.from_leaf[slow], ground.to_leaf[slow]))):
-        if leaf >= 0:
-            out, into = across & (ground.from_leaf == leaf), across & (ground.to_leaf == leaf)
-            key = (int(leaf),)
-            first, last = ground.sharing[:, 0], ground.last_sharing
-            yield _part("leaf out", key, out, sharing=first)
-            yield _part("leaf in", key, into, sharing=last)
-            yield _part("leaf", key, out | into, sharing=np.maximum(first, last))
-            yield _part("switch", key, (ground.from_leaf == leaf) | (ground.to_leaf == leaf))
+    leaves = np.unique(ground.leaf[ground.leaf >= 0])
+    left, reached = _ends(ground)
+    lost = (ground.arcs[:, 0] == UNKNOWN) & ground.across
+    there = np.concatenate((ground.from_leaf[slow], ground.to_leaf[slow], left[slow].ravel(), reached[slow].ravel()))
+    for leaf in np.intersect1d(there, leaves):
+        key = (int(leaf),)
+        own = (ground.from_leaf == leaf) | (ground.to_leaf == leaf)
+        if ground.known.has_routes:
+            out, into = left == leaf, reached == leaf
+            out[:, 0] |= lost & (ground.from_leaf == leaf)
+            into[:, 0] |= lost & (ground.to_leaf == leaf)
+            yield _through("leaf out", key, ground, out)
+            yield _through("leaf in", key, ground, into)
+            yield _through("leaf", key, ground, out | into)
+            yield _part("switch", key, own | (out | into).any(axis=1))
+        else:
+            across = ground.across
+            yield _part("leaf out", key, across & (ground.from_leaf == leaf))
+            yield _part("leaf in", key, across & (ground.to_leaf == leaf))
+            yield _part("leaf", key, across & own)
+            yield _part("switch", key, own)
+
+
+def _ends(ground: Ground) -> tuple[Numbers, Numbers]:
+    """Return which switch each arc of each pair leaves, and which it leads to; :data:`NONE` where there is no arc."""
+    if ground.known is None or not len(ground.known.starts):
+        nowhere = np.full(ground.arcs.shape, NONE, dtype=np.int64)
+        return nowhere, nowhere
+    present, arcs = ground.arcs >= 0, np.maximum(ground.arcs, 0)
+    return (
+        np.where(present, ground.known.starts[arcs], NONE),
+        np.where(present, ground.known.ends[arcs], NONE),
+    )
 
 
 def _ways(ground: Ground, slow: Numbers) -> Iterator[Part]:
@@ -268,9 +287,7 @@ def _ways(ground: Ground, slow: Numbers) -> Iterator[Part]:
     for cable in np.unique(ground.arcs[slow] // 2):
         if cable >= 0:
             yield _through("cable", (int(cable),), ground, ground.arcs // 2 == cable)
-    present = ground.arcs >= 0
-    reached = np.where(present, ground.known.ends[np.maximum(ground.arcs, 0)], NONE)
-    left = np.where(present, ground.known.starts[np.maximum(ground.arcs, 0)], NONE)
+    left, reached = _ends(ground)
     leaves = np.unique(ground.leaf)
     for switch in np.unique(reached[slow]):
         if switch >= 0 and switch not in leaves:
