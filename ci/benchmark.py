@@ -13,6 +13,7 @@ usage, after `. ci/env.sh`:  python ci/benchmark.py BENCHMARK [--repeat N]
   twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly routed
   flows      time and memory of `fabric-checks twin` by flows: 4,096 and 8,192 nodes, fat trees and dragonflies
   store      `compare` of 10^6 records of JSON lines and 10^7 of an archive, and ReFrame's own --performance-compare
+  history    `compare` of 10^8 records of an archive, and adding a night to it
   report     writing the report of 20,000 values, its size, and how long Chromium takes to open it
 
 Nothing else may run on the machine meanwhile.
@@ -393,8 +394,8 @@ BASE, TARGET = (f"00000000-0000-0000-0000-00000000000{n}" for n in (1, 2))
 FIRST_RUN = datetime(2024, 1, 1)
 
 
-def write_perflogs(folder: Path, runs: int) -> None:
-    """Write JSON lines of two systems: a file a check, and in it METRICS lines a run."""
+def write_perflogs(folder: Path, runs: int, first: datetime = FIRST_RUN) -> None:
+    """Write JSON lines of two systems: a file a check, and in it METRICS lines a run, a day from the next."""
     random = np.random.default_rng(1)
     for system in ("a", "b"):
         for check in range(CHECKS):
@@ -409,17 +410,17 @@ def write_perflogs(folder: Path, runs: int) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("w") as out:
                 for run in range(runs):
-                    time = FIRST_RUN + timedelta(days=run, minutes=check)
+                    time = first + timedelta(days=run, minutes=check)
                     stamp, session = f"{time:%Y-%m-%dT%H:%M:%S}+00:00", f"{time:%Y%m%d}T000000Z-abcd"
                     for line, value in zip(lines, random.normal(10, 0.3, METRICS), strict=True):
                         out.write(line.replace("@V", repr(float(value))).replace("@T", stamp).replace("@S", session))
 
 
-def write_archive(folder: Path, runs: int) -> None:
-    """Write an archive of the same two systems, month by month, as `fabric-checks archive` would."""
+def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
+    """Write an archive of two such systems, month by month, as `fabric-checks archive` would."""
     random = np.random.default_rng(2)
     dates = np.datetime64(FIRST_RUN, "us") + np.arange(runs) * np.timedelta64(1, "D")
-    series = pl.DataFrame({"n": np.repeat(np.arange(CHECKS), METRICS), "size_B": np.tile(np.arange(METRICS), CHECKS)})
+    series = pl.DataFrame({"n": np.repeat(np.arange(checks), METRICS), "size_B": np.tile(np.arange(METRICS), checks)})
     base = {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in RECORD.items()}
     for month in np.unique(dates.astype("datetime64[M]")):
         days = dates[dates.astype("datetime64[M]") == month]
@@ -517,6 +518,28 @@ def store(arguments: argparse.Namespace) -> None:
     show(title, ["command", "wall time", "processor time", "peak memory", "wanted"], rows)
 
 
+def history(arguments: argparse.Namespace) -> None:
+    """Writing the archive takes many minutes, and is not measured."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, runs = Path(name), 1000
+        if shutil.disk_usage(folder).free < 4e9:
+            sys.exit(f"error: {folder}: the records need 4 GB; set TMPDIR to a folder that has them")
+        write_archive(folder / "archive", runs, 10 * CHECKS)
+        parts = [f"{system}={folder}/archive,system={system}" for system in ("a", "b")]
+        took = {"compare": [used_by(["fabric-checks", "compare", *parts]) for _ in range(arguments.repeat)]}
+        took["add a night of 10^4"] = []
+        for night in range(arguments.repeat):
+            own = folder / f"night{night}"
+            write_perflogs(own, 1, FIRST_RUN + timedelta(days=runs - 1, hours=1 + night))
+            took["add a night of 10^4"].append(used_by(["fabric-checks", "archive", str(own), f"{folder}/archive"]))
+    rows = []
+    for title, uses in took.items():
+        wall, used, peak = (statistics.median(each) for each in zip(*uses, strict=True))
+        rows.append([title, f"{wall:.1f} s", f"{used:.1f} s", f"{peak:.2f} GB"])
+    title = f"an archive of 10^8 records, median of {arguments.repeat}, {len(os.sched_getaffinity(0))} cores"
+    show(title, ["command", "wall time", "processor time", "peak memory"], rows)
+
+
 def report(arguments: argparse.Namespace) -> None:
     from playwright.sync_api import sync_playwright
 
@@ -559,6 +582,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "twins": twins,
     "flows": flows,
     "store": store,
+    "history": history,
     "report": report,
 }
 
