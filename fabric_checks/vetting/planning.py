@@ -183,7 +183,13 @@ def _together(verdicts: Verdicts, largest: Group) -> Generator[Round, list[Outco
     :param largest: the largest group that has passed.
     """
     good = tuple(verdicts.of(Word.GOOD))
-    if len(good) < 2 or verdicts.paths or set(good) <= set(largest):
+    if len(good) < 2 or set(good) <= set(largest):
+        return
+    if verdicts.paths:
+        verdicts.notes.append(
+            f"the good nodes were not tested all at once, but at most {len(largest)} of them: among few a slow one may "
+            "look like the others"
+        )
         return
     (outcome,) = yield [good]
     _note(verdicts, good, outcome)

@@ -72,6 +72,12 @@ def test_a_slow_node_is_named_beside_one_that_hangs(count):
         assert found.of(Word.FAULTY) == ["n0"] and found.of(Word.SLOW) == [node] and not found.paths
 
 
+def test_what_was_not_held_against_all_others_is_said():
+    """Where a path fails, no job of all nodes can pass; four nodes and one of the other four did."""
+    found = Machine(8, paths=[("n1", "n6")]).vet()
+    assert found.paths and any("at most 5 of them" in note for note in found.notes), found.notes
+
+
 def test_nodes_that_are_good_in_small_jobs_only_are_no_path():
     """One node hangs, and no job of seven nodes or more comes to its end."""
 
