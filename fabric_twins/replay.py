@@ -293,9 +293,19 @@ def as_lines(trace: Trace, found: Sequence[Replay], questions: Questions) -> lis
             "message rate: the processor time of a message between nodes, which limits it; bandwidth: of links"
         )
     lines.append("communication: all that is no computation, waiting for slower ranks included")
+    lines += replaced([(each.name, each.twin) for each in found])
     if questions.one_rank is None:
         lines.append("efficiency: give a trace of one rank by --one-rank")
     return [line.rstrip() for line in lines]
+
+
+def replaced(clusters: Sequence[tuple[str, Twin]]) -> list[str]:
+    """Say of which clusters a replay takes other collectives than those of their description."""
+    return [
+        f"collectives of {name}: SimGrid's own, as a replay does not survive those of {twin.collectives}"
+        for name, twin in clusters
+        if twin.collectives in _WITHOUT_OPERATION
+    ]
 
 
 def _signed(percent: float) -> str:

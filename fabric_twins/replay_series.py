@@ -138,7 +138,7 @@ def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[st
                 for each in (series.gap_percent(layout), series.spread_percent(layout))
             )
             rows.append((str(layout), f"{point.run_s:.6g}", f"{point.communication_percent:.1f}", gap, spread))
-        lines += ["", series.name, *replay.aligned(rows)]
+        lines += ["", series.name, *replay.aligned(rows), *replay.replaced([(series.name, series.twin)])]
     return [line.rstrip() for line in lines]
 
 

@@ -179,6 +179,12 @@ def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
 
 
 @simgrid
+def test_collectives_that_are_replaced_are_named(small):
+    own, other = (small(added=f"collectives: {each}\n") for each in ("ompi", "mpich"))
+    (line,) = replay.replaced([("own", own), ("other", other)])
+    assert line.startswith("collectives of other: SimGrid's own") and line.endswith("those of mpich")
+
+
 @pytest.mark.parametrize("collectives", ["mpich", "mvapich2", "impi"])
 def test_whose_collectives_a_replay_does_not_survive_is_replayed_with_others(small, tmp_path, collectives):
     folder = write(tmp_path / "t", *[["allreduce 1 0 0", "alltoall 8 8 0 0"]] * 3)
