@@ -80,7 +80,7 @@ def _sent_again(node: NodeChange) -> int:
 
 
 def _together(node: NodeChange) -> float:
-    """Return how many segments were sent again at a time: packets of up to 64 KiB are lost whole, and ends of queues."""
+    """Return how many segments were sent again at a time: a packet of up to 64 KiB is lost whole."""
     times = [node.tcp[name] for name in RECOVERIES if name in node.tcp]
     return max(1.0, node.tcp["RetransSegs"] / max(1, sum(times))) if times else 1.0
 
