@@ -80,7 +80,7 @@ class Toy:
     def run(self, home, script="", **variables):
         """Do so to its end, and return its exit status and what it printed."""
         process = self.shell(home, script, **variables)
-        output, _ = process.communicate(timeout=300)
+        output, _ = process.communicate(timeout=600)
         return process.returncode, output
 
 

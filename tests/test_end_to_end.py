@@ -32,7 +32,7 @@ class Run:
         }
         env |= environment
         command = [*before, REFRAME, "-C", TESTS / "playback/settings.py", "-c", checks, *arguments, "-r"]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
         self.status, self.output = done.returncode, done.stdout + done.stderr
         self.session = records.load_session(results, "20260101T000000Z-test")
         show = subprocess.run(

@@ -24,7 +24,7 @@ def session(results, *arguments):
     """Run reframe for real and return its status and what it left."""
     env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "FABRIC_MPI": "mpich"}
     command = [Path(sys.executable).with_name("reframe"), "-C", TESTS / "settings.py", "-c", ROOT / "checks"]
-    done = subprocess.run([*command, *arguments, "-r"], env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*command, *arguments, "-r"], env=env, capture_output=True, text=True, timeout=600)
     return done.returncode, records.load_session(results, SESSION)
 
 

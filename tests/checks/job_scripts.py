@@ -44,7 +44,7 @@ def dry_run(system, results):
     name = "^(" + "|".join(re.escape(case.replace(" ", "")) for case in CASES) + ")$"
     command = [Path(sys.executable).with_name("reframe"), "-C", ROOT / "config/settings.py", "-c", ROOT / "checks"]
     done = subprocess.run(
-        [*command, "--system", system, "-n", name, "--dry-run"], env=env, capture_output=True, text=True, timeout=300
+        [*command, "--system", system, "-n", name, "--dry-run"], env=env, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     found = {}

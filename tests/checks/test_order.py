@@ -115,7 +115,7 @@ def dry_run(folder):
     ]
     names = "|".join(re.escape(case.replace(" ", "")) for case in (*PLAIN, *SEVERAL))
     done = subprocess.run(
-        [*command, "-n", f"^({names})$", "--dry-run"], env=env, cwd=folder, capture_output=True, text=True, timeout=300
+        [*command, "-n", f"^({names})$", "--dry-run"], env=env, cwd=folder, capture_output=True, text=True, timeout=600
     )
     found = {}
     for case, digest in re.findall(r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @", done.stdout):

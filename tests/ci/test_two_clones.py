@@ -32,7 +32,7 @@ def other(tmp_path_factory):
 
 def run(*command, **more):
     return subprocess.run(
-        [str(word) for word in command], env=os.environ | SOURCED, capture_output=True, text=True, timeout=120, **more
+        [str(word) for word in command], env=os.environ | SOURCED, capture_output=True, text=True, timeout=600, **more
     )
 
 

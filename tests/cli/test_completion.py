@@ -23,7 +23,7 @@ def completed(*words):
     """Return what bash offers for the last word."""
     line = " ".join(f"'{word}'" for word in ("fabric-checks", *words))
     script = _ASK.format(words=line, position=len(words))
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=600, check=True)
     assert done.stderr == ""
     return done.stdout.split()
 

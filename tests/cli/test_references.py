@@ -129,7 +129,7 @@ def _played(results, playback, folder):
         "OsuLatency",
         "-r",
     ]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=600)
     return done.returncode, records.load_session(results, name)
 
 

@@ -29,7 +29,7 @@ def shell(line, **options):
     """Run a line of bash in which $fc is the command; return the status of the first of a pipe, and both streams."""
     line = f"fc='{' '.join(COMMAND)}'; {line}; exit ${{PIPESTATUS[0]}}"
     env = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
-    done = subprocess.run(["bash", "-c", line], capture_output=True, env=env, timeout=300, **options)
+    done = subprocess.run(["bash", "-c", line], capture_output=True, env=env, timeout=600, **options)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -99,7 +99,7 @@ def test_a_full_disk_keeps_the_old_report(records, tmp_path):
 
     command = [*COMMAND, "report", str(tmp_path / "few"), "-o", str(path)]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, preexec_fn=limit, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, env=env, preexec_fn=limit, timeout=600)
     assert (done.returncode, done.stderr) == (1, f"error: {path}: File too large; it is as it was\n")
     assert path.read_text() == "old"
     assert {each.name for each in tmp_path.iterdir()} == {"a.html", "few", "records"}
@@ -142,7 +142,7 @@ main.main()
         assert process.poll() is None, process.communicate()
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=600)
     assert (process.returncode, out, err) == (130, "", "error: interrupted\n")
     for path in {*begun, *tmp_path.iterdir()}:
         assert not Path(f"/proc/{path.read_text().strip()}").exists()

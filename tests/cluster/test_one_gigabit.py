@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Eight nodes with links of 1 Gbit/s: four programs have to find that rate, with every MPI, started by Slurm.
 
-Each runs with few message sizes here, because at this rate all of them take minutes.
+Each runs with few message sizes here, because at this rate all of them take minutes. Where other work leaves a machine
+no time for 1 Gbit/s, they have to find half or a quarter of it, if the links are as slow.
 """
 
 import sys
@@ -23,6 +24,8 @@ pytestmark = pytest.mark.alone
 
 #: What the shaping allows: the rate of the link less the headers of Ethernet, IP and TCP in full frames.
 ALLOWED_MBps = LINK_MBps * PAYLOAD
+#: The rates of the links, of 1 Gbit/s: the first that the machine has time for.
+SHARES = (1.0, 0.5, 0.25)
 RUNS_ALL = {"mpich", "impi"}  # Open MPI is not of the ABI that IMB's wheel is linked to
 
 
@@ -91,10 +94,10 @@ def of_imb(job):
     return imb.parse(text, "PingPong", [0, 4 * MiB], 2, program="IMB-MPI1").rows[-1].values["bandwidth_MBps"]
 
 
-def best(run, job):
+def best(run, job, allowed_MBps):
     """Return the best of at most six runs: a busy machine can only lower what a link allows."""
     values = []
-    while not values or (len(values) < 6 and max(values) < 0.95 * ALLOWED_MBps):
+    while not values or (len(values) < 6 and max(values) < 0.95 * allowed_MBps):
         values.append(run(job))
     return max(values)
 
@@ -105,12 +108,16 @@ PROGRAMS = {"IMB PingPong": of_imb, "OSU bw": of_osu, "streaming": of_streaming,
 @pytest.mark.parametrize("mpi", MPIS)
 def test_every_program_finds_the_rate_of_the_links(eight, mpi, tmp_path, measured, report_table):
     job = Job(eight, mpi, tmp_path)
-    for name, run in PROGRAMS.items():
-        if mpi in RUNS_ALL or run is not of_imb:
-            measured[mpi, name] = best(run, job)
-    values = [value for (of, _), value in measured.items() if of == mpi]
-    row = ", ".join(f"{name} {measured[mpi, name]:.1f}" for name in PROGRAMS if (mpi, name) in measured)
-    report_table(f"{mpi}: MB/s on links of 1 Gbit/s, which allow {ALLOWED_MBps:.1f}", [row])
+    programs = {name: run for name, run in PROGRAMS.items() if mpi in RUNS_ALL or run is not of_imb}
+    for share in SHARES:
+        eight("shape", *(f"n{number}={1000 * share:.0f}mbit" for number in range(1, 9)))
+        allowed_MBps = share * ALLOWED_MBps
+        values = {name: best(run, job, allowed_MBps) for name, run in programs.items()}
+        row = ", ".join(f"{name} {value:.1f}" for name, value in values.items())
+        report_table(f"{mpi}: MB/s on links of {share:g} Gbit/s, which allow {allowed_MBps:.1f}", [row])
+        if min(values.values()) >= 0.9 * allowed_MBps:
+            break
+    measured |= {(mpi, name): value for name, value in values.items()}
     # A link that rests, as that of a ping-pong does half of the time, saves up for a burst: 125 kB of each 4 MiB.
-    assert all(0.9 * ALLOWED_MBps <= value <= 1.1 * ALLOWED_MBps for value in values), (values, ALLOWED_MBps)
-    assert max(values) <= 1.1 * min(values), values
+    assert all(0.9 * allowed_MBps <= value <= 1.1 * allowed_MBps for value in values.values()), (values, allowed_MBps)
+    assert max(values.values()) <= 1.1 * min(values.values()), values

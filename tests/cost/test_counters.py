@@ -94,7 +94,7 @@ def run(folder, *lines, **options):
     script = folder / "job.sh"
     script.write_text("#!/bin/bash\n" + "\n".join([*counters.script_lines(), *lines]) + "\n")
     return subprocess.run(
-        [shutil.which("bash"), script], cwd=folder, capture_output=True, text=True, timeout=30, **options
+        [shutil.which("bash"), script], cwd=folder, capture_output=True, text=True, timeout=600, **options
     )
 
 

@@ -51,7 +51,7 @@ class Folder:
             (place / name).write_text(text)
         env = os.environ | {"PATH": f"{self.bin}:{os.environ['PATH']}"} | variables
         done = subprocess.run(
-            ["sh", "build.sh", self.kept, "mpicc"], cwd=place, env=env, capture_output=True, text=True, timeout=120
+            ["sh", "build.sh", self.kept, "mpicc"], cwd=place, env=env, capture_output=True, text=True, timeout=600
         )
         assert done.returncode == 0, done.stderr
         assert subprocess.run([place / "placement"], env=env).returncode in (0, 1)

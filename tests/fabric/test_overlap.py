@@ -104,6 +104,13 @@ def is_undisturbed(output, transfer):
     return abs(nominal_us / DELAY_US - 1) <= UNDISTURBED and 100 * (high_us - low_us) / nominal_us <= POINTS
 
 
+def skip_if_busy(case):
+    """Skip the test if so much else runs that every run of a case can have been disturbed."""
+    load = os.getloadavg()[0]
+    if load > len(os.sched_getaffinity(0)):
+        pytest.skip(f"{case.name}: disturbed in {ATTEMPTS} runs, the load of this machine is {load}")
+
+
 def measured(program, case, transfers):
     """Return the availability of each transfer: the median of the runs that other processes did not disturb.
 
@@ -123,8 +130,8 @@ def measured(program, case, transfers):
             abs(value - case.availability_percent) <= POINTS for value in medians.values()
         ):
             break
-    if len(medians) < len(found) and os.getloadavg()[0] > len(os.sched_getaffinity(0)):
-        pytest.skip(f"{case.name}: disturbed in {ATTEMPTS} runs, the load of this machine is {os.getloadavg()[0]}")
+    if len(medians) < len(found):
+        skip_if_busy(case)
     assert len(medians) == len(found), f"{case.name}: disturbed in {ATTEMPTS} runs"
     return medians
 
@@ -154,10 +161,11 @@ def test_a_search_says_how_it_ended(shimmed):
     assert output.stops == {"isend": {SIZE_B: "cap"}, "irecv": {SIZE_B: "cap"}}
     assert output.steps("isend") == {SIZE_B: 2}
     # Without progress 1 % of work lengthens a transfer by 1 %, which is more than this share.
-    attempts = (with_oracle(shimmed["overlap"], CASES[1], "--knee-share", "0.005") for _ in range(ATTEMPTS))
-    assert any(output.stops["isend"] == {SIZE_B: "none"} for output in attempts)
-    attempts = (with_oracle(shimmed["overlap"], CASES[3]) for _ in range(ATTEMPTS))
-    assert any(output.stops["isend"] == {SIZE_B: "knee"} for output in attempts)
+    for case, arguments, stop in ((CASES[1], ["--knee-share", "0.005"], "none"), (CASES[3], [], "knee")):
+        attempts = (with_oracle(shimmed["overlap"], case, *arguments) for _ in range(ATTEMPTS))
+        if not any(output.stops["isend"] == {SIZE_B: stop} for output in attempts):
+            skip_if_busy(case)
+            pytest.fail(f"{case.name}: no search of {ATTEMPTS} ended with {stop!r}")
 
 
 def test_overlap_measures_every_size(programs, tmp_path):

@@ -47,7 +47,7 @@ class Session:
         command = [REFRAME, "-C", settings, "-c", TESTS.parent / "checks", *arguments]
         self.environment = environment(results, templates, **variables)
         begin = time.monotonic()
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=600)
         self.seconds = time.monotonic() - begin
         self.status, self.output, self.results = done.returncode, done.stdout + done.stderr, results
 

@@ -222,7 +222,7 @@ def select(folder, *options):
     env = os.environ | {"FABRIC_MPI": "mpich"}
     command = [sys.executable, "-c", SELECT, "-C", ROOT / "config/settings.py", "-c", folder / "checks.py"]
     command += ["--system", "minicluster", "-p", "mpich", "-r", *options]
-    return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=600).stdout
 
 
 @pytest.mark.parametrize(("option", "line"), [("--reruns=2", "handed over: 3 A B"), ("-n=B", "handed over: 1 B")])

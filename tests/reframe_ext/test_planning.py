@@ -21,7 +21,7 @@ def call(folder, program, *options, **environment):
     env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
     env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder / "results"), "FABRIC_MPI": "mpich"} | environment
     command = [*program, "-C", ROOT / "config/settings.py", "-c", ROOT / "checks", *options]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
 
 
 def planned(folder, *options, **environment):

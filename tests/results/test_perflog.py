@@ -289,7 +289,7 @@ def test_six_reframes_at_once_lose_and_mix_nothing(tmp_path):
             subprocess.Popen(command, env=env, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         )
     for session in sessions:
-        output, _ = session.communicate(timeout=300)
+        output, _ = session.communicate(timeout=600)
         assert session.returncode == 0, output
     (path,) = (tmp_path / "perflogs").rglob("*.jsonl")
     loaded = load(path)

@@ -37,7 +37,7 @@ def init(clone, name, folder, *options, answers=None):
     env = {key: value for key, value in os.environ.items() if not key.startswith(("FABRIC_", "RFM_", "SLURM_"))}
     env |= {"FABRIC_HOME": str(home()), "PATH": f"{folder}:{os.environ['PATH']}", **variables}
     return subprocess.run(
-        [clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder, timeout=300,
+        [clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder, timeout=600,
         capture_output=True, text=True,
     )  # fmt: skip
 

@@ -52,7 +52,7 @@ def session(folder, *arguments, **environment):
     env = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")} | environment
     env |= {"RFM_ENABLE_RESULTS_STORAGE": "1", "RFM_SQLITE_DB_FILE": str(folder / "results.db")}
     env |= {"RFM_PREFIX": str(folder / "prefix"), "RFM_REPORT_FILE": str(folder / "report-{sessionid}.json")}
-    subprocess.run([REFRAME, *map(str, arguments), "-r"], env=env, cwd=folder, capture_output=True, timeout=120)
+    subprocess.run([REFRAME, *map(str, arguments), "-r"], env=env, cwd=folder, capture_output=True, timeout=600)
     return folder / "results.db"
 
 

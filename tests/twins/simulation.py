@@ -57,7 +57,7 @@ class Simulator:
         program = [str(self.program(source)), *arguments]
         command = smpirun.command(twin, self.plugin, hosts, nodes * ppn, program)
         env = os.environ | {smpirun.PLATFORM_VARIABLE: str(file)}
-        return subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, timeout=600)
 
     def output(self, *arguments):
         """Return the output of a run that has to end well."""
