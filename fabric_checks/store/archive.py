@@ -79,11 +79,17 @@ def read(
 
 
 def read_unchecked(
-    path: Path, columns: Sequence[str], condition: pl.Expr | None = None, *, numbered: bool = False
+    path: Path,
+    columns: Sequence[str],
+    condition: pl.Expr | None = None,
+    *,
+    numbered: bool = False,
+    compact: bool = True,
 ) -> pl.DataFrame:
     """Do as :func:`read`, but for what single rows have in them.
 
     :param numbered: whether there is a column ``line``, the numbers of the rows from 1.
+    :param compact: whether repeated text is read as categories.
     """
     try:
         _require_small(path)
@@ -104,7 +110,7 @@ def read_unchecked(
         if condition is not None:
             rows = rows.filter(condition)
         names = [*columns, *(["line"] if numbered else [])]
-        return rows.select(map(_column, names)).collect()
+        return rows.select(map(_column, names) if compact else names).collect()
     except (parquet_sizes.DamagedError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
         raise FileError(path, f"cannot be read ({why}); archive its records again, or restore it") from None
