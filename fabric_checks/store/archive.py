@@ -165,7 +165,9 @@ def read_unchecked(
         return rows.select(map(_column, names) if compact else names).collect()
     except (parquet_sizes.DamagedError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
-        raise FileError(path, f"cannot be read ({why}); archive its records again, or restore it") from None
+        raise FileError(
+            path, f"cannot be read ({why}); move it away and archive its records again, or restore it"
+        ) from None
 
 
 def _require_small(path: Path) -> None:
@@ -174,8 +176,8 @@ def _require_small(path: Path) -> None:
     if unpacked > MOST_UNPACKED_B + MOST_UNPACKED_SHARE * size:
         raise FileError(
             path,
-            f"its {size} bytes unpack to {unpacked}, which those of no archive do; it is left out: archive its records "
-            "again, or restore it",
+            f"its {size} bytes unpack to {unpacked}, which those of no archive do; it is left out: move it away and "
+            "archive its records again, or restore it",
         )
 
 

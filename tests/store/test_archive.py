@@ -218,10 +218,21 @@ def test_no_name_leads_out_of_the_folder(name, tmp_path):
 
 def test_any_program_can_read_it(tmp_path):
     """Hive partitions and plain types: what a tool of somebody else's sees."""
-    archiving.add(write(tmp_path / "a.jsonl", [record(0), record(30, system="t")]), tmp_path / "archive")
-    frame = pl.read_parquet(tmp_path / "archive/**/*.parquet", hive_partitioning=True).sort("time")
+    archiving.add(
+        write(tmp_path / "a.jsonl", [record(0), record(0, metric="m"), record(0, metric="n")]), tmp_path / "archive"
+    )
+    archiving.add(write(tmp_path / "a.jsonl", [record(0, value=2.5), record(30, system="t/ü=")]), tmp_path / "archive")
+    assert len(names(tmp_path / "archive")) == 3
+    rows = pl.scan_parquet(tmp_path / "archive/*/*/*.parquet", hive_partitioning=True)
+    frame = rows.filter(pl.col("metric") == "latency_8B").sort("time", "value").collect()
     assert frame.schema == {**COLUMNS, "extra": pl.String(), "month": pl.String()}
-    assert frame.select("system", "month", "value").rows() == [("s", "2026-01", 1.5), ("t", "2026-03", 31.5)]
+    assert frame.select("system", "month", "value").rows() == [
+        ("s", "2026-01", 1.5),
+        ("s", "2026-01", 2.5),
+        ("t/ü=", "2026-03", 31.5),
+    ]
+    month = rows.filter(pl.col("system") == "t/ü=", pl.col("month") >= "2026-02").select(pl.len()).collect()
+    assert month.item() == 1
 
 
 def test_two_at_once_is_an_error(tmp_path):
