@@ -163,6 +163,8 @@ def read_unchecked(
             return pl.DataFrame(height=rows.select(pl.len()).collect().item())
         names = [*columns, *(["line"] if numbered else [])]
         return rows.select(map(_column, names) if compact else names).collect()
+    except FileNotFoundError:
+        raise FileError(path, "it was there a moment ago: the archive is being written; try again") from None
     except (parquet_sizes.DamagedError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
         raise FileError(

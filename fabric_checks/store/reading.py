@@ -73,7 +73,7 @@ def load_folded(
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Read sets of results as :func:`load` does, those of an archive a month at a time: a hundred million records.
 
-    :param columns: the fields that are wanted; ``time`` and ``value`` are among them.
+    :param columns: the fields that are wanted: ``time``, ``value``, and at least one more.
     :param faults: gets lines as those of :class:`Loaded`.
     :returns: label and records of one part after the other, as :func:`fabric_checks.store.series.folded` gives them.
         The parts of a set of results need not be in the order of time.

@@ -345,3 +345,14 @@ def test_no_file_is_deleted_that_has_more_than_its_name_says(tmp_path):
 )
 def test_names_tell_what_a_file_has(there, superseded):
     assert archiving.archive.superseded(there) == {there[place] for place in superseded}
+
+
+def test_a_file_that_a_writer_deletes_meanwhile_is_named(tmp_path, monkeypatch):
+    archive, _ = nights(tmp_path, 1)
+    archiving.add(write(tmp_path / "other.jsonl", [record(system="other")]), archive)
+    found = archiving.listing.files_of(archive, Faults())
+    found.parquet[0].unlink()
+    monkeypatch.setattr(reading.listing, "files_of", lambda *_: found)
+    for faults in (load(archive).faults, told := []):
+        list(reading.load_folded([sources.Source("a", archive)], ("metric", "value", "time"), told))
+        assert "the archive is being written; try again" in faults[0] and len(faults) == 1
