@@ -51,7 +51,10 @@ def grouped(frame: pl.DataFrame, by: Sequence[str], *aggregations: pl.Expr) -> p
     numbers = [frame.select(keys).hash_rows(seed=seed).alias(f"_hash{seed}") for seed in (1, 2)]
     unsure = (pl.col("_hash2").min() != pl.col("_hash2").max()).alias("_unsure")
     firsts = [pl.col(name).first().alias(f"_key_{name}") for name in keys]
-    out = frame.with_columns(numbers).group_by("_hash1", maintain_order=True).agg(*firsts, *aggregations, unsure)
+    # Columns that are not asked for cost as much as others.
+    needed = dict.fromkeys([*keys, *(name for each in aggregations for name in each.meta.root_names())])
+    rows = frame.select(*needed, *numbers)
+    out = rows.group_by("_hash1", maintain_order=True).agg(*firsts, *aggregations, unsure)
     if out["_unsure"].any():
         out = frame.group_by(by, maintain_order=True).agg(*aggregations)
     else:
