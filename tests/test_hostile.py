@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fabric_checks.cli import ending
 from fabric_checks.cli.main import cli
-from fabric_checks.comparison import history, pairing
+from fabric_checks.comparison import gathering, history
 from fabric_checks.comparison.changes import search
 from fabric_checks.errors import FabricError
 from fabric_checks.nightly import keeping
@@ -123,7 +123,7 @@ VERBS = {
     "show as JSON": (lambda folder: ["show", "--results", folder, "--session", NAME, "--json"], 1, FIELDS),
     "show of records": (lambda folder: ["show", "--results", folder / "perflogs", "--session", NAME], 1, FIELDS),
     "history": (lambda folder: ["history", "latency_8B", folder, "--json"], 1, history.COLUMNS),
-    "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, pairing.FIELDS),
+    "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, gathering.FIELDS),
     "changes": (lambda folder: ["changes", folder], 1, search.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collecting.COLUMNS),
     "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),

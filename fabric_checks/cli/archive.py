@@ -35,10 +35,10 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
     """Add results to an archive.
 
     RESULTS is a folder of results or perflogs, a file of JSON lines, a database of ReFrame, or another archive; without
-    it, the results of this clone. FOLDER holds the archive: a Parquet file for each month of each system. Nothing of a
+    it, the results of this clone. FOLDER holds the archive: Parquet files for each month of each system. Nothing of a
     record is lost. What the archive has already is not added again, so the command can be run as often as you like, and
-    again if it was interrupted. The results themselves stay as they are. Every command that reads results reads
-    archives too.
+    again if it was interrupted; of JSON lines that were added before only what is new is read. The results themselves
+    stay as they are. Every command that reads results reads archives too.
     """
     if len(paths) > (1 if export else 2):
         raise click.UsageError("too many paths; --export takes one, the archive" if export else "too many paths")

@@ -7,7 +7,7 @@ import click
 
 from fabric_checks import door
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
-from fabric_checks.comparison import folding, gate, pairing
+from fabric_checks.comparison import folding, gate, gathering
 from fabric_checks.comparison.analysis import compare
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.comparison.verdicts import VERDICTS
@@ -83,14 +83,18 @@ def command(
     doubled = next((label for label in labels if labels.count(label) > 1), None)
     if doubled is not None:
         raise click.UsageError(f"two sets are called {doubled!r}; give them labels, as in LABEL=PATH")
-    loaded = reading.load(sets, pairing.FIELDS, compact=True)
+    faults: list[str] = []
     found = compare(
-        loaded.frame, labels, confidence=confidence / 100, repeatable=repeatable, across_versions=across_versions
+        reading.load_folded(sets, gathering.FIELDS, faults),
+        labels,
+        confidence=confidence / 100,
+        repeatable=repeatable,
+        across_versions=across_versions,
     )
     objections = gate.objections(found, gates)
     rows = folding.chosen(found.frame, verdicts, order)
     if form == "json":
-        door.json_text(documents.as_json(found, rows, objections, loaded.faults))
+        door.json_text(documents.as_json(found, rows, objections, faults))
     elif form == "csv":
         door.document(documents.as_csv(rows))
     else:
@@ -101,4 +105,4 @@ def command(
             door.document(documents.as_markdown(page))
         else:
             door.document(documents.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"))
-    end_by(objections, loaded.faults)
+    end_by(objections, faults)

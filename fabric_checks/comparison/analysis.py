@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from fabric_checks.comparison import obstacles, pairing, verdicts
+from fabric_checks.comparison import gathering, obstacles, pairing, verdicts
 from fabric_checks.errors import RecordError, quoted
 
 #: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``), ``n``,
@@ -78,7 +78,7 @@ class Comparison:
 
 
 def compare(
-    frame: pl.DataFrame,
+    parts: Iterable[tuple[str, pl.DataFrame]],
     labels: Sequence[str],
     *,
     confidence: float = 0.95,
@@ -87,31 +87,30 @@ def compare(
 ) -> Comparison:
     """Compare sets of results with the first of them.
 
-    :param frame: records with a column ``side`` and at least :data:`fabric_checks.comparison.pairing.FIELDS`.
+    :param parts: side and records of each part, as :func:`fabric_checks.store.reading.load_folded` gives them, with the
+        columns :data:`fabric_checks.comparison.gathering.FIELDS`.
     :param labels: the sides, the baseline first.
     :param repeatable: the share to which values are known to repeat, such as 0.05; then pairs of fewer than
         :data:`~fabric_checks.comparison.verdicts.MIN_RUNS` runs are judged by that.
     :param across_versions: compare values of different programs, or releases of one, and note it.
     :raises RecordError: if a side has no records, or do not say what belongs together.
     """
-    # Categories first: of millions of rows their text would take gigabytes.
-    machines = frame.select("side", *pairing.MACHINE).unique(maintain_order=True).cast(pl.String)
+    found = gathering.gathered(parts)
     for label in labels:
-        if not (machines["side"] == label).any():
+        if not (found.machines["side"] == label).any():
             raise RecordError(f"{quoted(label)} has no records in the range and with the fields asked for")
-    series, failed = pairing.gathered(frame), pairing.failures(frame)
     rows = [
         _two(
-            series,
-            failed,
-            pairing.machine_key(machines, labels[0], side),
+            found.series,
+            found.failed,
+            pairing.machine_key(found.machines, labels[0], side),
             baseline=labels[0],
             side=side,
             across_versions=across_versions,
         )
         for side in labels[1:]
     ]
-    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), confidence, repeatable)
+    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), found.values, confidence, repeatable)
     out = pairs.with_columns(
         verdict=pl.coalesce("why_not", "verdict"),
         **{
@@ -147,11 +146,7 @@ def _two(
         why=texts,
         note=obstacles.notes(baseline, side),
         comparable=kinds.is_null(),
-        by_difference=verdicts.by_difference(pl.col("can_be_zero"), _least()),
+        by_difference=verdicts.by_difference(pl.col("can_be_zero"), pl.min_horizontal("least_baseline", "least_side")),
         unit=pl.coalesce("unit_baseline", "unit_side").list.join(", "),
         better=pl.coalesce("better_baseline", "better_side").list.first(),
     )
-
-
-def _least() -> pl.Expr:
-    return pl.min_horizontal(pl.col(f"values_{name}").list.min() for name in ("baseline", "side"))

@@ -8,74 +8,10 @@ from collections.abc import Sequence
 import polars as pl
 import polars.selectors as cs
 
+from fabric_checks.comparison.gathering import CASE, LATEST, MACHINE, METRIC
 from fabric_checks.errors import RecordError, quoted
-from fabric_checks.store.schema import SERIES
-from fabric_checks.store.series import grouped
-
-#: What says on what a value was taken. Two sets may differ in these and still be compared.
-MACHINE = ("system", "partition", "environ")
-
-#: What a metric is. Series of two sets that agree in these are compared; their units are then looked at.
-METRIC = tuple(name for name in SERIES if name not in (*MACHINE, "unit"))
-
-#: The columns of records that a comparison needs.
-FIELDS = (
-    *SERIES,
-    "parameters",
-    "time",
-    "quantity",
-    "size_B",
-    "value",
-    "better",
-    "can_be_zero",
-    "evidence",
-    "program",
-    "program_version",
-    "fail_reason",
-)
-
-#: What a case is; it has many metrics.
-CASE = ("check", "test", "layout")
-
-#: What a series is expected to have one of; a list of all that it has, sorted.
-_ATTRIBUTES = ("unit", "better", "program", "program_version", "evidence")
-
-#: What each series has of its latest record.
-_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
 
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
-
-
-def gathered(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a row a side and series: its ``values`` and ``n``, and lists of the units, programs, ... that it has.
-
-    :param frame: records with the columns ``side`` and :data:`FIELDS`.
-    """
-    key = ["side", *MACHINE, *METRIC]
-    is_measured = (pl.col("value").is_finite() & pl.col("metric").is_not_null()).fill_null(value=False)
-    # Leaving nothing out would copy millions of rows.
-    measured = frame if frame.select(is_measured.all()).item() else frame.filter(is_measured)
-    lists = [pl.col(name).cast(pl.String).unique().alias(name) for name in _ATTRIBUTES]
-    gathered = grouped(
-        measured, key, pl.col("value").alias("values"), *(pl.col(name).last() for name in _LATEST), *lists
-    )
-    unknown = {name: "measured" if name == "evidence" else "?" for name in _ATTRIBUTES}
-    return gathered.with_columns(
-        cs.categorical().cast(pl.String),
-        *(pl.col(name).list.eval(pl.element().fill_null(text)).list.sort() for name, text in unknown.items()),
-        n=pl.col("values").list.len().cast(pl.Int64),
-    )
-
-
-def failures(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a row a side and case without values: how many of its runs failed so, and why the last one did."""
-    case = ["side", *MACHINE, *CASE]
-    return (
-        frame.filter(pl.col("metric").is_null())
-        .group_by(case, maintain_order=True)
-        .agg(pl.len().cast(pl.Int64).alias("failed"), pl.col("parameters", "fail_reason").last())
-        .with_columns(cs.categorical().cast(pl.String))
-    )
 
 
 def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...]:
@@ -111,9 +47,10 @@ def _some(values: set[str]) -> str:
 def paired(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -> pl.DataFrame:
     """Join the series of two sides, also those that only one has.
 
-    :param series: what :func:`gathered` returns; :param key: what :func:`machine_key` returns.
-    :returns: a row a metric: :data:`METRIC` and :data:`_LATEST`, and of each side ``where`` (as in
-        ``local:node+mpich``), ``values``, ``n`` and the lists, with ``_baseline`` or ``_side`` behind the name.
+    :param series: as :class:`fabric_checks.comparison.gathering.Gathered` has them; :param key: what
+        :func:`machine_key` returns.
+    :returns: a row a metric: ``METRIC`` and ``LATEST``, and of each side ``where`` (as in ``local:node+mpich``),
+        ``row``, ``n``, ``least`` and the lists, with ``_baseline`` or ``_side`` behind the name.
     """
     halves = []
     on = (*key, *METRIC)
@@ -122,8 +59,8 @@ def paired(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -
         half = half.drop("side", *(name for name in MACHINE if name not in on))
         halves.append(half.rename({name: name + suffix for name in half.columns if name not in on}))
     pairs = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
-    return pairs.with_columns(pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in _LATEST).drop(
-        f"{name}_{side}" for name in _LATEST for side in ("baseline", "side")
+    return pairs.with_columns(pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in LATEST).drop(
+        f"{name}_{side}" for name in LATEST for side in ("baseline", "side")
     )
 
 
@@ -134,7 +71,7 @@ def with_failures(
 
     A case that has values on no side gets a row without a metric.
 
-    :param pairs: what :func:`paired` returns; :param failed: what :func:`failures` returns.
+    :param pairs: what :func:`paired` returns; :param failed: those of the gathered records.
     """
     on = [*key, *CASE]
     halves = []

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +25,23 @@ MISSING = "missing"
 #: All verdicts, in the order in which a reader wants to see them.
 VERDICTS = (WORSE, MISSING, NOT_COMPARABLE, TOO_FEW, BETTER, NO_DIFFERENCE)
 
+#: So many values are looked at together, or those of one pair: a table of all would be as large again as they are.
+_TOGETHER = 4_000_000
+
 #: Fewer runs on a side tell no spread.
 MIN_RUNS = 5
+
+
+@dataclass(frozen=True)
+class Values:
+    """Rows of values, each as long as it is.
+
+    :param flat: all of them, row after row; :param starts: where each row starts there; :param n: how long it is.
+    """
+
+    flat: Floats
+    starts: npt.NDArray[np.int64]
+    n: npt.NDArray[np.int64]
 
 
 def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
@@ -37,14 +53,14 @@ def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
     return (can_be_zero | (least <= 0)).fill_null(False)
 
 
-def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> pl.DataFrame:
+def judged(pairs: pl.DataFrame, values: Values, confidence: float, repeatable: float | None) -> pl.DataFrame:
     """Compare series in numbers.
 
     Of a metric that is always positive the medians' ratio is taken, and the change is in per cent of the baseline; of
     one that can be 0 or negative (``by_difference``) their difference, in its unit.
 
-    :param pairs: a row a pair, with ``values_baseline``, ``values_side``, ``better``, ``unit``, ``by_difference``, and
-        ``comparable``; no values where a side has none.
+    :param pairs: a row a pair, with ``row_baseline`` and ``row_side``, the rows of ``values`` or null where a side has
+        none; ``better``, ``unit``, ``by_difference``, and ``comparable``.
     :param confidence: such as 0.95.
     :param repeatable: the share to which values are known to repeat; with it, pairs with few runs are judged too.
     :returns: the rows with, of each side, ``median``, ``low`` and ``high``; ``change``, ``change_low`` and
@@ -53,7 +69,7 @@ def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> 
         smallest change that could have been detected; ``bootstrapped``, whether an interval comes from the bootstrap
         and not from ``repeatable``; and ``verdict``, null where there is no ``comparable`` pair.
     """
-    sides = [_Side(pairs[f"values_{name}"]) for name in ("baseline", "side")]
+    sides = [_Side(values, pairs[f"row_{name}"]) for name in ("baseline", "side")]
     by_difference = pairs["by_difference"].to_numpy().astype(bool)
     comparable = pairs["comparable"].to_numpy().astype(bool)
     enough = comparable & (sides[0].n >= MIN_RUNS) & (sides[1].n >= MIN_RUNS)
@@ -80,7 +96,7 @@ def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> 
     scale = np.where(by_size, size / 100, 1)
     verdicts = _verdicts(comparable, worse_low, worse_high)
     return pairs.with_columns(
-        *(pl.Series(name, values).fill_nan(None) for name, values in columns.items()),
+        *(pl.Series(name, column).fill_nan(None) for name, column in columns.items()),
         pl.Series("change", np.where(comparable, change, np.nan)).fill_nan(None),
         pl.Series("change_low", low).fill_nan(None),
         pl.Series("change_high", high).fill_nan(None),
@@ -102,16 +118,13 @@ def _verdicts(comparable: Masks, worse_low: Floats, worse_high: Floats) -> list[
 
 
 class _Side:
-    """The values of one side.
+    """The values of one side of pairs; null where there are none."""
 
-    :param values: a list of numbers a row, null where there are none.
-    """
-
-    def __init__(self, values: pl.Series) -> None:
-        self.n = values.list.len().fill_null(0).to_numpy().astype(np.intp)
-        self.starts = np.concatenate([[0], np.cumsum(self.n)[:-1]]).astype(np.intp)
-        lists = [each.to_numpy() for each in values.drop_nulls()]
-        self.flat = np.concatenate(lists) if lists else np.empty(0)
+    def __init__(self, values: Values, rows: pl.Series) -> None:
+        none, of = rows.is_null().to_numpy(), rows.fill_null(0).to_numpy()
+        self.n, self.starts = (np.zeros(len(rows), np.int64) for _ in range(2))
+        self.n[~none], self.starts[~none] = values.n[of[~none]], values.starts[of[~none]]
+        self.flat = values.flat
 
     def rows(self, which: npt.NDArray[np.intp]) -> Floats:
         """Return the values of rows that have as many, as a table."""
@@ -150,11 +163,13 @@ def _percent(found: bootstrap.Intervals) -> tuple[Floats, Floats]:
     return 100 * (found.low - 1), 100 * (found.high - 1)
 
 
-def _alike(counts: list[npt.NDArray[np.intp]], chosen: Masks | None = None) -> Iterable[npt.NDArray[np.intp]]:
-    """Yield the indices of rows that have equal counts, of those chosen and without those that have none."""
+def _alike(counts: list[npt.NDArray[np.intp]], chosen: Masks | None = None) -> Iterator[npt.NDArray[np.intp]]:
+    """Yield the indices of rows that have equal counts, of those chosen, without those that have none; in pieces."""
     rows = np.flatnonzero(np.logical_and.reduce([n > 0 for n in counts] + ([] if chosen is None else [chosen])))
     if not len(rows):
         return
     _, group = np.unique(np.stack([n[rows] for n in counts]), axis=1, return_inverse=True)
     order = np.argsort(group, kind="stable")
-    yield from np.split(rows[order], np.flatnonzero(np.diff(group[order])) + 1)
+    for alike in np.split(rows[order], np.flatnonzero(np.diff(group[order])) + 1):
+        step = max(1, _TOGETHER // sum(int(n[alike[0]]) for n in counts))
+        yield from (alike[begin : begin + step] for begin in range(0, len(alike), step))

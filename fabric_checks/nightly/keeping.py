@@ -46,16 +46,25 @@ def keep(results: Path, archive: Path, session: str) -> list[str]:
             lines.append(f"{error}; it was put aside as {aside.name}, and written again from the results that are left")
 
 
-def write_report(results: Path, system: str, path: Path) -> None:
+def write_report(
+    results: Path, system: str, path: Path, *, archive: Path | None = None, left_out: Sequence[str] = ()
+) -> None:
     """Write the report about the last months of a system, with the findings of its nights that are open.
 
-    :raises RecordError: if there is nothing to report. Lines that cannot be used are returned by :func:`keep`.
+    :param archive: where all results are; None: it is made from the results, of which all years are read.
+    :param left_out: what could not be archived, a line each.
+    :raises RecordError: if there is nothing to report.
     """
     from fabric_checks.report.build import report  # noqa: PLC0415  (slow: Matplotlib; a failed night draws nothing)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
     found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))
-    text, _ = report([Source(system, results, since, None, {"system": system})], opened=summary.lines_of(found))
+    text, _ = report(
+        [Source(system, archive or results, since, None, {"system": system})],
+        opened=summary.lines_of(found),
+        outputs=[results],
+        left_out=left_out,
+    )
     replace_text(path, text)
 
 

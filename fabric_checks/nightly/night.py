@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
+from pathlib import Path
 
 from fabric_checks import files
 from fabric_checks.nightly import journal, keeping, summary
@@ -32,7 +33,7 @@ def spend(plan: Plan, lock: int) -> summary.Told:
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     ran = elapsed_s is not None or not plan.runs
     seen = trouble.attempt("the results", lambda: _seen(plan)) if ran else None
-    history = _keep(plan, seen[1], trouble) if seen and seen[1].measured else Trends()
+    kept, history = _keep(plan, seen[1], trouble) if seen and seen[1].measured else (False, Trends())
     old += [line for line in (*history.warnings, *(seen[1].blind if seen else ())) if line not in old]
     known = plan.folder / "known-warnings.json"
     trouble.warnings += trouble.attempt("the warnings", lambda: keeping.only_new(old, known)) or []
@@ -41,7 +42,14 @@ def spend(plan: Plan, lock: int) -> summary.Told:
     news = journal.news(journal.read(plan.journal, []), night, day_of(plan.session))
     quiet = [each.finding for each in news.acknowledged]
     night = replace(night, acknowledged=tuple(each for each in night.findings if each in quiet))
-    return _write(plan, night, news, trouble)
+    archive = plan.archive if kept else None
+    return _write(
+        plan,
+        night,
+        news,
+        trouble,
+        lambda page: keeping.write_report(plan.results, plan.system, page, archive=archive, left_out=history.warnings),
+    )
 
 
 def day_of(session: str) -> date:
@@ -69,8 +77,8 @@ def _seen(plan: Plan) -> tuple[records.Session, Observed]:
     return session, observed(session)
 
 
-def _keep(plan: Plan, said: Observed, trouble: Trouble) -> Trends:
-    """Archive all results, and search the history."""
+def _keep(plan: Plan, said: Observed, trouble: Trouble) -> tuple[bool, Trends]:
+    """Archive all results, and search the history; tell whether they were archived, too."""
     kept = trouble.attempt("the archive", lambda: keeping.keep(plan.results, plan.archive, plan.session))
     found = None
     told = {case for finding in said.findings for case in finding.cases}
@@ -79,7 +87,7 @@ def _keep(plan: Plan, said: Observed, trouble: Trouble) -> Trends:
         wires = trouble.attempt("the ways of the bytes", lambda: changes(plan.archive, plan.system, plan.session))
         found = replace(found or Trends(), findings=(*(found.findings if found else ()), *(wires or ())))
     found = found or Trends()
-    return replace(found, warnings=(*(kept or ()), *found.warnings))
+    return kept is not None, replace(found, warnings=(*(kept or ()), *found.warnings))
 
 
 def _night(
@@ -109,13 +117,18 @@ def _night(
     )
 
 
-def _write(plan: Plan, night: Night, news: journal.News, trouble: Trouble) -> summary.Told:
-    """Write the night down: journal, summary, JUnit; and let `latest` be this night."""
+def _write(
+    plan: Plan, night: Night, news: journal.News, trouble: Trouble, report: Callable[[Path], object]
+) -> summary.Told:
+    """Write the night down: journal, summary, JUnit; and let `latest` be this night.
+
+    :param report: writes the report.
+    """
     done = len(trouble.failures)
     trouble.attempt("the journal", lambda: journal.end(plan.journal, night))
     if night.measured:
         page = plan.files / "report.html"
-        trouble.attempt("the report", lambda: keeping.write_report(plan.results, plan.system, page))
+        trouble.attempt("the report", lambda: report(page))
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
     told = summary.Told(night, news, {})
 

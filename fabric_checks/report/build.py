@@ -38,6 +38,8 @@ def report(
     with_time: bool = False,
     with_published: bool = False,
     opened: Sequence[str] = (),
+    outputs: Sequence[Path] = (),
+    left_out: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[str, Results]:
     """Return the page about sets of results, and what it is about.
@@ -46,12 +48,14 @@ def report(
     :param with_time: whether to show values over time even for several machines.
     :param with_published: whether to show the published platforms beside the machines.
     :param opened: the findings of nights that are open, a line each.
+    :param outputs: folders of results whose outputs belong to the records, beside the sources.
+    :param left_out: what was left out when the sources were made, a line each.
     :param progress: is called with what is being done.
     :raises RecordError: if a source does not exist or has no record.
     """
     progress("reading the records")
     loaded = reading.load(sources, COLUMNS)
-    results = collect(loaded.frame, loaded.faults)
+    results = collect(loaded.frame, tuple(dict.fromkeys((*left_out, *loaded.faults))))
     changes = None
     over = with_time or len(results.machines) == 1
     if over:
@@ -62,7 +66,7 @@ def report(
     shown = sections(
         results,
         provenance,
-        [source.path for source in sources],
+        [*outputs, *(source.path for source in sources)],
         over=over,
         changes=changes,
         published=with_published,

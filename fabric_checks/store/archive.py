@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Archives: records in Parquet files, ``system=SYSTEM/month=YYYY-MM/records.parquet``, one a month of a system, in UTC.
+"""Archives: records in Parquet files, ``system=SYSTEM/month=YYYY-MM/records*.parquet``, by months of a system, in UTC.
+
+What is added is a file of its own, and small files become one now and then. The files of a month are numbered from 0,
+``records.parquet``; ``records-3.parquet`` is the one that was added as number 3, and ``records-3-5.parquet`` has what 3
+to 5 had. These count no more from the moment that it is there; they are deleted right then, or by the next who writes.
 
 A file has the columns :data:`fabric_checks.store.schema.COLUMNS`, which any program that reads Parquet can use,
 and ``extra``: what of a record these cannot say, as JSON text (see :mod:`fabric_checks.store.rows`).
@@ -8,7 +12,7 @@ and ``extra``: what of a record these cannot say, as JSON text (see :mod:`fabric
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -20,8 +24,8 @@ from fabric_checks.store import parquet_sizes, validation
 from fabric_checks.store.schema import COLUMNS, REPEATED
 from fabric_checks.store.sources import Source
 
-#: The name of each file; others begin with a dot while they are written.
-NAME = "records.parquet"
+#: How the name of each file begins; those that are being written begin with a dot.
+NAME = "records"
 #: The most rows of a file: a system that notes ten thousand values a night has a third of a million in a month.
 MOST_ROWS = 20_000_000
 #: The most columns, with those of later releases.
@@ -31,9 +35,38 @@ MOST_UNPACKED_B, MOST_UNPACKED_SHARE = 4 * 2**20, 200
 _KINDS: dict[str, pl.DataType] = {**COLUMNS, "extra": pl.String()}
 
 
-def file_of(folder: Path, system: str, month: str) -> Path:
+def folder_of(folder: Path, system: str, month: str) -> Path:
     """Return where the records of a month of a system are; no name of a system leads out of the folder."""
-    return folder / f"system={quote(system, safe='')}" / f"month={month}" / NAME
+    return folder / f"system={quote(system, safe='')}" / f"month={month}"
+
+
+def name_of(first: int, last: int) -> str:
+    """Return what the file is called that has what was added as these numbers."""
+    return (
+        f"{NAME}-{first}-{last}.parquet" if last > first else f"{NAME}-{first}.parquet" if first else f"{NAME}.parquet"
+    )
+
+
+def numbers_of(name: str) -> tuple[int, int] | None:
+    """Return the first and the last number of what a file has; None if its name is another."""
+    found = re.fullmatch(NAME + r"(?:-(\d{1,9}))?(?:-(\d{1,9}))?\.parquet", name, re.ASCII)
+    if not found:
+        return None
+    first = int(found[1] or 0)
+    return first, int(found[2] or first)
+
+
+def superseded(names: Iterable[str]) -> set[str]:
+    """Return those of the files of a folder of which another has all."""
+    numbered = {name: numbers for name in names if (numbers := numbers_of(name))}
+    found = set()
+    # The widest first of those that begin at one number: what lies within what has been seen is in one of them.
+    end = -1
+    for name in sorted(numbered, key=lambda name: (numbered[name][0], -numbered[name][1])):
+        if numbered[name][1] <= end:
+            found.add(name)
+        end = max(end, numbered[name][1])
+    return found
 
 
 def chosen(files: Sequence[Path], sources: Sequence[Source]) -> list[list[Path]]:
@@ -59,6 +92,23 @@ def _may_have(path: Path, source: Source) -> bool:
     return not (source.since and first + timedelta(days=32) <= source.since)
 
 
+def files_of(month: Path) -> list[Path]:
+    """Return the files of a month's folder that count, in the order in which they were added."""
+    names = {path.name for path in month.glob("*.parquet") if not path.name.startswith(".")}
+    return [
+        month / name
+        for name in sorted(names - superseded(names), key=lambda name: (numbers_of(name) or (-1, -1), name))
+    ]
+
+
+def height_of(path: Path) -> int:
+    """Return how many rows a file has.
+
+    :raises FileError: if it is broken.
+    """
+    return read_unchecked(path, ()).height
+
+
 def read(
     path: Path, columns: Sequence[str], report: Callable[[int, str], None], condition: pl.Expr | None = None
 ) -> pl.DataFrame:
@@ -79,11 +129,17 @@ def read(
 
 
 def read_unchecked(
-    path: Path, columns: Sequence[str], condition: pl.Expr | None = None, *, numbered: bool = False
+    path: Path,
+    columns: Sequence[str],
+    condition: pl.Expr | None = None,
+    *,
+    numbered: bool = False,
+    compact: bool = True,
 ) -> pl.DataFrame:
     """Do as :func:`read`, but for what single rows have in them.
 
     :param numbered: whether there is a column ``line``, the numbers of the rows from 1.
+    :param compact: whether repeated text is read as categories.
     """
     try:
         _require_small(path)
@@ -103,11 +159,17 @@ def read_unchecked(
         _require_sane(path, rows.select(pl.len()).collect().item())
         if condition is not None:
             rows = rows.filter(condition)
+        if not columns and condition is None:
+            return pl.DataFrame(height=rows.select(pl.len()).collect().item())
         names = [*columns, *(["line"] if numbered else [])]
-        return rows.select(map(_column, names)).collect()
+        return rows.select(map(_column, names) if compact else names).collect()
+    except FileNotFoundError:
+        raise FileError(path, "it was there a moment ago: the archive is being written; try again") from None
     except (parquet_sizes.DamagedError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
-        raise FileError(path, f"cannot be read ({why}); archive its records again, or restore it") from None
+        raise FileError(
+            path, f"cannot be read ({why}); move it away and archive its records again, or restore it"
+        ) from None
 
 
 def _require_small(path: Path) -> None:
@@ -116,8 +178,8 @@ def _require_small(path: Path) -> None:
     if unpacked > MOST_UNPACKED_B + MOST_UNPACKED_SHARE * size:
         raise FileError(
             path,
-            f"its {size} bytes unpack to {unpacked}, which those of no archive do; it is left out: archive its records "
-            "again, or restore it",
+            f"its {size} bytes unpack to {unpacked}, which those of no archive do; it is left out: move it away and "
+            "archive its records again, or restore it",
         )
 
 

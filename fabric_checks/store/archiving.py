@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write archives, and get their records back.
 
-A file of an archive is written beside the old one and takes its place at once: whatever ends the writing, every file is
-whole, the old or the new. What is there already is not added again, so the same command completes what was cut short.
+A file of an archive is written under another name and gets its own at once, and where it has what others had, these do
+not count from then on: whatever ends the writing, an archive has each record once, also those that it had. What is
+there already is not added again, so the same command completes what was cut short.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,12 +22,15 @@ import polars as pl
 
 from fabric_checks.errors import FileError, RecordError
 from fabric_checks.locks import LockedError, exclusive
-from fabric_checks.store import archive, database, jsonlines, listing, objects, rows
+from fabric_checks.store import archive, database, jsonlines, listing, objects, remembered, rows
 from fabric_checks.store.faults import LEFT_OUT, Faults
+from fabric_checks.store.remembered import Mark, Memory
 from fabric_checks.store.schema import COLUMNS, REPEATED
 
 #: Rows that are kept in memory before they are written.
 BATCH = 200_000
+#: Files of a month become one of at most so many rows: what a night may cost, some seconds.
+MERGED = 500_000
 _COLUMNS = (*COLUMNS, "extra")
 
 
@@ -52,17 +56,21 @@ class Added:
 def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda done: None) -> Added:
     """Add the records of ``results`` to the archive in ``folder``.
 
+    Of JSON lines only what was not read before is, see :mod:`fabric_checks.store.remembered`; it counts as known.
+
     :param results: what :func:`fabric_checks.store.reading.load` reads.
     :param progress: is called with the number of records read so far.
     :raises RecordError: if there are no results, another process writes the archive, or it cannot be written.
     """
     faults = Faults()
     files = listing.files_of(results, faults)
-    read = added = 0
     written: set[Path] = set()
     with _alone(folder):
+        _tidy(folder)
+        memory = Memory(folder)
+        read, added = sum(memory.mark(path).records for path in files.json_lines), 0
         batch: list[pl.DataFrame] = []
-        for frame in _tables(files, faults):
+        for frame in _tables(files, faults, memory):
             read += frame.height
             batch.append(frame)
             if sum(part.height for part in batch) >= BATCH:
@@ -71,6 +79,10 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
             progress(read)
         if batch:
             added += write(pl.concat(batch), folder, written)
+        try:
+            memory.save()
+        except OSError as error:
+            faults.add(error.filename, 0, f"{error.strerror}; all is read again the next time")
     lines = tuple(faults.lines())
     if not read:
         raise RecordError(f"{results}: no sound record{'; the first fault: ' + lines[0] if lines else ''}")
@@ -89,15 +101,13 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _tables(files: listing.Files, faults: Faults) -> Iterator[pl.DataFrame]:
-    """Read all sound records as rows of an archive."""
+def _tables(files: listing.Files, faults: Faults, memory: Memory) -> Iterator[pl.DataFrame]:
+    """Read all sound records as rows of an archive.
+
+    :param memory: how far files were read before; gets how far they are now.
+    """
     for path in files.json_lines:
-        report = partial(_report, faults, path)
-        try:
-            for block in jsonlines.blocks(path, report):
-                yield _rows(list(jsonlines.records(block, report)), report)
-        except OSError as error:
-            faults.add(path, 0, f"{error.strerror}; the file is left out")
+        yield from _lines(path, faults, memory)
     for path in files.databases:
         report = partial(_report, faults, path)
         found: list[tuple[int, dict[str, Any]]] = []
@@ -111,6 +121,27 @@ def _tables(files: listing.Files, faults: Faults) -> Iterator[pl.DataFrame]:
             yield _as_text(archive.read(path, _COLUMNS, partial(_report_row, faults, path)))
         except FileError as error:
             faults.add(error.path, 0, error.cause)
+
+
+def _lines(path: Path, faults: Faults, memory: Memory) -> Iterator[pl.DataFrame]:
+    bad: list[int] = []
+
+    def report(line: int, cause: str) -> None:
+        bad.append(line)
+        faults.add(path, line, cause + LEFT_OUT)
+
+    mark = memory.mark(path)
+    try:
+        for block in jsonlines.blocks(path, report, mark.bytes, mark.lines + 1):
+            frame = _rows(list(jsonlines.records(block, report)), report)
+            yield frame
+            if not bad and block.data.endswith(b"\n"):
+                size = mark.bytes + len(block.data)
+                lines, records = mark.lines + len(block.ends), mark.records + frame.height
+                mark = Mark(size, lines, records, remembered.end_of(path, size))
+                memory.set(path, mark)
+    except OSError as error:
+        faults.add(path, 0, f"{error.strerror}; the file is left out")
 
 
 def _report_row(faults: Faults, path: Path, row: int, cause: str) -> None:
@@ -136,25 +167,79 @@ def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def write(frame: pl.DataFrame, folder: Path, written: set[Path]) -> int:
-    """Add rows to the files that they belong to; return how many are new.
+    """Add rows to the months that they belong to; return how many are new.
 
     :param frame: the columns of :data:`fabric_checks.store.schema.COLUMNS` and ``extra``.
     :param written: gets the files that are written.
-    :raises FileError: if a file that has to be added to is broken.
+    :raises FileError: if a file that may have some of them already is broken.
     """
     new = 0
     month = pl.col("time").dt.strftime("%Y-%m").alias("month")
     for key, part in frame.with_columns(month).partition_by("system", "month", as_dict=True, include_key=True).items():
-        path = archive.file_of(folder, str(key[0]), str(key[1]))
-        # What is there stays there, also what no reader would take.
-        old = _as_text(archive.read_unchecked(path, _COLUMNS)) if path.exists() else frame.clear()
-        # A stable sort and the first of equal rows: the same records give the same file.
-        whole = pl.concat([old, part.select(old.columns)]).unique(maintain_order=True).sort("time", maintain_order=True)
-        if whole.height > old.height:
-            _replace(path, whole)
-            written.add(path)
-            new += whole.height - old.height
+        place = archive.folder_of(folder, str(key[0]), str(key[1]))
+        files = archive.files_of(place)
+        rows = _without(part.select(_COLUMNS), files)
+        if rows.height:
+            _append(rows, place, files, written)
+            new += rows.height
     return new
+
+
+def _without(part: pl.DataFrame, files: Sequence[Path]) -> pl.DataFrame:
+    """Return each row once that files do not have; of these, only rows of the same times are read."""
+    times = part["time"].unique()
+    at_those = pl.col("time").is_between(times.min(), times.max()) & pl.col("time").is_in(times.implode())
+    there = [archive.read_unchecked(path, _COLUMNS, at_those, compact=False) for path in files]
+    old = pl.concat(there) if there else part.clear()
+    both = pl.concat([old.with_columns(_new=False), part.with_columns(_new=True)])
+    return both.unique(_COLUMNS, keep="first", maintain_order=True).filter("_new").drop("_new")
+
+
+def _append(rows: pl.DataFrame, place: Path, files: Sequence[Path], written: set[Path]) -> None:
+    """Write a file of new rows, and of those of the files before it that are not much larger.
+
+    So each row is written again a few times only, and a month has few files: one or two for each :data:`MERGED` rows,
+    and of the rest as many as their number has digits.
+    """
+    numbered = [(numbers, path) for path in files if (numbers := archive.numbers_of(path.name))]
+    last = first = numbered[-1][0][1] + 1 if numbered else 0
+    merged: list[Path] = []
+    height = rows.height
+    for numbers, path in reversed(numbered):
+        more = archive.height_of(path)
+        if more > 2 * height or more + height > MERGED:
+            break
+        merged.insert(0, path)
+        height, first = height + more, numbers[0]
+    parts = [archive.read_unchecked(path, _COLUMNS, compact=False) for path in merged]
+    path = place / archive.name_of(first, last)
+    _replace(path, pl.concat([*parts, rows]).sort("time", maintain_order=True))
+    # From now on the others do not count, whether they are deleted or not.
+    for old in merged:
+        old.unlink()
+    written.difference_update(merged)
+    written.add(path)
+
+
+def _tidy(folder: Path) -> None:
+    """Delete what writers left that were killed; the lock says that there is no other.
+
+    :raises RecordError: if a file that another should have all of has more.
+    """
+    for month in folder.glob("system=*/month=*"):
+        if month.is_symlink() or month.parent.is_symlink():
+            continue
+        for left in month.glob(f".{archive.NAME}*"):
+            left.unlink()
+        files = archive.files_of(month)
+        for name in archive.superseded(path.name for path in month.glob(f"{archive.NAME}*.parquet")):
+            more = _without(archive.read_unchecked(month / name, _COLUMNS, compact=False), files)
+            if more.height:
+                raise RecordError(
+                    f"{month / name}: {more.height} of its records are not in a file whose name says that it has all: "
+                    "give that another number, as in records-99.parquet"
+                )
+            (month / name).unlink()
 
 
 def _replace(path: Path, frame: pl.DataFrame) -> None:
@@ -167,8 +252,6 @@ def _replace(path: Path, frame: pl.DataFrame) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f".{path.name}.*"):
-            left.unlink()  # of a writer that was killed: the lock says that there is no other
         try:
             with temporary.open("wb") as file:
                 file.write(content.getbuffer())
@@ -178,7 +261,7 @@ def _replace(path: Path, frame: pl.DataFrame) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}; the file is as it was: mend that and run it again") from None
+        raise RecordError(f"{path}: {error.strerror}; the archive is as it was: mend that and run it again") from None
 
 
 def export(folder: Path, faults: Faults) -> Iterator[str]:

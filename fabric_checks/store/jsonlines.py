@@ -55,13 +55,13 @@ class Block:
         return np.flatnonzero(np.frombuffer(self.data, np.uint8) == ord("\n"))
 
 
-def spans(path: Path) -> Iterator[tuple[int, int]]:
-    """Return where the blocks of a file begin and end, in bytes.
+def spans(path: Path, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Return where the blocks of a file begin and end, in bytes, from the beginning of a line on.
 
     :raises OSError: if it cannot be read.
     """
     with path.open("rb", buffering=0) as file:
-        size, start = _settled_size(file.fileno()), 0
+        size = _settled_size(file.fileno())
         while start < size:
             end = _end_of_block(file.fileno(), start, size)
             yield start, end
@@ -83,13 +83,13 @@ def read(path: Path, span: tuple[int, int], report: Report, first_line: int = 1)
     return Block(data, first_line)
 
 
-def blocks(path: Path, report: Report) -> Iterator[Block]:
+def blocks(path: Path, report: Report, start: int = 0, line: int = 1) -> Iterator[Block]:
     """Read a file block by block.
 
+    :param start: where to begin, in bytes; :param line: the number of the line there.
     :raises OSError: if it cannot be read.
     """
-    line = 1
-    for span in spans(path):
+    for span in spans(path, start):
         block = read(path, span, report, line)
         yield block
         line += len(block.ends)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fabric_checks import files
 from fabric_checks.errors import RecordError
+from fabric_checks.store import archive
 from fabric_checks.store.faults import Faults
 
 
@@ -43,7 +44,7 @@ def files_of(path: Path, faults: Faults) -> Files:
         for name in folders:
             if Path(parent, name).is_symlink():
                 _is_outside(Path(parent, name), path, faults)
-        for name in sorted(names):
+        for name in sorted({*names} - archive.superseded(names)):
             if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):
                 _sort_in(Path(parent, name), path, found, faults)
             logs |= name.endswith(".log")

@@ -19,7 +19,7 @@ from fabric_checks.results.record import FIELDS
 from fabric_checks.store import archive, database, jsonlines, listing, order, selection, validation
 from fabric_checks.store.faults import LEFT_OUT, Faults, one_line
 from fabric_checks.store.schema import COLUMNS, MEASUREMENT, REPEATED
-from fabric_checks.store.series import mixed_units
+from fabric_checks.store.series import folded, mixed_units
 from fabric_checks.store.sources import Source
 
 #: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several cores.
@@ -57,34 +57,88 @@ def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compac
         millions of records. They compare, group and join as text does; text functions need a cast to ``pl.String``.
     :raises RecordError: if a source does not exist or has no record at all.
     """
-    unknown = [name for name in columns if name not in COLUMNS]
-    if unknown:
-        raise ValueError(f"unknown columns: {', '.join(unknown)}")
-    wanted = [name for name in FIELDS if name in columns]
-    by_path: dict[Path, list[Source]] = {}
-    for source in sources:
-        by_path.setdefault(source.path.absolute(), []).append(source)
+    wanted = _in_order(columns)
     frames: dict[int, pl.DataFrame] = {}
     faults: list[str] = []
-    for path, parts in by_path.items():
-        for source, frame, lines in _parts(path, parts, columns):
+    for path, parts in _by_path(sources).items():
+        listed = _listed(path, parts)
+        for source, frame, lines in _parts(listed, parts, columns):
             faults += lines
-            if not frame.height:
-                raise RecordError(_nothing(source, lines))
             frames[id(source)] = _side(frame, source.label, wanted, compact=compact)
     return Loaded(pl.concat(frames[id(source)] for source in sources), tuple(dict.fromkeys(faults)))
 
 
-def _parts(
-    path: Path, sources: Sequence[Source], columns: Collection[str]
-) -> Iterator[tuple[Source, pl.DataFrame, list[str]]]:
-    """Read the sources of one path, such as before and after a date; return the records and the faults of each."""
+def load_folded(
+    sources: Sequence[Source], columns: Collection[str], faults: list[str]
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Read sets of results as :func:`load` does, those of an archive a month at a time: a hundred million records.
+
+    :param columns: the fields that are wanted: ``time``, ``value``, and at least one more.
+    :param faults: gets lines as those of :class:`Loaded`.
+    :returns: label and records of one part after the other, as :func:`fabric_checks.store.series.folded` gives them.
+        The parts of a set of results need not be in the order of time.
+    :raises RecordError: as :func:`load`.
+    """
+    wanted = _in_order(columns)
+    for path, parts in _by_path(sources).items():
+        listed = _listed(path, parts)
+        if listed.files.json_lines or listed.files.databases:
+            for source, frame, lines in _parts(listed, parts, columns):
+                faults += [line for line in lines if line not in faults]
+                yield source.label, folded(frame.select(wanted))
+            continue
+        for source in parts:
+            months = (
+                _folded_month(month, source, wanted, listed.faults)
+                for month in archive.chosen(listed.files.parquet, [source])
+            )
+            nothing = True
+            for month in months:
+                if month.height:
+                    nothing = False
+                    yield source.label, month
+            lines = list(listed.faults.lines())
+            if nothing:
+                raise RecordError(_nothing(source, lines))
+            faults += [line for line in lines if line not in faults]
+
+
+@dataclass(frozen=True)
+class _Listed:
+    files: listing.Files
+    faults: Faults
+
+
+def _in_order(columns: Collection[str]) -> list[str]:
+    unknown = [name for name in columns if name not in COLUMNS]
+    if unknown:
+        raise ValueError(f"unknown columns: {', '.join(unknown)}")
+    return [name for name in FIELDS if name in columns]
+
+
+def _by_path(sources: Sequence[Source]) -> dict[Path, list[Source]]:
+    by_path: dict[Path, list[Source]] = {}
+    for source in sources:
+        by_path.setdefault(source.path.absolute(), []).append(source)
+    return by_path
+
+
+def _listed(path: Path, sources: Sequence[Source]) -> _Listed:
     if not path.exists():
         raise RecordError(f"{sources[0].path}: there is no such file or folder")
     faults = Faults()
-    files = listing.files_of(sources[0].path, faults)
-    needed = {"time", *columns, *(name for source in sources for name in source.where)}
-    wanted = [name for name in FIELDS if name in needed]
+    return _Listed(listing.files_of(sources[0].path, faults), faults)
+
+
+def _parts(
+    listed: _Listed, sources: Sequence[Source], columns: Collection[str]
+) -> Iterator[tuple[Source, pl.DataFrame, list[str]]]:
+    """Read the sources of one path, such as before and after a date; return the records and the faults of each.
+
+    :raises RecordError: if one has no records.
+    """
+    files, faults = listed.files, listed.faults
+    wanted = _needed(columns, sources)
     if len(sources) == 1 or not (files.json_lines or files.databases):
         # An archive gives each source its own part.
         for source in sources:
@@ -93,7 +147,16 @@ def _parts(
     whole = _one(sources, files, wanted, faults)
     for source in sources:
         condition = selection.condition([source])
-        yield source, whole if condition is None else whole.filter(condition), list(faults.lines())
+        frame, lines = whole if condition is None else whole.filter(condition), list(faults.lines())
+        if not frame.height:
+            raise RecordError(_nothing(source, lines))
+        yield source, frame, lines
+
+
+def _needed(columns: Collection[str], sources: Sequence[Source]) -> list[str]:
+    """Return the columns that have to be read."""
+    needed = {"time", *columns, *(name for source in sources for name in source.where)}
+    return [name for name in FIELDS if name in needed]
 
 
 def _side(frame: pl.DataFrame, label: str, wanted: Sequence[str], *, compact: bool) -> pl.DataFrame:
@@ -231,3 +294,18 @@ def _parquet(
         if numbered:
             frame = frame.with_columns(pl.lit(None, pl.Int64).alias("line"), pl.lit(None, pl.Int32).alias("file"))
         yield frame
+
+
+def _folded_month(paths: Sequence[Path], source: Source, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
+    """Read the files of a month; its text is checked when there is little of it."""
+    columns, condition = _needed(wanted, [source]), selection.condition([source])
+    try:
+        frame = pl.concat(archive.read_unchecked(path, columns, condition, compact=False) for path in paths)
+        kinds = folded(order.by_time(frame).select(wanted))
+        names = [name for name in wanted if name not in ("time", "value")]
+        if validation.is_sound(frame, kinds.select(names)):
+            return kinds
+    except FileError:
+        pass  # which is told below
+    sound = list(_parquet(paths, columns, [source], faults, numbered=False))
+    return folded(pl.concat(sound).select(wanted)) if sound else pl.DataFrame()

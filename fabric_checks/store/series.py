@@ -47,18 +47,46 @@ def grouped(frame: pl.DataFrame, by: Sequence[str], *aggregations: pl.Expr) -> p
     :returns: the columns ``by`` and those of the aggregations; what was a category is text.
     """
     # Rows are grouped by one number instead of many columns, and another number, of 64 bits too, makes sure of it.
-    numbers = pl.DataFrame({f"_hash{seed}": frame.select(by).hash_rows(seed=seed) for seed in (1, 2)})
-    unsure = numbers.group_by("_hash1").agg(pl.col("_hash2").n_unique() > 1)["_hash2"].any()
-    keys = [name for name in by if not unsure]
-    key = list(by) if unsure else ["_hash1"]
-    out = (
-        frame.with_columns(numbers["_hash1"])
-        .group_by(key, maintain_order=True)
-        .agg(*(pl.col(name).first().alias(f"_key_{name}") for name in keys), *aggregations)
-        .drop("_hash1", strict=False)
-        .rename({f"_key_{name}": name for name in keys})
-    )
+    keys = varying(frame, by) or by[:1]
+    numbers = [frame.select(keys).hash_rows(seed=seed).alias(f"_hash{seed}") for seed in (1, 2)]
+    unsure = (pl.col("_hash2").min() != pl.col("_hash2").max()).alias("_unsure")
+    firsts = [pl.col(name).first().alias(f"_key_{name}") for name in keys]
+    # Columns that are not asked for cost as much as others.
+    needed = dict.fromkeys([*keys, *(name for each in aggregations for name in each.meta.root_names())])
+    rows = frame.select(*needed, *numbers)
+    out = rows.group_by("_hash1", maintain_order=True).agg(*firsts, *aggregations, unsure)
+    if out["_unsure"].any():
+        out = frame.group_by(by, maintain_order=True).agg(*aggregations)
+    else:
+        same = (pl.lit(frame[name].first(), frame.schema[name]).alias(name) for name in by if name not in keys)
+        out = out.rename({f"_key_{name}": name for name in keys}).with_columns(same)
+        out = out.select(*by, pl.exclude(*by, "_hash1", "_unsure"))
     return out.with_columns(cs.categorical().cast(pl.String))
+
+
+def varying(frame: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """Return those of some columns that do not have the same in all rows."""
+    alike = frame.select(pl.col(name).eq_missing(pl.col(name).first()).all() for name in names)
+    return [name for name in names if not alike[name].item()]
+
+
+def folded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Make one row of records that differ in ``time`` and ``value`` only.
+
+    :param frame: records in the order of time.
+    :returns: a row for each kind of record, in the order of the first of each: the columns but ``time`` and ``value``;
+        ``values``, the list of them; ``n``, how many records; ``first_time`` and ``last_time``; and ``last``, the
+        number of the last record's row, from 0. Text is ``pl.String``.
+    """
+    return grouped(
+        frame.with_row_index("_row"),
+        [name for name in frame.columns if name not in ("time", "value")],
+        pl.col("value").alias("values"),
+        pl.len().cast(pl.Int64).alias("n"),
+        pl.col("time").first().alias("first_time"),
+        pl.col("time").last().alias("last_time"),
+        pl.col("_row").last().cast(pl.Int64).alias("last"),
+    )
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:

@@ -6,7 +6,9 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
+from fabric_checks.comparison import gathering
 from fabric_checks.results.record import FIELDS
+from fabric_checks.store import series
 from fabric_checks.store.schema import COLUMNS, NESTED
 from tests.store.samples import parameters_of
 
@@ -69,6 +71,15 @@ def frame(*records):
     """Return records as the store gives them."""
     rows = [record for group in records for record in group]
     return pl.DataFrame(rows, schema={"side": pl.String(), **COLUMNS}, orient="row")
+
+
+def parts(*records):
+    """Return records as a comparison takes them: each side's in one part."""
+    sides = frame(*records).partition_by("side", as_dict=True, maintain_order=True)
+    return [
+        (side, series.folded(part.select(gathering.FIELDS).sort("time", maintain_order=True)))
+        for (side,), part in sides.items()
+    ]
 
 
 def json_lines(path, *records):

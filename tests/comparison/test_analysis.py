@@ -7,14 +7,14 @@ import pytest
 
 from fabric_checks.comparison.analysis import COLUMNS, compare
 from fabric_checks.errors import RecordError
-from tests.comparison.making import FAILED, frame, runs
+from tests.comparison.making import FAILED, parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
 
 def row(*records, **options):
     """Return the only row of a comparison of A and B."""
-    (found,) = compare(frame(*records), ["A", "B"], **options).frame.to_dicts()
+    (found,) = compare(parts(*records), ["A", "B"], **options).frame.to_dicts()
     return found
 
 
@@ -98,19 +98,19 @@ def test_of_zero_there_is_no_ratio_whatever_its_record_says(can_be_zero):
         for side in "AB"
         for values, point in ((5 * [0.0], zero), (5 * [1.0], other))
     ]
-    assert compare(frame(*records), ["A", "B"]).frame["by_difference"].to_list() == [True, False]
+    assert compare(parts(*records), ["A", "B"]).frame["by_difference"].to_list() == [True, False]
 
 
 def test_what_a_side_does_not_have_is_missing():
     other = {"metric": "latency_16B", "size_B": 16}
-    found = compare(frame(runs("A", TIGHT), runs("B", TIGHT), runs("A", TIGHT, **other)), ["A", "B"]).frame
+    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("A", TIGHT, **other)), ["A", "B"]).frame
     (missing,) = found.filter(pl.col("verdict") == "missing").to_dicts()
     assert missing["metric"] == "latency_16B" and missing["why"] == "missing in B"
     assert missing["median_baseline"] == 1.0 and missing["n_side"] is None and missing["median_side"] is None
 
 
 def test_missing_on_either_side():
-    found = compare(frame(runs("A", TIGHT), runs("B", TIGHT, check="Other", test="Other")), ["A", "B"]).frame
+    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT, check="Other", test="Other")), ["A", "B"]).frame
     assert found["why"].to_list() == ["missing in B", "missing in A"]
 
 
@@ -121,7 +121,7 @@ def test_a_case_that_failed_is_missing_for_that():
     both = row(runs("A", [None], **failed), runs("B", [None], **failed))
     assert both["verdict"] == "missing" and both["metric"] is None
     assert both["why"] == "its case failed in A and in B: no output"
-    new = compare(frame(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed | {"test": "new"})), ["A", "B"])
+    new = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed | {"test": "new"})), ["A", "B"])
     assert new.frame["why"].to_list() == [None, "missing in A; its case failed in B: no output"]
     some = row(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed))
     assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
@@ -165,10 +165,10 @@ def test_mixed_units_within_a_side():
 
 def test_another_layout_is_not_comparable_but_one_more_is_missing():
     other = {"test": "OsuLatency %layout=1x2", "layout": "1x2"}
-    found = compare(frame(runs("A", TIGHT), runs("B", TIGHT, **other)), ["A", "B"]).frame
+    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT, **other)), ["A", "B"]).frame
     assert found["verdict"].to_list() == ["not comparable"] * 2
     assert found["why"].unique().to_list() == ["layout: 2x1 in A, 1x2 in B"]
-    more = compare(frame(runs("A", TIGHT), runs("B", TIGHT), runs("B", TIGHT, **other)), ["A", "B"]).frame
+    more = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("B", TIGHT, **other)), ["A", "B"]).frame
     assert sorted(more["verdict"].to_list()) == ["missing", "no difference"]
 
 
@@ -187,7 +187,7 @@ def test_two_systems_with_one_partition_each_are_compared():
 def test_what_the_sides_share_has_to_agree():
     there = {"system": "other"}
     found = compare(
-        frame(
+        parts(
             runs("A", TIGHT),
             runs("A", TIGHT, environ="openmpi"),
             runs("B", TIGHT, **there),
@@ -199,7 +199,7 @@ def test_what_the_sides_share_has_to_agree():
 
 
 def test_what_belongs_together_has_to_be_said_if_it_cannot_be_told():
-    records = frame(
+    records = parts(
         runs("A", TIGHT), runs("A", TIGHT, partition="gpu"), runs("B", TIGHT, system="other", partition="p")
     )
     with pytest.raises(
@@ -210,19 +210,13 @@ def test_what_belongs_together_has_to_be_said_if_it_cannot_be_told():
 
 def test_a_side_without_records():
     with pytest.raises(RecordError, match="'B' has no records"):
-        compare(frame(runs("A", TIGHT)), ["A", "B"])
+        compare(parts(runs("A", TIGHT)), ["A", "B"])
 
 
 def test_several_sides_are_compared_with_the_first():
-    found = compare(frame(runs("A", TIGHT), runs("B", TIGHT), runs("C", times(1.5))), ["A", "B", "C"])
+    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("C", times(1.5))), ["A", "B", "C"])
     assert found.sides == ("B", "C")
     assert found.frame.select("side", "verdict").rows() == [("B", "no difference"), ("C", "worse")]
-
-
-def test_categories_are_as_good_as_text():
-    text = frame(runs("A", TIGHT), runs("B", times(1.2), evidence="fitted"), runs("B", [None], **FAILED))
-    compact = text.with_columns(pl.col(pl.String).cast(pl.Categorical))
-    assert compare(compact, ["A", "B"]).frame.equals(compare(text, ["A", "B"]).frame)
 
 
 def test_by_chance_as_many_differ_as_are_said_to(report_table):
@@ -232,7 +226,7 @@ def test_by_chance_as_many_differ_as_are_said_to(report_table):
     for number in range(300):
         point = {"metric": f"latency_{number}B", "size_B": number}
         records += [runs(side, draw.normal(100, 3, 20), **point) for side in "AB"]
-    found = compare(frame(*records), ["A", "B"])
+    found = compare(parts(*records), ["A", "B"])
     differ = found.count("worse") + found.count("better")
     assert found.by_chance == pytest.approx(15) and 2 <= differ <= 24
     report_table("pairs of 300 that differ by chance", [f"{differ}, expected about {found.by_chance:.0f}"])
@@ -246,6 +240,6 @@ def test_how_often_a_difference_is_told(factor, report_table):
     for number in range(80):
         point = {"metric": f"latency_{number}B", "size_B": number}
         records += [runs("A", draw.normal(100, 3, 20), **point), runs("B", factor * draw.normal(100, 3, 20), **point)]
-    told = compare(frame(*records), ["A", "B"]).count("worse") / 80
+    told = compare(parts(*records), ["A", "B"]).count("worse") / 80
     report_table(f"a difference of {100 * (factor - 1):.0f} % told, of 20 runs a side with 3 % noise", [f"{told:.0%}"])
     assert told >= {1.03: 0.5, 1.05: 0.95, 1.1: 0.99}[factor]

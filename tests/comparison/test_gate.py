@@ -6,13 +6,13 @@ import pytest
 from fabric_checks.comparison import gate
 from fabric_checks.comparison.analysis import compare
 from fabric_checks.comparison.gate import Gate
-from tests.comparison.making import frame, runs
+from tests.comparison.making import parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
 
 def found(*records, **options):
-    return compare(frame(*records), ["A", "B"], **options)
+    return compare(parts(*records), ["A", "B"], **options)
 
 
 def test_gates_are_read():

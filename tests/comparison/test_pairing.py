@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.comparison.pairing import gathered, machine_key
+from fabric_checks.comparison.pairing import machine_key
 from fabric_checks.errors import RecordError
 from tests.comparison.making import frame, runs
 
@@ -31,9 +31,3 @@ def test_several_values_and_none_in_common():
         RecordError, match=r"p, q, r, s and 2 more against cluster.*narrow 'A' to one, as in PATH,system=p$"
     ):
         machine_key(frame(*records), "A", "B")
-
-
-def test_values_of_a_series_stay_together():
-    found = gathered(frame(runs("A", [3.0, 1.0, None, 2.0]), runs("A", [5.0], evidence="fitted"), runs("B", [4.0])))
-    assert found["values"].to_list() == [[3.0, 1.0, 2.0, 5.0], [4.0]]
-    assert found["evidence"].to_list() == [["fitted", "measured"], ["measured"]]

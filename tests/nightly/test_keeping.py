@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is kept: nothing of it is lost by what is broken."""
 
+import re
+from datetime import datetime, timedelta, timezone
+
 import pytest
 
 from fabric_checks.errors import RecordError
@@ -66,3 +69,14 @@ def test_a_file_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(RecordError, match=r"a: No space left on device; it is as it was; mend that"):
         keeping.replace_text(path, "two")
     assert path.read_text() == "one"
+
+
+def test_a_report_of_the_archive_has_what_that_of_the_results_has(tmp_path):
+    """And what could not be archived."""
+    now = datetime.now(timezone.utc)
+    folder = results(tmp_path, *(samples.record(0, time=(now - timedelta(days=n)).isoformat()) for n in (2, 1)), b"{\n")
+    left_out = keeping.keep(folder, tmp_path / "archive", "one")
+    keeping.write_report(folder, "s", tmp_path / "one.html")
+    keeping.write_report(folder, "s", tmp_path / "two.html", archive=tmp_path / "archive", left_out=left_out)
+    one, two = (re.sub(r"\d\d:\d\d(:\d\d)?", "", (tmp_path / name).read_text()) for name in ("one.html", "two.html"))
+    assert "A.jsonl:3" in one and one == two

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fabric_checks.errors import RecordError
 from fabric_checks.nightly import journal, night, running
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.trends import Trends
@@ -83,13 +84,15 @@ def test_what_keeps_a_run_from_beginning_is_said_and_nothing_is_run(plan, progra
 @pytest.fixture
 def results(monkeypatch):
     """Let a night find the results of two cases of which one passed, and keep nothing."""
+    reported = []
     found = session(
         case("A"), case("B", "fail", "no output"), case("Build", fixture=True), records=[record("A"), record("B", None)]
     )
     monkeypatch.setattr(night.records, "load_session", lambda *_: found)
     monkeypatch.setattr(night.keeping, "keep", lambda *_: [])
-    monkeypatch.setattr(night.keeping, "write_report", lambda *_: None)
+    monkeypatch.setattr(night.keeping, "write_report", lambda *_, **told: reported.append(told))
     monkeypatch.setattr(night, "trends", lambda *_: Trends())
+    return reported
 
 
 def spend(plan, monkeypatch, elapsed_s):
@@ -111,3 +114,15 @@ def test_a_night_that_did_not_run_found_nothing_although_there_are_results(plan,
 def test_a_run_of_before_is_judged_without_another(plan, results, monkeypatch):
     plan = Plan(plan.system, plan.level, plan.session, plan.results, plan.archive, runs=False)
     assert spend(plan, monkeypatch, None).cases == 2
+
+
+def test_the_report_is_about_the_archive_unless_that_could_not_be_written(plan, results, monkeypatch):
+    monkeypatch.setattr(night.keeping, "keep", lambda *_: ["a line"])
+    spend(plan, monkeypatch, 1.0)
+
+    def fails(*_):
+        raise RecordError("no space")
+
+    monkeypatch.setattr(night.keeping, "keep", fails)
+    spend(plan, monkeypatch, 1.0)
+    assert results == [{"archive": plan.archive, "left_out": ("a line",)}, {"archive": None, "left_out": ()}]

@@ -218,10 +218,21 @@ def test_no_name_leads_out_of_the_folder(name, tmp_path):
 
 def test_any_program_can_read_it(tmp_path):
     """Hive partitions and plain types: what a tool of somebody else's sees."""
-    archiving.add(write(tmp_path / "a.jsonl", [record(0), record(30, system="t")]), tmp_path / "archive")
-    frame = pl.read_parquet(tmp_path / "archive/**/*.parquet", hive_partitioning=True).sort("time")
+    archiving.add(
+        write(tmp_path / "a.jsonl", [record(0), record(0, metric="m"), record(0, metric="n")]), tmp_path / "archive"
+    )
+    archiving.add(write(tmp_path / "a.jsonl", [record(0, value=2.5), record(30, system="t/ü=")]), tmp_path / "archive")
+    assert len(names(tmp_path / "archive")) == 3
+    rows = pl.scan_parquet(tmp_path / "archive/*/*/*.parquet", hive_partitioning=True)
+    frame = rows.filter(pl.col("metric") == "latency_8B").sort("time", "value").collect()
     assert frame.schema == {**COLUMNS, "extra": pl.String(), "month": pl.String()}
-    assert frame.select("system", "month", "value").rows() == [("s", "2026-01", 1.5), ("t", "2026-03", 31.5)]
+    assert frame.select("system", "month", "value").rows() == [
+        ("s", "2026-01", 1.5),
+        ("s", "2026-01", 2.5),
+        ("t/ü=", "2026-03", 31.5),
+    ]
+    month = rows.filter(pl.col("system") == "t/ü=", pl.col("month") >= "2026-02").select(pl.len()).collect()
+    assert month.item() == 1
 
 
 def test_two_at_once_is_an_error(tmp_path):
@@ -248,3 +259,100 @@ def test_series_of_an_archive_are_those_of_the_perflogs(tmp_path):
     archiving.add(path, tmp_path / "archive")
     one, other = (series.series(load(place, compact=True).frame) for place in (path, tmp_path / "archive"))
     assert one.equals(other) and one["n"].to_list() == [10] * 3
+
+
+def names(folder):
+    return sorted(path.name for path in folder.rglob("*.parquet"))
+
+
+def nights(tmp_path, count, each=3):
+    """Add nights of one month one by one; return the archive and all records."""
+    every = []
+    for night in range(count):
+        new = [record(metric=f"m{n}", value=night + n / 8, jobid=f"{night}") for n in range(each)]
+        archiving.add(write(tmp_path / f"{night}.jsonl", new), tmp_path / "archive")
+        every += new
+    return tmp_path / "archive", every
+
+
+def test_a_night_is_a_file_of_its_own_and_a_month_has_few(tmp_path, monkeypatch):
+    monkeypatch.setattr(archiving, "MERGED", 30)
+    read = []
+    monkeypatch.setattr(archiving.archive, "read_unchecked", reading_noted(read))
+    archive, every = nights(tmp_path, 40)
+    assert canonical(exported(archive)) == canonical(every) and len(load(archive).frame) == 120
+    files = sorted(archive.rglob("*.parquet"))
+    assert 4 <= len(files) <= 8
+    assert all(pl.read_parquet(file).height <= 30 for file in files)
+    assert len(archiving.archive.superseded(names(archive))) == 0
+    # None is read whole but those that are written again; each row was so a few times.
+    assert sum(read) < 5 * len(every)
+
+
+def reading_noted(read, real=archiving.archive.read_unchecked):
+    def noted(path, columns, condition=None, **options):
+        frame = real(path, columns, condition, **options)
+        if condition is None and columns:
+            read.append(frame.height)
+        return frame
+
+    return noted
+
+
+def test_a_large_file_is_not_written_again_for_a_small_one(tmp_path):
+    archiving.add(write(tmp_path / "a.jsonl", [record(metric=f"m{n}") for n in range(100)]), tmp_path / "archive")
+    before = files(tmp_path / "archive")
+    outcome = archiving.add(
+        write(tmp_path / "b.jsonl", [record(metric="m7"), record(metric="m100")]), tmp_path / "archive"
+    )
+    assert (outcome.added, outcome.known, [path.name for path in outcome.files]) == (1, 1, ["records-1.parquet"])
+    assert files(tmp_path / "archive").items() > before.items()
+
+
+def test_files_that_another_has_are_neither_read_nor_left(tmp_path):
+    """As when a writer is killed before it has deleted what it merged."""
+    archive, _ = nights(tmp_path, 1)
+    (first,) = archive.rglob("*.parquet")
+    content = first.read_bytes()
+    nights(tmp_path, 2)
+    assert names(archive) == ["records-0-1.parquet"]
+    first.write_bytes(content)
+    (first.parent / ".records-0-1.parquet.17").write_bytes(b"half")
+    assert load(archive).frame.height == len(exported(archive)) == 6
+    archiving.add(tmp_path / "0.jsonl", archive)
+    assert names(archive) == ["records-0-1.parquet"] and not list(archive.rglob(".records*"))
+
+
+def test_no_file_is_deleted_that_has_more_than_its_name_says(tmp_path):
+    archive, _ = nights(tmp_path, 2)
+    (file,) = archiving.add(write(tmp_path / "x.jsonl", [record(metric="other")]), tmp_path / "other").files
+    stray = file.rename(next(archive.rglob("*.parquet")).with_name("records-1.parquet"))
+    with pytest.raises(RecordError, match=r"records-1.parquet: 1 of its records are not in a file whose name says"):
+        archiving.add(tmp_path / "0.jsonl", archive)
+    stray.rename(stray.with_name("records-99.parquet"))
+    archiving.add(tmp_path / "0.jsonl", archive)
+    assert load(archive).frame.height == 7
+
+
+@pytest.mark.parametrize(
+    ("there", "superseded"),
+    [
+        (["records.parquet", "records-1.parquet", "records-2-3.parquet"], []),
+        (["records.parquet", "records-1.parquet", "records-0-1.parquet", "records-2.parquet"], [0, 1]),
+        (["records-1.parquet", "records-2-4.parquet", "records-3.parquet", "records-1-4.parquet"], [0, 1, 2]),
+        (["records-0-1.parquet", "records-0-3.parquet", "x.parquet", "records-1-x.parquet"], [0]),
+    ],
+)
+def test_names_tell_what_a_file_has(there, superseded):
+    assert archiving.archive.superseded(there) == {there[place] for place in superseded}
+
+
+def test_a_file_that_a_writer_deletes_meanwhile_is_named(tmp_path, monkeypatch):
+    archive, _ = nights(tmp_path, 1)
+    archiving.add(write(tmp_path / "other.jsonl", [record(system="other")]), archive)
+    found = archiving.listing.files_of(archive, Faults())
+    found.parquet[0].unlink()
+    monkeypatch.setattr(reading.listing, "files_of", lambda *_: found)
+    for faults in (load(archive).faults, told := []):
+        list(reading.load_folded([sources.Source("a", archive)], ("metric", "value", "time"), told))
+        assert "the archive is being written; try again" in faults[0] and len(faults) == 1

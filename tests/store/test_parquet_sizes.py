@@ -37,7 +37,10 @@ def many_columns(frame):
     [
         (huge_string, r"its \d+ bytes unpack to 20\d{6}, which those of no archive do"),
         (dictionary, r"its \d+ bytes unpack to 20\d{6}, which those of no archive do"),
-        (many_columns, "cannot be read .it has more columns than any archive.; archive its records again"),
+        (
+            many_columns,
+            "cannot be read .it has more columns than any archive.; move it away and archive its records again",
+        ),
     ],
 )
 def test_what_is_huge_in_memory_is_refused(file, grow, said, monkeypatch):

@@ -2,12 +2,13 @@
 """Sound results, from wherever they are."""
 
 import json
+from itertools import chain
 
 import polars as pl
 import pytest
 
 from fabric_checks.errors import RecordError
-from fabric_checks.store import archiving, jsonlines, reading, sources
+from fabric_checks.store import archiving, jsonlines, reading, series, sources
 from fabric_checks.store.schema import COLUMNS, NESTED, REPEATED
 from tests.store.samples import failed, load, record, write
 
@@ -185,3 +186,81 @@ def test_parts_of_the_same_results_are_read_once_and_kept_apart(kind, tmp_path, 
     values = {"x": [1.5, 2.5], "y": [2.5, 4.5], "z": [1.5, 2.5, 3.5, 4.5], "t": [3.5]}
     assert loaded.frame.rows() == [(side, value) for side, each in values.items() for value in each]
     assert len(parsed) == (kind == "json lines") == len(loaded.faults)
+
+
+FOLDED = ("system", "check", "metric", "size_B", "value", "time", "fail_reason")
+
+
+def together(parts):
+    """Return what parts have of each kind of record: values in any order, and the first and the last time."""
+    found = {}
+    for label, part in parts:
+        for row in part.drop("last").to_dicts():
+            kind = (label, *(row[name] for name in FOLDED if name not in ("time", "value")))
+            found.setdefault(kind, []).append((row["values"], row["n"], row["first_time"], row["last_time"]))
+    return {
+        kind: (sorted(map(str, chain(*values))), sum(n), min(first), max(last))
+        for kind, rows in found.items()
+        for values, n, first, last in [zip(*rows, strict=True)]
+    }
+
+
+def nothing_wrong(files):
+    pass
+
+
+def rows_that_are_none(files):
+    for file, change in zip(files, (pl.lit(float("nan")).alias("value"), pl.lit(-1).alias("size_B")), strict=False):
+        frame = pl.read_parquet(file)
+        pl.concat(
+            [frame[:3], frame[3:5].with_columns(change.cast(frame.schema[change.meta.output_name()])), frame[5:]]
+        ).write_parquet(file)
+
+
+def a_broken_file(files):
+    files[1].write_bytes(b"PAR1")
+
+
+def another_month(files):
+    """A file is where its records do not belong: months are not in the order of time."""
+    files[0].parent.rename(files[0].parent.with_name("month=2026-09"))
+
+
+@pytest.mark.parametrize("change", [nothing_wrong, rows_that_are_none, a_broken_file, another_month])
+@pytest.mark.parametrize("where", ["perflogs", "archive", "."])
+def test_folded_are_the_records_that_are_loaded(where, change, tmp_path):
+    """Of perflogs at once, of archives month by month; what is left out is told in the same words."""
+    records = [record(n // 2, metric=f"m{n % 3}", system="st"[n % 2], size_B=n % 5) for n in range(160)]
+    write(tmp_path / "perflogs/a.jsonl", [*records, b"{}\n", failed(90), failed(91)])
+    archiving.add(tmp_path / "perflogs", tmp_path / "archive")
+    change(sorted((tmp_path / "archive").rglob("*.parquet")))
+    (tmp_path / "perflogs").rename(tmp_path / "logs")
+    folder = tmp_path / ("logs" if where == "perflogs" else where)
+    chosen = [
+        sources.parse(f"{text}")
+        for text in (
+            f"a={folder}",
+            f"b={folder}@2026-02-10..2026-03-05T12:00,system=s",
+            f"c={folder},system=t",
+            f"d={folder},mpi=MPICH",
+        )
+    ]
+    loaded, faults = reading.load(chosen, FOLDED), []
+    whole = [
+        (label, series.folded(loaded.frame.filter(side=label).drop("side")))
+        for label in loaded.frame["side"].unique(maintain_order=True)
+    ]
+    parts = list(reading.load_folded(chosen, FOLDED, faults))
+    assert together(parts) == together(whole) and tuple(faults) == loaded.faults
+    assert len(parts) > 4 if where == "archive" else len(parts) == 4
+    assert sum(part["n"].sum() for _, part in parts) == loaded.frame.height > 300
+
+
+def test_a_part_of_an_archive_without_records_is_an_error(tmp_path):
+    archiving.add(write(tmp_path / "a.jsonl", [record()]), tmp_path / "archive")
+    for sought, read in (
+        (",system=t", "no sound record that fits system=t"),
+        ("@2027-01-01..", "no sound record that"),
+    ):
+        with pytest.raises(RecordError, match=read):
+            list(reading.load_folded([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))

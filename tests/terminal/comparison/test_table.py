@@ -13,7 +13,7 @@ from rich.console import Console
 from fabric_checks.comparison import folding
 from fabric_checks.comparison.analysis import COLUMNS, compare
 from fabric_checks.terminal.comparison import documents, table, terminal
-from tests.comparison.making import frame, runs
+from tests.comparison.making import parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
@@ -25,7 +25,7 @@ def curve(side, factor=1.0, sizes=(1, 2, 4, 8, 16), **changes):
 
 
 def compared(*records, labels=("A", "B"), **options):
-    return compare(frame(*records), labels, **options)
+    return compare(parts(*records), labels, **options)
 
 
 def rows(comparison, **options):
