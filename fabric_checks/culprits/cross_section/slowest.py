@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtr
@@ -57,10 +58,15 @@ def _least(ground: Ground, seen: Sequence[_Seen]) -> float:
     weight = _likelihood(ground, seen)
     if weight is None:
         return np.inf
-    beyond = ndtr(-(LOSSES[:, None] / DEVIATIONS + BELOW_SIDES))
-    chance = 2 * ground.evidence.nodes * beyond @ weight
+    chance = 2 * ground.evidence.nodes * _beyond() @ weight
     enough = np.flatnonzero(chance < CHANCE_OF_SLOWEST)
     return float(LOSSES[enough[0]]) if len(enough) else np.inf
+
+
+@cache
+def _beyond() -> Array:
+    """Return the chance of one side to lose more: losses x deviations."""
+    return np.asarray(ndtr(-(LOSSES[:, None] / DEVIATIONS + BELOW_SIDES)))
 
 
 def _likelihood(ground: Ground, seen: Sequence[_Seen]) -> Array | None:
