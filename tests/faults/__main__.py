@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -19,9 +20,11 @@ from tests.faults.trials import NOISES, Trial, outcomes
 
 #: Bounds were set while looking at seeds below this one; what is written is of those from it on. Who looks at the page
 #: and changes a bound moves it up.
-FIRST_SEED = 3_000_100
-#: So many trials of a row are done before the next row has its turn.
-AT_ONCE = 2
+FIRST_SEED = 4_000_000
+#: So many trials of a row are done before the next row has its turn: so many nodes in all, that time is spent alike.
+NODES_AT_ONCE = 256
+#: Of few nodes that differ, and of a tenth, more are done: there it is decided whether a healthy node is blamed.
+MORE_OF_DIFFERING, MORE_OF_A_TENTH, FEW_NODES = 16, 4, 32
 
 KINDS = ("host", "host sends", "host receives", "pair", "cable", "cable, one way", "switch", "leaf", "host and cable")
 HEAD = "| fault | loss | nodes | found | named | among | part | pairs | wrong | missed | rounds | node-min |"
@@ -80,6 +83,16 @@ def plans(trials):
                     for kind, severity in (("healthy", 0.0), *((kind, 0.2) for kind in KINDS))
                 ],
             )
+
+
+def at_once(trial):
+    """Return how many trials of a row are done in a turn."""
+    some = max(NODES_AT_ONCE // trial.nodes, 1)
+    if trial.nodes > FEW_NODES:
+        return some
+    if trial.noise == "nodes differ by 3 %":
+        return MORE_OF_DIFFERING * some
+    return MORE_OF_A_TENTH * some if trial.severity == 0.1 else some
 
 
 @dataclass
@@ -172,12 +185,16 @@ def main():
     rows = [row for _, _, rows in sections for row in rows]
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of small tables: more only wait for each other
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
-        for begin in range(0, max(row.wanted for row in rows), AT_ONCE):
+        for turn in count():
             tasks = {}
             for row in rows:
-                seeds = range(asked.first_seed + begin, asked.first_seed + min(begin + AT_ONCE, row.wanted))
+                some = at_once(row.trial)
+                begin, end_of_turn = (min(each * some, row.wanted) for each in (turn, turn + 1))
+                seeds = range(asked.first_seed + begin, asked.first_seed + end_of_turn)
                 if seeds:
                     tasks[pool.submit(outcomes, (row.trial, seeds))] = row
+            if not tasks:
+                return
             for done in as_completed(tasks):
                 tasks[done].add(*done.result()[1:])
                 write_text(asked.page, page(sections, command, asked.first_seed))

@@ -53,7 +53,6 @@ class Noise:
         scan show it; :param nodes: healthy nodes from each other beyond chance; :param reference: the error of what all
         are held to, with what drifts between it and them.
     :param most: by how much healthy pairs may differ beyond chance, as far as few of them can show it.
-    :param most_of_nodes: the same of healthy nodes.
     :param fastest: by how much the fastest of the scan differ; :param seen: how many these are.
     """
 
@@ -64,7 +63,6 @@ class Noise:
     nodes: float
     reference: float
     most: float
-    most_of_nodes: float
     fastest: float
     seen: int
 
@@ -74,7 +72,8 @@ class Evidence:
     """All pairs that were measured, each once, in logarithms of the share of what healthy pairs have alone.
 
     :param sender: ranks; :param receiver: ranks.
-    :param alone: what it reached alone; NaN where it was not measured alone.
+    :param alone: what it reached alone, at its best; NaN where it was not measured alone.
+    :param middle: the median of what it reached alone.
     :param repeats: how often that was.
     :param bound: the most that it reached beside others; NaN where it was measured alone only.
     :param scan: what it reached in the scan, or NaN; :param round: in which round of it, or -1.
@@ -88,6 +87,7 @@ class Evidence:
     sender: Numbers
     receiver: Numbers
     alone: Array
+    middle: Array
     repeats: Numbers
     bound: Array
     scan: Array
@@ -101,12 +101,10 @@ class Evidence:
     def without(self, blamed: Numbers) -> Evidence:
         """Return the same, where what healthy pairs differ by is not taken from pairs of parts that are blamed.
 
-        What nodes differ by stays as it is: without the slowest, the others are always more alike.
-
         :param blamed: positions of the pairs of these parts.
         """
         left = [values for pair, values in self.controls if pair not in blamed]
-        return replace(self, noise=replace(_most(left, self.noise), most_of_nodes=self.noise.most_of_nodes))
+        return replace(self, noise=_most(left, self.noise))
 
     def error(self, which: NDArray[np.bool_] | Numbers) -> Array:
         """Return the standard errors of ``alone`` of some pairs, by chance alone."""
@@ -120,14 +118,16 @@ def of_output(output: RotateOutput) -> Evidence:
     measured = {phase: _medians(part, ranks, best=phase == "together") for phase, part in output.phases.items()}
     keys = np.unique(np.concatenate([key for key, _, _ in measured.values()]))
     size = len(keys)
-    scan, together, alone = (np.full(size, np.nan) for _ in range(3))
+    scan, together, alone, middle = (np.full(size, np.nan) for _ in range(4))
     repeats = np.zeros(size, dtype=np.int64)
     for phase, into in (("scan", scan), ("together", together)):
         key, value, _ = measured[phase]
         into[np.searchsorted(keys, key)] = value
-    key, value, count = _medians(_joined(output.phases["control"], output.phases["alone"]), ranks, best=True)
+    by_themselves = _joined(output.phases["control"], output.phases["alone"])
+    key, value, count = _medians(by_themselves, ranks, best=True)
     place = np.searchsorted(keys, key)
     alone[place], repeats[place] = value, count
+    middle[place] = _medians(by_themselves, ranks)[1]
     top, spread, seen = top_of(measured["scan"][1])
     controls = _by_pair(output.phases["control"], ranks)
     repeat = _pooled([*controls, *_by_pair(output.phases["alone"], ranks)])
@@ -148,7 +148,7 @@ def of_output(output: RotateOutput) -> Evidence:
     numbers = {host: number for number, host in enumerate(dict.fromkeys(output.hosts))}
     host = np.array([numbers[name] for name in output.hosts])
     within = (host[sender] == host[receiver]) & (len(numbers) > 1)
-    for values in (scan, alone, bound):
+    for values in (scan, alone, middle, bound):
         values[within] = np.nan
     nodes = _nodes(scan - reference, sender, receiver, ranks, spread)
     alike = _most_of_controls(controls, repeat)
@@ -162,7 +162,6 @@ def of_output(output: RotateOutput) -> Evidence:
         nodes=nodes,
         reference=float(of_reference),
         most=between,
-        most_of_nodes=nodes,
         fastest=spread,
         seen=seen,
     )
@@ -170,6 +169,7 @@ def of_output(output: RotateOutput) -> Evidence:
         sender,
         receiver,
         alone - reference,
+        middle - reference,
         repeats,
         bound,
         scan - reference,
@@ -346,13 +346,12 @@ def _most_of_controls(samples: list[Array], repeat: float) -> float | None:
 
 
 def _most(samples: list[Array], noise: Noise) -> Noise:
-    """Return the noise with what these controls show of how much healthy pairs and nodes differ."""
+    """Return the noise with what these controls show of how much healthy pairs differ."""
     between = max(_between(samples), noise.top)
     of_controls = _most_of_controls(samples, noise.repeat)
-    # The fastest of a scan were measured once each, and are many. Of nodes they show the fast ones only.
+    # The fastest of a scan were measured once each, and are many.
     spread = noise.fastest * (1 + 1.64 * np.sqrt(1.4 / max(noise.seen, 1)))
     of_scan = float(np.sqrt(max(0.0, spread**2 - noise.repeat**2)))
     # Where the controls do differ beyond chance, they are what is believed.
     most = of_scan if of_controls is None else of_controls if between > noise.top else min(of_controls, of_scan)
-    of_nodes = max(noise.nodes, OF_NODE * max(between, of_scan if of_controls is None else of_controls))
-    return replace(noise, between=between, most=max(between, most), most_of_nodes=of_nodes)
+    return replace(noise, between=between, most=max(between, most))

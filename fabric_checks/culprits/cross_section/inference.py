@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fabric_checks.culprits.cross_section.evidence import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array, Numbers
 from fabric_checks.culprits.cross_section.parts import FEWEST_PAIRS, Ground, Part, candidates
+from fabric_checks.culprits.cross_section.slowest import by_chance
 
 #: What is slower by less than this share is not reported, however sure it is.
 LEAST_FAULT = 0.06
@@ -82,18 +83,18 @@ class Explanation:
     unsure: Numbers
 
 
-def least_loss(ground: Ground, errors: float, kind: str, nodes: int = 1) -> float:
+def least_loss(ground: Ground, errors: float, kind: str, nodes: int = 1, *, slowest: float = 0.0) -> float:
     """Return the loss, as a logarithm, from which on something is slow for certain.
 
     :param errors: the standard error of what was measured; :param kind: of the part.
     :param nodes: how many nodes that send, or that receive, show it: what these differ by is not the part's.
+    :param slowest: of a node, what the slowest of healthy ones loses by chance:
+        :func:`fabric_checks.culprits.cross_section.slowest.by_chance`.
     """
     noise = ground.evidence.noise
-    if kind in OF_NODES:
-        spread = noise.most_of_nodes
-    else:
-        spread = max(noise.most * (1.0 if kind == "pair" else OF_NODE), noise.nodes / np.sqrt(nodes))
-    beyond = np.hypot(CONFIRMED_ERRORS * np.hypot(errors, noise.reference), SPREAD_ERRORS * spread)
+    if kind not in OF_NODES:
+        slowest = SPREAD_ERRORS * max(noise.most * (1.0 if kind == "pair" else OF_NODE), noise.nodes / np.sqrt(nodes))
+    beyond = np.hypot(CONFIRMED_ERRORS * np.hypot(errors, noise.reference), slowest)
     return max(-float(np.log1p(-LEAST_FAULT)), float(beyond))
 
 
@@ -102,8 +103,8 @@ def explain(ground: Ground) -> Explanation:
     evidence = ground.evidence
     measured = np.flatnonzero(~np.isnan(evidence.alone))
     errors = evidence.error(measured)
-    by_chance = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
-    looks_slow = np.union1d(measured[evidence.alone[measured] < -by_chance], _low_in_scan(ground))
+    beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
+    looks_slow = np.union1d(measured[evidence.alone[measured] < -beyond], _low_in_scan(ground))
     if not len(looks_slow):
         return Explanation((), looks_slow, looks_slow)
     parts = candidates(ground, looks_slow)
@@ -119,13 +120,33 @@ def explain(ground: Ground) -> Explanation:
             there = {(part.kind, part.key) for part in parts}
             parts += [part for part in candidates(ground, rest) if (part.kind, part.key) not in there]
         chosen = _Search(ground, parts).best()
-    culprits = tuple(found for each in chosen if (found := _culprit(ground, each)) is not None)
+    culprits = _judged(ground, chosen)
     limit = np.array([least_loss(ground, float(error), "pair") for error in errors])
     certain = measured[evidence.alone[measured] < -limit]
     of_sure = [each.slow for each in culprits if each.sure]
     slow = np.union1d(certain, np.concatenate(of_sure)) if of_sure else certain
     some = measured[evidence.alone[measured] < np.log1p(-LEAST_FAULT)]
     return Explanation(culprits, slow, np.setdiff1d(some, slow))
+
+
+def _judged(ground: Ground, chosen: Sequence[_Choice]) -> tuple[Culprit, ...]:
+    """Return what is known of parts that were taken; a node is sure only if no healthy one is as slow by chance.
+
+    A node is held to what is left without it and without all that are slower, and if it is sure, so are these: two slow
+    ones would hide each other, and without all that look slow the others are always more alike (Rosner, Percentage
+    points for a generalized ESD many-outlier procedure, Technometrics 25, 1983).
+    """
+    found = [(each, culprit) for each in chosen if (culprit := _culprit(ground, each)) is not None]
+    out = [each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES]
+    nodes = sorted((each for each in found if each[1].part.kind in OF_NODES), key=lambda each: each[1].share)
+    sure = 0
+    for number, (choice, culprit) in enumerate(nodes):
+        out.append(culprit.part.pairs)
+        if culprit.sure:
+            again = _culprit(ground, choice, by_chance(ground, np.concatenate(out)))
+            sure = number + 1 if again is not None and again.sure else sure
+    unsure = {id(culprit) for _, culprit in nodes[sure:]}
+    return tuple(replace(each, sure=False) if id(each) in unsure else each for _, each in found)
 
 
 def _low_in_scan(ground: Ground) -> Numbers:
@@ -301,8 +322,11 @@ def _overlap(one: Part, other: Part) -> bool:
     return len(np.intersect1d(one.pairs, other.pairs)) > 0
 
 
-def _culprit(ground: Ground, choice: _Choice) -> Culprit | None:
-    """Return what is known of a part that was taken; None if its pairs do not bear it out."""
+def _culprit(ground: Ground, choice: _Choice, slowest: float = 0.0) -> Culprit | None:
+    """Return what is known of a part that was taken; None if its pairs do not bear it out.
+
+    :param slowest: see :func:`least_loss`.
+    """
     evidence, part = ground.evidence, choice.part
     pairs, alone = part.pairs, evidence.alone[part.pairs]
     middle = choice.level / 2
@@ -316,7 +340,7 @@ def _culprit(ground: Ground, choice: _Choice) -> Culprit | None:
         level = float(np.median(evidence.alone[slow]))
         errors = float(np.median(evidence.error(slow))) / np.sqrt(len(slow)) * (OF_MEDIAN if len(slow) > 2 else 1.0)
         ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
-        sure = -level > least_loss(ground, errors, part.kind if len(slow) > 1 else "pair", ends)
+        sure = -level > least_loss(ground, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
         sure &= _has_neighbours(ground, part)
         # Other people's traffic may last as long as what is measured again, and that is short where little is suspect.
         # The other direction of a suspect is measured again as well; the scan may know nothing of it.
@@ -332,7 +356,7 @@ def _culprit(ground: Ground, choice: _Choice) -> Culprit | None:
     thirds = np.unique((evidence.round[beside] - rounds.min()) * 3 // (np.ptp(rounds) + 1))
     # Other people's traffic may last as long as a scan. It is over, as a rule, when pairs are measured alone.
     sure = len(slow) > 0 and len(beside) >= FEWEST_BESIDE and len(thirds) == 3
-    sure &= -level > least_loss(ground, errors, part.kind)
+    sure &= -level > least_loss(ground, errors, part.kind, slowest=slowest)
     return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, bool(sure))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from fabric_checks.culprits.cross_section.evidence import OF_BEST, OF_MEDIAN, Evidence, top_of
 from fabric_checks.culprits.cross_section.inference import LEAST_FAULT, least_loss
 from fabric_checks.culprits.cross_section.parts import Ground
+from fabric_checks.culprits.cross_section.slowest import by_chance
 from fabric_checks.fabric_map.model import FabricMap
 from fabric_checks.parsers.rotate import Transfers
 
@@ -92,11 +93,14 @@ def limits(
     best = min(0.0, top_of(scanned)[0]) if len(scanned) else 0.0
     shared = min(max(0.0, -_usual(evidence)), threshold - best)
 
+    of_slow = np.isin(evidence.sender, slow_nodes) | np.isin(evidence.receiver, slow_nodes)
+    slowest = by_chance(ground, np.flatnonzero(of_slow))
+
     def named(kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
         if together is None or evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
             return None
         of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
-        sure = least_loss(ground, of_alone, kind) + _CERTAIN * of_alone
+        sure = least_loss(ground, of_alone, kind, slowest=slowest) + _CERTAIN * of_alone
         suspected = threshold + shared + _CERTAIN * seen
         smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
         return smallest if smallest < _ALL else None
