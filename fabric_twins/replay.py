@@ -33,10 +33,10 @@ from fabric_twins.smpirun import failure
 _FLAGS = ("--cfg=smpi/simulate-computation:yes", "--log=smpi_replay.t:info")
 _TIME = r"\[.*\] \[smpi_replay/INFO\] Simulation time ([0-9]+\.[0-9]+)"
 
-#: Whose collectives SimGrid's replay (3.32) does not survive as a whole: it has no operation there, and some ask it what
-#: it is like (``op->is_commutative()`` of a null pointer in ``src/smpi/colls``). What it survives of them, tried with 2 to
-#: 16 ranks, stays; SimGrid's own take the place of the others. MVAPICH2's Allreduce is MPICH's: recursive doubling, and
-#: of long vectors a scatter of sums and an Allgather.
+#: Whose collectives SimGrid's replay (3.32) does not survive as a whole: it has no operation there, and some ask it
+#: what it is like (``op->is_commutative()`` of a null pointer in ``src/smpi/colls``). What it survives of them, tried
+#: with 2 to 16 ranks, stays; SimGrid's own take the place of the others. MVAPICH2's Allreduce is MPICH's: recursive
+#: doubling, and of long vectors a scatter of sums and an Allgather.
 _SURVIVED = {
     "mpich": {
         **dict.fromkeys(("alltoall", "alltoallv", "allgather", "allgatherv", "scatter", "reduce_scatter"), "mpich"),
@@ -197,8 +197,8 @@ def _collectives(whose: str, ranks: int) -> list[str]:
     """Return the flags that choose what a replay survives of somebody's collectives."""
     chosen = dict(_SURVIVED.get(whose, {}))
     if "alltoall" in chosen and ranks & (ranks - 1):
-        # Of long blocks these exchange in pairs, which SimGrid has for a power of two alone; round a ring it is the same
-        # number of steps, each of a block out and one in.
+        # Of long blocks these exchange in pairs, which SimGrid has for a power of two alone; round a ring it is the
+        # same number of steps, each of a block out and one in.
         chosen["alltoall"] = "ring"
     return [f"--cfg=smpi/{collective}:{algorithm}" for collective, algorithm in chosen.items()]
 
