@@ -33,9 +33,21 @@ from fabric_twins.smpirun import failure
 _FLAGS = ("--cfg=smpi/simulate-computation:yes", "--log=smpi_replay.t:info")
 _TIME = r"\[.*\] \[smpi_replay/INFO\] Simulation time ([0-9]+\.[0-9]+)"
 
-#: Whose collectives SimGrid's replay does not survive: it has no operation there, and they ask it what it is like
-#: (``op->is_commutative()`` of a null pointer in ``src/smpi/colls`` of 3.32). Its own take their place.
-_WITHOUT_OPERATION = ("mpich", "mvapich2", "impi")
+#: Whose collectives SimGrid's replay (3.32) does not survive as a whole: it has no operation there, and some ask it
+#: what it is like (``op->is_commutative()`` of a null pointer in ``src/smpi/colls``). What it survives of them, tried
+#: with 2 to 16 ranks, stays; SimGrid's own take the place of the others. MVAPICH2's Allreduce is MPICH's: recursive
+#: doubling, and of long vectors a scatter of sums and an Allgather.
+_SURVIVED = {
+    "mpich": {
+        **dict.fromkeys(("alltoall", "alltoallv", "allgather", "allgatherv", "scatter", "reduce_scatter"), "mpich"),
+        "allreduce": "mvapich2_rs",
+    },
+    "mvapich2": {
+        **dict.fromkeys(("alltoall", "alltoallv", "allgatherv", "reduce_scatter"), "mvapich2"),
+        "allreduce": "mvapich2_rs",
+    },
+    "impi": {},
+}
 
 #: By how much a quantity is made worse and better to see what that changes.
 _STEP = 0.1
@@ -160,7 +172,8 @@ def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bo
     :raises TwinError: if the replay does not come to its end within the bounds, with the cause.
     """
     ranks, what = len(trace.ranks), f"{twin.file}: the trace {trace.folder} on {layout}"
-    if twin.collectives in _WITHOUT_OPERATION:
+    flags = _collectives(twin.collectives, ranks)
+    if twin.collectives in _SURVIVED:
         twin = replace(twin, collectives="default")
     with tempfile.TemporaryDirectory() as folder:
         # Links, because SimGrid takes no blank in a name.
@@ -171,11 +184,23 @@ def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bo
         listed.write_text("".join(f"{file}\n" for file in files))
         flops = cpu_speed * trace.ranks[0].flops_per_s
         words = ["-replay", str(listed), *_FLAGS]
-        prepared = launch.prepare(twin, layout.nodes, layout.ppn, words, Path(folder), ranks=ranks, flops=flops)
+        prepared = launch.prepare(
+            twin, layout.nodes, layout.ppn, words, Path(folder), ranks=ranks, flops=flops, flags=flags
+        )
         stdout, stderr, status = bounded(prepared, ranks, folder, bounds, what)
     said = stderr + stdout
     require_end(failure(said, said, status, _TIME), bounds, what)
     return float(re.findall(_TIME, said)[-1])
+
+
+def _collectives(whose: str, ranks: int) -> list[str]:
+    """Return the flags that choose what a replay survives of somebody's collectives."""
+    chosen = dict(_SURVIVED.get(whose, {}))
+    if "alltoall" in chosen and ranks & (ranks - 1):
+        # Of long blocks these exchange in pairs, which SimGrid has for a power of two alone; round a ring it is the
+        # same number of steps, each of a block out and one in.
+        chosen["alltoall"] = "ring"
+    return [f"--cfg=smpi/{collective}:{algorithm}" for collective, algorithm in chosen.items()]
 
 
 def changed(twin: Twin, quantity: str, factor: float) -> Twin:
@@ -301,11 +326,15 @@ def as_lines(trace: Trace, found: Sequence[Replay], questions: Questions) -> lis
 
 def replaced(clusters: Sequence[tuple[str, Twin]]) -> list[str]:
     """Say of which clusters a replay takes other collectives than those of their description."""
-    return [
-        f"collectives of {name}: SimGrid's own, as a replay does not survive those of {twin.collectives}"
-        for name, twin in clusters
-        if twin.collectives in _WITHOUT_OPERATION
-    ]
+    lines = []
+    for name, twin in clusters:
+        if twin.collectives in _SURVIVED:
+            kept = ", ".join(_SURVIVED[twin.collectives])
+            but = f", but for {kept}" if kept else ""
+            lines.append(
+                f"collectives of {name}: SimGrid's own, as a replay does not survive those of {twin.collectives}{but}"
+            )
+    return lines
 
 
 def _signed(percent: float) -> str:

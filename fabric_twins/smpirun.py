@@ -76,6 +76,8 @@ def command(
         f"--cfg=smpi/async-small-thresh:{eager}",
         f"--cfg=smpi/send-is-detached-thresh:{eager}",
         f"--cfg=smpi/coll-selector:{twin.collectives}",
+        # What waits for its turn has a long latency, which is none that a window of TCP would have to cover.
+        *([] if twin.inter_node.in_turn_below_B is None else ["--cfg=network/TCP-gamma:0"]),
         "-platform",
         # SimGrid knows a plugin by its slash and its ending.
         str(plugin.absolute()),

@@ -16,7 +16,7 @@ from .errors import ClusterError
 from .keeper import TO_BE_DOWN, Cluster
 from .processes import ENDING, GRACE, readable
 from .schedulers import SCHEDULERS
-from .spec import HEAD, MOST_NODES, NO_LIMIT, SIDES, Spec, node_names, parse_rate, parse_shapes
+from .spec import HEAD, MOST_NODES, MOST_RAILS, NO_LIMIT, SIDES, Spec, node_names, parse_rate, parse_shapes
 
 DEFAULT_NAME = "minicluster"
 
@@ -86,6 +86,9 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--nodes", type=int, required=True, metavar="N", help="how many hosts")
         command.add_argument("--cores", type=int, default=2, metavar="C", help="cores of a host (default: 2)")
         command.add_argument("--rate", default="none", help="rate of every host's link, such as 1gbit (default: none)")
+        command.add_argument(
+            "--rails", type=int, default=1, metavar="R", help="links of every host: eth0, eth1, ... (default: 1)"
+        )
         command.add_argument(
             "--shape", action="append", default=[], metavar="NODE=LINK", help="one host's link, as for `shape`"
         )
@@ -176,6 +179,8 @@ def _spec(options: argparse.Namespace) -> Spec:
         raise ClusterError(f"{options.nodes} nodes cannot be; between 1 and {MOST_NODES} can")
     if not 1 <= options.cores <= 1024:
         raise ClusterError(f"{options.cores} cores a host cannot be; between 1 and 1024 can")
+    if not 1 <= options.rails <= MOST_RAILS:
+        raise ClusterError(f"{options.rails} rails cannot be; between 1 and {MOST_RAILS} can")
     if options.switches < 0 or options.nodes < 2 * options.switches:
         raise ClusterError(f"{options.switches} switches cannot be; 0, or so many that each has two of the nodes, can")
     if options.switches and options.scheduler != "slurm":
@@ -193,6 +198,7 @@ def _spec(options: argparse.Namespace) -> Spec:
         switches=options.switches,
         scheduler=options.scheduler,
         prefix=needs.prefix(options.scheduler, os.environ),
+        rails=options.rails,
     )
 
 

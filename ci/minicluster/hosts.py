@@ -103,16 +103,17 @@ class Inside:
 
     def __init__(self, spec: Spec, folder: Path, name: str) -> None:
         self.name = name
+        self.links = [network.host_side(rail) for rail in range(spec.rails)]
         self.scheduler = schedulers.of(spec, folder)
         self.daemon = self.scheduler.node_daemon(name)
 
     def handle(self, message: dict) -> dict:
         match message["do"]:
             case "connect":
-                network.run_batch("ip", network.host_commands(self.name))
-                network.limit("eth0", message["link"])
+                network.run_batch("ip", network.host_commands(self.name, len(self.links)))
+                network.limit(self.links, message["link"])
             case "limit":
-                network.limit("eth0", message["link"])
+                network.limit(self.links, message["link"])
             case "start":
                 if self.daemon.runs:
                     raise ClusterError(f"{self.name} and its {self.daemon.name} are running already")

@@ -30,6 +30,7 @@ def environment(spec: Spec, folder: Path, base: Mapping[str, str]) -> dict[str, 
         "FABRIC_CLUSTER_NODES": str(spec.nodes),
         "FABRIC_CLUSTER_CORES": str(spec.cores),
         "FABRIC_CLUSTER_RATE": spec.rate,
+        "FABRIC_CLUSTER_RAILS": str(spec.rails),
     }
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import ClusterError
 from .processes import PATIENCE, run_program
 from .spec import HEAD, NETWORK, NO_LIMIT, Spec, address, bits_per_second, parse_link
-
-BRIDGE = "br0"
 
 
 def hosts_file(spec: Spec) -> str:
@@ -19,34 +18,47 @@ def hosts_file(spec: Spec) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def bridge_side(host: str) -> str:
-    """Return the name of the end of a host's link that is on the bridge; the other is eth0."""
-    return f"to-{host}"
+def bridge_side(host: str, rail: int = 0) -> str:
+    """Return the name of the end of a host's link that is on the bridge; the other is eth0, of the next rail eth1."""
+    return f"to-{host}-{rail}" if rail else f"to-{host}"
 
 
-def bridge_commands() -> list[str]:
+def host_side(rail: int) -> str:
+    """Return the name that a host has for its end of a rail."""
+    return f"eth{rail}"
+
+
+def _bridge(rail: int) -> str:
+    return f"br{rail}"
+
+
+def bridge_commands(rails: int = 1) -> list[str]:
+    bridges = [_bridge(rail) for rail in range(rails)]
     return [
         "link set dev lo up",
-        f"link add name {BRIDGE} type bridge",
-        f"address add {address(HEAD)}/{NETWORK.prefixlen} dev {BRIDGE}",
-        f"link set dev {BRIDGE} up",
+        *(f"link add name {bridge} type bridge" for bridge in bridges),
+        f"address add {address(HEAD)}/{NETWORK.prefixlen} dev {bridges[0]}",
+        *(f"link set dev {bridge} up" for bridge in bridges),
     ]
 
 
-def link_commands(host: str, pid: int) -> list[str]:
-    """Return what makes the link of a host whose namespace has that process."""
-    return [
-        f"link add name {bridge_side(host)} type veth peer name eth0 netns {pid}",
-        f"link set dev {bridge_side(host)} master {BRIDGE} up",
-    ]
+def link_commands(host: str, pid: int, rails: int = 1) -> list[str]:
+    """Return what makes the links of a host whose namespace has that process."""
+    commands = []
+    for rail in range(rails):
+        side = bridge_side(host, rail)
+        commands.append(f"link add name {side} type veth peer name {host_side(rail)} netns {pid}")
+        commands.append(f"link set dev {side} master {_bridge(rail)} up")
+    return commands
 
 
-def host_commands(host: str) -> list[str]:
-    return [
-        "link set dev lo up",
-        f"address add {address(host)}/{NETWORK.prefixlen} dev eth0",
-        "link set dev eth0 up",
-    ]
+def host_commands(host: str, rails: int = 1) -> list[str]:
+    commands = ["link set dev lo up"]
+    for rail in range(rails):
+        side = host_side(rail)
+        commands.append(f"address add {address(host, rail)}/{NETWORK.prefixlen} dev {side}")
+        commands.append(f"link set dev {side} up")
+    return commands
 
 
 #: Packets that may wait for their delay: those of 10 Gbit/s and 100 ms.
@@ -76,8 +88,9 @@ def run_batch(program: str, commands: list[str]) -> None:
         raise ClusterError(f"the network cannot be set up: {error}; the commands were: {'; '.join(commands)}") from None
 
 
-def limit(device: str, link: str) -> None:
-    run_batch("tc", limit_commands(device, link))
+def limit(devices: Sequence[str], link: str) -> None:
+    """Shape what leaves some devices, each like a link of its own."""
+    run_batch("tc", [command for device in devices for command in limit_commands(device, link)])
 
 
 def require_netem() -> None:

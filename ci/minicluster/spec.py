@@ -13,6 +13,7 @@ HEAD = "head"
 # Every cluster has network namespaces of its own, so all use the same addresses.
 NETWORK = ipaddress.ip_network("10.213.0.0/16")
 MOST_NODES = 500  # a bridge has at most 1024 ports
+MOST_RAILS = 4
 NO_LIMIT = "none"
 #: The directions of a host's link, as the host sees them.
 SIDES = ("send", "receive")
@@ -69,6 +70,7 @@ class Spec:
     switches: int = 0  # how many Slurm is told of; there is but one bridge
     scheduler: str = "slurm"
     prefix: str = ""  # where the scheduler is installed, if its programs are not on PATH
+    rails: int = 1  # links of each host, each to a bridge of its own; the head is on the first
 
     @property
     def hosts(self) -> list[str]:
@@ -108,10 +110,10 @@ def node_names(count: int) -> list[str]:
     return [f"n{i}" for i in range(1, count + 1)]
 
 
-def address(host: str) -> str:
-    """Return the address of the head (the first) or of a node."""
+def address(host: str, rail: int = 0) -> str:
+    """Return the address of the head (the first) or of a node; each rail is a network of its own, behind the first."""
     number = 0 if host == HEAD else int(host.removeprefix("n"))
-    return str(NETWORK[1 + number])
+    return str(NETWORK[1 + number] + rail * NETWORK.num_addresses)
 
 
 def bits_per_second(rate: str) -> int:

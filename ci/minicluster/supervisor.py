@@ -32,7 +32,7 @@ class Supervisor:
         self._make_namespaces()
         self._write_files()
         self.scheduler.begin()
-        network.run_batch("ip", network.bridge_commands())
+        network.run_batch("ip", network.bridge_commands(self.spec.rails))
         self._boot(list(self.hosts.values()))
         self.scheduler.start()
         self._start_daemons(list(self.hosts.values()))
@@ -56,14 +56,21 @@ class Supervisor:
             network.require_netem()
         for host in hosts:
             host.boot()
-        cables = [command for host in hosts for command in network.link_commands(host.name, host.wait())]
+        rails = self.spec.rails
+        cables = [command for host in hosts for command in network.link_commands(host.name, host.wait(), rails)]
         network.run_batch("ip", cables)
         links = {host: self.spec.links_of(host.name) for host in hosts}
-        towards = [network.limit_commands(network.bridge_side(h.name), of["receive"]) for h, of in links.items()]
+        towards = [
+            network.limit_commands(side, of["receive"]) for h, of in links.items() for side in self._sides(h.name)
+        ]
         network.run_batch("tc", [command for commands in towards for command in commands])
         asked = [(host, host.ask(do="connect", link=of["send"])) for host, of in links.items()]
         for host, connection in asked:
             host.answer(connection)
+
+    def _sides(self, host: str) -> list[str]:
+        """Return the ends of a host's links that are on bridges."""
+        return [network.bridge_side(host, rail) for rail in range(self.spec.rails)]
 
     def _start_daemons(self, hosts: list[Host]) -> None:
         asked = [(host, host.ask(do="start")) for host in hosts]
@@ -103,7 +110,7 @@ class Supervisor:
             if not host.pid:  # one that is down gets its link when it is booted
                 continue
             if side == "receive":
-                network.limit(network.bridge_side(name), link)
+                network.limit(self._sides(name), link)
             else:
                 host.request(do="limit", link=link)
 
@@ -126,7 +133,8 @@ class Supervisor:
         if what in self.hosts:
             host = self.hosts[what]
             if not host.pid:
-                network.wait_until_gone(network.bridge_side(what), PATIENCE)
+                for side in self._sides(what):
+                    network.wait_until_gone(side, PATIENCE)
                 self._boot([host])
             self._start_daemons([host])
             return

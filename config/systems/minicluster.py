@@ -6,6 +6,7 @@
     FABRIC_CLUSTER_NODES=8 FABRIC_CLUSTER_RATE=2.5gbit ci/run --system minicluster --mode nightly
     ci/cluster run --nodes 2 --rate 1gbit --shape n2=100mbit -- ci/run --system minicluster -n Rotate
     FABRIC_CLUSTER_SCHEDULER=flux ci/run --system minicluster --mode smoke
+    ci/cluster run --nodes 4 --rails 2 --rate 100mbit -- env FABRIC_USED_RAILS=1 ci/run --system minicluster
 
 It is chosen by name only. What its values can tell is bandwidth between nodes, against the rate of their links: the
 nodes share the machine's cores, so latencies, and everything within a node, are those of a crowded machine.
@@ -42,6 +43,12 @@ def link_MBps(rate):
 nodes = count("FABRIC_CLUSTER_NODES", "4")
 cores = count("FABRIC_CLUSTER_CORES", "2")
 rate = os.environ.get("FABRIC_CLUSTER_RATE") or "1gbit"
+# Links of each node, and over how many of them an MPI is to go, with how many connections each.
+rails = count("FABRIC_CLUSTER_RAILS", "1")
+used_rails = count("FABRIC_USED_RAILS", str(rails))
+queue_pairs = count("FABRIC_QUEUE_PAIRS", "1")
+if used_rails > rails:
+    raise FabricError(f"FABRIC_USED_RAILS is {used_rails}, and the nodes have {rails}; give less, or start more")
 
 scheduler = os.environ.get("FABRIC_CLUSTER_SCHEDULER") or "slurm"
 if scheduler not in ("slurm", "flux", "pbs"):
@@ -53,6 +60,18 @@ YIELDING = {
     "mpich": [],
     "impi": [["I_MPI_THREAD_YIELD", "3"]],
     "openmpi": [["OMPI_MCA_mpi_yield_when_idle", "1"]],
+}
+# Without these all of them take what they find: UCX both rails of two, Intel MPI one. It has no setting for several
+# over TCP; Open MPI alone can have several connections for a rail.
+DEVICES = ",".join(f"eth{rail}" for rail in range(used_rails))
+RAILS = {
+    "mpich": [
+        ["UCX_NET_DEVICES", DEVICES],
+        ["UCX_MAX_EAGER_RAILS", f"{used_rails}"],
+        ["UCX_MAX_RNDV_RAILS", f"{used_rails}"],
+    ],
+    "impi": [["FI_TCP_IFACE", "eth0"]],
+    "openmpi": [["OMPI_MCA_btl_tcp_if_include", DEVICES], ["OMPI_MCA_btl_tcp_links", f"{queue_pairs}"]],
 }
 # How each MPI is launched, which is the name of its partition.
 LAUNCHED_BY = {
@@ -116,7 +135,7 @@ def partition(name):
     extras = {
         "nodes": nodes,
         "cores": cores,
-        "nics": 1,
+        "nics": used_rails,
         "fabric": ["eth*"],
         # Longer than any job of another session may run: only one runs at a time.
         "max_pending_time": "20m",
@@ -126,7 +145,9 @@ def partition(name):
         extras["oversubscribed"] = True  # a node has the machine's cores, whatever it says
     if link_MBps(rate) is not None:
         extras["link_MBps"] = link_MBps(rate)
-    yielding = [pair for mpi, by in LAUNCHED_BY.items() if by == name for pair in YIELDING[mpi]]
+    of_mpis = [mpi for mpi, by in LAUNCHED_BY.items() if by == name]
+    yielding = [pair for mpi in of_mpis for pair in YIELDING[mpi]]
+    over_rails = [pair for mpi in of_mpis for pair in RAILS[mpi]] if rails > 1 else []
     return {
         "name": name,
         "descr": f"All nodes, by {DESCRIPTION[name]}",
@@ -136,7 +157,7 @@ def partition(name):
         **({"sched_options": {"use_nodes_option": True}} if scheduler == "slurm" else {}),
         "max_jobs": 1,
         "environs": [mpi for mpi in mpis if LAUNCHED_BY.get(mpi) == name],
-        "env_vars": [*VARIABLES[name], *yielding],
+        "env_vars": [*VARIABLES[name], *yielding, *over_rails],
         "extras": extras,
     }
 

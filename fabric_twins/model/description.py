@@ -6,6 +6,8 @@ See :mod:`fabric_twins.model.reading` for how a value and its source are written
 - ``name``, ``about`` (a line that says what it stands for), ``nodes``, ``cpus_per_node``;
 - ``inter_node``: what a message costs between nodes. ``send_us`` and ``receive_us`` keep the processor, ``latency_us``
   does not; ``rate_MBps`` is that of a node's link, each way; below ``eager_below_B`` messages leave at once;
+  ``in_turn_below_B``, optional: messages of one node to the same other one come one after another, and below this size
+  those to different ones leave one after another, too. Without it all share the link;
 - ``intra_node``, optional: the same within a node; ``several_MBps`` is what more than one transfer at once gets;
 - ``host_bus``, optional: what the bus between memory and adapter can do. ``duplex: half``: ``rate_MBps`` for both
   directions together; ``duplex: full``: ``rate_MBps`` for each, ``aggregate_MBps`` for both together, one of them
@@ -52,6 +54,8 @@ class Costs:
     :param rate_MBps: of a node's link in each direction, or within the node.
     :param several_MBps: what more than one transfer at once gets, all together; within a node only.
     :param hop_latency_us: what each cable between switches adds; between nodes only.
+    :param in_turn_below_B: below it messages of one node leave one after another, and those of a pair of nodes always
+        do; None: all share the link. Between nodes only.
     """
 
     send_us: Table
@@ -60,6 +64,7 @@ class Costs:
     rate_MBps: float
     several_MBps: float | None = None
     hop_latency_us: float = 0.0
+    in_turn_below_B: int | None = None
 
 
 @dataclass(frozen=True)
@@ -198,13 +203,15 @@ def _costs(section: Section, *, between_nodes: bool) -> Costs:
     if min(value for _, value in latency) <= 0:
         raise TwinError(f"{section.place('latency_us')}: is zero; write a number above 0, which SimGrid needs")
     rate = section.number("rate_MBps")
-    several, hop = None, 0.0
+    several, hop, in_turn = None, 0.0, None
     if between_nodes and section.optional("hop_latency_us"):
         hop = section.number("hop_latency_us", above=False)
+    if between_nodes and section.optional("in_turn_below_B"):
+        in_turn = section.count("in_turn_below_B", 0)
     if not between_nodes and section.optional("several_MBps"):
         several = section.number("several_MBps")
     section.finish()
-    return Costs(send, receive, latency, rate, several, hop)
+    return Costs(send, receive, latency, rate, several, hop, in_turn)
 
 
 def _host_bus(top: Section) -> HostBus:

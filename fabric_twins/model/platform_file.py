@@ -51,6 +51,7 @@ def platform(twin: Twin, flops: float | None = None) -> str:
         f"# {twin.name}: {twin.about}",
         *([] if flops is None else [f"processors {twin.cpus_per_node} {_number(flops)}"]),
         f"hop_latency {_number(twin.inter_node.hop_latency_us * _MICRO)}",
+        *([] if twin.inter_node.in_turn_below_B is None else [f"in_turn {twin.inter_node.in_turn_below_B}"]),
         *_tables("inter", twin.inter_node),
         *_tables("intra", twin.intra_node),
         *links.lines,

@@ -3,7 +3,7 @@ import pytest
 
 from ci.minicluster import network
 from ci.minicluster.errors import ClusterError
-from ci.minicluster.spec import MOST_NODES
+from ci.minicluster.spec import MOST_NODES, MOST_RAILS
 
 
 def test_no_limit_takes_an_older_one_away():
@@ -38,7 +38,19 @@ def test_the_bucket_holds_a_millisecond_and_the_largest_packet(rate, burst):
 
 
 def test_names_of_links_fit_the_kernel():
-    assert len(network.bridge_side(f"n{MOST_NODES}")) <= 15
+    assert len(network.bridge_side(f"n{MOST_NODES}", MOST_RAILS - 1)) <= 15
+
+
+def test_rails_are_networks_of_their_own():
+    assert network.link_commands("n2", 7, rails=2) == [
+        "link add name to-n2 type veth peer name eth0 netns 7",
+        "link set dev to-n2 master br0 up",
+        "link add name to-n2-1 type veth peer name eth1 netns 7",
+        "link set dev to-n2-1 master br1 up",
+    ]
+    added = [line for line in network.host_commands("n2", rails=2) if line.startswith("address")]
+    assert added == ["address add 10.213.0.3/16 dev eth0", "address add 10.214.0.3/16 dev eth1"]
+    assert network.bridge_commands(2)[-1] == "link set dev br1 up"
 
 
 def test_a_failing_command_is_one_line(monkeypatch, tmp_path):

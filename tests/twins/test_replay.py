@@ -93,20 +93,24 @@ def test_a_replay_takes_as_long_as_the_program_itself(traces, simulator, what, n
 
 
 LARGEST_B = 1 << 18
+TRIALS = Path(__file__).parent / "trials"
 
 
 @simgrid
 def test_microbenchmarks_describe_a_twin_as_it_is(simulator, small, tmp_path):
-    twin = small(("eager_below_B: 16384", "eager_below_B: 131072"))
+    twin = small(("eager_below_B: 16384", "eager_below_B: 131072\n  in_turn_below_B: 65536"))
     given = (*FEWEST, "--directions", "both", "--max-size", str(LARGEST_B))
     streamed = simulator.output(twin, 2, 1, SOURCES / "streaming.c", *given)
-    program = Path(__file__).parent / "trials" / "message_cost.c"
-    costs = described.costs(simulator.run(twin, 2, 1, program, str(LARGEST_B), "1e8").stdout, LARGEST_B)
+    costs = described.costs(
+        simulator.run(twin, 2, 1, TRIALS / "message_cost.c", str(LARGEST_B), "1e8").stdout, LARGEST_B
+    )
+    turns = simulator.run(twin, 3, 1, TRIALS / "turns.c", str(LARGEST_B)).stdout
     output = streaming.parse(streamed, half_octaves(0, LARGEST_B), directions="both")
     file = tmp_path / "described.yaml"
-    file.write_text(described.description("found", 8, output, costs))
+    file.write_text(described.description("found", 8, output, costs, described.in_turn_below(turns, LARGEST_B)))
     found = description.load(file)
     assert found.eager_below_B == twin.eager_below_B == costs[2]
+    assert found.inter_node.in_turn_below_B == twin.inter_node.in_turn_below_B
     assert found.inter_node.rate_MBps == pytest.approx(twin.inter_node.rate_MBps, rel=0.01)
     assert found.host_bus.together_MBps == pytest.approx(2 * twin.inter_node.rate_MBps, rel=0.01)
     for name in ("send_us", "receive_us", "latency_us"):
@@ -115,6 +119,24 @@ def test_microbenchmarks_describe_a_twin_as_it_is(simulator, small, tmp_path):
                 np.interp(size, *zip(*getattr(each.inter_node, name), strict=True)) for each in (found, twin)
             )
             assert ours == pytest.approx(theirs, abs=0.3), (name, size)
+
+
+@simgrid
+@pytest.mark.parametrize(
+    ("key", "size", "to", "expected"),
+    [("", 50000, 1, 2), ("0", 50000, 1, 1), ("0", 50000, 2, 2), ("65536", 50000, 2, 1), ("65536", 65536, 2, 2)],
+)
+def test_messages_leave_in_turn_or_share_the_link(small, tmp_path, key, size, to, expected):
+    """The first of two takes its own time, or that of both; together they take the same."""
+    eager = "eager_below_B: 131072"
+    twin = small(("eager_below_B: 16384", f"{eager}\n  in_turn_below_B: {key}" if key else eager))
+    second, other = ["recv 0 1 50000".replace("50000", str(size))], [f"recv 0 0 {size}", "compute 10000000"]
+    other = [*other, *second] if to == 1 else other
+    sends = [f"isend 1 0 {size}", f"isend {to} 1 {size}", "waitall"]
+    trace = replay.load(write(tmp_path / "t", sends, other, second if to == 2 else []))
+    # What rank 1 computes behind the first message ends the run: 10 ms, and more than the second message.
+    found = replay.run_s(twin, replay.layout_of(twin, 3, 1), trace, 1, Bounds()) - 0.01
+    assert found == pytest.approx(expected * size / 100e6, rel=0.03)
 
 
 @simgrid
@@ -182,17 +204,34 @@ def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
 def test_collectives_that_are_replaced_are_named(small):
     own, other = (small(added=f"collectives: {each}\n") for each in ("ompi", "mpich"))
     (line,) = replay.replaced([("own", own), ("other", other)])
-    assert line.startswith("collectives of other: SimGrid's own") and line.endswith("those of mpich")
+    assert line.startswith("collectives of other: SimGrid's own") and "those of mpich, but for alltoall," in line
 
 
+def of_all(ranks, size):
+    """Return a collective of each kind that SimGrid may choose an algorithm for."""
+    each = " ".join([str(size)] * ranks)
+    return [
+        *(f"{name} {size} 0 0" for name in ("allreduce", "bcast")),
+        f"reduce {size} 0 0 0",
+        *(f"{name} {size} {size} 0 0 0" for name in ("gather", "scatter")),
+        *(f"{name} {size} {size} 0 0" for name in ("allgather", "alltoall")),
+        f"allgatherv {size} {each} 0 0",
+        f"reducescatter {each} 0 0",
+        f"alltoallv {ranks * size} {each} {ranks * size} {each} 0 0",
+        "barrier",
+    ]
+
+
+@simgrid
+@pytest.mark.parametrize("ranks", [3, 4])
 @pytest.mark.parametrize("collectives", ["mpich", "mvapich2", "impi"])
-def test_whose_collectives_a_replay_does_not_survive_is_replayed_with_others(small, tmp_path, collectives):
-    folder = write(tmp_path / "t", *[["allreduce 1 0 0", "alltoall 8 8 0 0"]] * 3)
+def test_of_somebodys_collectives_a_replay_takes_what_it_survives(small, tmp_path, collectives, ranks):
+    folder = write(tmp_path / "t", *[[line for size in (1, 500, 50000) for line in of_all(ranks, size)]] * ranks)
     given = [small(added=f"collectives: {each}\n") for each in ("default", collectives)]
     own, found = (
-        replay.run_s(twin, replay.layout_of(twin, 3, None), replay.load(folder), 1, Bounds()) for twin in given
+        replay.run_s(twin, replay.layout_of(twin, ranks, None), replay.load(folder), 1, Bounds()) for twin in given
     )
-    assert found == own > 0
+    assert (found == own) == (collectives == "impi") and found > 0
 
 
 @simgrid

@@ -8,6 +8,8 @@
  *   fabric-twin-platform 1                      first line: the format
  *   processors COUNT SPEED                      of each host, in flops/s; where programs or replays compute
  *   hop_latency HOP                             what each link between switches adds to the latency
+ *   in_turn SIZE                                messages of a pair of hosts come one after another, and below this
+ *                                               size so do those of a host to all others; without it all share
  *   table inter|intra KIND COUNT SIZE VALUE ... linear between the points, level outside; two points a byte
  *                                               apart make a jump. KIND: send, receive, latency, and
  *                                               bandwidth (share of the rate)
@@ -113,6 +115,7 @@ struct Platform {
     int processors = 1;
     double speed = 1e9; // nothing computes in simulated time, unless it is told to
     double hop_latency = 0.0;
+    double in_turn_below = nowhere;
     std::vector<LinkLine> links;
     std::vector<std::string> switches;
     std::vector<HostLine> hosts;
@@ -341,6 +344,8 @@ bool read_line(Line& line, Platform& platform, size_t lines_before)
         platform.speed = line.positive("speed");
     } else if (what == "hop_latency") {
         platform.hop_latency = line.number("latency", 0.0);
+    } else if (what == "in_turn") {
+        platform.in_turn_below = line.number("size", 0.0);
     } else if (what == "table") {
         read_table_line(line, platform);
     } else if (what == "link") {

@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -106,10 +107,42 @@ void register_costs(const Platform& platform, const Slowness& slowness)
     smpi_register_op_cost_callback(SmpiOperation::RECV, receive);
 }
 
+/*
+ * Messages that leave one after another: those of a pair of hosts, because an MPI has one connection for them, and below
+ * a size those of a host to all others, which an adapter or a kernel takes whole. SimGrid shares a link among all that is
+ * under way; so each message waits, as latency, for those before it, which have the link of the host for themselves.
+ */
+class Turns {
+    const Platform& platform_;
+    std::unordered_map<const s4u::Host*, double> rate_; // of the host's link
+    std::unordered_map<const s4u::Host*, double> host_; // when its link is free
+    std::map<std::pair<const s4u::Host*, const s4u::Host*>, double> pair_;
+
+public:
+    explicit Turns(const Platform& platform) : platform_(platform) {}
+
+    void add(const s4u::Host* host, double rate) { rate_[host] = rate; }
+
+    /* How long a message that starts now waits. Called once for each. */
+    double wait(double size, const s4u::Host* src, const s4u::Host* dst)
+    {
+        const double now = s4u::Engine::get_clock();
+        double& pair = pair_[{src, dst}];
+        double& host = host_[src];
+        const bool is_whole = size < platform_.in_turn_below + envelope;
+        const double begin = std::max({now, pair, is_whole ? host : now});
+        pair = begin + size / rate_.at(src);
+        if (is_whole) {
+            host = pair;
+        }
+        return begin - now;
+    }
+};
+
 /* Without the links of its hosts a route has only those between switches. */
 using EndLinks = std::unordered_map<const s4u::Host*, std::pair<size_t, size_t>>;
 
-void register_factors(const Platform& platform, const EndLinks& ends, s4u::NetZone* zone)
+void register_factors(const Platform& platform, const EndLinks& ends, Turns& turns, s4u::NetZone* zone)
 {
     const auto payload = [](double size) { return std::max(size - envelope, 0.0); };
     const auto latency = [&, payload](double size, const s4u::Host* src, const s4u::Host* dst,
@@ -119,6 +152,9 @@ void register_factors(const Platform& platform, const EndLinks& ends, s4u::NetZo
         if (src != dst && platform.hop_latency > 0.0) {
             const size_t trunks = links.size() - ends.at(src).first - ends.at(dst).second;
             seconds += platform.hop_latency * static_cast<double>(trunks);
+        }
+        if (src != dst && platform.in_turn_below != nowhere) {
+            seconds += turns.wait(size, src, dst);
         }
         return seconds / nominal_latency;
     };
@@ -136,6 +172,7 @@ void build(const Platform& platform)
     // SimGrid keeps the callbacks to its end, and owns the zone.
     static Slowness slowness;
     static EndLinks ends;
+    static Turns turns(platform);
     auto* const fabric = new Fabric(platform);
     s4u::NetZone* const zone = fabric->get_iface();
     for (const LinkLine& line : platform.links) {
@@ -150,12 +187,13 @@ void build(const Platform& platform)
         host->set_core_count(platform.processors);
         fabric->add(host, static_cast<int>(i));
         slowness[host] = line.slowness;
+        turns.add(host, platform.links[line.out.front()].rate);
         ends[host] = {line.out.size(), line.in.size()};
         host->seal();
     }
     zone->seal();
     register_costs(platform, slowness);
-    register_factors(platform, ends, zone);
+    register_factors(platform, ends, turns, zone);
 }
 
 } // namespace

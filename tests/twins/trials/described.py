@@ -27,13 +27,31 @@ def costs(text, largest):
     return send, receive, 2 * int(eager[-1][1])
 
 
-def description(name, nodes, streamed, message_costs):
+def in_turn_below(text, largest):
+    """Read what ``turns`` prints: the first size from which on messages of a node share its link.
+
+    That is twice the largest, if all leave one after another.
+    """
+    lines = text.splitlines()
+    assert lines[:1] == ["# size_B alone_us same_us another_us"] and lines[-1:] == ["# complete"], text
+    rows = [[float(word) for word in line.split()] for line in lines[1:-1]]
+    assert all(len(row) == 4 for row in rows) and rows[-1][0] == largest, text
+    # Shared, it takes twice as long.
+    for size, alone, same, another in rows:
+        assert same < 1.5 * alone, f"messages of {size:.0f} B to the same node share the link:\n{text}"
+        if another > 1.5 * alone:
+            return int(size)
+    return 2 * int(rows[-1][0])
+
+
+def description(name, nodes, streamed, message_costs, in_turn_B):
     """Return the description of a twin.
 
     The rate is the peak of streaming, that of both directions likewise. Send, receive, latency and
     the time at that rate are together half a round trip; the latency is what the processors do not take of it.
 
-    :param streamed: output of ``streaming --directions both``, parsed; :param message_costs: as :func:`costs` returns.
+    :param streamed: output of ``streaming --directions both``, parsed; :param message_costs: as :func:`costs` returns;
+    :param in_turn_B: as :func:`in_turn_below` returns.
     """
     ping_pong = streamed.times_us("ping_pong")
     rate = _peak_MBps(streamed.times_us("streaming"))
@@ -62,6 +80,7 @@ def description(name, nodes, streamed, message_costs):
             f"  latency_us: {_table(latency)}",
             f"  rate_MBps: {rate:.6g}",
             f"  eager_below_B: {eager_below}",
+            f"  in_turn_below_B: {in_turn_B}",
             f"host_bus: {{duplex: full, aggregate_MBps: {min(both, 2 * rate):.6g}}}",
             "topology: {kind: star}",
             "",

