@@ -2,7 +2,8 @@
 """The library behind the checks, in rooms. Each imports only those above it; pyproject.toml holds them to it.
 
 ==============  =======================================================================================
-leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door, reservations
+leaves          errors, text, metrics, layouts, levels, paths, files, yaml_file, locks, door, reservations,
+                rotate_patterns
 ``parsers``     a benchmark's text to rows
 ``machine``     what a machine's own tools print of its queues, jobs, nodes and modules
 ``analysis``    numbers to values: curves, ppn, placement, statistics

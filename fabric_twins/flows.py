@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric_checks import rotate_patterns
 from fabric_checks.culprits.cross_section.matrix import MOST_PAIRS, PairMatrix
 from fabric_checks.errors import quoted
-from fabric_checks.parsers import rotate_patterns
 from fabric_twins import simgrid
 from fabric_twins.errors import TwinError
 from fabric_twins.model import platform_file

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from fabric_checks import rotate_patterns
 from fabric_checks.culprits.cross_section import bandwidths, evaluation
 from fabric_checks.culprits.cross_section.evaluation import Report
 from fabric_checks.culprits.cross_section.matrix import PairMatrix, name_of
 from fabric_checks.metrics import point, powers_of_two
-from fabric_checks.parsers import collective_overlap, hot_spot, rotate_patterns
+from fabric_checks.parsers import collective_overlap, hot_spot
 from fabric_checks.text import size_text, value_text
 from fabric_twins import flows
 from fabric_twins.errors import TwinError

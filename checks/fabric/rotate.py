@@ -3,8 +3,8 @@
 
 from reframe.core.builtins import parameter, run_after
 
+from fabric_checks import rotate_patterns
 from fabric_checks.culprits.cross_section.metrics import METRICS, OF_SWITCHES
-from fabric_checks.parsers import rotate_patterns
 from fabric_checks.ports import moved
 from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
 

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fabric_checks import rotate_patterns
 from fabric_checks.errors import OutputError, quoted
-from fabric_checks.parsers import fabric, long_table, rotate_patterns
+from fabric_checks.parsers import fabric, long_table
 from fabric_checks.parsers.table import number, whole
 
 _COLUMNS = {

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fabric_checks import rotate_patterns
 from fabric_checks.errors import OutputError, quoted
-from fabric_checks.parsers import fabric, long_table, rotate_patterns
+from fabric_checks.parsers import fabric, long_table
 from fabric_checks.parsers.table import number
 
 #: The parts of a run, in the order in which they come.
@@ -47,7 +48,7 @@ class RotateOutput:
     """One run of ``rotate``.
 
     :param header: the header and footer lines by key.
-    :param pattern: one of :data:`fabric_checks.parsers.rotate_patterns.PATTERNS`.
+    :param pattern: one of :data:`fabric_checks.rotate_patterns.PATTERNS`.
     :param hosts: the name of each rank's host, by rank.
     :param pairs: the number of pairs in a round.
     :param suspect_share: a pair that is slower than others by this share is measured again.

@@ -75,13 +75,37 @@ def _cases(path: Path, number: int, run: Any, faults: list[str]) -> tuple[Case, 
     if not isinstance(listed, list):
         faults.append(f"{path}: run {number} has no list 'testcases'; it is left out")
         return ()
-    found = []
+    found: list[dict[str, Any]] = []
     for place, case in enumerate(listed, 1):
         if cause := _fault(case):
             faults.append(f"{path}: run {number}, case {place}: {cause}; it is left out")
         else:
             found.append({**case, "metrics": _metrics(case.get("perfvalues") or {})})
-    return tuple(found)
+    return tuple(_of_failed_dependencies(found))
+
+
+def _of_failed_dependencies(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give what ReFrame skips because of a dependency that was not run the result of that one.
+
+    Of a chain ReFrame has ``fail_deps`` for the case whose dependency failed, and ``skip`` for those that depend on it.
+    """
+    failed = {_key(case) for case in cases if case["result"] in ("fail", "fail_deps")}
+    while True:
+        more = [case for case in cases if case["result"] == "skip" and not failed.isdisjoint(_dependencies(case))]
+        if not more:
+            return cases
+        failed |= {_key(case) for case in more}
+        for case in more:
+            case["result"] = "fail_deps"
+
+
+def _key(case: Case) -> tuple[Any, ...]:
+    return case.get("unique_name"), f"{case['system']}:{case['partition']}", case["environ"]
+
+
+def _dependencies(case: Case) -> list[tuple[Any, ...]]:
+    told = case.get("dependencies_actual")
+    return [tuple(map(str, each)) for each in told if isinstance(each, list)] if isinstance(told, list) else []
 
 
 def _fault(case: Any) -> str | None:

@@ -33,7 +33,8 @@ def environment(
     :param extras: further ``extras``.
     :raises ValueError: for a reason why there is none of a suite that does not exist.
     """
-    reasons = dict.fromkeys(SUITES, "the environment does not name it") | dict(why_not or {})
+    expected = [name for name, suite in SUITES.items() if not suite.only_of_sites]
+    reasons = dict.fromkeys(expected, "the environment does not name it") | dict(why_not or {})
     if unknown := reasons.keys() - SUITES.keys():
         raise ValueError(f"no suite {', '.join(sorted(unknown))}; there are {', '.join(SUITES)}")
     offers = {program.suite: program for program in programs}

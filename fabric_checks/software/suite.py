@@ -70,6 +70,7 @@ class Suite:
     :param keys: what its checks need to know of a program beside ``command`` and ``version``, and what that means.
     :param called: what results call its programs.
     :param package: how Spack builds it; None if it does not.
+    :param only_of_sites: whether only a site can have it, as with a commercial code: that it is absent is not told.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Suite:
     keys: Mapping[str, str] = field(default_factory=dict)
     called: tuple[str, ...] = ()
     package: Package | None = None
+    only_of_sites: bool = False
 
     def program(
         self,

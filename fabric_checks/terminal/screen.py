@@ -59,7 +59,7 @@ def render(session: Session, told: Told, width: int = WIDTH) -> list[Text | Tabl
     values = Values(session.records)
     head = _head(session, told, values, width)
     places = [line for what, where in told.places for line in _wrapped(f"{what:9}{where}", width, 9)]
-    not_run = [line for text in look_at.not_run(session) for line in _wrapped(text, width - 2, 4)[:2]]
+    not_run = [line for text in look_at.not_run(session) for line in _wrapped(text, width - 2, 4, 2)]
     found = look_at.matters(session)
     # Parts are set apart by a line; what is least wanted is cut first.
     room = LINES - len(head) - len(places) - 2 - (min(len(not_run), 6) + 2 if not_run else 0)
@@ -100,9 +100,9 @@ def _head(session: Session, told: Told, values: Values, width: int) -> list[str]
     lines = [title]
     measured = [record for record in session.records if record["metric"] is not None]
     if values.machines:
-        lines += _wrapped(f"on {_where(session.records, values.machines)}", width, 4)[:3]
+        lines += _wrapped(f"on {_where(session.records, values.machines)}", width, 4, 3)
     if measured:
-        lines += _wrapped(_judged(measured), width, 4)[:2]
+        lines += _wrapped(_judged(measured), width, 4, 2)
     if any(record.get("evidence") for record in measured):
         lines += _wrapped("Simulated clusters: no value here is a measurement of a machine.", width, 4)
     return lines
@@ -271,13 +271,13 @@ def _by_machine(
 
 
 def _matter(matter: Matter, width: int) -> list[str]:
-    lines = _wrapped(f"- {matter.text}", width, 4)[:3]
-    return [*lines, *(line for more in matter.more for line in _wrapped(f"  {more}", width, 6)[:3])]
+    lines = _wrapped(f"- {matter.text}", width, 4, 3)
+    return [*lines, *(line for more in matter.more for line in _wrapped(f"  {more}", width, 6, 3))]
 
 
 def _look_at(found: Sequence[Matter], room: int, width: int, session: Session, told: Told) -> list[Text]:
     """Return what to look at, in so many lines."""
-    said = [line for text in told.said for line in _wrapped(f"  {text}", width, 4)[:2]]
+    said = [line for text in told.said for line in _wrapped(f"  {text}", width, 4, 2)]
     if not found and not said:
         measured = any(record["metric"] for record in session.records)
         return [plain("Nothing to look at." if measured else "Nothing was measured.")]
@@ -301,7 +301,14 @@ def _cut(lines: Sequence[str], most: int, what: str) -> list[Text]:
     return shown if len(lines) <= most else [*shown, plain(f"  and {len(lines) - most} more lines of {what}")]
 
 
-def _wrapped(text: str, width: int, indent: int) -> list[str]:
+def _wrapped(text: str, width: int, indent: int, most: int | None = None) -> list[str]:
+    """Return a text as lines, at most so many: what is cut off ends with dots."""
     return textwrap.wrap(
-        plain(text).plain, width, subsequent_indent=" " * indent, break_on_hyphens=False, drop_whitespace=True
+        plain(text).plain,
+        width,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+        max_lines=most,
+        placeholder=" ...",
     ) or [""]

@@ -7,6 +7,7 @@ from fabric_checks.analysis import ppn_ratio
 from fabric_checks.parsers import osu
 from tests import breakages
 from tests.conftest import GOLDEN
+from tests.parsers import dyna
 
 
 def comparison(check):
@@ -91,6 +92,8 @@ def healthy_output(check):
         return imb_output(check)
     if kind == "NpbKernel":
         return (GOLDEN / f"npb/3.4/{check.kernel}.{check.problem_class}.2.txt").read_text()
+    if kind.startswith("MppDyna"):
+        return dyna.output(check.num_tasks)
     if kind == "LammpsScaled":
         return (GOLDEN / f"lammps/22Jul2025/{check.problem}.scaled2.2.txt").read_text()
     if kind == "LammpsBench":
@@ -130,7 +133,10 @@ def broken_outputs(check, text):
 
 
 #: Programs that print no table: patterns of the values in their reports.
+DYNA = [rf"(?<={text})\d\S*" for text in ("Elapsed time     ", "Problem cycle      =     ", "for   ", "with       ")]
 REPORTS = {
+    "MppDyna": DYNA,
+    "MppDynaDecomposition": DYNA,
     "OsuInit": [r"(?<=min: )\d+", r"(?<=avg: )\d+", r"(?<=max: )\d+", r"(?<=nprocs: )\d+"],
     "NpbKernel": [
         rf"(?<={value} =) *\S+"

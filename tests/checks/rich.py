@@ -24,6 +24,14 @@ LAMMPS = {
     "inputs": "/lammps/bench",
 }
 NPB = {"program": "npb", "version": "3.4", "stack": "spack", "command": "/npb/{benchmark}"}
+DYNA = {
+    "program": "ls_dyna",
+    "version": "R13",
+    "stack": "modules",
+    "command": "/dyna/mppdyna memory=200m",
+    "deck": "/dyna/deck.k",
+    "pfile": "/dyna/pfile",
+}
 
 site_configuration = {
     "systems": [
@@ -63,9 +71,14 @@ site_configuration = {
                 "lammps",
                 "npb",
                 "npb_ft",
+                "ls_dyna",
+                "ls_dyna_pfile",
                 "replay",
             ],
-            "extras": {"programs": {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB}, "traces": "/traces"},
+            "extras": {
+                "programs": {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB, "ls_dyna": DYNA},
+                "traces": "/traces",
+            },
         }
     ],
     "logging": [{"handlers": [{"type": "stream", "name": "stdout", "level": "info"}], "handlers_perflog": []}],

@@ -123,14 +123,16 @@ def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
     assert have("LammpsScaled", "problem") == LAMMPS
     assert not any("smoke" in check.tags for check in checks if {"nbc", "one-sided", "startup", "npb"} & check.tags)
     for check in checks:
-        suite = {"Osu": "osu", "Imb": "imb", "Lam": "lammps", "Npb": "npb"}.get(type(check).__name__[:3])
+        suite = {"Osu": "osu", "Imb": "imb", "Lam": "lammps", "Npb": "npb", "Mpp": "ls_dyna"}.get(
+            type(check).__name__[:3]
+        )
         assert suite is None or suite in check.tags
 
 
 def test_applications_have_their_tag(all_cases):
     tagged = {type(case.check).__name__ for case in all_cases if "applications" in case.check.tags}
-    npb = {"NpbKernel", "NpbKernelPpnRatio"}
-    assert tagged == {"LammpsBench", "LammpsScaled", "LammpsPpnSeries", "LammpsReplay"} | npb
+    others = {"NpbKernel", "NpbKernelPpnRatio", "MppDyna", "MppDynaDecomposition"}
+    assert tagged == {"LammpsBench", "LammpsScaled", "LammpsPpnSeries", "LammpsReplay"} | others
 
 
 def test_the_catalogue_has_the_families(all_cases):
@@ -210,7 +212,7 @@ def test_each_environment_runs_what_it_offers(local_cases):
 def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
     for environ in {case.environ.name: case.environ for case in local_cases}.values():
         without = environ.extras["without"]
-        for suite in SUITES:
+        for suite in (name for name, suite in SUITES.items() if not suite.only_of_sites):
             assert (suite in environ.features) != bool(without.get(suite)), (environ.name, suite)
         for feature in ("osu_c", "imb_nbc", "imb_rma", "imb_p2p"):
             suite = feature.split("_")[0]

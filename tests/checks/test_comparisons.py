@@ -17,6 +17,8 @@ from tests.conftest import GOLDEN
 WITHOUT = {
     # LAMMPS is compared over all numbers of nodes, by LammpsPpnSeries.
     *("LammpsBench", "LammpsScaled", "LammpsPpnSeries"),
+    # Their speed-up in each layout says it.
+    *("MppDyna", "MppDynaDecomposition"),
     # It is one.
     "LammpsReplay",
     # These need four processes at least, and so for a counterpart more nodes than `rich` has.

@@ -3,7 +3,8 @@
 
 import pytest
 
-from fabric_checks.parsers import latency_map, rotate_patterns
+from fabric_checks import rotate_patterns
+from fabric_checks.parsers import latency_map
 from tests.fabric.test_programs import MPIS, SOURCES, Mpi
 
 SHORT = ("--samples", "3", "--repetitions", "2", "--warmup", "1")

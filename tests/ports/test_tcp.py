@@ -21,6 +21,23 @@ def test_healthy_nodes_are_quiet():
     assert lost_segments(nodes(n2={"RetransSegs": 9, "OutSegs": 100})) == []
 
 
+def test_segments_that_a_busy_machine_sends_again_are_not_lost():
+    """As counted beside eight busy loops on four cores, without a fault: packets of 45 segments out of order."""
+    quiet = {"RetransSegs": 1, "TCPDSACKRecv": 1, "TCPDSACKRecvSegs": 1, "TCPLossProbes": 1, "OutSegs": 110_000}
+    late = {"RetransSegs": 293, "TCPDSACKRecv": 7, "TCPDSACKRecvSegs": 271, "TCPOFOQueue": 9, "TCPSackRecovery": 6}
+    late |= {"OutSegs": 163_895, "TCPLossProbes": 4}
+    near = {"RetransSegs": 136, "TCPDSACKRecv": 4, "TCPDSACKRecvSegs": 136, "TCPSackRecovery": 3, "OutSegs": 108_896}
+    other = quiet | {"TCPOFOQueue": 13}
+    assert lost_segments(nodes(n1=near, n2=late, n3=quiet, n4=other)) == []
+    # A kernel that counts answers only: each stands for what was sent again at a time.
+    without = {name: count for name, count in late.items() if name != "TCPDSACKRecvSegs"}
+    assert lost_segments(nodes(n1=near, n2=without, n3=quiet, n4=other)) == []
+    # What is not taken back is lost, but 12 packets of 45 segments are 12 events, and 2 are 2.
+    lost = late | {"TCPDSACKRecvSegs": 22}
+    assert lost_segments(nodes(n1=near, n2=lost, n3=quiet, n4=other)) == []
+    assert only(n2=lost | {"RetransSegs": 562, "TCPSackRecovery": 12, "TCPLossProbes": 0, "OutSegs": 53_555})["hosts"]
+
+
 def test_a_host_that_loses_what_it_sends():
     found = only(n3={"RetransSegs": 1000}, n1={"TCPOFOQueue": 300}, n2={"TCPOFOQueue": 280}, n4={"TCPOFOQueue": 330})
     assert found["hosts"] == ["n3"] and found["confirmed"]

@@ -48,6 +48,27 @@ def results(tmp_path):
     return write
 
 
+def depending(name, result, *others):
+    """Return a case that depends on others."""
+    return case(name, result) | {"unique_name": name, "dependencies_actual": [[other, "s:p", "e"] for other in others]}
+
+
+def test_what_is_not_run_because_of_a_chain_of_dependencies(results):
+    """Not the case's own fault, however long the chain: ReFrame calls what is behind the second link skipped."""
+    chain = [
+        depending("A", "fail"),
+        depending("B", "fail_deps", "A"),
+        depending("C", "skip", "B"),
+        depending("D", "skip", "C"),
+    ]
+    own = depending("E", "skip", "F")
+    session = results(
+        *chain[::-1], own, depending("F", "pass"), depending("G", "skip") | {"dependencies_actual": [["A", 1], 2]}
+    )
+    found = {each.name.split()[0]: each.result for each in session.cases}
+    assert found == dict(A="fail", B="fail_deps", C="fail_deps", D="fail_deps", E="skip", F="pass", G="skip")
+
+
 def test_a_good_session(results):
     session = results(
         case(), case("Build", fixture=True), lines=[json.dumps(record()), json.dumps(record(session="other"))]

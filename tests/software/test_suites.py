@@ -4,7 +4,8 @@
 import re
 
 from fabric_checks.paths import ROOT
-from fabric_checks.software.suites import SUITES, imb, lammps, npb, osu
+from fabric_checks.software.programs import environment
+from fabric_checks.software.suites import SUITES, imb, lammps, ls_dyna, npb, osu
 
 
 def test_osu_by_release():
@@ -39,6 +40,18 @@ def test_npb_without_fortran():
     assert npb.installed("/apps", "3.4").features == ("npb", "npb_ft")
     only_is = npb.installed("/apps", "3.4", ("is",))
     assert only_is.features == ("npb",) and "Fortran" in only_is.without["npb_ft"]
+
+
+def test_a_commercial_code_is_missed_by_nobody():
+    named = environment({"name": "x", "cc": "mpicc"}, "modules", ls_dyna.installed("/dyna", "R13", "/deck.k"))
+    assert (
+        named["features"] == ["mpi", "mpicc", "ls_dyna"] and named["extras"]["programs"]["ls_dyna"]["deck"] == "/deck.k"
+    )
+    assert "ls_dyna_pfile" in named["extras"]["without"]
+    without = environment({"name": "x", "cc": "mpicc"}, "modules")["extras"]["without"]
+    assert "npb" in without and "ls_dyna" not in without
+    both = ls_dyna.installed("/dyna", "R13", "/deck.k", "/pfile", ("memory=200m",))
+    assert both.features == ("ls_dyna", "ls_dyna_pfile") and both.description["command"] == "/dyna memory=200m"
 
 
 def test_checks_ask_for_what_suites_declare():

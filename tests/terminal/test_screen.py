@@ -204,6 +204,12 @@ def test_sizes_that_are_not_those_asked_for_are_named():
     assert key_values.cell(points, "ends") == key_values.Cell("4 @4", (), "4096 @4K")
 
 
+def test_what_is_cut_off_ends_with_dots():
+    reason = "config/references/x.yaml, line 3: nothing reads this entry; " * 5 + "write it below the name of a check"
+    head = printed(of_records([record(no_reference=reason)]))[:6]
+    assert any(line.endswith(" ...") for line in head) and not any("below the name" in line for line in head)
+
+
 def test_untrusted_text_is_only_text():
     evil = "\x1b[31mred\x07\u202e [bold]no markup[/bold]\nerror: a line of its own"
     session = of_records(

@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from fabric_checks.parsers import rotate, rotate_patterns
+from fabric_checks import rotate_patterns
+from fabric_checks.parsers import rotate
 from fabric_checks.parsers.rotate import Transfers
 from tests.culprits.cross_section import suspects
 from tests.culprits.cross_section.model import Fabric

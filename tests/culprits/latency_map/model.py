@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from fabric_checks.parsers import rotate_patterns
+from fabric_checks import rotate_patterns
 
 NEAR_US, HOP_US = 1.2, 0.3
 

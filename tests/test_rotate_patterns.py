@@ -7,7 +7,7 @@ The study by which its rule of directions and the number of rounds of a night we
 import numpy as np
 import pytest
 
-from fabric_checks.parsers import rotate_patterns
+from fabric_checks import rotate_patterns
 
 NODES = range(2, 201)
 

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPP-DYNA on a deck of the site's: speed-up, and what another decomposition gains."""
+
+from reframe.core.builtins import run_after
+from reframe.utility import udeps
+
+from fabric_checks.metrics import Metric
+from fabric_checks.parsers import ls_dyna
+from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
+
+from ..base import FabricCheck
+from ..builds import built_by_spack
+from ..registration import check
+
+ONE_RANK = "1x1"
+#: Parts of the table of times: the work on elements, and contact, whose share grows with bad balance.
+SHARES = {
+    "element_processing_share": ("Element processing", "larger"),
+    "contact_share": ("Contact algorithm", "smaller"),
+}
+
+
+class DynaDeck(ProgramMixin, FabricCheck):
+    """One run of the deck.
+
+    Behind it the messages of the first process are printed too: which of its last lines are on standard output
+    depends on the release.
+    """
+
+    suite = "ls_dyna"
+    built = built_by_spack("ls_dyna")
+    tags = {"ls_dyna", "applications"}
+    for_procurement = True
+    time_limit = "4h"
+    env_vars = {"OMP_NUM_THREADS": "1"}
+    decomposition = ()
+
+    def command(self):
+        return [*self.program["command"].split(), f"i={self.program['deck']}", *self.decomposition]
+
+    def around_launch(self):
+        return [], [f"if test -f mes0000; then echo; echo '{ls_dyna.MESSAGES}'; cat mes0000; fi"]
+
+    def metrics(self):
+        return [
+            Metric("elapsed_time", "s", "smaller"),
+            Metric("time_per_cycle", "us", "smaller"),
+            *(Metric(name, "%", better) for name, (_, better) in SHARES.items()),
+        ]
+
+    def measure(self, text):
+        output = ls_dyna.parse(text, self.num_tasks)
+        self.note_version("ls_dyna", output.version)
+        self.elapsed_s, total_s = output.elapsed_s, sum(output.clock_s.values())
+        return {
+            "elapsed_time": output.elapsed_s,
+            "time_per_cycle": 1e6 * output.elapsed_s / output.cycles,
+            # The table has a row for what took time.
+            **{name: 100 * output.clock_s.get(part, 0.0) / total_s for name, (part, _) in SHARES.items()},
+        }
+
+
+@check("ls_dyna", compare=False)
+class MppDyna(DynaDeck):
+    """Elapsed time of a crash simulation with its own decomposition, its parts, and the speed-up against one process.
+
+    Source: Jonsson and Magro, Table 1. Deck, binary and licence are the site's.
+    """
+
+    descr = "MPP-DYNA"
+    layout = layouts("any")
+
+    @run_after("init")
+    def depend_on_one_rank(self):
+        """The speed-up is against one process, run just before in the same environment."""
+        if self.current_layout.tasks > 1:
+            self.depends_on(type(self).of(ONE_RANK), how=udeps.by_case)
+
+    @classmethod
+    def of(cls, layout):
+        """Return the name of the case in a layout."""
+        (variant,) = cls.get_variant_nums(layout=layout)
+        return cls.variant_name(variant)
+
+    def metrics(self):
+        more = [Metric("speed_up", "1", "larger"), Metric("parallel_efficiency", "%", "larger")]
+        return super().metrics() + (more if self.current_layout.tasks > 1 else [])
+
+    def read_dependencies(self):
+        """Take the time on one process from the case this one depends on."""
+        if self.current_layout.tasks > 1:
+            self.one_rank_s = self.getdep(type(self).of(ONE_RANK)).elapsed_s
+
+    def measure(self, text):
+        values = super().measure(text)
+        if self.current_layout.tasks > 1:
+            speed_up = self.one_rank_s / self.elapsed_s
+            values |= {"speed_up": speed_up, "parallel_efficiency": 100 * speed_up / self.current_layout.tasks}
+        return values
+
+
+@check("ls_dyna", "ls_dyna_pfile", compare=False)
+class MppDynaDecomposition(DynaDeck):
+    """The same deck with the decomposition of the site's pfile, and how many times as fast that is.
+
+    Source: Jonsson and Magro, who gained 1.7 to 2.1 times on two processors by another decomposition.
+    """
+
+    descr = "MPP-DYNA, another decomposition"
+    layout = layouts("any", where=lambda layout: layout.tasks > 1)
+    needs = ("ls_dyna_pfile",)
+
+    @property
+    def decomposition(self):
+        """The option that names the pfile."""
+        return (f"p={self.program['pfile']}",)
+
+    @run_after("init")
+    def depend_on_the_other(self):
+        """The gain is against the deck's own decomposition in the same layout, run just before."""
+        self.depends_on(MppDyna.of(self.layout), how=udeps.by_case)
+
+    def metrics(self):
+        return [*super().metrics(), Metric("decomposition_gain", "1", "larger")]
+
+    def read_dependencies(self):
+        """Take the time with the deck's own decomposition from the case this one depends on."""
+        self.own_s = self.getdep(MppDyna.of(self.layout)).elapsed_s
+
+    def measure(self, text):
+        values = super().measure(text)
+        return {**values, "decomposition_gain": self.own_s / self.elapsed_s}
