@@ -9,7 +9,7 @@ QUICK = {
     "overlap": (2, ["--poll", "--min-size", "64", "--max-size", "128", *SHORT]),
     "collective_overlap": (2, ["--min-size", "64", "--max-size", "64", *SHORT]),
     "rotate": (5, ["--size", "16K", "--messages", "2", "--tests", "1", "--confirm", "--suspect-share", "0.01"]),
-    "latency_map": (5, ["--size", "8", "--samples", "3", "--repetitions", "2", "--passes", "1"]),
+    "latency_map": (3, ["--size", "8", "--samples", "3", "--repetitions", "2", "--passes", "1"]),
     "hot_spot": (3, ["--max-size", "64", *SHORT]),
     "buffer_reuse": (2, ["--max-size", "4K", *SHORT]),
     "notification": (2, ["--max-size", "4", "--waits", "2", *SHORT]),
