@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A node of a real cluster that is slow in one direction only is named with its side.
+"""A node of a real cluster that is slow in one direction only is named with its side; a healthy cluster is quiet.
 
-A node that is slow in both, and a cluster that is healthy, are among the nights (`test_nights.py`).
 `python -m tests.faults.live` tries every kind many times.
 """
 
@@ -24,7 +23,9 @@ def test_slurm_says_which_nodes_are_at_which_switch(place):
     assert place.known.at.tolist() == [0] * 4 + [1] * 4
 
 
-@pytest.mark.parametrize(("kind", "node"), [("sending", "n7"), ("receiving", "n2")])
+@pytest.mark.parametrize(
+    ("kind", "node"), [("healthy", "n1"), ("sending", "n7"), ("receiving", "n2"), ("half rate", "n5")]
+)
 @despite_load
 def test_the_right_node_is_named_with_its_side_and_nobody_else(place, report_table, kind, node):
     trial = place.try_(kind, node, *live.SOON)
