@@ -120,24 +120,27 @@ def explain(ground: Ground) -> Explanation:
             there = {(part.kind, part.key) for part in parts}
             parts += [part for part in candidates(ground, rest) if (part.kind, part.key) not in there]
         chosen = _Search(ground, parts).best()
-    culprits = _judged(ground, chosen)
     limit = np.array([least_loss(ground, float(error), "pair") for error in errors])
     certain = measured[evidence.alone[measured] < -limit]
+    culprits = _judged(ground, chosen, certain)
     of_sure = [each.slow for each in culprits if each.sure]
     slow = np.union1d(certain, np.concatenate(of_sure)) if of_sure else certain
     some = measured[evidence.alone[measured] < np.log1p(-LEAST_FAULT)]
     return Explanation(culprits, slow, np.setdiff1d(some, slow))
 
 
-def _judged(ground: Ground, chosen: Sequence[_Choice]) -> tuple[Culprit, ...]:
+def _judged(ground: Ground, chosen: Sequence[_Choice], certain: Numbers) -> tuple[Culprit, ...]:
     """Return what is known of parts that were taken; a node is sure only if no healthy one is as slow by chance.
 
     A node is held to what is left without it and without all that are slower, and if it is sure, so are these: two slow
     ones would hide each other, and without all that look slow the others are always more alike (Rosner, Percentage
     points for a generalized ESD many-outlier procedure, Technometrics 25, 1983).
+
+    :param certain: positions of pairs that are slow alone for certain: whatever makes them so, it is not that healthy
+        nodes differ.
     """
     found = [(each, culprit) for each in chosen if (culprit := _culprit(ground, each)) is not None]
-    out = [each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES]
+    out = [certain, *(each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES)]
     nodes = sorted((each for each in found if each[1].part.kind in OF_NODES), key=lambda each: each[1].share)
     sure = 0
     for number, (choice, culprit) in enumerate(nodes):

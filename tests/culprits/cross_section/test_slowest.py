@@ -43,3 +43,9 @@ def test_nothing_is_said_of_nodes_of_which_nothing_is_left():
     everything = np.arange(len(some.evidence.sender))
     assert slowest.by_chance(some, everything) == np.inf
     assert slowest.by_chance(some, everything[:-20]) > slowest.by_chance(some, everything[:0])
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_pairs_of_a_slow_cable_do_not_hide_a_slow_node(seed):
+    """Nothing is known of the cable, so only its pairs are slow; that is not how much healthy nodes differ."""
+    assert outcome(Trial("host and cable", 0.2, 16, known="nothing"), seed)[0] == "right"
