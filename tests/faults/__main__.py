@@ -20,11 +20,11 @@ from tests.faults.trials import NOISES, Trial, outcomes
 
 #: Bounds were set while looking at seeds below this one; what is written is of those from it on. Who looks at the page
 #: and changes a bound moves it up.
-FIRST_SEED = 4_000_000
+FIRST_SEED = 4_200_000
 #: So many trials of a row are done before the next row has its turn: so many nodes in all, that time is spent alike.
 NODES_AT_ONCE = 256
 #: Of few nodes that differ, and of a tenth, more are done: there it is decided whether a healthy node is blamed.
-MORE_OF_DIFFERING, MORE_OF_A_TENTH, FEW_NODES = 16, 4, 32
+MORE_OF_DIFFERING, MORE_OF_A_TENTH, FEW_NODES = 8, 4, 32
 
 KINDS = ("host", "host sends", "host receives", "pair", "cable", "cable, one way", "switch", "leaf", "host and cable")
 HEAD = "| fault | loss | nodes | found | named | among | part | pairs | wrong | missed | rounds | node-min |"
@@ -211,7 +211,8 @@ A laboratory in numpy stands for the fabric: flows share cables max-min fairly, 
 measurements have noise. What `rotate --pattern round-robin --confirm` measures there, by the program's own rules, is
 analysed as any other run is; the analysis knows as much of the fabric as the title says. One fault, or two, is drawn
 from each seed. It is a model: real fabrics route adaptively, and their noise has shapes that nobody thought of. The
-bounds were set while looking at seeds below 2,000,000; the tables are of seeds from {first:,} on, not seen before.
+bounds were set while looking at seeds below 2,000,000, and one rule was mended after those from 4,000,000 to 4,000,511
+had shown it wrong; the tables are of seeds from {first:,} on, not seen before.
 
 A dragonfly has eight routers in a group, all connected, and two hosts at each; four ports of every router lead to other
 groups, all ways are shortest ones, and all links are as fast as a host's. *leaf* is a switch of hosts, *switch* one at
@@ -241,12 +242,13 @@ OTHERS = """
   pair: of ten (seeds 2000 to 2009) at 128 nodes eight were found, and the other two had said so. With three levels two
   of five were found, and all five had said so. It is a guess from how the others share: in a dragonfly one of twelve
   was missed without a word.
-- *A host that loses a tenth*, at few nodes: named in 35 and 36 of 40 at 16 nodes (sends; both ways), in 38 and 39 at
-  32 (seeds 1000 to 1039). In all the others that were looked at it was found and stayed uncertain: few healthy pairs
-  tell how much healthy nodes differ, and an upper bound of that is what counts. Twice and three times as many of those
-  that are spread over all found no more (of 60 each: 54 and 55, with more 54 to 56).
-- *Where nothing is known* a switch or a leaf may be taken for a node, whose pairs are most of those seen: once at 16
-  nodes in the tables, and never where switches were known.
+- *A host that loses a tenth*, at 16 nodes, in one direction: of hosts it is named least often. Most of those that were
+  looked at were found and stayed uncertain: few healthy pairs tell how much healthy nodes differ. That is judged by the
+  likelihood of all pairs that share a node, and a node is blamed if healthy ones would have one as slow in fewer than 3
+  of 10,000 runs. It could be better: a test that knows both by how much a fault is slow and by how much nodes may
+  differ told 96 of 100 such hosts (300 runs) from 1,000 healthy runs, of which it blamed one (seeds from 0 on).
+- *Where nothing is known* a switch or a leaf may be taken for a node, whose pairs are most of those seen: at 16
+  nodes a leaf in 8 of 32 runs, as before, and never where switches were known.
 - *With random tables and 128 nodes* a node was blamed once for a cable that was slow one way, and never in 40
   runs of other seeds (1000 to 1039).
 - *Cables and switches on the same ways*: with three levels and 32 nodes a spine has two cables, of which one leads to
@@ -255,10 +257,14 @@ OTHERS = """
   fault that a run says it would have named counts that in.
 - *At 16 nodes with random tables* two faults, or a cable one way, pass through too few pairs to be told apart.
 - *Where the ways are not known* a cable that is slow both ways is named among others that would explain it as well.
-- *Traffic of others* that lasts from the scan through the pause is taken for a fault. So is a node that is slow by
-  nature: in one of 150 healthy runs of 32 nodes that differ by 3 % (seeds 0 to 149) one was blamed, which was slower
-  than the usual by 9 %. A pair has the lesser of what its two nodes have, so that pairs differ less than nodes do;
-  a bound that counts this in would be wider, and name fewer hosts that lose a tenth: not tried.
+- *Traffic of others* that lasts from the scan through the pause is taken for a fault.
+- *A node that is slow by nature*: of healthy runs of nodes that differ by 3 %, whose measurements repeat to 3 %, 3 of
+  1,000 with 16 nodes and 8 of 1,500 with 32 (seeds from 0 on) blamed a node by the bound that was used before. With
+  the present one, before what is said above was mended, 1 of 1,536 did (seeds from 4,000,000 on, 16 and 32 nodes, both
+  kinds of tables). The rows above are too few to show 1 of 1,000. That nodes differ by normal numbers is assumed.
+- *A pair of healthy nodes* is who is blamed in the other healthy rows: where noise is 10 %, where others' traffic comes
+  in bursts, and where all is there at once. The bound for pairs is as it was, and blamed these before, too: it does not
+  hold that at most 1 of 1,000 healthy runs blames anybody, whatever the noise.
 
 ## What bandwidth between pairs cannot see
 
