@@ -9,7 +9,8 @@
 One cluster is brought up, with links of one rate that hand on packet by packet. Then, in this order: three nodes are
 described by ``streaming``, ``message_cost`` and ``turns``; every program is traced in every layout; all traces are
 replayed on the description; the programs run without the tracer, in turns. So nothing that was measured of a program
-is in what is predicted of it, but for its trace. Last, bytes: what ranks send to others by the profile, and what the ports count.
+is in what is predicted of it, but for its trace. Last, bytes: what ranks send to others by the profile, and what the
+ports count.
 """
 
 import argparse
