@@ -14,6 +14,8 @@ TESTS = Path(__file__).resolve().parent
 FABRIC_CHECKS = TESTS.parent / "ci" / "bin" / "fabric-checks"
 os.environ["PATH"] = f"{FABRIC_CHECKS.parent}:{os.environ['PATH']}"
 os.environ["PYTHONPATH"] = str(TESTS.parent)
+# Matrices are small, and there is a worker a core: OpenBLAS's threads would take three times the processor time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 GOLDEN = TESTS / "golden"
 
 
