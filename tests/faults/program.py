@@ -40,7 +40,11 @@ def run(fabric):
         if alone:
             used = -(-(int(phases["together"].round[-1]) + 1) // REPEATS)
             most = max(budget.controls, budget.total - used - len(alone))
-            _alone(fabric, phases, suspects.controls(found, phases["scan"], slow, alone, most), alone)
+
+            def controls(*, is_slow):
+                return suspects.controls(found, phases["scan"], slow, alone, most, is_slow=is_slow)
+
+            _alone(fabric, phases, controls, alone)
     return RotateOutput({}, "round-robin", tuple(fabric.wiring.hosts), nodes // 2, SHARE, True, 1.0, 1.1, phases)
 
 
@@ -75,20 +79,29 @@ def _together(fabric, rounds, parts):
     return {pair: rates[(number, *pair)] for number, suspect in enumerate(rounds) for pair in suspect}
 
 
-def _alone(fabric, phases, controls, alone):
-    """Measure the controls and then the suspects, and all of it again for every repeat."""
-    pairs = np.array([*controls, *alone], dtype=np.int64)
+def _alone(fabric, phases, controls_of, alone):
+    """Measure the controls and then the suspects, and all of it again for every repeat; more controls if one is slow."""
+    controls, more = controls_of(is_slow=False), []
     repeats = []
     for repeat in range(REPEATS):
-        if repeat == REPEATS - 1 and _is_any_slow(np.max(repeats, axis=0), len(controls)):
+        if repeat == REPEATS - 1 and _is_any_slow(*(np.max(each, axis=0) for each in zip(*repeats, strict=True))):
             fabric.time += PAUSE_ROUNDS
-        repeats.append(fabric.measure(np.arange(len(pairs)), *pairs.T))
-    rates = np.array(repeats)
-    for phase, part in (("control", slice(0, len(controls))), ("alone", slice(len(controls), None))):
-        ranks = (np.tile(each[part], REPEATS).astype(np.int32) for each in pairs.T)
-        number = np.arange(rates[:, part].size, dtype=np.int32)
-        phases[phase] = Transfers(number, *ranks, rates[:, part].ravel())
+        of_controls, of_suspects = np.split(_one_by_one(fabric, [*controls, *more, *alone]), [-len(alone)])
+        if repeat == 0 and _is_any_slow(of_controls, of_suspects):
+            more = controls_of(is_slow=True)[len(controls) :]
+            of_controls = np.append(of_controls, _one_by_one(fabric, more))
+        repeats.append((of_controls, of_suspects))
+    for phase, pairs, place in (("control", [*controls, *more], 0), ("alone", alone, 1)):
+        rates = np.array([each[place] for each in repeats])
+        ranks = (np.tile(each, REPEATS).astype(np.int32) for each in np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
+        number = np.arange(rates.size, dtype=np.int32)
+        phases[phase] = Transfers(number, *ranks, rates.ravel())
 
 
-def _is_any_slow(best, controls):
-    return bool(best[controls:].min() < (1 - SHARE) * np.median(best[:controls])) if controls else True
+def _one_by_one(fabric, pairs):
+    ranks = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return fabric.measure(np.arange(len(pairs)), *ranks)
+
+
+def _is_any_slow(controls, suspects_):
+    return bool(suspects_.min() < (1 - SHARE) * np.median(controls)) if len(controls) else True

@@ -284,6 +284,7 @@ struct controls {
     struct suspect at[controls_most];
     size_t count;
     size_t most;
+    size_t eligible;      /* pairs that may be controls */
     struct suspect *slow; /* those that were slow twice, by pair */
     size_t slow_count;
     int *wanted; /* by rank: whether one more is wanted that it sends; after all: receives */
@@ -340,15 +341,15 @@ static void add_control(struct controls *controls, int sender, int receiver)
 }
 
 /*
- * Rank 0: goes over all measured pairs that may be controls and takes every one whose turn it is
- * by `total`; returns how many there are. There is no room to store them all, so they are counted
- * first, with a total of 0.
+ * Rank 0: goes over all measured pairs that may be controls and adds so many, evenly spread, but
+ * those that are controls already; returns how many may be. There is no room to store them all, so
+ * they are counted first, with none wanted.
  */
-static size_t spread_controls(struct node *node, const struct verdict *verdict, size_t total,
+static size_t spread_controls(struct node *node, const struct verdict *verdict, size_t wanted,
                               struct controls *controls)
 {
-    const size_t wanted = least(least(controls_of_all, controls->most), total);
     size_t seen = 0;
+    size_t taken = 0;
     for (int index = 0; index < node->layout.rounds; index++) {
         set_round(&node->layout, round_number(&node->layout, index), node->order, &node->roster);
         for (int sender = 0; sender < node->roster.nodes; sender++) {
@@ -356,8 +357,11 @@ static size_t spread_controls(struct node *node, const struct verdict *verdict, 
             if (receiver < 0 || !may_control(node, verdict, controls, sender, receiver)) {
                 continue;
             }
-            if (controls->count < wanted && seen == spread(controls->count, wanted, total)) {
-                add_control(controls, sender, receiver);
+            if (taken < wanted && seen == spread(taken, wanted, controls->eligible)) {
+                taken++;
+                if (!is_control(controls, sender, receiver)) {
+                    add_control(controls, sender, receiver);
+                }
             }
             seen++;
         }
@@ -402,8 +406,9 @@ static void choose_controls(struct node *node, struct verdict *verdict, size_t m
     controls->most = least(most, controls_most);
     controls->slow_count = verdict->slow;
     qsort(controls->slow, verdict->slow, sizeof *controls->slow, compare_pairs);
-    const size_t total = spread_controls(node, verdict, 0, controls);
-    spread_controls(node, verdict, total, controls);
+    controls->eligible = spread_controls(node, verdict, 0, controls);
+    const size_t most_wanted = least(controls->most, controls->eligible);
+    spread_controls(node, verdict, least(controls_of_all, most_wanted), controls);
     add_controls_of_nodes(node, verdict, controls);
 }
 
@@ -456,37 +461,72 @@ static void wait_for_others(const struct node *node, const struct controls *cont
 }
 
 /*
+ * Rank 0, after the first repeat: takes more controls if somebody may be blamed. By how much healthy
+ * pairs differ, few cannot tell.
+ */
+static void add_controls(struct node *node, const struct verdict *verdict,
+                         struct controls *controls)
+{
+    if (is_any_slow_alone(node, controls, verdict)) {
+        const size_t most_wanted = least(controls->most, controls->eligible);
+        spread_controls(node, verdict, least(controls_if_slow, most_wanted), controls);
+    }
+}
+
+/* How much of what is measured alone is done. */
+struct progress {
+    double begin;
+    int done;
+    int total;
+};
+
+/* Collective: measures pairs of rank 0's list one after the other; the others give NULL. */
+static void measure_each(struct node *node, const char *phase, int first, struct suspect *at,
+                         int count, struct progress *progress)
+{
+    for (int i = 0; i < count; i++) {
+        struct suspect *const pair = at != NULL ? &at[i] : NULL;
+        measure_pair(node, phase, first + i, pair);
+        if (pair != NULL) {
+            keep_best(pair, node->ledger.best[pair->sender]);
+        }
+        tell_progress(node, "alone, pair", ++progress->done, progress->total, progress->begin);
+    }
+}
+
+/*
  * Collective: the controls and then the suspects, one pair after the other, and all of it again
  * for every repeat: what drifts meanwhile does so for both.
  */
 static void measure_alone(struct node *node, struct controls *controls, struct verdict *verdict)
 {
     const bool leads = node->world->rank == 0;
-    const double begin = MPI_Wtime();
     const int repeats = (int)node->plan->confirm_repeats;
+    struct suspect *const control = leads ? controls->at : NULL;
+    struct suspect *const alone = leads ? verdict->suspects : NULL;
     int counts[2] = {(int)controls->count, (int)verdict->alone};
     FC_MPI(MPI_Bcast(counts, 2, MPI_INT, 0, node->world->comm));
-    const int each = counts[0] + counts[1];
+    struct progress progress = {MPI_Wtime(), 0, repeats * (counts[0] + counts[1])};
     for (size_t i = 0; leads && i < verdict->alone; i++) {
-        verdict->suspects[i].best = 0.0; /* from here on alone */
+        alone[i].best = 0.0; /* from here on alone */
     }
-    for (int done = 0; done < repeats * each; done++) {
-        const int repeat = done / each;
-        const int at = done % each;
-        if (leads && at == 0 && repeat > 0 && repeat == repeats - 1) {
+    for (int repeat = 0; repeat < repeats; repeat++) {
+        if (leads && repeat > 0 && repeat == repeats - 1) {
             wait_for_others(node, controls, verdict);
         }
-        const bool is_control = at < counts[0];
-        const int number = repeat * counts[is_control ? 0 : 1] + (is_control ? at : at - counts[0]);
-        /* Only rank 0 has the lists. */
-        struct suspect *const pair = !leads       ? NULL
-                                     : is_control ? &controls->at[at]
-                                                  : &verdict->suspects[at - counts[0]];
-        measure_pair(node, is_control ? "control" : "alone", number, pair);
-        if (pair != NULL) {
-            keep_best(pair, node->ledger.best[pair->sender]);
+        measure_each(node, "control", repeat * counts[0], control, counts[0], &progress);
+        measure_each(node, "alone", repeat * counts[1], alone, counts[1], &progress);
+        if (repeat == 0 && repeats > 1) {
+            const int first = counts[0];
+            if (leads) {
+                add_controls(node, verdict, controls);
+                counts[0] = (int)controls->count;
+            }
+            FC_MPI(MPI_Bcast(counts, 1, MPI_INT, 0, node->world->comm));
+            const int more = counts[0] - first;
+            progress.total += repeats * more;
+            measure_each(node, "control", first, leads ? control + first : NULL, more, &progress);
         }
-        tell_progress(node, "alone, pair", done + 1, repeats * each, begin);
     }
 }
 

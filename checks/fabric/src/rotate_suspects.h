@@ -404,9 +404,10 @@ struct budget {
 };
 
 enum {
-    repeats_planned = 4,  /* those of --confirm-repeats as it stands */
-    controls_kept = 8,    /* that `together` leaves room for */
-    controls_of_all = 8,  /* spread over all pairs */
+    repeats_planned = 4,   /* those of --confirm-repeats as it stands */
+    controls_kept = 8,     /* that `together` leaves room for */
+    controls_of_all = 8,   /* spread over all pairs */
+    controls_if_slow = 24, /* the same, where somebody may be blamed */
     controls_most = 32
 };
 

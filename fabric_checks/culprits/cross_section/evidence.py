@@ -37,8 +37,8 @@ ERRORS_OF_SPREAD = 2.5
 ERRORS_OF_COMMON = 3.0
 #: What nodes differ by at most, if all that pairs differ by is due to their two nodes.
 OF_NODE = 0.71
-#: Beside others a node is slow by what it shares, too: where controls, which run alone, reach so large a share of the
-#: nodes, nodes differ by no more than these pairs can.
+#: Beside others a node and a pair are slow by what they share, too: where controls, which run alone, reach so large a
+#: share of the nodes, nodes and the fastest of the scan differ by no more than these pairs can.
 ENOUGH_CONTROLS = 2 / 3
 #: A node's rate is what so large a share of its pairs do not exceed: few share every cable in every round.
 NODE_QUANTILE = 0.85
@@ -136,6 +136,11 @@ def of_output(output: RotateOutput) -> Evidence:
     freedom = max(len(output.phases["control"]) + len(output.phases["alone"]) - int((repeats > 0).sum()), 1)
     by_chance = repeat * (1 + ERRORS_OF_SPREAD * np.sqrt(1.4 / seen + 0.5 / freedom))
     of_top = float(np.sqrt(spread**2 - repeat**2)) if repeat and spread > by_chance else 0.0
+    alike = _most_of_controls(controls, repeat)
+    if alike is not None and _ranks_of(output.phases["control"]) < ENOUGH_CONTROLS * ranks:
+        alike = None
+    if alike is not None:
+        of_top = min(of_top, alike)
     between = max(_between(controls), of_top)
     of_reference = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(controls), 1))
     of_reference = np.hypot(of_reference, OF_BEST * _common(output.phases["control"], output.phases["alone"]) / 2)
@@ -151,8 +156,7 @@ def of_output(output: RotateOutput) -> Evidence:
     for values in (scan, alone, middle, bound):
         values[within] = np.nan
     nodes = _nodes(scan - reference, sender, receiver, ranks, spread)
-    alike = _most_of_controls(controls, repeat)
-    if alike is not None and _ranks_of(output.phases["control"]) >= ENOUGH_CONTROLS * ranks:
+    if alike is not None:
         nodes = min(nodes, alike)
     noise = Noise(
         repeat=repeat,

@@ -23,6 +23,8 @@ from fabric_checks.culprits.cross_section.slowest import by_chance
 LEAST_FAULT = 0.06
 #: How many standard errors a loss has to be beyond chance, ...
 CONFIRMED_ERRORS = 4.0
+#: ... of a single pair, of which there are many, and any of them may be the one that is slow by chance, ...
+CONFIRMED_ERRORS_OF_PAIR = 5.5
 #: ... and how many times what healthy ones differ by: the slowest of all is always somebody.
 SPREAD_ERRORS = 5.0
 #: The kinds of parts that are nodes.
@@ -94,7 +96,8 @@ def least_loss(ground: Ground, errors: float, kind: str, nodes: int = 1, *, slow
     noise = ground.evidence.noise
     if kind not in OF_NODES:
         slowest = SPREAD_ERRORS * max(noise.most * (1.0 if kind == "pair" else OF_NODE), noise.nodes / np.sqrt(nodes))
-    beyond = np.hypot(CONFIRMED_ERRORS * np.hypot(errors, noise.reference), slowest)
+    sure = CONFIRMED_ERRORS_OF_PAIR if kind == "pair" else CONFIRMED_ERRORS
+    beyond = np.hypot(sure * np.hypot(errors, noise.reference), slowest)
     return max(-float(np.log1p(-LEAST_FAULT)), float(beyond))
 
 

@@ -96,11 +96,16 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
         joined = zip(*(vars(part).values() for part in passes), strict=True)
         phases["together"] = Transfers(*map(np.concatenate, joined))
         alone = suspects.choose_alone(found, slow, budget.alone)
-        control = suspects.controls(found, scan, slow, alone, budget.total - -(-used // repeats) - len(alone))
+        left = budget.total - -(-used // repeats) - len(alone)
+        few, more = (
+            suspects.controls(found, scan, slow, alone, left, is_slow=is_slow) for is_slow in (False, True)
+        )
         if alone:
             phases["alone"] = fabric.again(*zip(*alone, strict=True), repeats, together=False)
-        if alone and control:
-            phases["control"] = fabric.again(*zip(*control, strict=True), repeats, together=False)
+        if alone and few:
+            phases["control"] = fabric.again(*zip(*few, strict=True), repeats, together=False)
+        if len(more) > len(few) and suspects.is_any_slow(phases, len(few), len(alone), suspect_share):
+            phases["control"] = fabric.again(*zip(*more, strict=True), repeats, together=False)
     hosts = tuple(f"n{rank}" for rank in range(fabric.nodes))
     return RotateOutput({}, "rotate", hosts, half, suspect_share, confirm, 1.0, 1.1, phases)
 

@@ -28,8 +28,8 @@ NEAR, FAR = 4, 8
 #: places so many parts belong to suspect nodes before the other pairs.
 QUOTAS = (4, 8)
 OF_NODES = (3, 4)
-#: How many controls are spread over all pairs, and how many there are at most.
-CONTROLS_OF_ALL, MOST_CONTROLS = 8, 32
+#: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at most.
+CONTROLS_OF_ALL, CONTROLS_IF_SLOW, MOST_CONTROLS = 8, 24, 32
 #: So often at least suspects are measured beside others, as long as they are slow.
 PASSES = 4
 #: The repeats that :func:`budget` counts with, those of ``--confirm-repeats`` as it stands.
@@ -334,6 +334,7 @@ def controls(
     most: int,
     *,
     hosts: Sequence[str] = (),
+    is_slow: bool = False,
 ) -> list[Pair]:
     """Return the pairs that those alone are held to.
 
@@ -342,6 +343,7 @@ def controls(
     alone, one that it sends and one that it receives.
 
     :param slow: the pairs that stayed slow; :param alone: those measured alone; :param most: at most so many.
+    :param is_slow: whether one of those was slow in the first repeat: then there are more at the end of the list.
     """
     most = min(most, MOST_CONTROLS)
     avoided = set(slow)
@@ -352,8 +354,7 @@ def controls(
         for pair in zip(scan.sender[free].tolist(), scan.receiver[free].tolist(), strict=True)
         if pair not in avoided
     ]
-    wanted = min(CONTROLS_OF_ALL, most, len(eligible))
-    chosen = [eligible[(2 * index + 1) * len(eligible) // (2 * wanted)] for index in range(wanted)]
+    chosen = _spread(eligible, min(CONTROLS_OF_ALL, most))
     times = Counter(rank for pair in alone for rank in pair)
     sends = {rank for rank, count in times.items() if count >= 2}
     receives = set(sends)
@@ -362,4 +363,19 @@ def controls(
             sends.discard(sender)
             receives.discard(receiver)
             chosen.append((sender, receiver))
-    return chosen
+    more = _spread(eligible, min(CONTROLS_IF_SLOW, most)) if is_slow else []
+    return [*chosen, *(pair for pair in more if pair not in chosen)][:most]
+
+
+def _spread(eligible: Sequence[Pair], most: int) -> list[Pair]:
+    wanted = min(most, len(eligible))
+    return [eligible[(2 * index + 1) * len(eligible) // (2 * wanted)] for index in range(wanted)]
+
+
+def is_any_slow(phases: Mapping[str, Transfers], controls: int, alone: int, share: float) -> bool:
+    """Return whether a pair was slow in the first repeat, as the first controls are: then there are more.
+
+    :param controls: how many there are at first; :param alone: how many pairs are measured alone.
+    """
+    first, suspected = phases["control"].MBps[:controls], phases["alone"].MBps[:alone]
+    return bool(suspected.min() < (1 - share) * np.median(first)) if len(first) else True

@@ -91,8 +91,12 @@ def test_the_program_measures_the_same_again(golden, pattern):
     assert alone and pairs_of(output.phases["alone"]) == alone * repeats
     assert len(alone) == int(told[5])
     left = budget.total - -(-used // repeats) - len(alone)
-    controls = suspects.controls(found, output.scan, slow, alone, left, hosts=output.hosts)
-    assert controls and pairs_of(output.phases["control"]) == controls * repeats
+    few, more = (
+        suspects.controls(found, output.scan, slow, alone, left, hosts=output.hosts, is_slow=is_slow)
+        for is_slow in (False, True)
+    )
+    is_slow = suspects.is_any_slow(output.phases, len(few), len(alone), output.suspect_share)
+    assert few and pairs_of(output.phases["control"]) == (more if is_slow else few) * repeats
 
 
 # ------------------------------------------------------------- the parts of the rule
