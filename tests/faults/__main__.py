@@ -183,7 +183,8 @@ def main():
     command += f" --minutes {asked.minutes:g}" if np.isfinite(asked.minutes) else ""
     sections = [(title, remark, [Row(*each) for each in rows]) for title, remark, rows in plans(asked.trials)]
     rows = [row for _, _, rows in sections for row in rows]
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of small tables: more only wait for each other
+    for threads in ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(threads, "1")  # of small tables: more only wait for each other
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
         for turn in count():
             tasks = {}
@@ -263,8 +264,8 @@ OTHERS = """
   the present one, before what is said above was mended, 1 of 1,536 did (seeds from 4,000,000 on, 16 and 32 nodes, both
   kinds of tables). The rows above are too few to show 1 of 1,000. That nodes differ by normal numbers is assumed.
 - *A pair of healthy nodes* was who was blamed in the other healthy rows, in 1 of 750 runs or so, until more controls were
-  taken and a single pair had to be slower. Since then: 0 of 3,750 (16 and 64 nodes; noise of 10 %, bursts, all at once,
-  pairs that differ; seeds from 500,000 and 600,000 on, and those of the four runs before).
+  taken and a single pair had to be slower. Since then: 0 of 3,700 (16 and 64 nodes; noise of 10 %, bursts, all at once,
+  pairs that differ; seeds from 500,000 and 600,000 on), and nobody in the 150 runs among which those were.
 
 ## What bandwidth between pairs cannot see
 

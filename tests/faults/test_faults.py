@@ -43,6 +43,19 @@ def test_nobody_is_blamed_on_a_healthy_fabric(noise):
     assert not wrong and found["right"] == len(SEEDS)
 
 
+@pytest.mark.parametrize(("nodes", "seed"), [(8, 700_007), (8, 700_048), (16, 700_012), (16, 700_142)])
+def test_a_slow_pair_is_named_where_there_are_few_others_to_hold_it_to(nodes, seed):
+    """With eight controls these stayed uncertain, or by the spread of a scan that is no fault's."""
+    _, found, _, _ = outcomes((Trial("pair", 0.2, nodes), [seed]))
+    assert found["right"] == 1
+
+
+@pytest.mark.parametrize("seed", [4_200_026, 4_200_048])
+def test_a_pair_that_others_traffic_slowed_by_chance_is_not_blamed(seed):
+    _, found, wrong, _ = outcomes((Trial("healthy", 0.0, 16, noise="bursts of others' traffic"), [seed]))
+    assert not wrong and found["right"] == 1
+
+
 def test_shares_are_max_min_fair():
     """Three flows, two cables: the one that passes through both has as much as the others leave it."""
     ways = np.array([[0, 1], [0, 2], [1, 2]])

@@ -6,9 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { most = 65536, most_of_exchange = 1048576 };
+
+/* As IMB's Exchange: to both neighbours of a ring, and from them. */
+static void exchange(char *to, const char *from, int bytes)
+{
+    int rank, ranks;
+    MPI_Request requests[4];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int side = 0; side < 2; side++) {
+        const int neighbour = (rank + (side == 0 ? 1 : ranks - 1)) % ranks;
+        MPI_Isend(from, bytes, MPI_CHAR, neighbour, 0, MPI_COMM_WORLD, &requests[side]);
+        MPI_Irecv(to + side * bytes, bytes, MPI_CHAR, neighbour, 0, MPI_COMM_WORLD,
+                  &requests[2 + side]);
+    }
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+}
+
 static void call(const char *name, char *to, const char *from, int bytes)
 {
-    if (strcmp(name, "alltoall") == 0) {
+    if (strcmp(name, "exchange") == 0) {
+        exchange(to, from, bytes);
+    } else if (strcmp(name, "alltoall") == 0) {
         MPI_Alltoall(from, bytes, MPI_CHAR, to, bytes, MPI_CHAR, MPI_COMM_WORLD);
     } else if (strcmp(name, "bcast") == 0) {
         MPI_Bcast(to, bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -19,19 +39,23 @@ static void call(const char *name, char *to, const char *from, int bytes)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"alltoall", "bcast", "allreduce"};
-    static const int sizes[] = {8, 1024, 16384};
-    int rank, ranks;
+    static const char *const names[] = {"alltoall", "bcast", "allreduce", "exchange"};
+    static const int sizes[] = {8, 1024, 4096, 16384, 32768, most, 262144, most_of_exchange};
+    int rank, ranks, rows = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    char *const to = calloc((size_t)ranks, 16384), *const from = calloc((size_t)ranks, 16384);
-    if (to == NULL || from == NULL) {
+    char *const to = calloc((size_t)ranks, most_of_exchange / 4);
+    char *const from = calloc((size_t)ranks, most_of_exchange / 4);
+    if (to == NULL || from == NULL || ranks < 8) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
             double mine, slowest;
+            if (sizes[j] > most && strcmp(names[i], "exchange") != 0) {
+                continue;
+            }
             MPI_Barrier(MPI_COMM_WORLD);
             mine = -MPI_Wtime();
             call(names[i], to, from, sizes[j]);
@@ -39,11 +63,12 @@ int main(int argc, char **argv)
             MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
             if (rank == 0) {
                 printf("%s %d %.4f\n", names[i], sizes[j], 1e6 * slowest);
+                rows++;
             }
         }
     }
     if (rank == 0) {
-        printf("# complete: 9 rows\n");
+        printf("# complete: %d rows\n", rows);
     }
     free(to);
     free(from);

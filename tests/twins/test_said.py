@@ -13,7 +13,8 @@ from tests.twins.simulation import SOURCES, shipped, simgrid
 
 pytestmark = simgrid
 
-SIZES_B = (8, 1024, 16384)
+SIZES_B = (8, 1024, 4096, 16384, 32768, 65536)
+LONG_B = (*SIZES_B, 262144, 1048576)
 
 
 def not_so(reason):
@@ -26,12 +27,12 @@ def collective_us(simulator):
     """Return a function that times a collective on a twin, for each size, on 16 nodes."""
     done = {}
 
-    def of(name, ppn, collective):
+    def of(name, ppn, collective, sizes=SIZES_B):
         if (name, ppn) not in done:
             text = simulator.output(shipped(name), 16, ppn, TESTS / "twins" / "collectives.c")
             rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
             done[name, ppn] = {(what, int(size)): float(us) for what, size, us in rows}
-        return {size: done[name, ppn][collective, size] for size in SIZES_B}
+        return {size: done[name, ppn][collective, size] for size in sizes}
 
     return of
 
@@ -81,6 +82,44 @@ def test_allreduce_is_slightly_better_on_cbc_at_every_size(advantage):
 
 def test_allreduce_with_two_processes_a_node_is_about_equal(advantage):
     assert all(0.75 < ratio < 1.33 for ratio in advantage("allreduce", ppn=2).values())
+
+
+@not_so("at 8 B only: red-squall was fitted to a N1/2 of 3393 B, and its longer messages cost more than those of cbc")
+def test_allreduce_with_two_processes_a_node_is_slightly_better_on_red_squall_from_4_to_32_kilobytes(advantage):
+    ratios = advantage("allreduce", ppn=2)
+    assert all(ratios[size] < 1 for size in (4096, 16384, 32768))
+
+
+@pytest.fixture
+def exchange_MBps(collective_us, report_table):
+    """Return a function that tells what a rank moves on a twin, to and from two neighbours, by size (SAND Figure 4)."""
+
+    def of(name):
+        times = collective_us(name, 1, "exchange", LONG_B)
+        rates = {size: 4 * size / us for size, us in times.items()}
+        report_table(
+            f"Twins: exchange on 16 nodes of {name}", [f"{b:>7} B: {each:7.1f} MB/s" for b, each in rates.items()]
+        )
+        return rates
+
+    return of
+
+
+def test_exchange_on_red_squall_grows_until_its_bus_is_full_at_32_kilobytes(exchange_MBps):
+    rates = exchange_MBps("red-squall")
+    assert list(rates.values()) == sorted(rates.values())
+    assert rates[4096] < 0.9 * rates[1048576] and rates[32768] > 0.95 * rates[1048576]
+
+
+def test_exchange_on_cbc_grows_up_to_64_kilobytes(exchange_MBps):
+    rates = exchange_MBps("cbc")
+    assert [rates[size] for size in SIZES_B] == sorted(rates[size] for size in SIZES_B)
+
+
+@not_so("a simulated adapter moves long messages by itself; InfiniPath is onload, its processor copies them")
+def test_exchange_on_cbc_falls_beyond_64_kilobytes(exchange_MBps):
+    rates = exchange_MBps("cbc")
+    assert rates[262144] < rates[65536]
 
 
 @pytest.fixture(scope="module")

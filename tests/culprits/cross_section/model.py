@@ -97,9 +97,7 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
         phases["together"] = Transfers(*map(np.concatenate, joined))
         alone = suspects.choose_alone(found, slow, budget.alone)
         left = budget.total - -(-used // repeats) - len(alone)
-        few, more = (
-            suspects.controls(found, scan, slow, alone, left, is_slow=is_slow) for is_slow in (False, True)
-        )
+        few, more = (suspects.controls(found, scan, slow, alone, left, is_slow=is_slow) for is_slow in (False, True))
         if alone:
             phases["alone"] = fabric.again(*zip(*alone, strict=True), repeats, together=False)
         if alone and few:

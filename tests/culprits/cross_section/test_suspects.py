@@ -242,6 +242,17 @@ def test_controls_are_all_but_what_stayed_slow():
     assert set(once) == {free[(2 * k + 1) * len(free) // 16] for k in range(8)}
 
 
+@pytest.mark.parametrize(("ranks", "most", "expected"), [(32, 32, 25), (32, 12, 12), (8, 32, 14), (4, 32, 2)])
+def test_there_are_more_controls_where_a_pair_is_slow_alone(ranks, most, expected):
+    """The first ones stay, in their order: they were measured before it was known."""
+    scan = Fabric(ranks, 0.0, 1).scan()
+    found = suspects.find(scan, ranks, 0.06)
+    slow = [(0, ranks // 2), (1, ranks // 2)]
+    few, more = (suspects.controls(found, scan, slow, slow, most, is_slow=is_slow) for is_slow in (False, True))
+    assert more[: len(few)] == few and len(set(more)) == len(more) == expected
+    assert not set(slow) & set(more)
+
+
 def test_nodes_of_several_pairs_alone_have_controls_of_their_own():
     scan = Fabric(32, 0.0, 1).scan()
     found = suspects.find(scan, 32, 0.06)
