@@ -75,6 +75,11 @@ def is_message(calls: Calls) -> bool:
     return calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in _NO_MESSAGE
 
 
+def moves_in_a_collective(calls: Calls) -> bool:
+    """Tell whether these are collectives with data: not `MPI_Barrier`, and not what only prepares one."""
+    return calls.kind == "collective" and not calls.call.endswith("_init") and "arrier" not in calls.call
+
+
 _NO_MESSAGE = ("Pready", "Pready_range", "Pready_list", "Start", "Startall")
 
 

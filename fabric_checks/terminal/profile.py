@@ -27,13 +27,13 @@ def as_lines(profile: Profile) -> list[str]:
         f"in MPI {found['profile_mpi_share']:.1f} % of the time; of that {found['profile_collective_share']:.1f} % in "
         f"collectives, {found['profile_wait_share']:.1f} % waiting for requests",
         f"outside of MPI the busiest rank is {found['profile_imbalance']:.1f} % longer than the mean",
-        f"a rank sends {value_text(found['profile_message_rate'])} messages/s to {found['profile_partners']:.3g} "
-        f"ranks; half of them are of {size_text(int(found['profile_message_median']))} bytes or more, half of their "
-        f"bytes are in messages of {size_text(int(found['profile_bytes_median']))} bytes or more",
+        *_message_line(found),
         "",
         *_call_table(profile),
         "",
-        *_message_table(profile),
+        *_table_by_size("messages", analysis.histogram(profile, analysis.is_message)),
+        "",
+        *_table_by_size("collectives", analysis.histogram(profile, analysis.moves_in_a_collective)),
     ]
     if missing := analysis.not_kept(profile):
         lines += ["", f"{missing} calls are missing: there were more sorts of them than a profile has room for"]
@@ -54,17 +54,30 @@ def _call_table(profile: Profile) -> Iterator[str]:
         yield f"  {f'{len(rest)} others':<24}{sum(each.count for each in rest):>12}{'':>24}{share:>11.2f}"
 
 
-def _message_table(profile: Profile) -> Iterator[str]:
-    found = analysis.histogram(profile, analysis.is_message)
+def _message_line(found: dict[str, float]) -> Iterator[str]:
+    if not found["profile_message_rate"]:
+        return
+    yield (
+        f"a rank sends {value_text(found['profile_message_rate'])} messages/s to {found['profile_partners']:.3g} "
+        f"ranks; half of them are of {size_text(int(found['profile_message_median']))} bytes or more, half of their "
+        f"bytes are in messages of {size_text(int(found['profile_bytes_median']))} bytes or more"
+    )
+
+
+def _table_by_size(what: str, found: dict[int, tuple[int, int]]) -> Iterator[str]:
+    """Yield lines of a histogram.
+
+    :param found: how many there were and the bytes that ranks handed over, by the lower power of two of the size.
+    """
     if not found:
-        yield "  no message from one rank to another"
+        yield f"  no {what}"
         return
     count, moved = (sum(each[index] for each in found.values()) for index in (0, 1))
-    yield f"  {'messages of, B':<24}{'messages':>12}{'%':>8}{'bytes':>12}{'%':>8}"
-    for size_B, (messages, sent) in found.items():
+    yield f"  {f'{what} of, B':<24}{what if what == 'messages' else 'calls':>12}{'%':>8}{'bytes':>12}{'%':>8}"
+    for size_B, (times, sent) in found.items():
         span = size_text(size_B) if size_B < 2 else f"{size_text(size_B)} to {size_text(2 * size_B)}"
         yield (
-            f"  {span:<24}{messages:>12}{100 * messages / count:>8.1f}{bytes_text(sent):>12}"
+            f"  {span:<24}{times:>12}{100 * times / count:>8.1f}{bytes_text(sent):>12}"
             f"{100 * sent / moved if moved else 0:>8.1f}"
         )
 

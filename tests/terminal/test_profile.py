@@ -2,6 +2,7 @@
 """A profile as text, as JSON and as a picture."""
 
 import json
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -27,7 +28,19 @@ def test_the_screen(found):
 
 def test_without_messages():
     silent = replace(PROFILE, ranks=tuple(replace(rank, calls=(), mpi_s=0.0, partners={}) for rank in PROFILE.ranks))
-    assert "  no message from one rank to another" in report.as_lines(silent)
+    lines = report.as_lines(silent)
+    assert "  no messages" in lines and "  no collectives" in lines
+    assert not any("a rank sends" in line for line in lines)
+
+
+def test_collectives_have_a_table_of_their_own(found):
+    """Barriers move nothing; every other call is in one row."""
+    lines = report.as_lines(found)
+    table = lines[lines.index(next(line for line in lines if line.startswith("  collectives of, B"))) + 1 :]
+    rows = [re.fullmatch(r"  (.{24}) *([0-9]+) +[0-9.]+ .*", line) for line in table]
+    calls = [each for rank in found.ranks for each in rank.calls if each.kind == "collective"]
+    assert [row[1].strip() for row in rows] == ["1", "4 to 8", "8 to 16", "16 to 32", "32 to 64"]
+    assert sum(int(row[2]) for row in rows) == sum(each.count for each in calls if each.call != "Barrier")
 
 
 def test_json_has_every_row(found):
