@@ -11,6 +11,7 @@ from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
+from . import physics
 
 PROBLEMS = ["lj", "chain", "eam", "chute", "rhodo"]
 #: What each input reads beside itself.
@@ -20,17 +21,6 @@ DATA_FILES = {
     "eam": ["Cu_u3.eam"],
     "chute": ["data.chute"],
     "rhodo": ["data.rhodo"],
-}
-#: Last thermodynamic output (step 100, 32,000 atoms) of the reference logs that come with the inputs, on one
-#: processor: bench/log.15Jul25.*.fixed.g++.1 of LAMMPS 22 Jul 2025, and the relative tolerance. The logs on four
-#: processors agree with them to 1e-8, except for chain, whose thermostat draws other random numbers on other numbers
-#: of processors: there these columns differ by up to 0.2 %.
-REFERENCE_THERMO = {
-    "lj": ({"Temp": 0.7574531, "E_pair": -5.7585055, "TotEng": -4.6223613}, 1e-5),
-    "chain": ({"Temp": 0.9729966, "E_mol": 20.507698, "TotEng": 22.40326}, 2e-2),
-    "eam": ({"Temp": 801.832, "E_pair": -109957.3, "TotEng": -106640.77}, 1e-5),
-    "chute": ({"Atoms": 32000, "KinEng": 784292.08, "c_1": 1571.0968}, 1e-4),
-    "rhodo": ({"TotEng": -25290.7364, "PotEng": -46882.6454, "Temp": 301.0906}, 1e-5),
 }
 STEPS, ATOMS = 100, 32000
 
@@ -102,15 +92,15 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     def read(self, text):
         """Return the parsed output.
 
-        :raises OutputError: unless it is of as many atoms as asked for, and of the physics of the reference logs.
+        :raises OutputError: unless it is of as many atoms as asked for, and of the physics of the reference logs:
+            see :mod:`checks.lammps.physics`.
         """
         output = lammps.parse(text, self.num_tasks)
         self.note_version("lammps", output.version)
         atoms = ATOMS * (self.current_layout.nodes if self.scaled else 1)
         if (output.steps, output.atoms) != (STEPS, atoms):
             raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run, not {STEPS} of {atoms}")
-        if not self.scaled:
-            lammps.require_thermo(output, *REFERENCE_THERMO[self.problem])
+        physics.require(output, self.problem, self.current_layout.nodes if self.scaled else None)
         return output
 
     def values_of(self, output):

@@ -61,8 +61,8 @@ class LammpsBench(LammpsCheck):
 class LammpsScaled(LammpsCheck):
     """Weak scaling: 32,000 atoms a node, and the time against that of one node with as many processes.
 
-    Source: the scaled inputs of LAMMPS's bench folder. Their physics has no reference; its number of atoms is held to
-    what was asked for, and the unscaled inputs are held to their logs by :class:`LammpsBench`.
+    Source: the scaled inputs of LAMMPS's bench folder. Each atom's energy has to be that of the unscaled reference
+    log, within what other velocities change, and so has its drift over the run where no thermostat sets it.
     """
 
     descr = "LAMMPS bench, scaled with the nodes"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of LAMMPS: the loop time, the performance line, the task timing breakdown and the last thermo output."""
+"""Output of LAMMPS: the loop time, the performance line, the task timing breakdown, the first and the last thermo output."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class LammpsOutput:
     :param timesteps_per_s: as printed; equal to steps / loop time but for rounding.
     :param share_percent: share of the loop time by section of the breakdown (Pair, Comm, ...), in per cent.
     :param thermo: the thermodynamic output of the last step by LAMMPS's own column names (Temp, E_pair, ...).
+    :param thermo_at_start: the same of the first one.
     """
 
     version: str
@@ -47,6 +48,7 @@ class LammpsOutput:
     timesteps_per_s: float
     share_percent: Mapping[str, float]
     thermo: Mapping[str, float]
+    thermo_at_start: Mapping[str, float]
 
     @property
     def Matom_steps_per_s(self) -> float:
@@ -93,10 +95,10 @@ def parse(text: str, processes: int) -> LammpsOutput:
         raise OutputError(f"{steps} steps with {atoms} atoms: nothing was computed", index + 1)
     rate = _timesteps_per_s(lines, index, steps, atoms, loop_time)
     shares = _breakdown(lines, index, loop_time)
-    thermo = _last_thermo(lines[:index], steps)
+    at_start, thermo = _thermo(lines[:index], steps)
     if sum(_LAST_LINE.match(line) is not None for line in lines[index:]) != 1:
         raise OutputError("the last line 'Total wall time: ...' is missing: the program did not end by itself")
-    return LammpsOutput(versions[0], processes, steps, atoms, loop_time, rate, shares, thermo)
+    return LammpsOutput(versions[0], processes, steps, atoms, loop_time, rate, shares, thermo, at_start)
 
 
 def _positive(text: str, what: str, line: int) -> float:
@@ -162,17 +164,15 @@ def _require_times(section: re.Match[str], share: float, loop_time: float, line:
         raise OutputError(f"{section['name']} takes {time:g} s, which is not {share:g} % of the loop time", line)
 
 
-def _last_thermo(lines: Sequence[str], steps: int) -> dict[str, float]:
-    """Read the thermo output of the last step, in one line of columns or in the style "multi"."""
+def _thermo(lines: Sequence[str], steps: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Read the first and the last thermo output, in lines of columns or in the style "multi"."""
     title = next((i for i in range(len(lines) - 1, -1, -1) if lines[i].split()[:1] == ["Step"]), None)
     if title is not None:
-        names = lines[title].split()
-        last = max((i for i in range(title + 1, len(lines)) if not lines[i].startswith("WARNING")), default=title)
-        place, fields = last + 1, lines[last].split()
-        if last == title or len(fields) != len(names):
-            raise OutputError(f"a thermo row of {len(names)} columns was expected, found {quoted(lines[last])}", place)
-        values = dict(zip(names, (number(field, place) for field in fields), strict=True))
+        rows = [i for i in range(title + 1, len(lines)) if not lines[i].startswith("WARNING")] or [title]
+        place = rows[-1] + 1
+        first, values = (_row(lines, title, each) for each in (rows[0], rows[-1]))
         step = values.pop("Step")
+        del first["Step"]
     else:
         starts = [index for index, line in enumerate(lines) if _MULTI_STEP.match(line)]
         if not starts:
@@ -186,7 +186,15 @@ def _last_thermo(lines: Sequence[str], steps: int) -> dict[str, float]:
             raise OutputError(f"the last thermodynamic output is not of the same items as the first: {lost}", place)
     if step != steps:
         raise OutputError(f"the last thermodynamic output is of step {step:g}, not of the last step {steps}", place)
-    return values
+    return first, values
+
+
+def _row(lines: Sequence[str], title: int, index: int) -> dict[str, float]:
+    """Read a row of the columns that the title names."""
+    names, fields = lines[title].split(), lines[index].split()
+    if index == title or len(fields) != len(names):
+        raise OutputError(f"a thermo row of {len(names)} columns was expected, found {quoted(lines[index])}", index + 1)
+    return dict(zip(names, (number(field, index + 1) for field in fields), strict=True))
 
 
 def _multi(lines: Sequence[str], start: int) -> dict[str, float]:
@@ -200,18 +208,39 @@ def _multi(lines: Sequence[str], start: int) -> dict[str, float]:
     return values
 
 
-def require_thermo(output: LammpsOutput, expected: Mapping[str, float], relative_tolerance: float) -> None:
+def require_thermo(
+    output: LammpsOutput, expected: Mapping[str, float], relative_tolerance: float, of: str = "in the reference log"
+) -> None:
     """Raise :class:`OutputError` unless the last thermo output agrees with ``expected``.
 
     :param expected: values by LAMMPS's column names, as in the reference log that comes with the input.
     :param relative_tolerance: largest allowed deviation as a share of the expected value.
+    :param of: where the expected values are from.
     """
     for name, value in expected.items():
-        if name not in output.thermo:
-            raise OutputError(f"the thermodynamic output has no column {name!r}")
-        found = output.thermo[name]
+        found = _item(output.thermo, name)
         if abs(found - value) > relative_tolerance * abs(value):
             raise OutputError(
-                f"wrong physics: {name} is {found:.8g} at the last step and {value:.8g} in the reference log "
+                f"wrong physics: {name} is {found:.8g} at the last step and {value:.8g} {of} "
                 f"(allowed: {100 * relative_tolerance:g} %)"
             )
+
+
+def require_drift(output: LammpsOutput, name: str, expected: float, relative_tolerance: float, of: str) -> None:
+    """Raise :class:`OutputError` unless an item changes over the run as expected.
+
+    :param name: LAMMPS's name of the column; :param expected: its last value less its first.
+    :param relative_tolerance: largest allowed deviation as a share of that; :param of: where it is from.
+    """
+    drift = _item(output.thermo, name) - _item(output.thermo_at_start, name)
+    if abs(drift - expected) > relative_tolerance * abs(expected):
+        raise OutputError(
+            f"wrong physics: {name} changes by {drift:.5g} over the run and by {expected:.5g} {of} "
+            f"(allowed: {100 * relative_tolerance:g} %)"
+        )
+
+
+def _item(thermo: Mapping[str, float], name: str) -> float:
+    if name not in thermo:
+        raise OutputError(f"the thermodynamic output has no column {name!r}")
+    return thermo[name]
