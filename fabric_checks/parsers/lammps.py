@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of LAMMPS: the loop time, the performance line, the task timing breakdown, the first and the last thermo output."""
+"""Output of LAMMPS: loop time, performance line, task timing breakdown, the first and the last thermo output."""
 
 from __future__ import annotations
 

@@ -212,8 +212,8 @@ A laboratory in numpy stands for the fabric: flows share cables max-min fairly, 
 measurements have noise. What `rotate --pattern round-robin --confirm` measures there, by the program's own rules, is
 analysed as any other run is; the analysis knows as much of the fabric as the title says. One fault, or two, is drawn
 from each seed. It is a model: real fabrics route adaptively, and their noise has shapes that nobody thought of. The
-bounds were set while looking at seeds below 2,000,000, and two rules were mended after those from 4,000,000 to 4,200,599
-had shown them wrong; the tables are of seeds from {first:,} on, not seen before.
+bounds were set while looking at seeds below 2,000,000, and two rules were mended after those from 4,000,000 to
+4,200,599 had shown them wrong; the tables are of seeds from {first:,} on, not seen before.
 
 A dragonfly has eight routers in a group, all connected, and two hosts at each; four ports of every router lead to other
 groups, all ways are shortest ones, and all links are as fast as a host's. *leaf* is a switch of hosts, *switch* one at
@@ -263,8 +263,8 @@ OTHERS = """
   1,000 with 16 nodes and 8 of 1,500 with 32 (seeds from 0 on) blamed a node by the bound that was used before. With
   the present one, before what is said above was mended, 1 of 1,536 did (seeds from 4,000,000 on, 16 and 32 nodes, both
   kinds of tables). The rows above are too few to show 1 of 1,000. That nodes differ by normal numbers is assumed.
-- *A pair of healthy nodes* was who was blamed in the other healthy rows, in 1 of 750 runs or so, until more controls were
-  taken and a single pair had to be slower. Since then: 0 of 3,700 (16 and 64 nodes; noise of 10 %, bursts, all at once,
+- *A pair of healthy nodes* was who was blamed in the other healthy rows, in 1 of 750 runs or so, until more controls
+  were taken and a single pair had to be slower. Since then: 0 of 3,700 (16 and 64 nodes; noise of 10 %, bursts, all at once,
   pairs that differ; seeds from 500,000 and 600,000 on), and nobody in the 150 runs among which those were.
 
 ## What bandwidth between pairs cannot see

@@ -80,7 +80,7 @@ def _together(fabric, rounds, parts):
 
 
 def _alone(fabric, phases, controls_of, alone):
-    """Measure the controls and then the suspects, and all of it again for every repeat; more controls if one is slow."""
+    """Measure controls and then suspects, and all of it again for every repeat; more controls if one is slow."""
     controls, more = controls_of(is_slow=False), []
     repeats = []
     for repeat in range(REPEATS):
