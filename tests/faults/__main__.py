@@ -240,18 +240,13 @@ OTHERS = """
 - *A pair with random tables.* Most pairs share, in every round: at 128 nodes about 500 of 4,096 stay slow beside
   others, and 64 at most are measured alone. A slow pair that once shared nothing stands apart from the others and is
   chosen; one that always shared is one of many. A run of which that is to be feared says that it would have named no
-  pair: of ten (seeds 2000 to 2009) at 128 nodes eight were found, and the other two had said so. With three levels two
-  of five were found, and all five had said so. It is a guess from how the others share: in a dragonfly one of twelve
-  was missed without a word.
-- *A host that loses a tenth*, at 16 nodes, in one direction: of hosts it is named least often. Most of those that were
-  looked at were found and stayed uncertain: few healthy pairs tell how much healthy nodes differ. That is judged by the
-  likelihood of all pairs that share a node, and a node is blamed if healthy ones would have one as slow in fewer than 3
-  of 10,000 runs. It could be better: a test that knows both by how much a fault is slow and by how much nodes may
-  differ told 96 of 100 such hosts (300 runs) from 1,000 healthy runs, of which it blamed one (seeds from 0 on).
-- *Where nothing is known* a switch or a leaf may be taken for a node, whose pairs are most of those seen: at 16
-  nodes a leaf in 8 of 32 runs, as before, and never where switches were known.
-- *With random tables and 128 nodes* a node was blamed once for a cable that was slow one way, and never in 40
-  runs of other seeds (1000 to 1039).
+  pair: of ten (seeds 2000 to 2009) at 128 nodes eight were found, and the other two had said so. With three levels 7 of
+  30 are found. It is a guess from how the others share: in a dragonfly one of twelve was missed without a word.
+- *A host that loses a tenth*, at 16 nodes, in one direction: of hosts it is named least often, in 590 of 600 runs. How
+  much healthy nodes differ is judged by the likelihood of all pairs that share a node, and a node is blamed if healthy
+  ones would have one as slow in fewer than 3 of 10,000 runs.
+- *Where nothing is known* a leaf may be taken for a node, whose pairs are most of those seen: at 16 nodes in 17 of 240
+  runs, with as many missed, and never where switches were known.
 - *Cables and switches on the same ways*: with three levels and 32 nodes a spine has two cables, of which one leads to
   the other. Nothing tells them and the spine apart, and all three are named.
 - *A cable that is faster than the links of hosts* has to lose more before a pair alone on it is slow; the smallest
@@ -259,13 +254,11 @@ OTHERS = """
 - *At 16 nodes with random tables* two faults, or a cable one way, pass through too few pairs to be told apart.
 - *Where the ways are not known* a cable that is slow both ways is named among others that would explain it as well.
 - *Traffic of others* that lasts from the scan through the pause is taken for a fault.
-- *A node that is slow by nature*: of healthy runs of nodes that differ by 3 %, whose measurements repeat to 3 %, 3 of
-  1,000 with 16 nodes and 8 of 1,500 with 32 (seeds from 0 on) blamed a node by the bound that was used before. With
-  the present one, before what is said above was mended, 1 of 1,536 did (seeds from 4,000,000 on, 16 and 32 nodes, both
-  kinds of tables). The rows above are too few to show 1 of 1,000. That nodes differ by normal numbers is assumed.
+- *A node that is slow by nature*: both healthy runs that blamed somebody are of 32 nodes that differ by 3 %, whose
+  measurements repeat to 3 %: 2 of 3,072 of these. That nodes differ by normal numbers is assumed.
 - *A pair of healthy nodes* was who was blamed in the other healthy rows, in 1 of 750 runs or so, until more controls
-  were taken and a single pair had to be slower. Since then: 0 of 3,700 (16 and 64 nodes; noise of 10 %, bursts, all at once,
-  pairs that differ; seeds from 500,000 and 600,000 on), and nobody in the 150 runs among which those were.
+  were taken and a single pair had to be slower. Since then: 0 of 3,700 (16 and 64 nodes; noise of 10 %, bursts, all at
+  once, pairs that differ; seeds from 500,000 and 600,000 on), and nobody in the 150 runs among which those were.
 
 ## What bandwidth between pairs cannot see
 
