@@ -38,15 +38,15 @@ def osu_bandwidth_B(sizes_B: Iterable[int], *, pairs: int = 1, both_ways: bool =
 def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_ways: bool) -> int:
     """Return what the nodes of IMB's Sendrecv (to the right) and Exchange (both ways) send to each other at least.
 
-    Beside the repetitions that it prints, IMB does one of them, a tenth and at least 10 as warm-up, and before that, to
-    find out how many there is time for, up to as many as it prints (src_c/IMB_warm_up.c, IMB_init_buffers_iter). The
-    last are not printed and not in this.
+    Beside the repetitions that it prints, IMB does one of them, a tenth as warm-up, and before that, to find out how
+    many there is time for, up to as many as it prints (src_c/IMB_warm_up.c, IMB_init_buffers_iter). The last are not
+    printed and not in this. Releases after 2021.11 warm up with 10 at least.
 
     :param repetitions: as the output has them, by message size in bytes.
     :param nodes: the node of each rank, in their order in the ring.
     """
     crossing = sum(node != following for node, following in zip(nodes, [*nodes[1:], *nodes[:1]], strict=True))
-    done = {size: int(count) + max(int(count) // 10, min(10, int(count))) + 1 for size, count in repetitions.items()}
+    done = {size: int(count) + int(count) // 10 + 1 for size, count in repetitions.items()}
     return sum(size * count for size, count in done.items()) * crossing * (2 if both_ways else 1)
 
 

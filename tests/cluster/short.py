@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MOMENT = ["--max-seconds-per-point", "0.001", "--min-samples", "8", "--warmup", "1", "--min-batch", "0.0001"]
 OPTIONS = {
     "rotate": ["--size", "1048576", "--messages", "8", "--confirm-repeats", "2", "--confirm-pause", "0"],
-    "imb": ["-iter", "50,2"],
+    "imb": ["-iter", "8,1"],
     "streaming": [*MOMENT, "--window", "8"],
     "buffer_reuse": [*MOMENT, "--iterations", "4"],
     **dict.fromkeys(("hot_spot", "notification", "overlap"), MOMENT),

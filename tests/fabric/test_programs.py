@@ -28,7 +28,7 @@ def environment(mpi):
         "I_MPI_ROOT": str(prefix),
         "I_MPI_THREAD_YIELD": "3",
     }
-    env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
     return env | {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 
 
