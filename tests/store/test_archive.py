@@ -207,6 +207,21 @@ def test_bad_lines_are_named_and_not_archived(tmp_path):
         archiving.add(write(tmp_path / "b.jsonl", [b"x\n"]), tmp_path / "archive")
 
 
+def test_a_file_without_lines_that_is_broken_is_named_and_the_rest_is_archived(tmp_path):
+    source = tmp_path / "all"
+    archiving.add(write(tmp_path / "b.jsonl", [record(1)]), source)
+    write(source / "a.jsonl", [record(0)])
+    (broken,) = source.rglob("*.parquet")
+    broken.write_bytes(b"broken")
+    outcome = archiving.add(source, tmp_path / "archive")
+    assert outcome.added == 1
+    assert [fault.split(": ")[0] for fault in outcome.faults] == [str(broken)]
+    database = tmp_path / "results.db"
+    database.write_bytes(b"SQLite format 3\0, and no more")
+    with pytest.raises(RecordError, match=r"no sound record; the first fault: [^:]*results.db: "):
+        archiving.add(database, tmp_path / "archive")
+
+
 @pytest.mark.parametrize("name", ["../../x", "..", "/etc", "a/b", "a=b", "\x1b[2J", "*", "", "ü", "x" * 80])
 def test_no_name_leads_out_of_the_folder(name, tmp_path):
     path = write(tmp_path / "a.jsonl", [record(system=name)])

@@ -173,6 +173,13 @@ def test_series_of_a_case_that_change_together_are_one_event():
     assert head.startswith("open    12 series of ") and head.endswith(" %: latency 12 sizes 0 .. 11 B")
 
 
+def test_a_series_that_changes_alone_is_one():
+    (event,) = grouping.events(found(points(1)).changes)
+    assert event.sentence().startswith("1 series of OsuLatency 2x1 on ")
+    (two,) = grouping.events(found(points(2)).changes)
+    assert two.sentence().startswith("2 series of ")
+
+
 def test_other_cases_other_times_and_other_directions_are_other_events():
     result = found(
         points(3),
