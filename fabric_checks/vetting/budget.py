@@ -53,9 +53,10 @@ def _give_up(verdicts: Verdicts, groups: Sequence[Group], spent: Spent, bound: f
         f"need {bound:g}"
     )
     not_seen = verdicts.of(Word.NOT_SEEN)
+    verdicts.settle()
     for node in not_seen:
         verdicts.say(node, Word.NOT_SEEN, why)
-    if not not_seen:
+    if not verdicts.of(Word.NOT_SEEN):
         verdicts.paths.append(f"{len(groups)} more jobs were due: {why}")
 
 

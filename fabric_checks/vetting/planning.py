@@ -9,6 +9,7 @@ of a group pass, the group is tested again; if it fails again, the fault is on a
 narrowed by halving one side and then the other.
 
 A slow node is seen beside others only: where the good ones passed in several jobs, all are tested together at the end.
+So they are, at most three times, where measurements differ so much that nothing is certain of nodes that look slow.
 
 Nothing here starts anything: :func:`vet` is a generator of rounds, each a list of disjoint groups, and is sent what
 came of them.
@@ -42,6 +43,7 @@ class Outcome:
     :param slow: nodes that the program measured and blames, with its words; :param paths: the same of ways between
         nodes.
     :param why: why it failed, in a line; :param notes: how much the program would have seen.
+    :param unsure: why it does not tell which nodes are slow, in a line; empty if it does.
     """
 
     passed: bool
@@ -50,6 +52,7 @@ class Outcome:
     paths: tuple[str, ...] = ()
     why: str = ""
     notes: tuple[str, ...] = ()
+    unsure: str = ""
 
 
 @dataclass
@@ -59,12 +62,14 @@ class Verdicts:
     :param words: of each node, in order; :param reasons: why, of those that are not good.
     :param paths: ways between nodes that are slow or faulty, and what did not repeat, a line each.
     :param notes: how slow a node had to be to be seen, a line for each job that says so.
+    :param unsure: why no job of a good node tells whether it is slow.
     """
 
     words: dict[str, Word]
     reasons: dict[str, str] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unsure: dict[str, str] = field(default_factory=dict)
 
     def say(self, node: str, word: Word, reason: str = "") -> None:
         """Note the verdict on a node; a fault is never taken back."""
@@ -74,6 +79,11 @@ class Verdicts:
         self.reasons.pop(node, None)
         if reason:
             self.reasons[node] = reason
+
+    def settle(self) -> None:
+        """Take back what is good of nodes whose jobs do not tell whether they are slow."""
+        for node, why in self.unsure.items():
+            self.say(node, Word.NOT_SEEN, f"its jobs pass, but do not tell whether it is slow: {why}")
 
     def of(self, word: Word) -> list[str]:
         """Return the nodes of which something is said."""
@@ -160,7 +170,7 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
         for group, outcome in zip(groups, outcomes, strict=True):
             _note(verdicts, group, outcome)
             blind.note(group, outcome)
-            largest = max(largest, group, key=len) if outcome.passed else largest
+            largest = max(largest, group, key=len) if outcome.passed and not outcome.unsure else largest
         of_tasks, others = outcomes[: len(ready)], outcomes[len(ready) :]
         crosses = [
             cross
@@ -174,27 +184,41 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
     for task in tasks:
         for node in task.members:
             verdicts.say(node, Word.NOT_SEEN, "its jobs fail, and no healthy node was found to test it with")
+    verdicts.settle()
     return verdicts
+
+
+#: So often all good nodes are tested together, if that leaves open which are slow.
+MOST_TOGETHER = 3
 
 
 def _together(verdicts: Verdicts, largest: Group) -> Generator[Round, list[Outcome]]:
     """Test all good nodes in one job, unless a job did that, or some are known to fail together.
 
-    :param largest: the largest group that has passed.
+    :param largest: the largest group that has passed, of those whose job tells which nodes are slow.
     """
-    good = tuple(verdicts.of(Word.GOOD))
-    if len(good) < 2 or set(good) <= set(largest):
-        return
+    for _ in range(MOST_TOGETHER):
+        good = tuple(verdicts.of(Word.GOOD))
+        if len(good) < 2 or set(good) <= set(largest):
+            return
+        outcome = yield from _all_good(verdicts, good, len(largest))
+        if outcome is None or not outcome.passed or not outcome.unsure:
+            return
+
+
+def _all_good(verdicts: Verdicts, good: Group, most: int) -> Generator[Round, list[Outcome], Outcome | None]:
+    """Test all good nodes in one job, of which at most so many were tested in one before."""
     if verdicts.paths:
         verdicts.notes.append(
-            f"the good nodes were not tested all at once, but at most {len(largest)} of them: among few a slow one may "
+            f"the good nodes were not tested all at once, but at most {most} of them: among few a slow one may "
             "look like the others"
         )
-        return
+        return None
     (outcome,) = yield [good]
     _note(verdicts, good, outcome)
     if not outcome.passed and not outcome.faulty:
         verdicts.paths.append(f"a job on all nodes that passed in smaller ones, {_listed(good)}, failed: {outcome.why}")
+    return outcome
 
 
 #: Into so many parts a group is split.
@@ -277,6 +301,10 @@ def _note(verdicts: Verdicts, group: Group, outcome: Outcome) -> None:
         verdicts.notes += [f"on {_listed(group)}: {note}" for note in outcome.notes]
         for node in group:
             verdicts.say(node, Word.GOOD)
+            if outcome.unsure:
+                verdicts.unsure.setdefault(node, outcome.unsure)
+            else:
+                verdicts.unsure.pop(node, None)
 
 
 def _after(verdicts: Verdicts, task: _Task, outcome: Outcome) -> list[_Task]:

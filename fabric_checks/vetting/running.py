@@ -101,11 +101,24 @@ def outcome_of(session: records.Session, last: str) -> Outcome:
     slow, paths, notes = _said(records_of[0] if records_of else {})
     reason = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
     why = one_line(reason[0]) if reason else case.result
-    return Outcome(passed, {} if passed else faulty, slow, paths, why, notes)
+    return Outcome(
+        passed, {} if passed else faulty, slow, paths, why, notes, _unsure(records_of[0]) if records_of else ""
+    )
 
 
 #: Findings that tell how much a run would have seen.
 _OF_SIGHT = ("limits", "noise")
+#: A run in which something looks slow has to be able to name a node that has lost so much of its rate.
+LEAST_SIGHT = 0.5
+
+
+def _unsure(record: Mapping[str, Any]) -> str:
+    """Return why a run does not tell which nodes are slow; nothing if it does."""
+    found = {str(each.get("kind")): each for each in record.get("findings") or () if isinstance(each, Mapping)}
+    if not {"limits", "noise"} <= found.keys():
+        return ""
+    node = found["limits"].get("node")
+    return "" if isinstance(node, float) and node <= LEAST_SIGHT else one_line(str(found["noise"].get("text")))
 
 
 def _said(record: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:

@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.vetting.budget import Spent, planned, simulated, spend
-from fabric_checks.vetting.planning import Word
+from fabric_checks.vetting.planning import Outcome, Word
 from tests.vetting.test_planning import names
 
 
@@ -36,3 +36,14 @@ def test_no_budget_is_exceeded_and_what_was_not_seen_is_said(budget):
     else:
         assert verdicts.of(Word.FAULTY) == ["n2"]
     assert (seen == 8) is (budget >= 100)
+
+
+def test_nodes_are_not_good_where_the_budget_ends_before_a_job_tells_who_is_slow():
+    def run(groups):
+        return [(Outcome(True, unsure="a pair differs by 8 %"), 1.0) for _ in groups]
+
+    verdicts, spent = spend(names(8), run, 50, 5.0)
+    assert spent.jobs == 2 and verdicts.of(Word.NOT_SEEN) == names(8) and not verdicts.paths
+    assert set(verdicts.reasons.values()) == {
+        "its jobs pass, but do not tell whether it is slow: a pair differs by 8 %"
+    }  # fmt: skip

@@ -3,6 +3,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -70,6 +71,40 @@ def test_a_slow_node_is_named_beside_one_that_hangs(count):
     for node in names(count)[1:]:
         found = Machine(count, ["n0"], slow=[node]).vet()
         assert found.of(Word.FAULTY) == ["n0"] and found.of(Word.SLOW) == [node] and not found.paths
+
+
+class Noisy(Machine):
+    """A machine on which so many jobs that pass do not tell who is slow."""
+
+    def __init__(self, *how, unsure, **more):
+        super().__init__(*how, **more)
+        self.unsure = unsure
+
+    def outcome(self, group):
+        found = super().outcome(group)
+        if not found.passed or self.unsure <= 0:
+            return found
+        self.unsure -= 1
+        return replace(found, slow={}, unsure="a pair differs by 8 %")
+
+
+def test_jobs_are_repeated_that_do_not_tell_who_is_slow():
+    machine = Noisy(8, slow=["n4"], unsure=2)
+    found = machine.vet()
+    assert found.of(Word.SLOW) == ["n4"] and len(found.of(Word.GOOD)) == 7 and not found.paths
+    assert machine.jobs == 3
+    beside = Noisy(8, ["n0"], slow=["n4"], unsure=5)
+    found = beside.vet()
+    assert (found.of(Word.FAULTY), found.of(Word.SLOW)) == (["n0"], ["n4"]) and len(found.of(Word.GOOD)) == 6
+
+
+def test_no_node_is_good_of_which_no_job_tells_whether_it_is_slow():
+    machine = Noisy(8, slow=["n4"], unsure=99)
+    found = machine.vet()
+    assert found.of(Word.NOT_SEEN) == machine.nodes and not found.paths and machine.jobs == 4
+    assert found.reasons["n4"] == "its jobs pass, but do not tell whether it is slow: a pair differs by 8 %"
+    found = Noisy(8, ["n3"], unsure=99).vet()
+    assert found.of(Word.FAULTY) == ["n3"] and len(found.of(Word.NOT_SEEN)) == 7
 
 
 def test_what_was_not_held_against_all_others_is_said():

@@ -25,6 +25,17 @@ def test_a_case_that_passes_tells_who_is_slow():
     ))  # fmt: skip
 
 
+@pytest.mark.parametrize(("node", "tells"), [(0.5, True), (0.7, False), (None, False)])
+def test_a_case_in_which_half_of_a_rate_could_be_lost_unseen_tells_nothing_of_slow_nodes(node, tells):
+    limits = {"kind": "limits", "text": "the smallest faults", "node": node}
+    noise = {"kind": "noise", "text": "a pair differs by 8 %"}
+    assert outcome(case("R"), records=[record("R", findings=[limits, noise])]).unsure == (
+        "" if tells else "a pair differs by 8 %"
+    )
+    # Nothing looks slow.
+    assert outcome(case("R"), records=[record("R", findings=[limits])]).unsure == ""
+
+
 def test_a_case_that_misses_references_has_run():
     missed = case("R", "fail", "performance error: m=50", "performance")
     assert outcome(missed, records=[record("R", result="fail")]).passed
