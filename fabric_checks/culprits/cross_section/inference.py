@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -288,17 +289,16 @@ class _Search:
         fast |= self.alone[pairs] > choice.level + CONTRADICTION * self.of_alone[pairs]
         return np.asarray(fast)
 
-    def next(self, chosen: Sequence[_Choice]) -> _Choice | None:
-        """Return the part that gains most beside those that are chosen, with those that gain as much."""
+    def fits(self, chosen: Sequence[_Choice]) -> list[_Choice]:
+        """Return the parts that gain something beside those that are chosen, those that gain most first."""
         level = self.predicted(chosen)
         fits = [fit for part in self.parts if (fit := self.fitted(part, level)) is not None and fit.gain > 0]
-        if not fits:
-            return None
-        fits.sort(key=lambda fit: -fit.gain)
-        best = fits[0]
-        near = [fit for fit in fits[1:] if fit.gain > best.gain - AS_GOOD and _overlap(fit.part, best.part)]
-        weights = np.exp(-0.5 * (best.gain - np.array([best.gain, *(fit.gain for fit in near)])))
-        return replace(best, others=tuple(fit.part for fit in near), confidence=float(1 / weights.sum()))
+        return sorted(fits, key=lambda fit: -fit.gain)
+
+    def next(self, chosen: Sequence[_Choice]) -> _Choice | None:
+        """Return the part that gains most beside those that are chosen, with those that gain as much."""
+        fits = self.fits(chosen)
+        return _compared(fits[0], fits[1:]) if fits else None
 
     def best(self) -> list[_Choice]:
         """Return the best set: greedy, then every part exchanged for a better one or dropped."""
@@ -320,7 +320,39 @@ class _Search:
                     chosen = [*rest[:number], again, *chosen[number + 1 :]]
             if not changed:
                 break
+        return self.joined(chosen)
+
+    def joined(self, chosen: list[_Choice]) -> list[_Choice]:
+        """Return a set with one part in place of its two sides where that explains more.
+
+        Exchanged one by one, each side keeps the other: beside it, the part costs more than the side that is missing.
+        """
+        for one, other in combinations(chosen, 2):
+            both = np.union1d(one.part.pairs, other.part.pairs)
+            wholes = [part for part in self.parts if np.array_equal(part.pairs, both)]
+            if not wholes:
+                continue
+            rest = [each for each in chosen if each is not one and each is not other]
+            fits = self.fits(rest)
+            whole = next((fit for fit in fits if any(fit.part is part for part in wholes)), None)
+            if whole is not None and whole.gain > self.gain(rest, (one, other), both):
+                # A side alone explains less than both do.
+                beside = [fit for fit in fits if not np.isin(fit.part.pairs, both).all()]
+                return self.joined([*rest, _compared(whole, beside)])
         return chosen
+
+    def gain(self, chosen: Sequence[_Choice], more: Sequence[_Choice], pairs: Numbers) -> float:
+        """Return what more parts gain beside those that are chosen; ``pairs`` are all that pass through them."""
+        before, after = (self.predicted(each).of(pairs) for each in (chosen, [*chosen, *more]))
+        saved = self.cost(pairs, before).sum() - self.cost(pairs, after).sum()
+        return float(saved) - sum(each.part.price for each in more)
+
+
+def _compared(best: _Choice, fits: Sequence[_Choice]) -> _Choice:
+    """Return a choice with those of others that gain as much."""
+    near = [fit for fit in fits if fit.gain > best.gain - AS_GOOD and _overlap(fit.part, best.part)]
+    weights = np.exp(-0.5 * (best.gain - np.array([best.gain, *(fit.gain for fit in near)])))
+    return replace(best, others=tuple(fit.part for fit in near), confidence=float(1 / weights.sum()))
 
 
 def _overlap(one: Part, other: Part) -> bool:
