@@ -159,6 +159,7 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
     crosses: list[_Cross] = []
     blind = _Blind()
     largest: Group = ()
+    why: dict[str, str] = {}
     while True:
         ready, tasks = _with_partners(verdicts, tasks, crosses)
         pairs = blind.pairs(tasks) if not ready and not crosses else []
@@ -170,6 +171,7 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
         for group, outcome in zip(groups, outcomes, strict=True):
             _note(verdicts, group, outcome)
             blind.note(group, outcome)
+            why |= dict.fromkeys(() if outcome.passed else group, outcome.why)
             largest = max(largest, group, key=len) if outcome.passed and not outcome.unsure else largest
         of_tasks, others = outcomes[: len(ready)], outcomes[len(ready) :]
         crosses = [
@@ -183,7 +185,8 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
         tasks = _without_settled(verdicts, tasks, crosses)
     for task in tasks:
         for node in task.members:
-            verdicts.say(node, Word.NOT_SEEN, "its jobs fail, and no healthy node was found to test it with")
+            of_last = f": {why[node]}" if why.get(node) else ""
+            verdicts.say(node, Word.NOT_SEEN, f"its jobs fail, and no healthy node was found to test it with{of_last}")
     verdicts.settle()
     return verdicts
 

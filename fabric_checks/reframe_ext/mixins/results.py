@@ -13,6 +13,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.errors import OutputError, quoted
+from fabric_checks.machine import launch_errors
 from fabric_checks.metrics import Metric
 from fabric_checks.paths import results
 from fabric_checks.results import sessions
@@ -121,14 +122,20 @@ class ResultsMixin(RegressionTestPlugin):
         return float(self.values[name])
 
     def last_error_line(self) -> str:
-        """Return the last line of standard error, or else of standard output, for a message; or nothing."""
-        for path in (Path(self.stagedir) / str(self.stderr), Path(self.stagedir) / str(self.stdout)):
-            text = path.read_text(errors="replace") if path.exists() else ""
+        """Return what is known of the error of a launch, or else the last line that was printed, for a message."""
+        if cause := launch_errors.known(self._text_of(str(self.stderr))):
+            return f": {cause}"
+        for name in (str(self.stderr), str(self.stdout)):
             # Launchers end what they say with rules of dashes.
-            lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
+            lines = [line for line in self._text_of(name).splitlines() if any(map(str.isalnum, line))]
             if lines:
-                return f"; the last line of {path.name} is {quoted(lines[-1], 200)}"
+                return f"; the last line of {name} is {quoted(lines[-1], 200)}"
         return ""
+
+    def _text_of(self, name: str) -> str:
+        """Return what is in a file of the stage folder; nothing if it is not there."""
+        path = Path(self.stagedir) / name
+        return path.read_text(errors="replace") if path.exists() else ""
 
 
 def _facts_of(metrics: Sequence[Metric]) -> dict[str, MetricFacts]:
