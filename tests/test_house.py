@@ -165,7 +165,6 @@ def test_tests_stand_where_the_modules_stand():
     # Whole outputs and the laboratory of faults test these; ReFrame runs the launcher.
     assert missing == [
         "fabric_checks/culprits/cross_section/evaluation.py",
-        "fabric_checks/culprits/cross_section/words.py",
         "fabric_checks/fabric_map/infiniband.py",
         "fabric_checks/fabric_map/model.py",
         "fabric_checks/fabric_map/names.py",

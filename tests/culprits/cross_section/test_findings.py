@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fabric_checks.culprits.cross_section import findings
+from fabric_checks.culprits.cross_section import evidence, findings
 from fabric_checks.culprits.cross_section.inference import Culprit, Explanation
 from fabric_checks.culprits.cross_section.matrix import of_output
-from fabric_checks.culprits.cross_section.parts import Part
+from fabric_checks.culprits.cross_section.parts import Part, lay
 from fabric_checks.parsers import rotate
 from fabric_checks.parsers.rotate import Transfers
 from tests.culprits.cross_section.model import NONE, Fabric, run
@@ -84,6 +84,17 @@ def test_sharing_is_reported_as_no_fault():
     assert not found[0].is_fault
     assert "they share what they pass through" in found[0].text
     assert "no node" not in found[0].text, "a sentence says no more than was measured"
+
+
+def test_pairs_that_only_share_are_told_by_the_slowest_of_them():
+    output = run(Fabric(32, 0.03, 1, sharing=(0.5, 0.3, 0.2)))
+    of_alone = lay(evidence.of_output(output), output.hosts, None).evidence
+    alone = output.phases["alone"]
+    suspects = np.isin(of_alone.sender * 32 + of_alone.receiver, alone.sender * 32 + alone.receiver)
+    least, most = np.exp(of_alone.alone[suspects].min()), np.exp(of_alone.alone[suspects].max())
+    (found,) = findings.find(output, of_output(output))
+    assert f"run at {least:.2f} of the rate of others or more alone" in found.text
+    assert f"{least:.2f}" != f"{most:.2f}"
 
 
 def test_pairs_that_only_share_are_counted_apart_from_the_slow_one():
@@ -202,6 +213,14 @@ def culprit(kind, share, *pairs):
     part = Part(kind, (), 1.0, np.array(pairs), np.zeros(len(pairs)))
     none = np.empty(0, dtype=np.int64)
     return Culprit(part, (), share, none, none, none, 1.0, sure=True)
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_what_may_be_chance_is_said_to_be(sure):
+    output = run(Fabric(16, 0.01, 1))
+    found = replace(culprit("pair", 0.8, 0), sure=sure, part=Part("pair", (0, 8), 1.0, np.array([0]), np.zeros(1)))
+    text = findings._finding(lay(evidence.of_output(output), output.hosts, None), output.hosts, found).text
+    assert ("within what chance or the differences of healthy ones can be" in text) is not sure
 
 
 @pytest.mark.parametrize(
