@@ -108,6 +108,16 @@ def test_the_reports_of_the_jobs_are_one(tmp_path):
     assert [(run["run_index"], run["num_cases"]) for run in whole["runs"]] == [(0, 2), (1, 2)]
 
 
+def test_a_case_that_one_job_ran_more_often_keeps_all_its_runs(tmp_path):
+    report(tmp_path, "A_0", 10, "pass")
+    report(tmp_path, "B_0", 20, "fail", "pass")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / f"{SESSION}.log").touch()
+    assert child_pipeline.merge(child(tmp_path), tmp_path) == (SESSION, [])
+    whole = json.loads(records.load_session(tmp_path, SESSION).report.read_text())
+    assert [[case["name"] for case in run["testcases"]] for run in whole["runs"]] == [["A_0", "B_0"], ["B_0"]]
+
+
 @pytest.mark.parametrize("left", [None, "", "[]", "{}"])
 def test_a_job_that_left_no_report_is_named(tmp_path, left):
     report(tmp_path, "A_0", 10, "pass")

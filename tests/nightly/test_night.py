@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The steps of a night and its run, with stand-ins for what takes long."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -126,3 +127,18 @@ def test_the_report_is_about_the_archive_unless_that_could_not_be_written(plan, 
     monkeypatch.setattr(night.keeping, "keep", fails)
     spend(plan, monkeypatch, 1.0)
     assert results == [{"archive": plan.archive, "left_out": ("a line",)}, {"archive": None, "left_out": ()}]
+
+
+@pytest.mark.parametrize(("ended", "is_told"), [((True, False), True), ((False, True), False), ((True, True), False)])
+def test_only_the_last_night_is_said_to_be_cut_short(plan, results, monkeypatch, ended, is_told):
+    """An older one was told the night after it."""
+    plan.files.mkdir(parents=True)
+    for number, is_ended in enumerate(ended):
+        journal.begin(plan.journal, f"2025123{number}T000000Z-aaaa", "nightly")
+        if is_ended:
+            journal.end(plan.journal, replace(spend(plan, monkeypatch, 1.0), session=f"2025123{number}T000000Z-aaaa"))
+    monkeypatch.setattr(night, "run", lambda *_: 1.0)
+    warnings = night.spend(plan, 0).night.warnings
+    told = [each for each in warnings if "cut short" in each]
+    assert bool(told) is is_told
+    assert all(each.startswith("the last night, 20251231T000000Z-aaaa, was cut short") for each in told)
