@@ -142,3 +142,23 @@ def test_only_the_last_night_is_said_to_be_cut_short(plan, results, monkeypatch,
     told = [each for each in warnings if "cut short" in each]
     assert bool(told) is is_told
     assert all(each.startswith("the last night, 20251231T000000Z-aaaa, was cut short") for each in told)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "a.json"), "a step: a.json: No such file or directory"),
+        (OSError(28, "No space left on device"), "a step: No space left on device"),
+        (OSError("odd"), "a step: odd"),
+        (RecordError("r.json: line 3: no record"), "a step: r.json: line 3: no record"),
+    ],
+)
+def test_a_step_that_fails_is_told_with_its_file_and_the_next_still_runs(error, said):
+    trouble = Trouble()
+
+    def fail():
+        raise error
+
+    assert trouble.attempt("a step", fail) is None
+    assert trouble.attempt("the next", lambda: 7) == 7
+    assert trouble.failures == [said]
