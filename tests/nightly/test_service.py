@@ -18,7 +18,7 @@ def programs(monkeypatch):
     """Return what the programs say, by name: text, or the exception or exit status that comes in its place."""
     says = {"reframe": SLURM, "scontrol": DOWN}
 
-    def run(command, *, check, **_):
+    def run(command, *, check, capture_output, **_):
         special = f"{command[0]} {command[4 if 'reservation' in command else -1]}"
         said = says.get(special, says[command[0]])
         if isinstance(said, Exception):
@@ -26,7 +26,8 @@ def programs(monkeypatch):
         failed = isinstance(said, int)
         if failed and check:
             raise service.subprocess.CalledProcessError(said, command)
-        return service.subprocess.CompletedProcess(command, said if failed else 0, "" if failed else said)
+        text = "" if failed else said if capture_output else None
+        return service.subprocess.CompletedProcess(command, said if failed else 0, text)
 
     monkeypatch.setattr(service.subprocess, "run", run)
     monkeypatch.setattr(service.shutil, "which", lambda name: f"/bin/{name}")
