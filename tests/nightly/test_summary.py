@@ -158,9 +158,10 @@ def test_junit_without_sound_cases_has_the_night(tmp_path, text):
 
 def test_names_of_sessions_are_dates():
     assert when("20260102T210000Z-0002") == "2026-01-02 21:00"
-    assert [when(name) for name in ("mine", "20260102", "20260102T2100", "20260102_2100")] == [
+    assert [when(name) for name in ("mine", "20260102", "20260102T2100", "20260102_2100", "2026010xT2100")] == [
         "mine",
         "20260102",
         "2026-01-02 21:00",
         "20260102_2100",
+        "2026010xT2100",
     ]

@@ -59,11 +59,18 @@ def test_what_is_told(tmp_path, loss, spread, is_told):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "is_told"), [(100, 90, True), (100, 90.5, False), (90.5, 100, False), (0, 1, True)]
+    ("before", "after", "unit", "is_told"),
+    [
+        *((100, 90, "us", True), (100, 90.5, "us", False), (90.5, 100, "us", False), (0, 1, "us", True)),
+        (10, 8.9, "us", True),
+        (50, 44, "%", False),
+        (50, 39, "%", True),
+    ],
 )
-def test_of_values_that_can_be_0_a_tenth_of_the_larger_level_is_told(before, after, is_told):
+def test_of_values_that_can_be_0_a_tenth_of_the_larger_level_is_told(before, after, unit, is_told):
+    """Of values in per cent ten points."""
     change = SimpleNamespace(
-        by_difference=True, noise=0.0, unit="us", change=after - before, median_before=before, median_after=after
+        by_difference=True, noise=0.0, unit=unit, change=after - before, median_before=before, median_after=after
     )
     assert stands_out(change) == is_told
 
