@@ -108,17 +108,19 @@ def outcome_of(session: records.Session, last: str) -> Outcome:
 
 #: Findings that tell how much a run would have seen.
 _OF_SIGHT = ("limits", "noise")
-#: A run in which something looks slow has to be able to name a node that has lost so much of its rate.
-LEAST_SIGHT = 0.5
+#: A job has to be able to name a node that has lost so much of its rate. Of fewer nodes than these none can.
+LEAST_SIGHT, FEWEST_NODES = 0.5, 4
 
 
 def _unsure(record: Mapping[str, Any]) -> str:
     """Return why a run does not tell which nodes are slow; nothing if it does."""
     found = {str(each.get("kind")): each for each in record.get("findings") or () if isinstance(each, Mapping)}
-    if not {"limits", "noise"} <= found.keys():
-        return ""
-    node = found["limits"].get("node")
-    return "" if isinstance(node, float) and node <= LEAST_SIGHT else one_line(str(found["noise"].get("text")))
+    node = found.get("limits", {}).get("node", 0.0)
+    if isinstance(node, float):
+        is_unsure, least = node > LEAST_SIGHT, f"only a node slower by {100 * node:.0f} % would have been named"
+    else:
+        is_unsure, least = "noise" in found or record["nodes"] >= FEWEST_NODES, "no node would have been named"
+    return one_line(str(found["noise"].get("text") if "noise" in found else least)) if is_unsure else ""
 
 
 def _said(record: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:

@@ -25,15 +25,24 @@ def test_a_case_that_passes_tells_who_is_slow():
     ))  # fmt: skip
 
 
-@pytest.mark.parametrize(("node", "tells"), [(0.5, True), (0.7, False), (None, False)])
-def test_a_case_in_which_half_of_a_rate_could_be_lost_unseen_tells_nothing_of_slow_nodes(node, tells):
+NOISE = {"kind": "noise", "text": "a pair differs by 8 %"}
+
+
+@pytest.mark.parametrize(
+    ("node", "nodes", "more", "unsure"),
+    [
+        (0.5, 8, [NOISE], ""),
+        (0.7, 8, [NOISE], "a pair differs by 8 %"),
+        (0.7, 8, [], "only a node slower by 70 % would have been named"),
+        (None, 8, [], "no node would have been named"),
+        (None, 3, [NOISE], "a pair differs by 8 %"),
+        (None, 3, [], ""),  # so few never tell it, and all are tested together in the end
+    ],
+)
+def test_a_case_in_which_half_of_a_rate_could_be_lost_unseen_tells_nothing_of_slow_nodes(node, nodes, more, unsure):
     limits = {"kind": "limits", "text": "the smallest faults", "node": node}
-    noise = {"kind": "noise", "text": "a pair differs by 8 %"}
-    assert outcome(case("R"), records=[record("R", findings=[limits, noise])]).unsure == (
-        "" if tells else "a pair differs by 8 %"
-    )
-    # Nothing looks slow.
-    assert outcome(case("R"), records=[record("R", findings=[limits])]).unsure == ""
+    said = record("R", findings=[limits, *more]) | {"nodes": nodes}
+    assert outcome(case("R"), records=[said]).unsure == unsure
 
 
 def test_a_case_that_misses_references_has_run():
