@@ -94,10 +94,60 @@ const Costs& costs_between(const Platform& platform, const s4u::Host* src, const
 
 using Slowness = std::unordered_map<const s4u::Host*, double>;
 
-void register_costs(const Platform& platform, const Slowness& slowness)
+/*
+ * One processor of an adapter for both directions: short messages leave one by one, with LogGP's gap between them
+ * (Alexandrov et al., LogGP, 1995), and what comes in waits for those that leave. The way between two adapters is taken
+ * as none, so a message that was sent at the same time as another one comes in while that one keeps the adapter. What the
+ * processor of the host has begun to send goes first.
+ */
+class Adapters {
+    const Platform& platform_;
+    const Slowness& slowness_;
+    std::unordered_map<const s4u::Host*, double> left_;  // when it has done with what left
+    std::unordered_map<const s4u::Host*, double> begun_; // the same with what the host has begun to send
+
+    bool keeps(double size, const s4u::Host* src, const s4u::Host* dst) const
+    {
+        return platform_.adapter > 0.0 && src != dst && size < platform_.adapter_below;
+    }
+
+    double next(double& free, double now, const s4u::Host* host) const
+    {
+        const double begin = std::max(now, free);
+        free = begin + slowness_.at(host) * platform_.adapter;
+        return begin;
+    }
+
+public:
+    Adapters(const Platform& platform, const Slowness& slowness) : platform_(platform), slowness_(slowness) {}
+
+    /* The host hands a message over in so many seconds. */
+    void begin(double size, const s4u::Host* src, const s4u::Host* dst, double seconds)
+    {
+        if (keeps(size, src, dst)) {
+            next(begun_[src], s4u::Engine::get_clock() + seconds, src);
+        }
+    }
+
+    /* How long a message waits in both adapters that was handed over now. Called once for each. */
+    double wait(double size, const s4u::Host* src, const s4u::Host* dst)
+    {
+        if (!keeps(size, src, dst)) {
+            return 0.0;
+        }
+        const double now = s4u::Engine::get_clock();
+        const double leaves = next(left_[src], now, src);
+        return std::max(leaves, begun_[dst]) - now;
+    }
+};
+
+void register_costs(const Platform& platform, const Slowness& slowness, Adapters& adapters)
 {
     const auto send = [&](size_t size, const s4u::Host* src, const s4u::Host* dst) {
-        return slowness.at(src) * costs_between(platform, src, dst).send(static_cast<double>(size));
+        const double bytes = static_cast<double>(size);
+        const double seconds = slowness.at(src) * costs_between(platform, src, dst).send(bytes);
+        adapters.begin(bytes, src, dst, seconds);
+        return seconds;
     };
     const auto receive = [&](size_t size, const s4u::Host* src, const s4u::Host* dst) {
         return slowness.at(dst) * costs_between(platform, src, dst).receive(static_cast<double>(size));
@@ -142,7 +192,8 @@ public:
 /* Without the links of its hosts a route has only those between switches. */
 using EndLinks = std::unordered_map<const s4u::Host*, std::pair<size_t, size_t>>;
 
-void register_factors(const Platform& platform, const EndLinks& ends, Turns& turns, s4u::NetZone* zone)
+void register_factors(const Platform& platform, const EndLinks& ends, Turns& turns, Adapters& adapters,
+                      s4u::NetZone* zone)
 {
     const auto payload = [](double size) { return std::max(size - envelope, 0.0); };
     const auto latency = [&, payload](double size, const s4u::Host* src, const s4u::Host* dst,
@@ -156,6 +207,7 @@ void register_factors(const Platform& platform, const EndLinks& ends, Turns& tur
         if (src != dst && platform.in_turn_below != nowhere) {
             seconds += turns.wait(size, src, dst);
         }
+        seconds += adapters.wait(payload(size), src, dst);
         return seconds / nominal_latency;
     };
     const auto bandwidth = [&, payload](double size, const s4u::Host* src, const s4u::Host* dst,
@@ -173,6 +225,7 @@ void build(const Platform& platform)
     static Slowness slowness;
     static EndLinks ends;
     static Turns turns(platform);
+    static Adapters adapters(platform, slowness);
     auto* const fabric = new Fabric(platform);
     s4u::NetZone* const zone = fabric->get_iface();
     for (const LinkLine& line : platform.links) {
@@ -192,8 +245,8 @@ void build(const Platform& platform)
         host->seal();
     }
     zone->seal();
-    register_costs(platform, slowness);
-    register_factors(platform, ends, turns, zone);
+    register_costs(platform, slowness, adapters);
+    register_factors(platform, ends, turns, adapters, zone);
 }
 
 } // namespace
