@@ -79,6 +79,8 @@ def command(
         f"--cfg=smpi/coll-selector:{twin.collectives}",
         # What waits for its turn has a long latency, which is none that a window of TCP would have to cover.
         *(["--cfg=network/TCP-gamma:0"] if waits else []),
+        # It hears of the calls of MPI only if it is there before SimGrid.
+        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if twin.inter_node.needs_calls else []),
         "-platform",
         # SimGrid knows a plugin by its slash and its ending.
         str(plugin.absolute()),

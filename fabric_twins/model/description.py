@@ -9,7 +9,8 @@ See :mod:`fabric_twins.model.reading` for how a value and its source are written
   ``in_turn_below_B``, optional: messages of one node to the same other one come one after another, and below this size
   those to different ones leave one after another, too. Without it all share the link; ``adapter_us``, optional: how
   long a message below ``eager_below_B`` keeps its sender's adapter after it has left. What the node sends next waits
-  for it, and so does what comes in;
+  for it, and so does what comes in; ``needs_calls``, optional: what of a message from there on the processors of both
+  nodes have to do, which they do only within calls of MPI: its ``begin``, or the ``whole`` of it;
 - ``intra_node``, optional: the same within a node; ``several_MBps`` is what more than one transfer at once gets;
 - ``host_bus``, optional: what the bus between memory and adapter can do. ``duplex: half``: ``rate_MBps`` for both
   directions together; ``duplex: full``: ``rate_MBps`` for each, ``aggregate_MBps`` for both together, one of them
@@ -39,6 +40,9 @@ Table = tuple[tuple[int, float], ...]
 #: Whose collective algorithms there are.
 SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
 
+#: What of a long message moves only within calls of MPI: the handshake before it, or all of it.
+NEEDS_CALLS = ("begin", "whole")
+
 #: How a twin comes to a value: by the choice of a parameter, or because it follows from what was chosen for others.
 FITTED, PREDICTED = "fitted", "predicted"
 
@@ -60,6 +64,8 @@ class Costs:
         do; None: all share the link. Between nodes only.
     :param adapter_us: how long an eager message keeps the adapter of its sender after it has left, from the next one
         and from what comes in; LogGP's gap. Between nodes only.
+    :param needs_calls: what of a message that is not eager moves only within calls of MPI on both sides: one of
+        :data:`NEEDS_CALLS`, or empty for nothing. Between nodes only.
     """
 
     send_us: Table
@@ -70,6 +76,7 @@ class Costs:
     hop_latency_us: float = 0.0
     in_turn_below_B: int | None = None
     adapter_us: float = 0.0
+    needs_calls: str = ""
 
 
 @dataclass(frozen=True)
@@ -210,17 +217,19 @@ def _costs(section: Section, *, between_nodes: bool) -> Costs:
     if min(value for _, value in latency) <= 0:
         raise TwinError(f"{section.place('latency_us')}: is zero; write a number above 0, which SimGrid needs")
     rate = section.number("rate_MBps")
-    several, hop, in_turn, adapter = None, 0.0, None, 0.0
+    several, hop, in_turn, adapter, calls = None, 0.0, None, 0.0, ""
     if between_nodes and section.optional("hop_latency_us"):
         hop = section.number("hop_latency_us", above=False)
     if between_nodes and section.optional("in_turn_below_B"):
         in_turn = section.count("in_turn_below_B", 0)
     if between_nodes and section.optional("adapter_us"):
         adapter = section.number("adapter_us")
+    if between_nodes and section.optional("needs_calls"):
+        calls = section.choice("needs_calls", NEEDS_CALLS)
     if not between_nodes and section.optional("several_MBps"):
         several = section.number("several_MBps")
     section.finish()
-    return Costs(send, receive, latency, rate, several, hop, in_turn, adapter)
+    return Costs(send, receive, latency, rate, several, hop, in_turn, adapter, calls)
 
 
 def _host_bus(top: Section) -> HostBus:

@@ -15,11 +15,13 @@
 #include <simgrid/version.h>
 #include <smpi/smpi.h>
 
+#include "long_messages.h"
 #include "platform.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <exception>
 #include <map>
 #include <string>
@@ -193,10 +195,11 @@ public:
 using EndLinks = std::unordered_map<const s4u::Host*, std::pair<size_t, size_t>>;
 
 void register_factors(const Platform& platform, const EndLinks& ends, Turns& turns, Adapters& adapters,
-                      s4u::NetZone* zone)
+                      LongMessages& long_messages, s4u::NetZone* zone)
 {
+    auto* const model = dynamic_cast<simgrid::kernel::resource::Model*>(zone->get_network_model());
     const auto payload = [](double size) { return std::max(size - envelope, 0.0); };
-    const auto latency = [&, payload](double size, const s4u::Host* src, const s4u::Host* dst,
+    const auto latency = [&, payload, model](double size, const s4u::Host* src, const s4u::Host* dst,
                                       const std::vector<s4u::Link*>& links,
                                       const std::unordered_set<s4u::NetZone*>& /*zones*/) {
         double seconds = costs_between(platform, src, dst).latency(payload(size));
@@ -208,6 +211,8 @@ void register_factors(const Platform& platform, const EndLinks& ends, Turns& tur
             seconds += turns.wait(size, src, dst);
         }
         seconds += adapters.wait(payload(size), src, dst);
+        // Called once for each message, which is the last that began.
+        long_messages.begin(&model->get_started_action_set()->back(), payload(size), src, dst, seconds);
         return seconds / nominal_latency;
     };
     const auto bandwidth = [&, payload](double size, const s4u::Host* src, const s4u::Host* dst,
@@ -219,6 +224,9 @@ void register_factors(const Platform& platform, const EndLinks& ends, Turns& tur
     zone->get_network_model()->set_bw_factor_cb(bandwidth);
 }
 
+/* Of the twin that is built, for the calls of MPI. */
+LongMessages* long_ones = nullptr;
+
 void build(const Platform& platform)
 {
     // SimGrid keeps the callbacks to its end, and owns the zone.
@@ -226,6 +234,8 @@ void build(const Platform& platform)
     static EndLinks ends;
     static Turns turns(platform);
     static Adapters adapters(platform, slowness);
+    static LongMessages long_messages(platform);
+    long_ones = &long_messages;
     auto* const fabric = new Fabric(platform);
     s4u::NetZone* const zone = fabric->get_iface();
     for (const LinkLine& line : platform.links) {
@@ -246,7 +256,7 @@ void build(const Platform& platform)
     }
     zone->seal();
     register_costs(platform, slowness, adapters);
-    register_factors(platform, ends, turns, adapters, zone);
+    register_factors(platform, ends, turns, adapters, long_messages, zone);
 }
 
 } // namespace
@@ -267,4 +277,18 @@ extern "C" void load_platform(const s4u::Engine& /*engine*/)
         std::fprintf(stderr, "twin.so: %s\n", error.what());
         std::_Exit(EXIT_FAILURE);
     }
+}
+
+/* SimGrid's own MPI_Wtime calls this one where the plugin was loaded before it (LD_PRELOAD). */
+extern "C" double PMPI_Wtime()
+{
+    static auto* const real = reinterpret_cast<double (*)()>(dlsym(RTLD_NEXT, "PMPI_Wtime"));
+    if (long_ones == nullptr) {
+        return real();
+    }
+    const s4u::Host* const host = s4u::this_actor::get_host();
+    long_ones->read_clock(host, 1);
+    const double seconds = real();
+    long_ones->read_clock(host, -1);
+    return seconds;
 }

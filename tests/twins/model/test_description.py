@@ -56,6 +56,12 @@ def test_an_adapter_is_between_nodes_only(small):
         small(added="intra_node: {send_us: 1, receive_us: 1, latency_us: 1, rate_MBps: 200, adapter_us: 2}\n")
 
 
+def test_what_needs_calls_is_a_part_of_a_message(small):
+    assert small().inter_node.needs_calls == ""
+    with pytest.raises(TwinError, match=r"inter_node\.needs_calls: 'all' is unknown; write one of begin, whole"):
+        small(("receive_us: 1", "receive_us: 1\n  needs_calls: all"))
+
+
 def test_buses(small):
     assert small(added="host_bus: {duplex: half, rate_MBps: 90}\n").host_bus == HostBus(None, 90)
     both = small(added="host_bus: {duplex: full, rate_MBps: 90, aggregate_MBps: 150}\n").host_bus
