@@ -12,7 +12,7 @@ from fabric_checks.paths import ROOT
 from fabric_checks.text import value_text
 from fabric_twins import measured
 from fabric_twins.model import description
-from fabric_twins.model.description import FITTED, PublishedValue, Twin
+from fabric_twins.model.description import FITTED, PublishedValue, Saying, Twin
 from fabric_twins.model.places import UNITS, place_of
 from fabric_twins.simulate import Bounds, end_all, output, wait_for
 
@@ -176,13 +176,17 @@ def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
                     f"`{saying.check}` {saying.layout} `{saying.metric}` {saying.bound.replace('_', ' ')} "
                     f"{saying.value:g}{'' if saying.unit == '1' else f' {saying.unit}'}",
                     saying.source.text,
-                    f"does not: {saying.why_not}" if saying.why_not else "does so",
+                    f"does not: {saying.why_not}" if saying.why_not else _does_so(saying),
                 )
                 for twin, saying in said
             ),
         ),
     ]
     return "\n".join(parts) + "\n"
+
+
+def _does_so(saying: Saying) -> str:
+    return "does so: fitted" if saying.is_fitted else "does so"
 
 
 def _cells(row: Row) -> tuple[str, ...]:

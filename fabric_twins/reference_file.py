@@ -14,7 +14,7 @@ from fabric_checks.analysis import ppn_ratio
 from fabric_checks.layouts import Layout
 from fabric_checks.paths import ROOT
 from fabric_twins.model import sharing
-from fabric_twins.model.description import PublishedValue, Saying, Twin
+from fabric_twins.model.description import FITTED, PublishedValue, Saying, Twin
 from fabric_twins.model.places import Place, place_of
 
 #: The items of ``$index`` by check: its parameters, the layout last.
@@ -60,7 +60,8 @@ def text(twin: Twin) -> str:
         where = {**saying.parameters, "layout": saying.layout}
         _add(checks, saying.check, where, saying.metric, _bound(saying))
         source = f"{saying.source.text}, which says: {saying.text}"
-        evidence.setdefault((saying.check, saying.layout, "said", source), []).append(saying.metric)
+        kind = FITTED if saying.is_fitted else "said"
+        evidence.setdefault((saying.check, saying.layout, kind, source), []).append(saying.metric)
     content = {
         **checks,
         "evidence": [

@@ -71,7 +71,7 @@ def flows(folder: Path | None = None) -> Path:
 
 def _built(name: str, source: str, made_for: str, needs: tuple[str, str], folder: Path | None) -> Path:
     folder = folder or home() / "twins"
-    parts = [(SOURCE / part).read_bytes() for part in (source, "platform.h", "Makefile")]
+    parts = [part.read_bytes() for part in (SOURCE / source, *sorted(SOURCE.glob("*.h")), SOURCE / "Makefile")]
     key = hashlib.sha256(b"\0".join([*parts, made_for.encode()])).hexdigest()[:12]
     place = folder / key / name
     if place.exists():

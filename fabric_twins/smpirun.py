@@ -69,6 +69,7 @@ def command(
     :param flags: more than :data:`FLAGS`.
     """
     eager = twin.eager_below_B
+    waits = twin.inter_node.in_turn_below_B is not None or twin.inter_node.adapter_us > 0
     return [
         smpirun,
         *FLAGS,
@@ -77,7 +78,9 @@ def command(
         f"--cfg=smpi/send-is-detached-thresh:{eager}",
         f"--cfg=smpi/coll-selector:{twin.collectives}",
         # What waits for its turn has a long latency, which is none that a window of TCP would have to cover.
-        *([] if twin.inter_node.in_turn_below_B is None else ["--cfg=network/TCP-gamma:0"]),
+        *(["--cfg=network/TCP-gamma:0"] if waits else []),
+        # It hears of the calls of MPI only if it is there before SimGrid.
+        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if twin.inter_node.needs_calls else []),
         "-platform",
         # SimGrid knows a plugin by its slash and its ending.
         str(plugin.absolute()),

@@ -7,7 +7,10 @@ See :mod:`fabric_twins.model.reading` for how a value and its source are written
 - ``inter_node``: what a message costs between nodes. ``send_us`` and ``receive_us`` keep the processor, ``latency_us``
   does not; ``rate_MBps`` is that of a node's link, each way; below ``eager_below_B`` messages leave at once;
   ``in_turn_below_B``, optional: messages of one node to the same other one come one after another, and below this size
-  those to different ones leave one after another, too. Without it all share the link;
+  those to different ones leave one after another, too. Without it all share the link; ``adapter_us``, optional: how
+  long a message below ``eager_below_B`` keeps its sender's adapter after it has left. What the node sends next waits
+  for it, and so does what comes in; ``needs_calls``, optional: what of a message from there on the processors of both
+  nodes have to do, which they do only within calls of MPI: its ``begin``, or the ``whole`` of it;
 - ``intra_node``, optional: the same within a node; ``several_MBps`` is what more than one transfer at once gets;
 - ``host_bus``, optional: what the bus between memory and adapter can do. ``duplex: half``: ``rate_MBps`` for both
   directions together; ``duplex: full``: ``rate_MBps`` for each, ``aggregate_MBps`` for both together, one of them
@@ -37,6 +40,9 @@ Table = tuple[tuple[int, float], ...]
 #: Whose collective algorithms there are.
 SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
 
+#: What of a long message moves only within calls of MPI: the handshake before it, or all of it.
+NEEDS_CALLS = ("begin", "whole")
+
 #: How a twin comes to a value: by the choice of a parameter, or because it follows from what was chosen for others.
 FITTED, PREDICTED = "fitted", "predicted"
 
@@ -56,6 +62,10 @@ class Costs:
     :param hop_latency_us: what each cable between switches adds; between nodes only.
     :param in_turn_below_B: below it messages of one node leave one after another, and those of a pair of nodes always
         do; None: all share the link. Between nodes only.
+    :param adapter_us: how long an eager message keeps the adapter of its sender after it has left, from the next one
+        and from what comes in; LogGP's gap. Between nodes only.
+    :param needs_calls: what of a message that is not eager moves only within calls of MPI on both sides: one of
+        :data:`NEEDS_CALLS`, or empty for nothing. Between nodes only.
     """
 
     send_us: Table
@@ -65,6 +75,8 @@ class Costs:
     several_MBps: float | None = None
     hop_latency_us: float = 0.0
     in_turn_below_B: int | None = None
+    adapter_us: float = 0.0
+    needs_calls: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,6 +116,7 @@ class Saying:
     :param text: what is said, in the words of the document or nearly so.
     :param source: the document and the place.
     :param why_not: why the twin does not do so, empty if it does.
+    :param is_fitted: whether a parameter was chosen so that it does.
     """
 
     check: str
@@ -116,6 +129,7 @@ class Saying:
     text: str
     source: Source
     why_not: str
+    is_fitted: bool = False
 
 
 @dataclass(frozen=True)
@@ -203,15 +217,19 @@ def _costs(section: Section, *, between_nodes: bool) -> Costs:
     if min(value for _, value in latency) <= 0:
         raise TwinError(f"{section.place('latency_us')}: is zero; write a number above 0, which SimGrid needs")
     rate = section.number("rate_MBps")
-    several, hop, in_turn = None, 0.0, None
+    several, hop, in_turn, adapter, calls = None, 0.0, None, 0.0, ""
     if between_nodes and section.optional("hop_latency_us"):
         hop = section.number("hop_latency_us", above=False)
     if between_nodes and section.optional("in_turn_below_B"):
         in_turn = section.count("in_turn_below_B", 0)
+    if between_nodes and section.optional("adapter_us"):
+        adapter = section.number("adapter_us")
+    if between_nodes and section.optional("needs_calls"):
+        calls = section.choice("needs_calls", NEEDS_CALLS)
     if not between_nodes and section.optional("several_MBps"):
         several = section.number("several_MBps")
     section.finish()
-    return Costs(send, receive, latency, rate, several, hop, in_turn)
+    return Costs(send, receive, latency, rate, several, hop, in_turn, adapter, calls)
 
 
 def _host_bus(top: Section) -> HostBus:
@@ -259,6 +277,7 @@ def _saying(section: Section) -> Saying:
     texts = {key: section.text(key) for key in ("check", "layout", "metric", "unit", "said", "published")}
     parameters = {key: section.text(key) for key in ("pattern", "poll", "wait") if section.optional(key)}
     why_not = section.text("not_reproduced") if section.optional("not_reproduced") else ""
+    is_fitted = section.optional("twin") and section.choice("twin", (FITTED,)) == FITTED
     section.source = source = Source("published", texts["published"])
     given = [bound for bound in BOUNDS if section.optional(bound)]
     if len(given) != 1:
@@ -276,4 +295,5 @@ def _saying(section: Section) -> Saying:
         texts["said"],
         source,
         why_not,
+        is_fitted,
     )

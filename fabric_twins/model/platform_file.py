@@ -52,6 +52,7 @@ def platform(twin: Twin, flops: float | None = None) -> str:
         *([] if flops is None else [f"processors {twin.cpus_per_node} {_number(flops)}"]),
         f"hop_latency {_number(twin.inter_node.hop_latency_us * _MICRO)}",
         *([] if twin.inter_node.in_turn_below_B is None else [f"in_turn {twin.inter_node.in_turn_below_B}"]),
+        *_hosts_part(twin),
         *_tables("inter", twin.inter_node),
         *_tables("intra", twin.intra_node),
         *links.lines,
@@ -80,6 +81,13 @@ def _host(twin: Twin, wiring: Wiring, links: _Links, host: int) -> str:
     policy = "shared" if several is None else f"several {_number(speed * several * _MEGA)}"
     own = [links.add(f"{name}:self", speed * within.rate_MBps, policy)]
     return f"host {name} {wiring.at[host]} {_number(1 / speed)} out {_list(out)} in {_list(back)} self {_list(own)}"
+
+
+def _hosts_part(twin: Twin) -> Iterable[str]:
+    if twin.inter_node.adapter_us:
+        yield f"adapter {_number(twin.inter_node.adapter_us * _MICRO)} {twin.eager_below_B}"
+    if twin.inter_node.needs_calls:
+        yield f"calls {twin.inter_node.needs_calls} {twin.eager_below_B}"
 
 
 def _tables(where: str, costs: Costs) -> Iterable[str]:

@@ -98,6 +98,17 @@ def test_simgrid_gives_the_same(case, tmp_path):
     assert len(set(np.round(theirs, -2))) > 5
 
 
+@simulation.simgrid
+def test_adapters_that_messages_keep_are_those_of_simgrid(tmp_path):
+    """They spread the ranks that leave the barrier, and so who shares a cable with whom, and for how long."""
+    described = trial.cases(128)["fat tree, random"]
+    costs = described["inter_node"] | {"adapter_us": 5}
+    mine, theirs = trial.rates(*trial.both(described | {"inter_node": costs}, 6, tmp_path)[:2])
+    free, _ = trial.rates(*trial.both(described, 6, tmp_path)[:2])
+    assert mine == pytest.approx(theirs, rel=0.01)
+    assert mine != pytest.approx(free, rel=0.1)
+
+
 @pytest.fixture
 def planned(tmp_path):
     file = tmp_path / "p.yaml"

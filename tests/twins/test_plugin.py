@@ -5,8 +5,11 @@ import subprocess
 
 import pytest
 
-from fabric_checks.parsers import rotate
+from fabric_checks.metrics import half_octaves
+from fabric_checks.parsers import overlap, rotate, streaming
 from fabric_twins.model.platform_file import platform
+from fabric_twins.sampling import FEWEST
+from tests.conftest import TESTS
 from tests.twins.simulation import SOURCES, build_plugin, simgrid
 
 pytestmark = simgrid
@@ -29,6 +32,8 @@ def test_it_exports_what_simgrid_looks_for(simulator):
         ("hop_latency 0", "hop_latency -1", "3: '-1' is no latency"),
         ("hop_latency 0", "hop_latency 0 0", "3: '0' is left over at the end of the line"),
         ("hop_latency 0", "colour 0", "3: 'colour' is no keyword"),
+        ("hop_latency 0", "adapter 0 16384", "3: the time is not above zero"),
+        ("hop_latency 0", "calls all 16384", "3: 'all' is neither begin nor whole"),
         ("table inter send 2 0", "table inter send 2 9999", "4: the sizes do not rise"),
         ("table inter send 2 0", "table inter spend 2 0", "4: 'spend' is no kind of table"),
         ("table inter send 2 0", "table outer send 2 0", "4: 'outer' is neither inter nor intra"),
@@ -108,3 +113,116 @@ def test_a_hop_costs_its_latency(simulator, small):
     scan = rates(simulator, near)
     # 2 MiB at 100 MB/s and twice four hops of 1 ms: there and the acknowledgement.
     assert scan.MBps == pytest.approx(2 * 2**20 / (2 * 2**20 / 100 + 8000), rel=0.01)
+
+
+def times_us(simulator, twin, size, mode):
+    arguments = ("--directions", "both", "--min-size", str(size), "--max-size", str(size), *FEWEST)
+    text = simulator.output(twin, 2, 1, SOURCES / "streaming.c", *arguments)
+    return streaming.parse(text, half_octaves(size, size), directions="both").times_us(mode)[size]
+
+
+@pytest.fixture
+def adapters(simulator, small):
+    """Return a function that tells what messages take without adapters that are kept, and with such of 2 us."""
+
+    def of(size, mode, added=""):
+        free, kept = small(added=added), small(("receive_us: 1", "receive_us: 1\n  adapter_us: 2"), added=added)
+        return times_us(simulator, free, size, mode), times_us(simulator, kept, size, mode)
+
+    return of
+
+
+def test_a_message_keeps_its_adapter_from_what_comes_in(adapters):
+    free, kept = adapters(8, "bidirectional_ping_pong")
+    assert kept == pytest.approx(free + 2, rel=0.01)
+
+
+def test_one_message_at_a_time_finds_its_adapters_free(adapters):
+    free, kept = adapters(8, "ping_pong")
+    assert kept == free
+
+
+def test_messages_leave_an_adapter_one_after_another(adapters):
+    free, kept = adapters(8, "streaming")
+    assert free == pytest.approx(1.1, rel=0.1) and kept == pytest.approx(2.1, rel=0.1)
+
+
+def test_a_slow_host_has_a_slow_adapter(adapters):
+    _, kept = adapters(8, "streaming", "faults: [{host: n0, fraction: 0.5}]\n")
+    assert kept == pytest.approx(4.1, rel=0.1)
+
+
+@pytest.mark.parametrize("mode", ["streaming", "bidirectional_streaming", "bidirectional_ping_pong"])
+def test_a_long_message_does_not_wait_for_an_adapter(adapters, mode):
+    free, kept = adapters(65536, mode)
+    assert kept == free
+
+
+LONG_B = 32768
+
+
+@pytest.fixture
+def calling(small):
+    """Return a function that loads a twin whose long messages need calls of MPI, for a part of them or (None) not."""
+
+    def of(part):
+        return small(*([("receive_us: 1", f"receive_us: 1\n  needs_calls: {part}")] if part else []))
+
+    return of
+
+
+@pytest.mark.parametrize("transfer", ["isend", "irecv"])
+@pytest.mark.parametrize(
+    ("part", "poll", "size", "least", "most"),
+    [
+        (None, False, LONG_B, 90, 100),
+        ("begin", False, LONG_B, 0, 5),
+        ("whole", False, LONG_B, 0, 5),
+        ("begin", True, LONG_B, 90, 100),  # the first question lets it go
+        ("whole", True, LONG_B, 0, 5),  # questions take no time to speak of
+        ("whole", False, 8192, 90, 100),
+    ],
+)
+def test_what_is_left_for_work(simulator, calling, transfer, part, poll, size, least, most):
+    arguments = ("--min-size", str(size), "--max-size", str(size), *(["--poll"] if poll else []), *FEWEST)
+    found = overlap.parse(simulator.output(calling(part), 2, 1, SOURCES / "overlap.c", *arguments), [size])
+    assert least <= found.availability_percent(transfer)[size] <= most
+
+
+@pytest.mark.parametrize("mode", ["ping_pong", "streaming", "bidirectional_ping_pong", "bidirectional_streaming"])
+@pytest.mark.parametrize("part", ["begin", "whole"])
+def test_who_waits_within_calls_waits_no_longer(simulator, calling, part, mode):
+    free, needing = (times_us(simulator, calling(each), LONG_B, mode) for each in (None, part))
+    assert needing == pytest.approx(free, rel=1e-4)
+
+
+@pytest.fixture
+def waits_us(simulator, calling):
+    """Return a function that tells what the message of processors.c takes, and what is left of it after the work."""
+
+    def of(part, *words):
+        text = simulator.output(calling(part), 2, 2, TESTS / "twins" / "processors.c", *words)
+        return [float(word) for word in text.splitlines()[0].split()]
+
+    return of
+
+
+def test_a_message_begins_late_and_then_takes_its_time(waits_us):
+    whole_us, left_us = waits_us("begin", "alone")
+    assert left_us == pytest.approx(whole_us, rel=0.01)
+
+
+def test_a_message_that_began_moves_while_its_host_works(waits_us):
+    _, left_us = waits_us("begin", "begun")
+    assert left_us == pytest.approx(0, abs=1)
+
+
+def test_a_message_all_of_which_needs_calls_goes_on_where_it_was(waits_us):
+    whole_us, left_us = waits_us("whole", "begun")
+    assert left_us == pytest.approx(whole_us / 2, rel=0.05)
+
+
+@pytest.mark.parametrize("part", ["begin", "whole"])
+def test_a_host_has_time_for_messages_while_one_of_its_ranks_waits(waits_us, part):
+    _, left_us = waits_us(part, "accompanied")
+    assert left_us == pytest.approx(0, abs=1)

@@ -35,8 +35,25 @@ def test_the_whole_command():
         "--cfg=smpi/async-small-thresh:65536",
         "--cfg=smpi/send-is-detached-thresh:65536",
         "--cfg=smpi/coll-selector:default",
+        *("-wrapper", "env LD_PRELOAD=/x/twin.so"),
         *("-platform", "/x/twin.so", "-hostfile", "h", "-np", "4", "./streaming", "--window", "8"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cost", "word"),
+    [
+        ("in_turn_below_B: 1024", "--cfg=network/TCP-gamma:0"),
+        ("adapter_us: 1", "--cfg=network/TCP-gamma:0"),
+        ("needs_calls: begin", "-wrapper"),
+    ],
+)
+def test_what_only_some_twins_need(small, cost, word):
+    plain, needing = (
+        smpirun.command(twin, Path("/x/twin.so"), Path("h"), 2, ["./streaming"])
+        for twin in (small(), small(("receive_us: 1", f"receive_us: 1\n  {cost}")))
+    )
+    assert word in needing and word not in plain
 
 
 def test_hosts_are_filled_one_after_the_other():

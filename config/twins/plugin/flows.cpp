@@ -15,8 +15,9 @@
  *   fixed costs     of the message: of its sender, of the way, of each hop; then of the acknowledgement
  *   the transfer    flows share links max-min fairly, and share anew when one begins or ends
  *
- * What has no part in it: the bytes of barriers and acknowledgements beside the transfers (16 each), and what
- * SimGrid's MPI_Waitsome sleeps between tests.
+ * What has no part in it: the bytes of barriers and acknowledgements beside the transfers (16 each), what
+ * SimGrid's MPI_Waitsome sleeps between tests, and an acknowledgement's wait for an adapter that still sends what is of
+ * the barrier, which would take longer than the transfer.
  *
  * max-min: nobody can have more without taking it from one that has no more than he. That is so if every flow has a
  * bottleneck: a full link on its way on which no other is faster (Bertsekas, Gallager, Data Networks, 6.5.2). When a
@@ -67,6 +68,8 @@ public:
     }
 
     double isend(double size, int at) const { return platform_.hosts[at].slowness * platform_.inter.send(size); }
+
+    double adapter(int at) const { return platform_.hosts[at].slowness * platform_.adapter; }
 
     /* MPI_Send of what is not eager waits for the transfer, and costs nothing beside it. */
     bool send_waits(double size) const { return size >= eager_below_; }
@@ -120,6 +123,7 @@ std::vector<double> barrier_exits(const Platform& platform, const Costing& costi
         top *= 2;
     }
     std::vector<double> at(platform.hosts.size(), 0.0); // when it was told; then when it has told all
+    std::vector<double> adapter(platform.hosts.size(), 0.0); // when it has done with what left
     for (int jump = top / 2; jump > 0; jump /= 2) {
         for (int rank = 0; rank + jump < ranks; rank += 2 * jump) {
             const int told = rank + jump;
@@ -129,7 +133,9 @@ std::vector<double> barrier_exits(const Platform& platform, const Costing& costi
                 at[told] = at[rank];
             } else {
                 at[rank] += costing.isend(0.0, rank);
-                at[told] = at[rank] + transfer + costing.receive(0.0, told);
+                const double leaves = std::max(at[rank], adapter[rank]);
+                adapter[rank] = leaves + costing.adapter(rank);
+                at[told] = leaves + transfer + costing.receive(0.0, told);
             }
         }
     }

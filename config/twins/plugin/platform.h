@@ -10,6 +10,10 @@
  *   hop_latency HOP                             what each link between switches adds to the latency
  *   in_turn SIZE                                messages of a pair of hosts come one after another, and below this
  *                                               size so do those of a host to all others; without it all share
+ *   adapter SECONDS SIZE                        below SIZE, how long a message keeps its sender's adapter after it
+ *                                               has left; what the host sends next waits for it, and what comes in
+ *   calls begin|whole SIZE                      messages from SIZE on begin, or move at all, only while their hosts are
+ *                                               within calls of MPI
  *   table inter|intra KIND COUNT SIZE VALUE ... linear between the points, level outside; two points a byte
  *                                               apart make a jump. KIND: send, receive, latency, and
  *                                               bandwidth (share of the rate)
@@ -116,6 +120,10 @@ struct Platform {
     double speed = 1e9; // nothing computes in simulated time, unless it is told to
     double hop_latency = 0.0;
     double in_turn_below = nowhere;
+    double adapter = 0.0;
+    double adapter_below = 0.0;
+    std::string calls; // begin, whole or empty
+    double calls_from = 0.0;
     std::vector<LinkLine> links;
     std::vector<std::string> switches;
     std::vector<HostLine> hosts;
@@ -346,6 +354,15 @@ bool read_line(Line& line, Platform& platform, size_t lines_before)
         platform.hop_latency = line.number("latency", 0.0);
     } else if (what == "in_turn") {
         platform.in_turn_below = line.number("size", 0.0);
+    } else if (what == "adapter") {
+        platform.adapter = line.positive("time");
+        platform.adapter_below = line.number("size", 0.0);
+    } else if (what == "calls") {
+        platform.calls = line.word("part");
+        if (platform.calls != "begin" && platform.calls != "whole") {
+            line.fail("'" + platform.calls + "' is neither begin nor whole");
+        }
+        platform.calls_from = line.number("size", 0.0);
     } else if (what == "table") {
         read_table_line(line, platform);
     } else if (what == "link") {

@@ -15,11 +15,13 @@
 #include <simgrid/version.h>
 #include <smpi/smpi.h>
 
+#include "long_messages.h"
 #include "platform.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <exception>
 #include <map>
 #include <string>
@@ -94,10 +96,60 @@ const Costs& costs_between(const Platform& platform, const s4u::Host* src, const
 
 using Slowness = std::unordered_map<const s4u::Host*, double>;
 
-void register_costs(const Platform& platform, const Slowness& slowness)
+/*
+ * One processor of an adapter for both directions: short messages leave one by one, with LogGP's gap between them
+ * (Alexandrov et al., LogGP, 1995), and what comes in waits for those that leave. The way between two adapters is taken
+ * as none, so a message that was sent at the same time as another one comes in while that one keeps the adapter. What the
+ * processor of the host has begun to send goes first.
+ */
+class Adapters {
+    const Platform& platform_;
+    const Slowness& slowness_;
+    std::unordered_map<const s4u::Host*, double> left_;  // when it has done with what left
+    std::unordered_map<const s4u::Host*, double> begun_; // the same with what the host has begun to send
+
+    bool keeps(double size, const s4u::Host* src, const s4u::Host* dst) const
+    {
+        return platform_.adapter > 0.0 && src != dst && size < platform_.adapter_below;
+    }
+
+    double next(double& free, double now, const s4u::Host* host) const
+    {
+        const double begin = std::max(now, free);
+        free = begin + slowness_.at(host) * platform_.adapter;
+        return begin;
+    }
+
+public:
+    Adapters(const Platform& platform, const Slowness& slowness) : platform_(platform), slowness_(slowness) {}
+
+    /* The host hands a message over in so many seconds. */
+    void begin(double size, const s4u::Host* src, const s4u::Host* dst, double seconds)
+    {
+        if (keeps(size, src, dst)) {
+            next(begun_[src], s4u::Engine::get_clock() + seconds, src);
+        }
+    }
+
+    /* How long a message waits in both adapters that was handed over now. Called once for each. */
+    double wait(double size, const s4u::Host* src, const s4u::Host* dst)
+    {
+        if (!keeps(size, src, dst)) {
+            return 0.0;
+        }
+        const double now = s4u::Engine::get_clock();
+        const double leaves = next(left_[src], now, src);
+        return std::max(leaves, begun_[dst]) - now;
+    }
+};
+
+void register_costs(const Platform& platform, const Slowness& slowness, Adapters& adapters)
 {
     const auto send = [&](size_t size, const s4u::Host* src, const s4u::Host* dst) {
-        return slowness.at(src) * costs_between(platform, src, dst).send(static_cast<double>(size));
+        const double bytes = static_cast<double>(size);
+        const double seconds = slowness.at(src) * costs_between(platform, src, dst).send(bytes);
+        adapters.begin(bytes, src, dst, seconds);
+        return seconds;
     };
     const auto receive = [&](size_t size, const s4u::Host* src, const s4u::Host* dst) {
         return slowness.at(dst) * costs_between(platform, src, dst).receive(static_cast<double>(size));
@@ -142,10 +194,12 @@ public:
 /* Without the links of its hosts a route has only those between switches. */
 using EndLinks = std::unordered_map<const s4u::Host*, std::pair<size_t, size_t>>;
 
-void register_factors(const Platform& platform, const EndLinks& ends, Turns& turns, s4u::NetZone* zone)
+void register_factors(const Platform& platform, const EndLinks& ends, Turns& turns, Adapters& adapters,
+                      LongMessages& long_messages, s4u::NetZone* zone)
 {
+    auto* const model = dynamic_cast<simgrid::kernel::resource::Model*>(zone->get_network_model());
     const auto payload = [](double size) { return std::max(size - envelope, 0.0); };
-    const auto latency = [&, payload](double size, const s4u::Host* src, const s4u::Host* dst,
+    const auto latency = [&, payload, model](double size, const s4u::Host* src, const s4u::Host* dst,
                                       const std::vector<s4u::Link*>& links,
                                       const std::unordered_set<s4u::NetZone*>& /*zones*/) {
         double seconds = costs_between(platform, src, dst).latency(payload(size));
@@ -156,6 +210,9 @@ void register_factors(const Platform& platform, const EndLinks& ends, Turns& tur
         if (src != dst && platform.in_turn_below != nowhere) {
             seconds += turns.wait(size, src, dst);
         }
+        seconds += adapters.wait(payload(size), src, dst);
+        // Called once for each message, which is the last that began.
+        long_messages.begin(&model->get_started_action_set()->back(), payload(size), src, dst, seconds);
         return seconds / nominal_latency;
     };
     const auto bandwidth = [&, payload](double size, const s4u::Host* src, const s4u::Host* dst,
@@ -167,12 +224,18 @@ void register_factors(const Platform& platform, const EndLinks& ends, Turns& tur
     zone->get_network_model()->set_bw_factor_cb(bandwidth);
 }
 
+/* Of the twin that is built, for the calls of MPI. */
+LongMessages* long_ones = nullptr;
+
 void build(const Platform& platform)
 {
     // SimGrid keeps the callbacks to its end, and owns the zone.
     static Slowness slowness;
     static EndLinks ends;
     static Turns turns(platform);
+    static Adapters adapters(platform, slowness);
+    static LongMessages long_messages(platform);
+    long_ones = &long_messages;
     auto* const fabric = new Fabric(platform);
     s4u::NetZone* const zone = fabric->get_iface();
     for (const LinkLine& line : platform.links) {
@@ -192,8 +255,8 @@ void build(const Platform& platform)
         host->seal();
     }
     zone->seal();
-    register_costs(platform, slowness);
-    register_factors(platform, ends, turns, zone);
+    register_costs(platform, slowness, adapters);
+    register_factors(platform, ends, turns, adapters, long_messages, zone);
 }
 
 } // namespace
@@ -214,4 +277,18 @@ extern "C" void load_platform(const s4u::Engine& /*engine*/)
         std::fprintf(stderr, "twin.so: %s\n", error.what());
         std::_Exit(EXIT_FAILURE);
     }
+}
+
+/* SimGrid's own MPI_Wtime calls this one where the plugin was loaded before it (LD_PRELOAD). */
+extern "C" double PMPI_Wtime()
+{
+    static auto* const real = reinterpret_cast<double (*)()>(dlsym(RTLD_NEXT, "PMPI_Wtime"));
+    if (long_ones == nullptr) {
+        return real();
+    }
+    const s4u::Host* const host = s4u::this_actor::get_host();
+    long_ones->read_clock(host, 1);
+    const double seconds = real();
+    long_ones->read_clock(host, -1);
+    return seconds;
 }

@@ -50,6 +50,18 @@ def test_what_may_be_left_out(small):
     assert twin.faults == () and twin.values == {} and twin.collectives == "default"
 
 
+def test_an_adapter_is_between_nodes_only(small):
+    assert small(("receive_us: 1", "receive_us: 1\n  adapter_us: 2")).inter_node.adapter_us == 2
+    with pytest.raises(TwinError, match=r"intra_node\.adapter_us: unknown key"):
+        small(added="intra_node: {send_us: 1, receive_us: 1, latency_us: 1, rate_MBps: 200, adapter_us: 2}\n")
+
+
+def test_what_needs_calls_is_a_part_of_a_message(small):
+    assert small().inter_node.needs_calls == ""
+    with pytest.raises(TwinError, match=r"inter_node\.needs_calls: 'all' is unknown; write one of begin, whole"):
+        small(("receive_us: 1", "receive_us: 1\n  needs_calls: all"))
+
+
 def test_buses(small):
     assert small(added="host_bus: {duplex: half, rate_MBps: 90}\n").host_bus == HostBus(None, 90)
     both = small(added="host_bus: {duplex: full, rate_MBps: 90, aggregate_MBps: 150}\n").host_bus
@@ -116,6 +128,11 @@ def test_a_saying_is_a_bound_on_a_metric(small):
     assert small().said == ()
 
 
+def test_a_saying_may_be_what_a_twin_was_fitted_to(small):
+    assert not small(added=SAID).said[0].is_fitted
+    assert small(added=SAID + "    twin: fitted\n").said[0].is_fitted
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -127,6 +144,11 @@ def test_a_saying_is_a_bound_on_a_metric(small):
         ("    at_least: 2\n", "", r"said\[0\]: needs one bound"),
         ("    said: it grows\n", "", r"said\[0\].said: is missing"),
         ("check: HotSpot", "chekc: HotSpot", r"said\[0\].check: is missing"),
+        (
+            "at_least: 2",
+            "at_least: 2\n    twin: predicted",
+            r"said\[0\].twin: 'predicted' is unknown; write one of fitted",
+        ),
         ("at_least: 2", "at_least: 2\n    colour: red", r"said\[0\].colour: unknown key"),
     ],
 )

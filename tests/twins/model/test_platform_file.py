@@ -39,6 +39,16 @@ def test_processors_are_there_where_something_computes(small):
     assert platform(small(), flops=2e9).splitlines()[2] == "processors 2 2000000000"
 
 
+def test_an_adapter_is_kept_by_messages_below_the_eager_limit(small):
+    assert lines_of(small(("receive_us: 1", "receive_us: 1\n  adapter_us: 2.5")), "adapter") == [
+        "adapter 2.5e-06 16384"
+    ]
+
+
+def test_what_needs_calls_is_of_messages_from_the_eager_limit_on(small):
+    assert lines_of(small(("receive_us: 1", "receive_us: 1\n  needs_calls: whole")), "calls") == ["calls whole 16384"]
+
+
 def test_a_bus_for_both_directions_is_one_link_out_and_in(small):
     twin = small(PAIR, ("nodes: 8", "nodes: 2"), added="host_bus: {duplex: half, rate_MBps: 90}\n")
     assert lines_of(twin, "link")[2] == "link n0:bus 90000000 shared -"
