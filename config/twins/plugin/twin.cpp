@@ -101,7 +101,8 @@ using Slowness = std::unordered_map<const s4u::Host*, double>;
  * One processor of an adapter for both directions: short messages leave one by one, with LogGP's gap between them
  * (Alexandrov et al., LogGP, 1995), and what comes in waits for those that leave. The way between two adapters is taken
  * as none, so a message that was sent at the same time as another one comes in while that one keeps the adapter. What the
- * processor of the host has begun to send goes first.
+ * processor of the host has begun to send goes first. So two messages meet if each host begins before the other's message
+ * leaves: if the hosts are apart by less than sending costs them.
  */
 class Adapters {
     const Platform& platform_;
