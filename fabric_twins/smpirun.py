@@ -69,6 +69,7 @@ def command(
     :param flags: more than :data:`FLAGS`.
     """
     eager = twin.eager_below_B
+    hears_calls = bool(twin.inter_node.needs_calls or twin.inter_node.register_us)
     waits = twin.inter_node.in_turn_below_B is not None or twin.inter_node.adapter_us > 0
     return [
         smpirun,
@@ -80,7 +81,7 @@ def command(
         # What waits for its turn has a long latency, which is none that a window of TCP would have to cover.
         *(["--cfg=network/TCP-gamma:0"] if waits else []),
         # It hears of the calls of MPI only if it is there before SimGrid.
-        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if twin.inter_node.needs_calls else []),
+        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if hears_calls else []),
         "-platform",
         # SimGrid knows a plugin by its slash and its ending.
         str(plugin.absolute()),

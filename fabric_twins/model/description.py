@@ -10,7 +10,8 @@ See :mod:`fabric_twins.model.reading` for how a value and its source are written
   those to different ones leave one after another, too. Without it all share the link; ``adapter_us``, optional: how
   long a message below ``eager_below_B`` keeps its sender's adapter after it has left. What the node sends next waits
   for it, and so does what comes in; ``needs_calls``, optional: what of a message from there on the processors of both
-  nodes have to do, which they do only within calls of MPI: its ``begin``, or the ``whole`` of it;
+  nodes have to do, which they do only within calls of MPI: its ``begin``, or the ``whole`` of it; ``register_us``,
+  optional: what such a message costs the processors to register so many bytes of memory that were not registered;
 - ``intra_node``, optional: the same within a node; ``several_MBps`` is what more than one transfer at once gets;
 - ``host_bus``, optional: what the bus between memory and adapter can do. ``duplex: half``: ``rate_MBps`` for both
   directions together; ``duplex: full``: ``rate_MBps`` for each, ``aggregate_MBps`` for both together, one of them
@@ -66,6 +67,8 @@ class Costs:
         and from what comes in; LogGP's gap. Between nodes only.
     :param needs_calls: what of a message that is not eager moves only within calls of MPI on both sides: one of
         :data:`NEEDS_CALLS`, or empty for nothing. Between nodes only.
+    :param register_us: time of the processor for bytes of memory that a message which is not eager is the first to use;
+        empty if it needs none. It is that of messages within a node, too.
     """
 
     send_us: Table
@@ -77,6 +80,7 @@ class Costs:
     in_turn_below_B: int | None = None
     adapter_us: float = 0.0
     needs_calls: str = ""
+    register_us: Table = ()
 
 
 @dataclass(frozen=True)
@@ -218,6 +222,7 @@ def _costs(section: Section, *, between_nodes: bool) -> Costs:
         raise TwinError(f"{section.place('latency_us')}: is zero; write a number above 0, which SimGrid needs")
     rate = section.number("rate_MBps")
     several, hop, in_turn, adapter, calls = None, 0.0, None, 0.0, ""
+    register: Table = ()
     if between_nodes and section.optional("hop_latency_us"):
         hop = section.number("hop_latency_us", above=False)
     if between_nodes and section.optional("in_turn_below_B"):
@@ -226,10 +231,12 @@ def _costs(section: Section, *, between_nodes: bool) -> Costs:
         adapter = section.number("adapter_us")
     if between_nodes and section.optional("needs_calls"):
         calls = section.choice("needs_calls", NEEDS_CALLS)
+    if between_nodes and section.optional("register_us"):
+        register = section.table("register_us")
     if not between_nodes and section.optional("several_MBps"):
         several = section.number("several_MBps")
     section.finish()
-    return Costs(send, receive, latency, rate, several, hop, in_turn, adapter, calls)
+    return Costs(send, receive, latency, rate, several, hop, in_turn, adapter, calls, register)
 
 
 def _host_bus(top: Section) -> HostBus:

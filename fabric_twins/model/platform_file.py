@@ -88,13 +88,18 @@ def _hosts_part(twin: Twin) -> Iterable[str]:
         yield f"adapter {_number(twin.inter_node.adapter_us * _MICRO)} {twin.eager_below_B}"
     if twin.inter_node.needs_calls:
         yield f"calls {twin.inter_node.needs_calls} {twin.eager_below_B}"
+    if twin.inter_node.register_us:
+        yield f"register {twin.eager_below_B} {_points(twin.inter_node.register_us)}"
 
 
 def _tables(where: str, costs: Costs) -> Iterable[str]:
     tables: dict[str, Table] = {"send": costs.send_us, "receive": costs.receive_us, "latency": costs.latency_us}
     for kind, table in tables.items():
-        points = (f"{size} {_number(value * _MICRO)}" for size, value in table)
-        yield f"table {where} {kind} {len(table)} {' '.join(points)}"
+        yield f"table {where} {kind} {_points(table)}"
+
+
+def _points(table: Table) -> str:
+    return " ".join([str(len(table)), *(f"{size} {_number(value * _MICRO)}" for size, value in table)])
 
 
 def _pairs(ways: Routes, arcs: list[int]) -> Iterable[str]:

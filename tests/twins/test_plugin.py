@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from fabric_checks.metrics import half_octaves
-from fabric_checks.parsers import overlap, rotate, streaming
+from fabric_checks.parsers import buffer_reuse, overlap, rotate, streaming
 from fabric_twins.model.platform_file import platform
 from fabric_twins.sampling import FEWEST
 from tests.conftest import TESTS
@@ -33,6 +33,7 @@ def test_it_exports_what_simgrid_looks_for(simulator):
         ("hop_latency 0", "hop_latency 0 0", "3: '0' is left over at the end of the line"),
         ("hop_latency 0", "colour 0", "3: 'colour' is no keyword"),
         ("hop_latency 0", "adapter 0 16384", "3: the time is not above zero"),
+        ("hop_latency 0", "register 16384 1 0 -1", "3: '-1' is no value"),
         ("hop_latency 0", "calls all 16384", "3: 'all' is neither begin nor whole"),
         ("table inter send 2 0", "table inter send 2 9999", "4: the sizes do not rise"),
         ("table inter send 2 0", "table inter spend 2 0", "4: 'spend' is no kind of table"),
@@ -226,3 +227,37 @@ def test_a_message_all_of_which_needs_calls_goes_on_where_it_was(waits_us):
 def test_a_host_has_time_for_messages_while_one_of_its_ranks_waits(waits_us, part):
     _, left_us = waits_us(part, "accompanied")
     assert left_us == pytest.approx(0, abs=1)
+
+
+@pytest.fixture
+def first_use_us(simulator, small):
+    """Return a function that tells how much longer messages take by the share of new buffers, in %.
+
+    What a buffer costs at first is 10 us, and as much again for 64 KiB. When a message is over, both hosts register at
+    once: one what it sends next, the other what it receives.
+    """
+
+    def of(size, added=""):
+        twin = small(("receive_us: 1", "receive_us: 1\n  register_us: {0: 10, 65536: 20}"), added=added)
+        text = simulator.output(
+            twin, 2, 1, SOURCES / "buffer_reuse.c", "--min-size", str(size), "--max-size", str(size), *FEWEST
+        )
+        output = buffer_reuse.parse(text, [size])
+        reused = output.times_us("latency", 100)[size]
+        return {100 - percent: output.times_us("latency", percent)[size] - reused for percent in (75, 50, 25, 0)}
+
+    return of
+
+
+@pytest.mark.parametrize(("size", "cost_us"), [(16384, 12.5), (65536, 20)])
+def test_memory_is_registered_when_a_message_first_uses_it(first_use_us, size, cost_us):
+    found = first_use_us(size)
+    assert found == pytest.approx({share: share / 100 * cost_us for share in (25, 50, 75, 100)}, abs=0.02)
+
+
+def test_memory_of_short_messages_is_not_registered(first_use_us):
+    assert set(first_use_us(4096).values()) == {0}
+
+
+def test_a_slow_host_registers_slowly(first_use_us):
+    assert first_use_us(65536, "faults: [{host: n0, fraction: 0.5}]\n")[100] == pytest.approx(40, abs=0.02)

@@ -46,6 +46,7 @@ def test_the_whole_command():
         ("in_turn_below_B: 1024", "--cfg=network/TCP-gamma:0"),
         ("adapter_us: 1", "--cfg=network/TCP-gamma:0"),
         ("needs_calls: begin", "-wrapper"),
+        ("register_us: 1", "-wrapper"),
     ],
 )
 def test_what_only_some_twins_need(small, cost, word):

@@ -14,6 +14,8 @@
  *                                               has left; what the host sends next waits for it, and what comes in
  *   calls begin|whole SIZE                      messages from SIZE on begin, or move at all, only while their hosts are
  *                                               within calls of MPI
+ *   register SIZE COUNT BYTES VALUE ...         of messages from SIZE on, what their hosts take to register so many
+ *                                               bytes of memory that were not
  *   table inter|intra KIND COUNT SIZE VALUE ... linear between the points, level outside; two points a byte
  *                                               apart make a jump. KIND: send, receive, latency, and
  *                                               bandwidth (share of the rate)
@@ -36,6 +38,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -124,6 +127,8 @@ struct Platform {
     double adapter_below = 0.0;
     std::string calls; // begin, whole or empty
     double calls_from = 0.0;
+    Table registration{{{0.0, 0.0}}}; // by bytes
+    double registers_from = std::numeric_limits<double>::infinity();
     std::vector<LinkLine> links;
     std::vector<std::string> switches;
     std::vector<HostLine> hosts;
@@ -363,6 +368,9 @@ bool read_line(Line& line, Platform& platform, size_t lines_before)
             line.fail("'" + platform.calls + "' is neither begin nor whole");
         }
         platform.calls_from = line.number("size", 0.0);
+    } else if (what == "register") {
+        platform.registers_from = line.number("size", 0.0);
+        platform.registration = read_table(line);
     } else if (what == "table") {
         read_table_line(line, platform);
     } else if (what == "link") {

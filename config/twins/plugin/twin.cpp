@@ -17,6 +17,7 @@
 
 #include "long_messages.h"
 #include "platform.h"
+#include "registration.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -100,7 +101,8 @@ using Slowness = std::unordered_map<const s4u::Host*, double>;
  * One processor of an adapter for both directions: short messages leave one by one, with LogGP's gap between them
  * (Alexandrov et al., LogGP, 1995), and what comes in waits for those that leave. The way between two adapters is taken
  * as none, so a message that was sent at the same time as another one comes in while that one keeps the adapter. What the
- * processor of the host has begun to send goes first.
+ * processor of the host has begun to send goes first. So two messages meet if each host begins before the other's message
+ * leaves: if the hosts are apart by less than sending costs them.
  */
 class Adapters {
     const Platform& platform_;
@@ -224,8 +226,30 @@ void register_factors(const Platform& platform, const EndLinks& ends, Turns& tur
     zone->get_network_model()->set_bw_factor_cb(bandwidth);
 }
 
-/* Of the twin that is built, for the calls of MPI. */
-LongMessages* long_ones = nullptr;
+/* What calls of MPI do on the twin that is built. */
+struct Calls {
+    const Platform& platform;
+    const Slowness& slowness;
+    LongMessages& long_messages;
+    Registered registered{};
+
+    /* The host of this rank registers what a message of it needs. */
+    void use(const void* memory, int count, MPI_Datatype type, int partner)
+    {
+        int size = 0;
+        if (partner == MPI_PROC_NULL || count <= 0 || PMPI_Type_size(type, &size) != MPI_SUCCESS) {
+            return;
+        }
+        const size_t bytes = static_cast<size_t>(count) * static_cast<size_t>(size);
+        if (static_cast<double>(bytes) >= platform.registers_from) {
+            const size_t added = registered.add(memory, bytes);
+            const double seconds = added > 0 ? platform.registration(static_cast<double>(added)) : 0.0;
+            s4u::this_actor::sleep_for(slowness.at(s4u::this_actor::get_host()) * seconds);
+        }
+    }
+};
+
+Calls* calls = nullptr;
 
 void build(const Platform& platform)
 {
@@ -235,7 +259,8 @@ void build(const Platform& platform)
     static Turns turns(platform);
     static Adapters adapters(platform, slowness);
     static LongMessages long_messages(platform);
-    long_ones = &long_messages;
+    static Calls all{platform, slowness, long_messages};
+    calls = &all;
     auto* const fabric = new Fabric(platform);
     s4u::NetZone* const zone = fabric->get_iface();
     for (const LinkLine& line : platform.links) {
@@ -279,16 +304,69 @@ extern "C" void load_platform(const s4u::Engine& /*engine*/)
     }
 }
 
-/* SimGrid's own MPI_Wtime calls this one where the plugin was loaded before it (LD_PRELOAD). */
+/*
+ * Where the plugin was loaded before SimGrid (LD_PRELOAD), SimGrid's MPI_ functions call these PMPI_ ones, and these
+ * SimGrid's own.
+ */
+template <class F> F* next(const char* name)
+{
+    return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
+
 extern "C" double PMPI_Wtime()
 {
-    static auto* const real = reinterpret_cast<double (*)()>(dlsym(RTLD_NEXT, "PMPI_Wtime"));
-    if (long_ones == nullptr) {
+    static auto* const real = next<double()>("PMPI_Wtime");
+    if (calls == nullptr) {
         return real();
     }
     const s4u::Host* const host = s4u::this_actor::get_host();
-    long_ones->read_clock(host, 1);
+    calls->long_messages.read_clock(host, 1);
     const double seconds = real();
-    long_ones->read_clock(host, -1);
+    calls->long_messages.read_clock(host, -1);
     return seconds;
+}
+
+/* A call that uses `memory` for a message to or from `partner`. */
+#define USING_MEMORY(name, parameters, arguments)                                                                      \
+    extern "C" int name parameters                                                                                     \
+    {                                                                                                                  \
+        static auto* const real = next<int parameters>(#name);                                                         \
+        if (calls != nullptr) {                                                                                        \
+            calls->use(memory, count, type, partner);                                                                  \
+        }                                                                                                              \
+        return real arguments;                                                                                         \
+    }
+
+USING_MEMORY(PMPI_Send, (const void* memory, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm),
+             (memory, count, type, partner, tag, comm))
+USING_MEMORY(PMPI_Isend,
+             (const void* memory, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm,
+              MPI_Request* request),
+             (memory, count, type, partner, tag, comm, request))
+USING_MEMORY(PMPI_Recv,
+             (void* memory, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm, MPI_Status* status),
+             (memory, count, type, partner, tag, comm, status))
+USING_MEMORY(PMPI_Irecv,
+             (void* memory, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm, MPI_Request* request),
+             (memory, count, type, partner, tag, comm, request))
+
+static int forgetting_munmap(void* memory, size_t bytes)
+{
+    // Not by its name, by which the plugin's own calls come here: SimGrid loads it, too.
+    static auto* const real = next<int(void*, size_t)>("munmap");
+    if (calls != nullptr) {
+        calls->registered.remove(memory, bytes);
+    }
+    return real(memory, bytes);
+}
+
+/* SimGrid loads the program once for each rank. */
+extern "C" void* dlopen(const char* file, int mode)
+{
+    static auto* const real = next<void*(const char*, int)>("dlopen");
+    void* const library = real(file, mode);
+    if (library != nullptr) {
+        redirect(library, "munmap", reinterpret_cast<void*>(forgetting_munmap));
+    }
+    return library;
 }
