@@ -103,7 +103,13 @@ ACCESS = {
     "pbs": ["-l place=scatter:exclhost"],
 }[scheduler]
 VARIABLES = {
-    "pmi2": [["SLURM_MPI_TYPE", "pmi2"]],
+    "pmi2": [
+        ["SLURM_MPI_TYPE", "pmi2"],
+        # MPICH 5.0.2 announces 4 KiB from where an address of 261 B begins, in lines of up to 1076 B, of which Slurm takes
+        # 1024. What is in memory behind the address decides, and with it the lengths of paths: of 60 lengths of that of
+        # the program 5 could not start, and none without the cache from which the C library takes the buffer of a line.
+        ["GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"],
+    ],
     "pmix": [
         ["SLURM_MPI_TYPE", "pmix"],
         # With PMIx_Fence over a tree, 26 of 100 starts of Open MPI 5.0.11 on eight nodes crashed in MPI_Init, over a

@@ -208,9 +208,9 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
 
 
 def _is_said(file: ReferenceFile, case: Case, metric: str) -> bool:
-    """Tell whether a reference is what a document says, which may be that something is bad."""
+    """Tell whether a reference is what a document says, which may be that something is bad; a twin may be fitted to it."""
     evidence = file.evidence_of(held=True, **case.facts, metric=metric)
-    return evidence is not None and evidence.kind == "said"
+    return evidence is not None and evidence.kind in ("said", "fitted")
 
 
 def _ceiling_MBps(case: Case) -> float | None:
