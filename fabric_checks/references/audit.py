@@ -208,7 +208,7 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
 
 
 def _is_said(file: ReferenceFile, case: Case, metric: str) -> bool:
-    """Tell whether a reference is what a document says, which may be that something is bad; a twin may be fitted to it."""
+    """Tell whether it is what a document says, which may be that something is bad; a twin may be fitted to it."""
     evidence = file.evidence_of(held=True, **case.facts, metric=metric)
     return evidence is not None and evidence.kind in ("said", "fitted")
 
