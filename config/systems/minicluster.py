@@ -106,8 +106,8 @@ VARIABLES = {
     "pmi2": [
         ["SLURM_MPI_TYPE", "pmi2"],
         # MPICH 5.0.2 announces 4 KiB from where an address of 261 B begins, in lines of up to 1076 B; Slurm takes 1024.
-        # What is in memory behind the address decides, and with it the lengths of paths: with 5 of 60 lengths of that of
-        # a program it could not start, and with each without the C library's cache, from which it takes its buffers.
+        # What is in memory behind the address decides, and so do lengths of paths: with 5 of 60 of a program's it could
+        # not start, and with all of them without the C library's cache, from which it takes its buffers.
         ["GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"],
     ],
     "pmix": [
