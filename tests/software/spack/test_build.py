@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import pytest
 
 from fabric_checks import locks
 from fabric_checks.software import installed
 from fabric_checks.software.spack import SpackError
-from fabric_checks.software.spack.build import BUILT, VIEW, build
+from fabric_checks.software.spack.build import BUILT, VIEW, Times, build
 from fabric_checks.software.spack.packages import PACKAGES
 from fabric_checks.software.spack.scopes import Scopes
 from tests.conftest import TESTS
@@ -82,6 +83,16 @@ def test_spack_sees_the_rendered_scopes_and_nothing_of_the_user(tape):
         assert seen[f"FABRIC_SPACK_{name.upper()}"] == str(tape.folder / "env/scopes" / name)
     assert seen["SPACK_DISABLE_LOCAL_CONFIG"] == "1"
     assert seen["SPACK_USER_CACHE_PATH"] == f"{tape.folder}/home/spack/user"
+
+
+def test_a_step_takes_what_has_passed_since_the_one_before(monkeypatch):
+    clock = iter([100.0, 102.5, 106.004])
+    stand_in = SimpleNamespace(monotonic=lambda: next(clock))
+    monkeypatch.setattr("fabric_checks.software.spack.build.time", stand_in)
+    times = Times()
+    times.note("concretize")
+    times.note("install")
+    assert times.steps == {"concretize": 2.5, "install": 3.5}
 
 
 def test_all_cores_build(tape):
@@ -345,6 +356,8 @@ LOSSES = {
     ).unlink(),
     "the installed package": lambda tape: subprocess.run(["rm", "-r", str(tape.prefix)], check=True),
     "the end of a program": lambda tape: (tape.prefix / OSU.files("")[1]).write_text(""),
+    "the list of installed files": lambda tape: (tape.prefix / ".spack/install_manifest.json").unlink(),
+    "half of the list of installed files": lambda tape: (tape.prefix / ".spack/install_manifest.json").write_text("{"),
     "the view": lambda tape: subprocess.run(["sh", "-c", f"rm -r {tape.folder}/home/spack/builds/*/.spack-env"]),
     "half of what is remembered": lambda tape: [
         path.write_text("{") for path in (tape.folder / "home/spack/builds").glob(f"*/{BUILT}")
