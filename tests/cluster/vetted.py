@@ -23,12 +23,13 @@ from pathlib import Path
 from tests.cluster.conftest import CI, Cluster
 from tests.guard import wait_for
 
-NODES, RATE, HALF = 8, "500mbit", "250mbit"
-#: Longer than `Rotate` takes to confirm a slow node at this rate, beside load as well: 67 s.
+#: A rate that two cores reach for all pairs at once, also beside other work: else a node at half of it is none.
+NODES, RATE, HALF = 8, "100mbit", "50mbit"
+#: Longer than `Rotate` takes to confirm a slow node at this rate, beside load as well.
 STEP_MINUTES = 2.0
 #: Four rounds of all nodes in which each job is ended at its limit, a minute late at worst.
 BUDGET = 4 * (STEP_MINUTES + 1) * NODES
-SHORT = Path(__file__).with_name("short.py")
+SETTINGS = Path(__file__).with_name("vetted_settings.py")
 #: Stops the ranks of `rotate` on a host as soon as they are there: the job hangs, and Slurm sees a healthy node.
 STOP = "while :; do pkill -STOP -x rotate; sleep 0.2; done"
 
@@ -109,7 +110,7 @@ class Vetted:
 def vet(cluster: Cluster, results: Path) -> Vetted:
     """Vet a cluster that is up."""
     env = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"}
-    options = ["--budget", str(BUDGET), "--step-minutes", str(STEP_MINUTES), "--json", "-C", str(SHORT)]
+    options = ["--budget", str(BUDGET), "--step-minutes", str(STEP_MINUTES), "--json", "-C", str(SETTINGS)]
     began = time.monotonic()
     line = [str(CI / "run"), "--mode", "vet", "--system", "minicluster", *options]
     done = cluster.call("exec", "head", "--", *line, timeout=1800, **env)
