@@ -25,9 +25,9 @@ README = DESCRIPTIONS / "README.md"
 _HEAD = """\
 # Twins: simulated clusters that stand for published ones
 
-Each file here describes one: nodes, costs of messages, buses, topology, routing, and the values that the documents
-report of it, with the source of every value. `ci/run --system NAME` runs the checks on it; `ci/run --system twins`
-on all of them. `fabric_twins/model/description.py` tells what a description may have.
+Each file here describes one twin: nodes, costs of messages, buses, topology, routing, and the values that the documents
+report for it, with the source of every value. `ci/run --system NAME` runs the checks on it; `ci/run --system twins`
+runs them on all twins. `fabric_twins/model/description.py` says what a description may have.
 
 Sources: SAND, SAND2005-5199, *An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath* (Sandia, 2005). ROTATE:
 Naegle, e-mails on cross-sectional bandwidth testing on Feynman and Rogue (June 2004). OSU03: Liu et al.,
@@ -35,31 +35,31 @@ Naegle, e-mails on cross-sectional bandwidth testing on Feynman and Rogue (June 
 and Gigabit Ethernet on Itanium 2 clusters (MPP-DYNA). IBM12X: Vishnu, Benton and Panda, *High Performance MPI on IBM
 12x InfiniBand*.
 
-All below this line is written by `fabric-checks twins-table --write` from simulations; a test fails when it is
+Everything below this line is written by `fabric-checks twins-table --write` from simulations; a test fails when it is
 stale."""
 
 _FITTED = """
 ## Fitted: {count} values
 
-A parameter was chosen so that the value comes out. That it does is no evidence for anything.
+A parameter was chosen to produce the value, so the agreement is no evidence for anything.
 """
 
 _PREDICTED = """
 ## Predicted: {count} values
 
-What follows from parameters that were chosen for other values. This is what a twin can be judged by.
+These follow from parameters that were chosen for other values. They are what a twin can be judged by.
 """
 
 _NOT_REPRODUCED = """
 ## Not reproduced: {count} values
 
-Predictions that fail, and why. The checks expect them to fail, and it is an error if one comes right unnoticed.
+Predictions that fail, and why. The checks expect them to fail, and it is an error if one turns out right unnoticed.
 """
 
 _SAID = """
 ## Said without a number: {count}
 
-Bounds on what a check measures; the direction is the document's, the rough factor ours.
+Bounds on what a check measures; the direction is the document's, the rough factor is ours.
 """
 
 

@@ -32,7 +32,7 @@ def test_totals_are_those_of_the_page():
     words = {"0": "none", "1": "one", "2": "two", "3": "three"}
     assert f"In {named} of {faulty} runs on simulated fabrics" in readme
     assert f"in {words.get(wrong, wrong)} something else was blamed" in readme
-    assert f"; of {healthy} without faults, in {blamed} somebody was:" in readme
+    assert f"; of {healthy} healthy runs, {blamed} blamed somebody:" in readme
     trust = " ".join((ROOT / "docs/trust.md").read_text().split())
     assert f"of {healthy} healthy runs there {blamed} blamed somebody" in trust
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A system with software of its own, by module or by prefix: copy this file to config/systems/ and put yours in.
+"""A system with its own software, by module or by prefix: copy this file to config/systems/ and put in yours.
 
 `ci/run --stack modules` runs it. The checks are the same as on any other stack; what an environment does not name is
 not run, and the summary says so.
@@ -13,19 +13,19 @@ systems = [
     {
         "name": "yours",
         "descr": "One line for whoever reads a report",
-        # Regular expressions of the host names on which this is the system; `ci/run --system yours` works anywhere.
+        # Regular expressions for the names of the hosts of this system; `ci/run --system yours` works anywhere.
         "hostnames": ["login[0-9]+[.]yours[.]example"],
-        # What your `module` command is: tmod4 (Environment Modules 4 and later), lmod, tmod32, spack, or nomod.
+        # The kind of your `module` command: tmod4 (Environment Modules 4 and later), lmod, tmod32, spack, or nomod.
         "modules_system": "lmod",
         "partitions": [
             {
                 "name": "compute",
                 "descr": "Its nodes and its interconnect",
-                "scheduler": "local",  # slurm, pbs, flux, lsf, ... where jobs go through a batch system
+                "scheduler": "local",  # slurm, pbs, flux, lsf, ... if jobs go through a batch system
                 "launcher": "mpirun",  # srun, mpiexec, ...
                 "environs": ["openmpi-modules", "mpich-prefix"],
                 "max_jobs": 1,
-                # Only where jobs run on this very host: builds and the jobs of other sessions are kept apart.
+                # Only if jobs run on this very host: keeps builds and the jobs of other sessions apart.
                 "prepare_cmds": [lock_in_job(host_lock())],
                 "extras": {"host_lock": str(host_lock()), "nodes": 1, "cores": 2},
             }
@@ -34,7 +34,7 @@ systems = [
 ]
 
 environments = [
-    # By module. A prefix goes into job scripts as it is, so it may be a variable that a module sets.
+    # By module. A prefix is copied into job scripts unchanged, so it may be a variable that a module sets.
     environment(
         {"name": "openmpi-modules", "cc": "mpicc", "modules": ["openmpi", "osu", "imb", "lammps"]},
         "modules",
@@ -43,7 +43,7 @@ environments = [
         lammps.installed("$LAMMPS_ROOT", "22 Jul 2025"),
         why_not={"npb": "not installed here"},
     ),
-    # By prefix. Without `modules` the MPI has to be on the search paths, or be put there.
+    # By prefix. Without `modules` the MPI has to be on the search paths already, or be put there.
     environment(
         {
             "name": "mpich-prefix",

@@ -36,7 +36,7 @@ def plans(trials):
     some = max(trials // 2, 1)
     yield (
         "Healthy",
-        "whoever is blamed is blamed wrongly",
+        "whoever is blamed here is blamed wrongly",
         [
             (Trial("healthy", 0.0, nodes, noise=noise, table=table, known=known), 2 * trials)
             for table, known in (("d-mod-k", "routes"), ("d-mod-k", "nothing"), ("random", "routes"))
@@ -141,10 +141,10 @@ def totals(rows):
     healthy = found["healthy right"] + found["healthy wrong"]
     faulty = found.total() - healthy
     return (
-        f"{faulty:,} runs with faults: {found['right']:,} named rightly and nothing else, {found['among']} among "
-        f"several that explain as much, {found['part']} in part, {found['symptom']} by pairs only, {found['wrong']} "
-        f"with something else blamed, {found['missed']} missed. {healthy:,} healthy runs: {found['healthy wrong']} "
-        "blamed somebody."
+        f"{faulty:,} runs with faults: {found['right']:,} named rightly and nothing else named, {found['among']} named "
+        f"among several that explain as much, {found['part']} named in part, {found['symptom']} by pairs only, "
+        f"{found['wrong']} with something else blamed, {found['missed']} missed. {healthy:,} healthy runs: "
+        f"{found['healthy wrong']} blamed somebody."
     )
 
 
@@ -208,71 +208,77 @@ INTRODUCTION = """# What is found, and whom it blames
 
 *Made by `{command}`; do not edit.*
 
-A laboratory in numpy stands for the fabric: flows share cables max-min fairly, routes are those of `fabric_twins`, and
-measurements have noise. What `rotate --pattern round-robin --confirm` measures there, by the program's own rules, is
-analysed as any other run is; the analysis knows as much of the fabric as the title says. One fault, or two, is drawn
-from each seed. It is a model: real fabrics route adaptively, and their noise has shapes that nobody thought of. The
-bounds were set while looking at seeds below 2,000,000, and two rules were mended after those from 4,000,000 to
-4,200,599 had shown them wrong; the tables are of seeds from {first:,} on, not seen before.
+The fabric is a numpy model: flows share cables max-min fairly, routes are those of `fabric_twins`, and measurements
+have noise. What `rotate --pattern round-robin --confirm` measures there, by the program's own rules, is analysed like
+any other run; the analysis knows as much about the fabric as the title of the table says. Each seed draws one fault, or
+two. This is only a model: real fabrics route adaptively, and their noise has shapes that nobody thought of. The bounds
+were set while looking at seeds below 2,000,000, and two rules were corrected after seeds from 4,000,000 to 4,200,599
+had shown them wrong; the tables are of seeds from {first:,} on, not seen before.
 
-A dragonfly has eight routers in a group, all connected, and two hosts at each; four ports of every router lead to other
-groups, all ways are shortest ones, and all links are as fast as a host's. *leaf* is a switch of hosts, *switch* one at
-an end of a cable that is drawn: of a dragonfly both are routers, and what only passes through is slow as well. *cable*
-is any one between switches: leaf to spine, spine to core, within a group or between groups.
+A dragonfly has eight routers in a group, all connected to each other, and two hosts at each; four ports of every router
+lead to other groups, all routes are shortest ones, and all links are as fast as a host's. *leaf* is a switch with
+hosts, *switch* one at an end of a randomly drawn cable; in a dragonfly both are routers, and traffic that only passes
+through is slow as well. *cable* is any cable between switches: leaf to spine, spine to core, within a group or between
+groups.
 
-- *found*: something is said to be slow; *named*: all that is at fault, by its name, and nothing else.
-- *among*: the same, with other parts named that explain what was measured as well, in any order.
-- *part*: one of two faults; *pairs*: pairs that pass through the fault, and no part.
+- *found*: something is reported as slow; *named*: everything at fault is named, and nothing else.
+- *among*: the same, but among other parts that would explain the measurements equally well, in any order.
+- *part*: one of two faults is named; *pairs*: only pairs that pass through the fault are named, and no part of the
+  fabric.
 - *wrong*: something that is not at fault is blamed, by kind; *missed*: nothing is blamed.
-- *rounds*: of all phases, on average; *node-min*: these on all nodes, at {round_ms:.0f} ms a round, as ten messages of
-  8 MiB three times take at 12.5 GB/s. `3 %` is the spread of one measurement.
+- *rounds*: of all phases, on average; *node-min*: their time on all nodes, at {round_ms:.0f} ms a round, which is what
+  three times ten messages of 8 MiB take at 12.5 GB/s. `3 %` is the spread of one measurement.
 
-The level is `nightly`: N/2 rounds of the scan, and N/2 + 64 log2 N at most to confirm. A row has as many
-trials as there was time for."""
+The level is `nightly`: N/2 rounds for the scan, and at most N/2 + 64 log2 N to confirm. Each row has as many trials as
+there was time for."""
 
 OTHERS = """
 ## Where it is weak, and why
 
-- *A pair* is one among N^2 / 2, and known by nothing but itself. What looks slow is measured beside others until it is
-  fast once; at most 8 log2 N + N/16 pairs that never were are measured alone. With d-mod-k tables that is enough up to
-  512 nodes. Where a pair is slow alone, more controls tell how much healthy pairs differ: of 300 each at 8 and 16 nodes
-  (seeds from 700,000 on) one was missed, and with fewer 13 of 150 each.
-- *A pair with random tables.* Most pairs share, in every round: at 128 nodes about 500 of 4,096 stay slow beside
-  others, and 64 at most are measured alone. A slow pair that once shared nothing stands apart from the others and is
-  chosen; one that always shared is one of many. A run of which that is to be feared says that it would have named no
-  pair: of ten (seeds 2000 to 2009) at 128 nodes eight were found, and the other two had said so. With three levels 7 of
-  30 are found. It is a guess from how the others share: in a dragonfly one of twelve was missed without a word.
-- *A host that loses a tenth*, at 16 nodes, in one direction: of hosts it is named least often, in 590 of 600 runs. How
-  much healthy nodes differ is judged by the likelihood of all pairs that share a node, and a node is blamed if healthy
-  ones would have one as slow in fewer than 3 of 10,000 runs.
-- *Where nothing is known* a leaf may be taken for a node, whose pairs are most of those seen: at 16 nodes in 17 of 240
-  runs, with as many missed, and never where switches were known.
-- *Cables and switches on the same ways*: with three levels and 32 nodes a spine has two cables, of which one leads to
-  the other. Nothing tells them and the spine apart, and all three are named.
+- *A pair* is one among N^2 / 2, and shows in no measurement but its own. What looks slow is measured beside others
+  until it is fast once; of the pairs that never are, at most 8 log2 N + N/16 are measured alone. With d-mod-k tables
+  that is enough up to 512 nodes. Where a pair is slow alone, more controls show how much healthy pairs differ: of 300
+  each at 8 and 16 nodes (seeds from 700,000 on) one was missed, and with fewer controls 13 of 150 each.
+- *A pair with random tables.* Most pairs share a cable in every round: at 128 nodes about 500 of 4,096 stay slow beside
+  others, and at most 64 are measured alone. A slow pair that shared nothing at least once stands out from the others
+  and is chosen; one that always shared is one of many. A run in which that is likely says that it would have named no
+  pair: of ten (seeds 2000 to 2009) at 128 nodes eight were found, and the other two runs had said so. With three levels
+  7 of 30 are found. This warning is a guess from how the others share: in a dragonfly one of twelve was missed without
+  it.
+- *A host that loses a tenth in one direction*, at 16 nodes, is named least often of all faults of hosts: in 590 of 600
+  runs. How much healthy nodes differ is judged by the likelihood of all pairs that share a node, and a node is blamed
+  if healthy nodes would include one as slow in fewer than 3 of 10,000 runs.
+- *Where nothing is known*, a slow leaf may be taken for a slow node whose pairs are most of those seen: at 16 nodes in
+  17 of 240 runs, with as many missed, and never where switches were known.
+- *Cables and switches on the same routes*: with three levels and 32 nodes a spine has two cables, and what enters by
+  one leaves by the other. Nothing tells the two cables and the spine apart, so all three are named.
 - *A cable that is faster than the links of hosts* has to lose more before a pair alone on it is slow; the smallest
-  fault that a run says it would have named counts that in.
-- *At 16 nodes with random tables* two faults, or a cable one way, pass through too few pairs to be told apart.
-- *Where the ways are not known* a cable that is slow both ways is named among others that would explain it as well.
+  fault that a run says it would have named takes that into account.
+- *At 16 nodes with random tables* too few pairs pass through two faults, or through a cable that is slow one way, to
+  tell the causes apart.
+- *Where the routes are not known*, a cable that is slow both ways is named among others that would explain it equally
+  well.
 - *Traffic of others* that lasts from the scan through the pause is taken for a fault.
-- *A node that is slow by nature*: both healthy runs that blamed somebody are of 32 nodes that differ by 3 %, whose
-  measurements repeat to 3 %: 2 of 3,072 of these. That nodes differ by normal numbers is assumed.
-- *A pair of healthy nodes* was who was blamed in the other healthy rows, in 1 of 750 runs or so, until more controls
-  were taken and a single pair had to be slower. Since then: 0 of 3,700 (16 and 64 nodes; noise of 10 %, bursts, all at
-  once, pairs that differ; seeds from 500,000 and 600,000 on), and nobody in the 150 runs among which those were.
+- *A node that is slow by nature*: both healthy runs that blamed somebody are of 32 nodes that differ by 3 % and whose
+  measurements repeat to 3 %: 2 of 3,072 such runs. The differences between nodes are assumed to be normally
+  distributed.
+- *A pair of healthy nodes* was blamed in the other healthy rows, in about 1 of 750 runs, until more controls were taken
+  and a single pair had to be slower to be blamed. Since then: 0 of 3,700 (16 and 64 nodes; noise of 10 %, bursts, all
+  at once, pairs that differ; seeds from 500,000 and 600,000 on), and nobody in the 150 runs that those came from.
 
 ## What bandwidth between pairs cannot see
 
 | fault | what sees it |
 |---|---|
-| a cable or a spine is dead, and routed around | only sharing grows: `full_rate_share` falls, no part is named |
+| a cable or a spine is dead, and is routed around | only sharing grows: `full_rate_share` falls, no part is named |
 | a leaf has fewer uplinks than it should | the same, and `median_between_switches` falls: not tried here |
-| two cables swapped | `LatencyMap`, if a way gets longer by a hop that shows: tried of hosts only |
-| a host's CPU or memory slow | only if it slows its messages down; LAMMPS: not tried here |
-| latency up by 20 % | `LatencyMap` of a node or a pair; of all `OsuLatency`, `Streaming`: not tried here |
+| two cables swapped | `LatencyMap`, if a path gets longer by a hop that shows: tried with hosts only |
+| a host's CPU or memory is slow | the pairs' bandwidth, only if messages get slower; LAMMPS: not tried here |
+| latency up by 20 % | of a node or a pair: `LatencyMap`; of all: `OsuLatency`, `Streaming`: not tried here |
 | two ranks on a core, a rank on the wrong node | the placement probe of every job: not tried here |
 | shared memory off, eager threshold moved, progress lost | the curves of `Streaming`, `Overlap`: not tried here |
 | another version of a program, half of the nodes replaced | fields of the record, changes over time: not tried here |
-| a program that prints plausible nonsense | the parsers refuse what contradicts itself; the rest nothing sees |
+| a program that prints plausible nonsense | the parsers refuse what contradicts itself; nothing sees the rest |
 """
 
 if __name__ == "__main__":
