@@ -243,8 +243,8 @@ OTHERS = """
   others, and at most 64 are measured alone. A slow pair that shared nothing at least once stands out from the others
   and is chosen; one that always shared is one of many. A run in which that is likely says that it would have named no
   pair: of ten (seeds 2000 to 2009) at 128 nodes eight were found, and the other two runs had said so. With three levels
-  7 of 30 are found. This warning is a guess from how the others share: in a dragonfly one of twelve was missed without
-  it.
+  7 of 30 are found. This warning is a guess from how the others share: in earlier trials of a dragonfly one pair of
+  twelve was missed without it.
 - *A host that loses a tenth in one direction*, at 16 nodes, is named least often of all faults of hosts: in 590 of 600
   runs. How much healthy nodes differ is judged by the likelihood of all pairs that share a node, and a node is blamed
   if healthy nodes would include one as slow in fewer than 3 of 10,000 runs.
