@@ -44,7 +44,7 @@ class Acknowledgement:
                 in_us = sign.endswith(", us")
                 more.append(f"{sign} {known:.3g} then, {lost:.3g} now" if in_us else
                             f"{sign}, {100 * known:.0f} % lost then, {100 * lost:.0f} % now")  # fmt: skip
-        return more if finding.signs else ["nothing that can be held against what was acknowledged"]
+        return more if finding.signs else ["nothing that can be compared with what was acknowledged"]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

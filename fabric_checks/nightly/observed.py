@@ -80,7 +80,7 @@ def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
             if not isinstance(found, Mapping):
                 continue
             if found.get("kind") == "limits" and found.get("saw_a_tenth") is False:
-                yield f"{name} would not have seen a node slower by a tenth; its findings say what it would have"
+                yield f"{name} would not have seen a node slower by a tenth; its findings say what it would have seen"
             elif found.get("kind") == "topology":
                 yield f"{name}: {found.get('text')}"
 
@@ -192,7 +192,7 @@ def _lacked_nodes(record: Record) -> bool:
 def _out_of_service(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> Finding:
     names = tuple(_node_faults(cases, by_case))
     return Finding(
-        title=f"{_cases(cases)} could not run, or not to the end: {_why_not(cases, by_case)}",
+        title=f"{_cases(cases)} could not run or could not finish: {_why_not(cases, by_case)}",
         details=(f"they are {_listed([case.name for case in cases])}",),
         keys=frozenset({f"service:{name}" for name in names} or {"service"}),
         cases=frozenset(case.name for case in cases),
@@ -213,7 +213,9 @@ def _node_faults(cases: Iterable[Case], by_case: Mapping[str, Sequence[Record]])
 
 
 def _build(case: Case, missed: Sequence[Case]) -> Finding:
-    without = (f"not run without it, among others: {_listed([each.name for each in missed])}",) if missed else ()
+    without = (
+        (f"among the cases that need it and did not run: {_listed([each.name for each in missed])}",) if missed else ()
+    )
     return Finding(
         title=f"{case.name} could not be built: {_reason(case)}",
         details=without,
@@ -232,7 +234,7 @@ def _alike(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> li
     for group in groups.values():
         first = f"{group[0].name}: {_what(group[0], by_case)}"
         more = [f"{case.name}: {_what(case, by_case)}" for case in group[1:]]
-        title = first if len(group) == 1 else f"{_cases(group)} failed alike, the first {first}"
+        title = first if len(group) == 1 else f"{_cases(group)} failed in the same way, the first: {first}"
         found.append(
             Finding(
                 title=title,
@@ -287,7 +289,7 @@ def _miss(record: Record) -> str:
     if reference is None:
         return f"{record['metric']} {value_text(value)} {record['unit']}"
     by = f", {100 * abs(value - reference) / abs(reference):.0f} % off" if reference else ""
-    return f"{record['metric']} is {value_text(value)} {record['unit']}, the reference is {value_text(reference)}{by}"
+    return f"{record['metric']} is {value_text(value)} {record['unit']}; the reference is {value_text(reference)}{by}"
 
 
 def _nodes(records: Sequence[Record]) -> list[str]:
@@ -297,7 +299,7 @@ def _nodes(records: Sequence[Record]) -> list[str]:
 def _reason(case: Case) -> str:
     """Return the first line of why a case failed."""
     lines = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
-    return lines[0] if lines else f"it ended as {case.result}"
+    return lines[0] if lines else f"it ended with the result {case.result}"
 
 
 def _cases(cases: Sequence[Case]) -> str:

@@ -66,7 +66,7 @@ def slow_links(
         finding(
             "port",
             hosts,
-            f"{nodes_text(hosts)}: {name} runs at {rate}, the system's file says {link_MBps or 0:g} MB/s",
+            f"{nodes_text(hosts)}: {name} runs at {rate}; the system's file says {link_MBps or 0:g} MB/s",
             port=name,
         )
         for (name, rate), hosts in found.items()
@@ -138,6 +138,6 @@ def _far(nodes: Sequence[NodeChange]) -> Iterable[dict[str, Any]]:
                 yield finding(
                     "host",
                     [node],
-                    f"node {node}: {each.what} is {value:g}{each.unit}, in the middle {middle:g}{each.unit}",
+                    f"node {node}: {each.what} is {value:g}{each.unit}; the median is {middle:g}{each.unit}",
                     confirmed=False,
                 )

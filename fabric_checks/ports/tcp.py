@@ -41,8 +41,8 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
         return []
     missed = broken if is_broken else {node.node: node.tcp.get("TCPOFOQueue", 0) for node in nodes}
     hosts = culprits(again, missed)
-    what = "arrived with a wrong checksum" if is_broken else "got lost"
-    counted = f"{sum(again.values())} were sent again, most by {_most(again)}"
+    what = "arrived with a wrong checksum" if is_broken else "were lost"
+    counted = f"{sum(again.values())} were retransmitted, most by {_most(again)}"
     if any(missed.values()):
         counter = "InCsumErrors" if is_broken else "TCPOFOQueue"
         counted += f"; missed mostly by {_most(missed)} ({counter} {sum(missed.values())})"
@@ -59,7 +59,7 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
         finding(
             "port",
             hosts,
-            f"{text}: {100 * share:.2g} % of TCP's; {counted}",
+            f"{text}: {100 * share:.2g} % of all TCP segments; {counted}",
             confirmed=bool(hosts),
             counter="InCsumErrors" if is_broken else "RetransSegs",
             growth=sum(again.values()),

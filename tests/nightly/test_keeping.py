@@ -53,7 +53,7 @@ def test_what_is_known_is_told_once(tmp_path):
     path = tmp_path / "known.json"
     assert keeping.only_new(["a", "b"], path) == ["a", "b"]
     assert keeping.only_new(["a", "b"], path) == []
-    assert keeping.only_new(["a", "c"], path) == ["c", "1 more that known.json has, known from nights before"]
+    assert keeping.only_new(["a", "c"], path) == ["c", "1 more in known.json, known from earlier nights"]
     path.write_text("{")
     assert keeping.only_new(["a"], path) == ["a"]
 

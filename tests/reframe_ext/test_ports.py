@@ -142,4 +142,4 @@ def test_files_that_are_missing_or_damaged_prove_nothing_and_are_said(stage):
     check.hold_to_ports("")
     said = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
     assert len(said) == 2 and all(text.isprintable() for text in said)
-    assert said[1] == "node n3.domain: nothing is known of the ports: there is no file of it"
+    assert said[1] == "node n3.domain: nothing is known about the ports: there is no file of it"

@@ -21,7 +21,7 @@ def test_a_case_that_passes_tells_who_is_slow():
     said = [fault("n3", text="n3 sends at 0.5"), fault("n1", "n2", kind="pair"), fault("n5", confirmed=False), limits]
     found = outcome(case("R"), case("Build", fixture=True), records=[record("R", findings=said)])
     assert found == Outcome(True, {}, {"n3": "n3 sends at 0.5"}, ("pair n1 to n2",), "pass", (
-        "a node slower by a tenth it would not have seen",
+        "it would not have seen a node slower by a tenth",
     ))  # fmt: skip
 
 

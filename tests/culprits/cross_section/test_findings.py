@@ -125,7 +125,7 @@ def test_without_confirmation_nothing_is_certain():
     found = findings.find(output, of_output(output))
     assert {(finding.kind, *finding.ranks) for finding in found} == {("receiver", 20), ("pair", 9, 25)}
     assert not findings.faults(found)
-    assert all(finding.text.endswith("; not measured again, use --confirm") for finding in found)
+    assert all(finding.text.endswith("; not measured again; use --confirm") for finding in found)
     assert not findings.faults(found)
     assert all("not measured again" in finding.text for finding in found)
 
