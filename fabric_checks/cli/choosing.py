@@ -36,7 +36,7 @@ def matching(frame: pl.DataFrame, patterns: Mapping[str, str | None]) -> pl.Data
         try:
             compiled = re.compile(pattern)
         except re.error as error:
-            raise RecordError(f"--{field}: {quoted(pattern)} is no regular expression: {error}") from None
+            raise RecordError(f"--{field}: {quoted(pattern)} is not a regular expression: {error}") from None
         fitting = [
             value for value in frame[field].unique().to_list() if value is not None and compiled.fullmatch(value)
         ]

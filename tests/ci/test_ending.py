@@ -106,7 +106,8 @@ def test_reframe_that_is_not_there_is_one_line(env):
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr == (
-        "error: /no/such/reframe: No such file or directory; see that ReFrame is installed, as by `. ci/env.sh`\n"
+        "error: /no/such/reframe: No such file or directory; make sure that ReFrame is installed, for example with "
+        "`. ci/env.sh`\n"
     )
 
 

@@ -28,7 +28,7 @@ def test_others_are_refused(text):
 
 
 def test_a_gate_that_there_is_not_names_those_there_are():
-    with pytest.raises(ValueError, match="^'worst' is none of worse, worse:5%, missing, too-few, not-comparable$"):
+    with pytest.raises(ValueError, match="^'worst' is not one of worse, worse:5%, missing, too-few, not-comparable$"):
         gate.parse("worst")
 
 

@@ -96,10 +96,10 @@ def test_questions_and_answers(clone, tmp_path):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ([], "error: nobody answers; give --name, or --yes to take the guesses"),
+        ([], "error: nobody answers; give --name, or --yes to accept the guesses"),
         (["--name", "a b", "--yes"], "error: --name: 'a b' is no name of a system"),
         (["--name", "new", "--nodes", "0", "--yes"], "error: --nodes: '0' is no number of 1 or more"),
-        (["--name", "new", "--queue", "$(x)", "--yes"], "error: --queue: '$(x)' is none of batch, debug, himem"),
+        (["--name", "new", "--queue", "$(x)", "--yes"], "error: --queue: '$(x)' is not one of batch, debug, himem"),
     ],
 )
 def test_what_it_cannot_do_is_one_line(options, line, clone, tmp_path):
@@ -111,7 +111,7 @@ def test_what_it_cannot_do_is_one_line(options, line, clone, tmp_path):
 
 def test_an_option_that_says_nothing_here(clone, tmp_path):
     done = init(clone, "no_scheduler", tmp_path / "tools", "--name=new", "--yes", "--queue=batch")
-    assert done.returncode == 1 and done.stderr == "error: --queue says nothing of this machine; leave it out\n"
+    assert done.returncode == 1 and done.stderr == "error: --queue does not apply to this machine; leave it out\n"
 
 
 def test_a_dry_run_that_fails_is_told(clone, tmp_path):

@@ -15,7 +15,7 @@ from tests.site.recorded import HOSTS, site
     ("key", "text", "why"),
     [
         ("name", "a b", "is no name of a system"), ("name", "8wide", "is no name"), ("name", "$(x)", "is no name"),
-        ("name", "taken", "which stays as it is"), ("queue", "nowhere", "is none of batch, debug, himem"),
+        ("name", "taken", "which stays as it is"), ("queue", "nowhere", "is not one of batch, debug, himem"),
         ("nodes", "0", "is no number of 1 or more"), ("nodes", "many", "is no number"), ("cores", "-1", "is no number"),
         ("account", "a;b", "the account is 'a;b', which is no name"), ("link_gbits", "fast", "is no rate in Gbit/s"),
         ("link_gbits", "0", "is no rate in Gbit/s"), ("link_gbits", "1e999", "is no rate"),

@@ -91,4 +91,4 @@ def test_what_cannot_be_replayed(traces, small, tmp_path):
     (tmp_path / "odd").mkdir()
     write(tmp_path / "odd" / "3", *[["barrier"]] * 3)
     assert "none of the traces fills nodes of small; trace fewer ranks" in refused(tmp_path / "odd", file, "--ppn", 2)
-    assert refused(traces, file, file, "--table") == "--table is of one twin, and 2 are given"
+    assert refused(traces, file, file, "--table") == "--table takes one twin, but 2 are given"

@@ -507,7 +507,7 @@ std::vector<Pair> read_pairs(const std::string& name, size_t rounds, size_t host
     const auto there = [hosts](int32_t host) { return host >= 0 && static_cast<size_t>(host) < hosts; };
     for (const Pair& pair : pairs) {
         if (!there(pair.sender) || !there(pair.receiver) || pair.sender == pair.receiver) {
-            throw FileError(name + ": has a pair that is none of two hosts");
+            throw FileError(name + ": has a pair that does not join two hosts");
         }
     }
     if (!file) {

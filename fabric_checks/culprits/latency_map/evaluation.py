@@ -229,7 +229,7 @@ def _slow(
     for rank in np.flatnonzero(effect > max(least, ERRORS * _deviation(effect))).tolist():
         excess = float(effect[rank])
         sure = all(half[0][rank] > excess / 2 for half in whole[1:])
-        text = f"node {name_of(hosts, rank)} is {excess:.2f} us farther from every other node than its peers are"
+        text = f"node {name_of(hosts, rank)} is {excess:.2f} us farther from every other node than is usual"
         found.append(_found("slow node", (rank,), hosts, excess, text, sure=sure))
     blamed = {finding.ranks[0] for finding in found}
     upper = np.triu(np.nan_to_num(rest, nan=0.0), 1)
