@@ -283,7 +283,7 @@ def _blamed(outcome: Prediction) -> list[str]:
         return []
     found = [finding.as_dict()["text"] for finding in outcome.report.findings]
     if not found:
-        return ["", f"{outcome.alternative.name}: nothing stands out of what was measured"]
+        return ["", f"{outcome.alternative.name}: nothing stands out in what was measured"]
     more = [f"  and {len(found) - _MOST_BLAMED} more"] if len(found) > _MOST_BLAMED else []
     return ["", f"{outcome.alternative.name}:", *(f"  {text}" for text in found[:_MOST_BLAMED]), *more]
 

@@ -40,7 +40,7 @@ def share(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise ValueError(f"{text!r} is no share such as 5% or 0.05")
+        raise ValueError(f"{text!r} is not a share such as 5% or 0.05")
     return value
 
 
@@ -51,7 +51,7 @@ def parse(text: str) -> Gate:
     """
     kind, colon, margin = text.partition(":")
     if kind not in KINDS or (colon and kind != "worse"):
-        raise ValueError(f"{text!r} is none of worse, worse:5%, {', '.join(list(KINDS)[1:])}")
+        raise ValueError(f"{text!r} is not one of worse, worse:5%, {', '.join(list(KINDS)[1:])}")
     return Gate(kind, 100 * share(margin) if colon else 0.0)
 
 
@@ -76,5 +76,5 @@ def objections(comparison: Comparison, gates: Sequence[Gate]) -> list[str]:
             lines.append(f"{count} {words}")
     judged = sum(comparison.count(verdict) for verdict in (WORSE, BETTER, NO_DIFFERENCE))
     if any(gate.kind == "worse" for gate in gates) and not judged:
-        lines.append("not one metric could be compared")
+        lines.append("no metric could be compared")
     return lines

@@ -21,7 +21,7 @@ def read(paths: Sequence[Path]) -> FabricMap:
     """
     listed = [path for path in paths if path.suffix in (".yaml", ".yml")]
     if listed and len(paths) > 1:
-        raise OutputError(f"{listed[0]}: give a topology.yaml alone, or what the tools of InfiniBand print")
+        raise OutputError(f"{listed[0]}: give either a topology.yaml alone, or the output of the InfiniBand tools")
     if not listed:
         return reading.of_texts([(str(path), files.read_text(path)) for path in paths])
     try:

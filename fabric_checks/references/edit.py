@@ -80,7 +80,7 @@ def edited(text: str, changes: Sequence[Setting], path: object = "the file") -> 
     out = _spliced(text, splices)
     if _loaded(out) != wanted:
         raise ReferenceError(
-            f"{path}: cannot be changed in place, as where keys are repeated, merged or shared by aliases; "
+            f"{path}: cannot be changed in place, because keys are repeated, merged or shared by aliases, for example; "
             "write those entries out first"
         )
     return out

@@ -52,7 +52,7 @@ def attribute(item: str, record: Mapping[str, Any]) -> str | int:
         return str(record[_OF_RECORD[item]])
     if item in _NUMBERS and record.get(_NUMBERS[item]) is not None:
         return int(record[_NUMBERS[item]])
-    raise ReferenceError(f"the $index of {record['check']} names {item!r}, and no record says what that was")
+    raise ReferenceError(f"the $index of {record['check']} names {item!r}, but no record says what that was")
 
 
 def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:

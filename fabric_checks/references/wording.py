@@ -75,7 +75,7 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
     loosened = [each for each in proposals if each.action == "loosened"]
     if loosened:
         lines.append(
-            "LOOSENED, and not written without --allow-looser:"
+            "LOOSENED, and written only with --allow-looser:"
             if held_back
             else "LOOSENED: these ask for less than before"
         )

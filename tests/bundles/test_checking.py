@@ -92,7 +92,7 @@ def test_a_run_whose_records_are_taken_away_has_an_output_too_many(genuine, know
     slow = lines[name][0]["output"]
     lines[name] = [record for record in lines[name] if record["output"] != slow]
     said = found(tmp_path, offers.with_records(files, lines), known, facts)
-    assert said == [("record", slow, "there is an output, and no record is of it")]
+    assert said == [("record", slow, "there is an output, but no record for it")]
 
 
 def runs_of(files):
@@ -159,7 +159,7 @@ def test_runs_until_it_pleased_and_those_that_failed_are_counted(genuine, known,
         record |= {"case_result": "fail", "fail_reason": "too slow"}
     said = offers.objections(tmp_path, offers.with_records(more, lines), known, facts)
     by_kind = {kind: text for kind, _, text in said}
-    assert by_kind["repeated"] == "8 runs in 4 sessions, 5 were asked for"
+    assert by_kind["repeated"] == "8 runs in 4 sessions, but 5 were asked for"
     assert by_kind["failed"] == "too slow"
     assert any(kind == "physics" and "one of them is a copy" in text for kind, _, text in said)
 

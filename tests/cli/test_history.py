@@ -131,7 +131,7 @@ def test_an_unknown_metric_says_what_there_is(results):
     assert "no record has a metric 'latency_9B'; did you mean latency_8B?" in str(
         invoke("latency_9B", results).exception
     )
-    assert "is no regular expression" in str(invoke("latency_(", results).exception)
+    assert "is not a regular expression" in str(invoke("latency_(", results).exception)
 
 
 def test_a_simulated_value_says_so(tmp_path):

@@ -83,7 +83,7 @@ def test_what_no_node_told_is_not_in_the_sum(run, tmp_path):
     found = recorded.measure(tmp_path, run(*cost_of(), nothing, jobs=3), None)
     assert (found.jobs, found.timed_jobs, found.traffic_jobs, found.wall_minutes) == (3, 1, 1, None)
     told = cost_table.one_line(asdict(found))
-    assert "the time of 2 is not known" in told and "GB in and out of one node a job: 0.001 (of 1 job)" in told
+    assert "the time of 2 is unknown" in told and "GB in and out of one node a job: 0.001 (of 1 job)" in told
 
 
 def test_traffic_that_no_node_told_is_not_none_at_all(run, tmp_path):
@@ -150,7 +150,7 @@ def test_a_cost_that_cannot_be_noted_hides_no_value(run, tmp_path, capsys):
     ending.end(tmp_path, NAME, 1.0)
     said = capsys.readouterr()
     assert "warning: " in said.err and "is not noted" in said.err and "1 case passed" in said.out
-    with pytest.raises(RecordError, match="the cost of a run is not noted; see that the file can be written"):
+    with pytest.raises(RecordError, match="the cost of a run is not recorded; make sure that the file can be written"):
         recorded.append(tmp_path, {}, recorded.MEASURED)
 
 

@@ -44,7 +44,7 @@ def test_broken_outputs_are_refused(golden, problem):
 
 
 def test_a_killed_run(golden):
-    with pytest.raises(OutputError, match="the run did not end by itself"):
+    with pytest.raises(OutputError, match="the run did not end normally"):
         lammps.parse(golden("lammps/22Jul2025/lj.killed.txt"), 2)
 
 

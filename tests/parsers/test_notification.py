@@ -84,9 +84,7 @@ def test_a_simulation_knows_neither_cpu_times_nor_sleeps(golden):
     with pytest.raises(OutputError, match="the header has only one of CPU times and sleeps"):
         notification.parse(text, SIZES)
     text = with_line(text, "sleeps while waiting", "unknown")
-    with pytest.raises(
-        OutputError, match="the header calls a blocking wait absent, but what it counted makes that unkn"
-    ):
+    with pytest.raises(OutputError, match="the header calls a blocking wait absent, but its own counts make it unkn"):
         notification.parse(text, SIZES)
     output = notification.parse(with_line(text, "blocking wait", "unknown: simulated"), SIZES)
     assert output.cpu_percent is None and output.sleeps is None

@@ -24,7 +24,7 @@ def test_times_and_shares(text):
 
 
 def test_a_layout_that_was_not_asked_for(text):
-    with pytest.raises(OutputError, match="a row of nodes 2, ppn 2 was not asked for"):
+    with pytest.raises(OutputError, match="an unexpected row of nodes 2, ppn 2"):
         replay.parse(text, LAYOUTS[:3])
 
 

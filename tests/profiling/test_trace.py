@@ -47,7 +47,7 @@ def test_a_whole_trace():
         ("8 0 0 0 2 6 6", "8 0 0 2 6 6", "line 8: gatherv has 6 arguments, and needs 7"),
         ("wait 0 1 7", "wait 0 3 7", "line 7: wait: there is no rank 3"),
         ("2 6 6", "2 6 60", "line 8: gatherv: there is no type 60"),
-        ("compute 5", "compute -5", "line 9: '-500000000' is no number of compute"),
+        ("compute 5", "compute -5", "line 9: '-500000000' is not a number of compute"),
         ("compute 5", "compute 1e5", "is no number of compute"),
         ("irecv          0", "irecv         -2", "line 6: a receive from any source has not come to its end"),
         ("# complete: 7 actions\n", "", "line 11: the trace is cut: its last line is missing"),

@@ -80,17 +80,17 @@ def test_what_a_document_says_may_be_that_something_is_bad(write, tmp_path):
         (
             ("OsuLatency:", "OsuLatensy:"),
             2,
-            "orphan entry 'OsuLatensy': no check class has that name; mend or delete it",
+            "orphan entry 'OsuLatensy': no check class has that name; fix or delete it",
         ),
         (("OsuBandwidth:", "Rotate:"), 12, "orphan: Rotate: bw: 2x.*: no case of this check runs here; delete it"),
         (("yours:compute:", "yours:comput:"), 6, "there is no such partition here (there is yours:compute); mend"),
         (("mpich-cray", "mpich"), 6, "there is no such environ here (there is mpich-cray)"),
         (("      2x1:", "      4x1:"), 6, "there is no such layout here (there is 2x1, 1x2)"),
-        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; mend or delete it"),
+        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; fix or delete it"),
         (
             ("null, 0.1, us]\n  ", "null, 0.1, s]\n  "),
             7,
-            "latency_0B: in s, and the metric is in us; convert the value",
+            "latency_0B: in s, but the metric is in us; convert the value",
         ),
         (
             ("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  "),
@@ -153,7 +153,7 @@ def test_only_between_single_processes_on_nodes_the_line_rate_is_a_ceiling(write
 def test_a_key_that_another_takes_is_an_orphan(write):
     file = write("    2x.*: {", "    2x1: {bandwidth_8B: [1, -0.5, null, MB/s]}\n    2x.*: {")
     (orphan,) = [fault for fault in audit.of_file(file, CHECKS, CASES) if "orphan" in fault]
-    assert "2x.*: no case has all of these, or an earlier key takes them; delete it" in orphan
+    assert "2x.*: no case has all of these, or an earlier key matches first; delete it" in orphan
 
 
 @pytest.mark.parametrize(

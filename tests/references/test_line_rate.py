@@ -71,7 +71,7 @@ def test_what_is_no_bandwidth_is_an_error(load):
         ("{metric: b, share_of_line_rate: 0.9, lower: -1}", "lower is a share between -1 and 0"),
         ("{metric: b, share_of_line_rate: 0.9, lower: 0, share: 1}", "unknown key 'share'"),
         ("{metric: '(', share_of_line_rate: 0.9, lower: 0}", "is not a pattern"),
-        ("3", "is no mapping"),
+        ("3", "is not a mapping"),
     ],
 )
 def test_malformed_rules(load, item, message):

@@ -73,10 +73,10 @@ def test_reasons_match_in_full(load):
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        ({}, "t has no reference; add one, or say why under no_reference"),
+        ({}, "t has no reference; add one, or give a reason under no_reference"),
         ({"t": (1, None, 1, "us"), "c": (1, None, 1, "us")}, "orphan: c: the check declares no such metric"),
-        ({"t": (1, None, 1, "s")}, "t is in us, its reference in s"),
-        ({"t": (1, None, 1)}, "t is in us, its reference in no unit"),
+        ({"t": (1, None, 1, "s")}, "t is in us, but its reference is in s"),
+        ({"t": (1, None, 1)}, "t is in us, but its reference is in no unit"),
     ],
 )
 def test_gaps_and_orphans(load, found, message):
