@@ -26,7 +26,7 @@ _HEAD = """\
 # Twins: simulated clusters that stand for published ones
 
 Each file here describes one: nodes, costs of messages, buses, topology, routing, and the values that the documents
-report of it, with the source of every value. `ci/run --system NAME` runs the checks on it; `ci/run --system twins`
+report for it, with the source of every value. `ci/run --system NAME` runs the checks on it; `ci/run --system twins`
 on all of them. `fabric_twins/model/description.py` tells what a description may have.
 
 Sources: SAND, SAND2005-5199, *An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath* (Sandia, 2005). ROTATE:

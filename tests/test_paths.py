@@ -19,7 +19,7 @@ def test_names(name):
     ["", ".", "..", "../../x", "a/b", "`touch x`", "$(touch x)", "a b", "a\n", "-n", "ü", "1" * 101, "a;b", "%j"],
 )
 def test_what_is_no_name(name):
-    with pytest.raises(FabricError, match=r"^FABRIC_SESSION is '.*', which is no name: up to 100 letters"):
+    with pytest.raises(FabricError, match=r"^FABRIC_SESSION is '.*', which is not a name: up to 100 letters"):
         sound_name("FABRIC_SESSION", name)
 
 

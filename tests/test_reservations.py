@@ -68,5 +68,5 @@ def test_a_partition_that_is_confined_to_nodes(monkeypatch):
     reservations.confine(other, ["n1"])
     assert other == {"scheduler": "local", "environs": []}
     monkeypatch.setenv(reservations.NODES, "n1,$(x)")
-    with pytest.raises(FabricError, match=r"'\$\(x\)' is no name of a node"):
+    with pytest.raises(FabricError, match=r"'\$\(x\)' is not the name of a node"):
         reservations.nodes_asked_for()

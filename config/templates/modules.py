@@ -12,7 +12,7 @@ from fabric_checks.software.suites import imb, lammps, npb, osu
 systems = [
     {
         "name": "yours",
-        "descr": "One line for whoever reads a report",
+        "descr": "One line for readers of a report",
         # Regular expressions of the host names on which this is the system; `ci/run --system yours` works anywhere.
         "hostnames": ["login[0-9]+[.]yours[.]example"],
         # What your `module` command is: tmod4 (Environment Modules 4 and later), lmod, tmod32, spack, or nomod.

@@ -353,7 +353,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _references(name: str) -> str:
-    return f"""# References of the system `{name}`: what its values are compared with. docs/adding-a-system.md shows the form.
+    return f"""# References of the system `{name}`: what its values are compared with. See docs/adding-a-system.md.
 #
 # Nothing is judged yet. Once there are five runs:
 #

@@ -99,7 +99,7 @@ def test_a_clone_in_such_a_path(name, tmp_path):
 @pytest.mark.parametrize("name", ["../../x", "`touch run`", "a b"])
 def test_a_session_that_is_no_name(command, name, tmp_path):
     line = one_error(run(ROOT / "ci" / command, FABRIC_HOME=str(tmp_path / "home"), FABRIC_SESSION=name))
-    assert f"FABRIC_SESSION is {name!r}, which is no name" in line
+    assert f"FABRIC_SESSION is {name!r}, which is not a name" in line
     assert list(tmp_path.iterdir()) == []
 
 
@@ -243,7 +243,7 @@ def test_spack_cannot_be_brought(tmp_path):
 def test_no_git(tmp_path, tools):
     home = str(linked(tmp_path / "home", "spack"))
     line = one_error(run(RUN, "--stack", "spack", FABRIC_HOME=home, PATH=tools("git")))
-    assert "no git" in line and "SPACK_ROOT" in line
+    assert "git is missing" in line and "SPACK_ROOT" in line
 
 
 def origin_of(folder, tag="v1.1.0"):
@@ -345,7 +345,7 @@ def test_a_mirror_that_is_none(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "which folder?"),
+        ([], "no folder is given"),
         (["a", "b"], "one folder, not two: a and b"),
         (["--mpi"], "--mpi needs a value"),
         (["--what", "a"], "unknown option --what"),

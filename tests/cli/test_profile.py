@@ -70,7 +70,7 @@ def test_a_cut_profile_is_one_line(tmp_path):
     path.write_text(GOLDEN_FILE.read_text()[:-30])
     done = call("--read", path)
     assert isinstance(done.exception, FabricError)
-    assert str(done.exception) == f"{path}: the profile is cut: its last line is not '# complete: ...'"
+    assert str(done.exception) == f"{path}: the profile is cut off: its last line is not '# complete: ...'"
 
 
 @pytest.fixture(scope="module")

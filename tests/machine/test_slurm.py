@@ -42,7 +42,7 @@ def test_mpi_types(text, types):
 
 
 def test_no_list_of_mpi_types():
-    with pytest.raises(OutputError, match="no list of MPI types: 'slurm_load_ctl_conf error'"):
+    with pytest.raises(OutputError, match="not a list of MPI types: 'slurm_load_ctl_conf error'"):
         slurm.mpi_types("slurm_load_ctl_conf error")
 
 

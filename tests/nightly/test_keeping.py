@@ -66,7 +66,7 @@ def test_a_file_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(keeping.files.os, "fsync", full)
-    with pytest.raises(RecordError, match=r"a: No space left on device; it is as it was; mend that"):
+    with pytest.raises(RecordError, match=r"a: No space left on device; it is unchanged; fix that"):
         keeping.replace_text(path, "two")
     assert path.read_text() == "one"
 

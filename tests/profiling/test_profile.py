@@ -45,7 +45,7 @@ def test_the_smallest_size_of_a_power(power, size_B):
         (r"# complete: 4", "# complete: 5", "5 ranks were profiled, found 4"),
         (r"# ranks: 4", "# ranks: four", "a number of ranks was expected"),
         (r"# mpi: .*\n", "", "the header line '# mpi: ...' was expected"),
-        (r"call Send ", "call Teleport ", "'Teleport' is a call that is not known"),
+        (r"call Send ", "call Teleport ", "'Teleport' is an unknown call"),
         (r"call (\S+) 4 intra", r"call \1 4 extra", "'intra' or 'inter' was expected"),
         (r"call Send .*\n", "", "a row 'call ...' was expected|a row 'rank ...' was expected"),
         (r"(call Send .*\n)", r"\1\1", "do not add up"),
@@ -69,7 +69,7 @@ def test_a_broken_profile_is_refused(golden, pattern, replacement, message):
 
 
 def test_another_number_of_ranks(golden):
-    with pytest.raises(OutputError, match="the profile is of 4 ranks, expected 8"):
+    with pytest.raises(OutputError, match="the profile has 4 ranks, expected 8"):
         profile.parse(golden(GOLDEN), 8)
 
 

@@ -79,7 +79,7 @@ def test_what_is_broken_or_lacks_all_nodes_is_not_used_and_is_one_line(tmp_path,
 def test_a_topology_that_lacks_nodes_is_used_for_the_others_and_says_which_it_lacks(tmp_path):
     known, (note,) = Check(tmp_path, answer=SLURM.replace("n[0-15]", "n[0-12],n15")).known_fabric(HOSTS)
     assert known.switches == ("leaf1", "leaf2") and not note["fault"]
-    lacks = "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; bring it up to date"
+    lacks = "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; update it"
     assert note["text"] == f"the topology is used for the other nodes: {lacks}"
 
 

@@ -14,10 +14,13 @@ from tests.site.recorded import HOSTS, site
 @pytest.mark.parametrize(
     ("key", "text", "why"),
     [
-        ("name", "a b", "is not a name for a system"), ("name", "8wide", "is not a name"), ("name", "$(x)", "is not a name"),
+        ("name", "a b", "is not a name for a system"),
+        ("name", "8wide", "is not a name"), ("name", "$(x)", "is not a name"),
         ("name", "taken", "which is left unchanged"), ("queue", "nowhere", "is not one of batch, debug, himem"),
-        ("nodes", "0", "is not a number of 1 or more"), ("nodes", "many", "is not a number"), ("cores", "-1", "is not a number"),
-        ("account", "a;b", "the account is 'a;b', which is no name"), ("link_gbits", "fast", "is not a rate in Gbit/s"),
+        ("nodes", "0", "is not a number of 1 or more"), ("nodes", "many", "is not a number"),
+        ("cores", "-1", "is not a number"),
+        ("account", "a;b", "the account is 'a;b', which is not a name"),
+        ("link_gbits", "fast", "is not a rate in Gbit/s"),
         ("link_gbits", "0", "is not a rate in Gbit/s"), ("link_gbits", "1e999", "is not a rate"),
     ],
 )  # fmt: skip

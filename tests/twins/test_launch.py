@@ -44,7 +44,10 @@ def test_what_ends_well(tmp_path, broken):
 @pytest.mark.parametrize(
     ("how", "cause"),
     [
-        ("deadlock", "error: the simulated ranks wait for each other (deadlock); look for a message that nobody sends"),
+        (
+            "deadlock",
+            "error: the simulated ranks wait for each other (deadlock); look for a message that is never sent",
+        ),
         ("abort", "error: a rank called MPI_Abort: 'rank 1: the data are wrong'"),
     ],
 )
@@ -91,7 +94,7 @@ def test_the_folder_of_the_job_has_what_the_simulation_read(tmp_path, monkeypatc
 def test_a_limit_that_is_no_number_of_seconds(tmp_path, broken, text):
     done = run(tmp_path, broken, "well", FABRIC_TWIN_SECONDS=text)
     assert done.returncode == 1
-    assert done.stderr == f"error: FABRIC_TWIN_SECONDS is {text!r}; let it be a number of seconds, 1 or more\n"
+    assert done.stderr == f"error: FABRIC_TWIN_SECONDS is {text!r}; set it to a number of seconds, 1 or more\n"
 
 
 def test_a_simulation_that_takes_too_much_processor_time(tmp_path):

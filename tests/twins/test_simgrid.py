@@ -68,5 +68,5 @@ def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written(tmp_path):
     tmp_path.chmod(0o555)
-    with pytest.raises(TwinError, match="let FABRIC_HOME name a writable folder"):
+    with pytest.raises(TwinError, match="set FABRIC_HOME to a writable folder"):
         sim.plugin(tmp_path / "twins")

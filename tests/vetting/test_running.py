@@ -59,7 +59,7 @@ def test_a_case_that_fails_names_the_nodes_that_the_scheduler_does():
 @pytest.mark.parametrize(
     ("cases", "says"),
     [
-        ([], "0 cases ran, not one: the last line"),
+        ([], "0 cases ran instead of one: the last line"),
         ([case("R"), case("S")], "2 cases ran, not one"),
         ([case("R", "fail_deps"), case("B", "fail", "cc not found", "compile", fixture=True)], "cc not found"),
     ],

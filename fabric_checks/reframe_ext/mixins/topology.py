@@ -84,7 +84,7 @@ class TopologyMixin(RegressionTestPlugin):
         if not missing:
             return known, doubts
         some = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
-        lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}; bring it up to date"
+        lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}; update it"
         if len(missing) == len(set(hosts)):
             return None, [_note(f"the topology is not used: {lacks}")]
         return known, [_note(f"the topology is used for the other nodes: {lacks}"), *doubts]

@@ -254,7 +254,7 @@ def test_what_came_from_a_build_cache_without_a_signature_is_named(tape):
     variables = tape.variables | {"FABRIC_SPACK_MIRROR": str(tape.folder)}
     built = build(OSU, scopes, tape.folder / "env", variables, said.append)
     assert built.unverified == [OSU.name]
-    assert f"{OSU.name} is from a build cache; nobody checked a signature of it" in said
+    assert f"{OSU.name} is from a build cache; its signature was not checked" in said
     assert build(OSU, scopes, tape.folder / "other", variables, said.append).unverified == [OSU.name]
     assert json.loads((tape.folder / "other" / BUILT).read_text())["unverified"] == [OSU.name]
 
@@ -333,7 +333,7 @@ def test_a_repository_of_the_site_that_spack_does_without(tape):
 def test_no_git(tape):
     (tape.folder / "bin").mkdir()
     variables = tape.variables | {"PATH": f"{tape.root}/bin:{tape.folder}/bin"}
-    with pytest.raises(SpackError, match=r"^Spack: there is no git\nTo do: install git, or load its module"):
+    with pytest.raises(SpackError, match=r"^Spack: git is missing\nTo do: install git, or load its module"):
         build(OSU, Scopes(LOCAL / "mpich", tape.site, COMMON), tape.folder / "env", variables)
 
 
@@ -421,7 +421,7 @@ def test_two_at_once_on_one_install_tree(tape):
 
 def test_no_spack_at_all(tape):
     variables = tape.variables | {"PATH": "/usr/bin:/bin"}
-    with pytest.raises(SpackError, match=r"there is no Spack: neither below SPACK_ROOT, on PATH nor at .*ci/run"):
+    with pytest.raises(SpackError, match=r"Spack is missing: neither below SPACK_ROOT, on PATH nor at .*ci/run"):
         build(OSU, Scopes(LOCAL / "mpich", tape.site, COMMON), tape.folder / "env", variables)
 
 

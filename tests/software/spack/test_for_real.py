@@ -130,7 +130,7 @@ def test_a_damaged_prefix_is_installed_again_and_its_spec_is_found(tmp_path):
     said = []
     again = build(IMB, scopes, tmp_path / "two", os.environ, said.append)
     assert again.rebuilt and program.stat().st_size > 0
-    assert any("bin/IMB-MPI1 is not as it was installed: installing it again" in line for line in said)
+    assert any("bin/IMB-MPI1 differs from what was installed: installing it again" in line for line in said)
 
 
 def test_an_mpi_that_is_not_there(tmp_path, scopes):

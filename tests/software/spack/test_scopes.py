@@ -110,7 +110,7 @@ def test_required_versions(text, version):
     assert required_version(text) == version
 
 
-@pytest.mark.parametrize(("text", "message"), [("a: [", "no YAML"), ("- a", "a list where a mapping belongs")])
+@pytest.mark.parametrize(("text", "message"), [("a: [", "not YAML"), ("- a", "a list where a mapping is expected")])
 def test_what_is_no_configuration(tmp_path, text, message):
     with pytest.raises(SpackError, match=message):
         load(write(tmp_path / "x.yaml", text))

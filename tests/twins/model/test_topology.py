@@ -106,8 +106,8 @@ def test_two_swapped_cables(small):
         ("{cable: leaf-0, fraction: 0}", r"two names belong here, as in \[leaf-0, spine-1\]"),
         ("{cable: [leaf-0, level-2-0], fraction: 1.5}", r"fraction: 1\.5 is no fraction of a rate; write one from 0"),
         ("{host: n1, fraction: 0}", r"fraction: 0 is no fraction"),
-        ("{swap: [n1, [leaf-0, level-2-0]]}", r"swap: swaps no two of a kind; write two hosts, or two cables"),
-        ("{fraction: 0.5}", r"faults\[0\]: says not what is wrong; write cable, switch, host or swap"),
+        ("{swap: [n1, [leaf-0, level-2-0]]}", r"swap: does not swap two of a kind; write two hosts, or two cables"),
+        ("{fraction: 0.5}", r"faults\[0\]: does not say what is wrong; write cable, switch, host or swap"),
     ],
 )
 def test_a_malformed_fault(small, text, message):
