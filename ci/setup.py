@@ -44,7 +44,7 @@ WAIT_S = 3600.0
 
 
 class SetupError(FabricError):
-    """Something the user has to mend; its text is one line with the cause and the remedy."""
+    """Something the user has to fix; its text is one line with the cause and the remedy."""
 
 
 @dataclass(frozen=True)

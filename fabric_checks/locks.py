@@ -125,7 +125,7 @@ def holder(path: Path) -> str:
 def holders(path: Path) -> list[str]:
     """Return the processes of this host that hold the lock of a file, the first that was started first.
 
-    One that only waits for it, or has the file open, is none.
+    One that only waits for it, or has the file open, does not hold it.
     """
     try:
         status = path.stat()

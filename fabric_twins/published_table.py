@@ -27,7 +27,7 @@ _HEAD = """\
 
 Each file here describes one: nodes, costs of messages, buses, topology, routing, and the values that the documents
 report for it, with the source of every value. `ci/run --system NAME` runs the checks on it; `ci/run --system twins`
-on all of them. `fabric_twins/model/description.py` tells what a description may have.
+on all of them. `fabric_twins/model/description.py` says what a description may have.
 
 Sources: SAND, SAND2005-5199, *An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath* (Sandia, 2005). ROTATE:
 Naegle, e-mails on cross-sectional bandwidth testing on Feynman and Rogue (June 2004). OSU03: Liu et al.,
@@ -41,7 +41,7 @@ stale."""
 _FITTED = """
 ## Fitted: {count} values
 
-A parameter was chosen so that the value comes out. That it does is no evidence for anything.
+A parameter was chosen to reproduce the value, so agreement here is no evidence for anything.
 """
 
 _PREDICTED = """
@@ -53,7 +53,7 @@ What follows from parameters that were chosen for other values. This is what a t
 _NOT_REPRODUCED = """
 ## Not reproduced: {count} values
 
-Predictions that fail, and why. The checks expect them to fail, and it is an error if one comes right unnoticed.
+Predictions that fail, and why. The checks expect them to fail, and it is an error if one starts to pass unnoticed.
 """
 
 _SAID = """

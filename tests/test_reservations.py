@@ -54,7 +54,7 @@ def test_the_environment_names_one(monkeypatch):
 def test_a_partition_that_knows_none_is_named():
     taken = {"name": "p", "scheduler": "fabric-slurm"}
     reservations.require("w", "s", [taken])
-    with pytest.raises(FabricError, match="--reservation w: s:q is run by 'fabric-flux', which knows no reservation"):
+    with pytest.raises(FabricError, match="--reservation w: s:q is run by 'fabric-flux', which has no reservations"):
         reservations.require("w", "s", [taken, {"name": "q", "scheduler": "fabric-flux"}])
 
 

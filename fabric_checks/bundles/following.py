@@ -168,7 +168,7 @@ def _words(line: str) -> list[str]:
 
 
 def _before(line: Sequence[str], words: Sequence[str]) -> list[str] | None:
-    """Return what stands before a command that a line launches, None if it does not launch it.
+    """Return what precedes a command that a line launches, None if it does not launch it.
 
     Behind it only its output may be sent elsewhere, or the next command come.
     """

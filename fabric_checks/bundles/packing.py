@@ -94,7 +94,7 @@ def _json(content: Any) -> bytes:
 def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, Any]]]:
     """Yield each record of a system, with its file and its line.
 
-    :raises RecordError: for a line that is none: it is mended or deleted before anything is sent.
+    :raises RecordError: for a line that is not a record: fix or delete it before anything is sent.
     """
     for file in sorted((results / "perflogs" / system).rglob("*.jsonl")):
         for number, line in enumerate(files.read_bytes(file, results, 2**34).split(b"\n"), 1):

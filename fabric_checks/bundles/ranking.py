@@ -247,7 +247,7 @@ def _draw_runs(
     signs: Mapping[str, float],
     weights: Mapping[str, float],
 ) -> None:
-    """Note how often each offer is first if its runs are drawn anew, with replacement."""
+    """Note how often each offer is first if its runs are redrawn, with replacement."""
     generator = np.random.default_rng(_SEED)
     total = np.zeros((DRAWS, len(offers)))
     for place, offer in enumerate(offers):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of ``fabric-checks``, a module each, with what click needs to know of them under ``command``.
+"""The commands of ``fabric-checks``, one module each, with its click command under the name ``command``.
 
 Where a module has two, each is there under its own name.
 """

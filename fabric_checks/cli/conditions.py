@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of commands that judge: shares, verdicts, and conditions under which they fail."""
+"""Options of commands that judge: shares, verdicts, and the conditions under which they fail."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Gate:
 def share(text: str) -> float:
     """Read a share such as ``5%`` or ``0.05``.
 
-    :raises ValueError: with the cause, if it is none.
+    :raises ValueError: with the cause, if it is not one.
     """
     number, percent = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
     try:
@@ -47,7 +47,7 @@ def share(text: str) -> float:
 def parse(text: str) -> Gate:
     """Read a gate such as ``worse:5%`` or ``missing``.
 
-    :raises ValueError: with the cause, if it is none.
+    :raises ValueError: with the cause, if it is not one.
     """
     kind, colon, margin = text.partition(":")
     if kind not in KINDS or (colon and kind != "worse"):

@@ -41,7 +41,7 @@ class Cost:
     :param jobs: how many ran; :param timed_jobs: of how many the time is known, which ``node_minutes`` (allocated nodes
         times minutes) and ``job_minutes`` are the sum of.
     :param nodes: the most that a job had.
-    :param wall_minutes: from the start of the command to its end, None if it was not told.
+    :param wall_minutes: from the start of the command to its end, None if it is unknown.
     :param node_traffic_B: bytes in and out of one node of each job, the one that its script ran on; the sum over those
         :param traffic_jobs: jobs whose node told, None if there is none.
     :param disk_B: all that the run left in the folder of results; :param cases_disk_B: what its cases say of that.

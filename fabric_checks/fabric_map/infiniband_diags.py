@@ -90,7 +90,7 @@ def is_forwarding(text: str) -> bool:
 def parse_ibnetdiscover(text: str) -> Fabric:
     """Read what ``ibnetdiscover`` prints.
 
-    :raises OutputError: if a line is none of its, or a cable has no second end: then the output is torn.
+    :raises OutputError: if a line is not one of its own, or a cable has no second end: then the output is incomplete.
     """
     devices: dict[str, Device] = {}
     ends: dict[tuple[str, int], tuple[str, int, int]] = {}
@@ -176,7 +176,7 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
     """Read forwarding tables as ``ibroute``, ``dump_lfts.sh`` and OpenSM print them.
 
     :returns: by GUID of the switch (16 hexadecimal digits) the port by LID.
-    :raises OutputError: if a line is none of theirs, or a table has not as many lines as its end says.
+    :raises OutputError: if a line is not one of theirs, or a table has not as many lines as its end says.
     """
     tables: dict[str, dict[int, int]] = {}
     own: dict[int, int] | None = None

@@ -24,7 +24,7 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
 
     :param texts: the name and the content of each: what ``ibnetdiscover`` or ``iblinkinfo`` prints, forwarding tables
         beside it, or Slurm's topology.
-    :raises OutputError: if one is none of these or torn, or they do not belong together; it is named.
+    :raises OutputError: if one is not one of these, is incomplete, or does not belong to the others; it is named.
     """
     fabric: Fabric | None = None
     tables: dict[str, dict[int, int]] = {}

@@ -61,7 +61,7 @@ def parse(text: str) -> dict[str, list[str]]:
     """Read ``scontrol show topology`` or ``topology.conf``.
 
     :returns: the nodes of each switch, or block, that has nodes of its own.
-    :raises OutputError: if a line is none of theirs, or a node is at two switches.
+    :raises OutputError: if a line is not one of theirs, or a node is at two switches.
     """
     members: dict[str, list[str]] = {}
     seen: set[str] = set()

@@ -17,7 +17,7 @@ def read(paths: Sequence[Path]) -> FabricMap:
 
     :param paths: what ``ibnetdiscover``, ``iblinkinfo``, ``dump_lfts`` or ``scontrol show topology`` printed, or
         Slurm's ``topology.conf`` or ``topology.yaml``; one at least.
-    :raises FabricError: for a file that cannot be read or is none of these; the file is named.
+    :raises FabricError: for a file that cannot be read or is not one of these; the file is named.
     """
     listed = [path for path in paths if path.suffix in (".yaml", ".yml")]
     if listed and len(paths) > 1:

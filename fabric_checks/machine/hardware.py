@@ -40,7 +40,7 @@ def cores(lscpu: str) -> int:
 def infiniband(device: str, rate: str, state: str, layer: str) -> Link | None:
     """Return the link of a port that is up, from the files ``rate``, ``state`` and ``link_layer`` of it; or None.
 
-    :raises OutputError: if the rate is none.
+    :raises OutputError: if it is not a rate.
     """
     if "ACTIVE" not in state:
         return None

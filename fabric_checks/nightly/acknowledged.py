@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""That somebody knows of a finding: why nobody has to be woken, until when, and what is more than that."""
+"""Acknowledgements of findings: why nobody needs to be woken, until when, and what goes beyond that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Acknowledgement:
     """That somebody knows of a finding, and wants no more alarm for it.
 
     :param finding_id: of an :class:`Open`; :param signs: what it showed then, see :class:`Finding`.
-    :param reason: why nobody has to be woken; :param ticket: where it is being dealt with.
+    :param reason: why nobody needs to be woken; :param ticket: where it is being dealt with.
     :param until: the last day on which it holds (UTC); :param by: who said so; :param at: when, ISO 8601.
     :param withdrawn: whether it takes back what was said before.
     """

@@ -25,9 +25,9 @@ from fabric_checks.store import jsonlines
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the journal: a night that ended, or one of which only the beginning is known.
+    """A line of the journal: a night that ended, or one whose beginning alone is known.
 
-    :param ended: whether it came to its end.
+    :param ended: whether it ran to its end.
     :param measured: the names of the cases that have values.
     """
 
@@ -67,7 +67,7 @@ class News:
     :param new: seen for the first time, or more than was acknowledged; :param still: seen before too.
     :param closed: no longer seen, although what showed it was measured again.
     :param unseen: not seen, because nothing that showed it was measured.
-    :param acknowledged: open, and nobody is to be told again, whether it was seen or not.
+    :param acknowledged: open, but not to be reported again, whether it was seen or not.
     """
 
     new: tuple[Open, ...] = ()

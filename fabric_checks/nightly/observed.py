@@ -86,7 +86,7 @@ def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
 
 
 class _Line(NamedTuple):
-    """What is said of a part: whether by its ports, and its sign with what is lost, see :class:`Finding`."""
+    """What is said about a part: whether by its ports, and its sign with what is lost, see :class:`Finding`."""
 
     by_ports: bool
     sign: str
@@ -97,7 +97,7 @@ _Lines = dict[tuple[str, str], _Line]
 
 
 def _line(found: Mapping[str, Any], what: str) -> _Line:
-    """Return what is to be kept of a finding of an analysis; :param what: the name of what is blamed."""
+    """Return what to keep of a finding of an analysis; :param what: the name of what is blamed."""
     kind, share, excess_us = str(found.get("kind")), found.get("share"), found.get("excess_us")
     if kind in PORTS:
         # Numbers of errors differ from night to night; another counter or port is another sign.
@@ -135,7 +135,8 @@ def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Fin
 
 
 def _fault(hosts: Collection[str], lines: _Lines, part: str = "") -> Finding:
-    """Return one finding of all that is said of some hosts or a part: what is slow, and what their ports say of it.
+    """Return one finding from all that is said about some hosts or a part: what is slow, and what their ports say about
+    it.
 
     :param lines: by case and text.
     """
@@ -202,7 +203,7 @@ def _out_of_service(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record
 
 
 def _why_not(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> str:
-    """Return what kept jobs from running: the nodes that are out of service, or what was said of the first."""
+    """Return what kept jobs from running: the nodes that are out of service, or what was said about the first."""
     faults = list(_node_faults(cases, by_case).values())
     return "; ".join(_some(faults)) if faults else _reason(cases[0])
 

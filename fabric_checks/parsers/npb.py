@@ -82,7 +82,7 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
 
 
 def _report(text: str, name: str, begin: int) -> Mapping[str, str]:
-    """Return the fields of the only report, which has to stand behind where the output begins."""
+    """Return the fields of the only report, which must come after the beginning of the output."""
     starts = list(_REPORT.finditer(text))
     if len(starts) != 1 or starts[0]["name"] != name or starts[0].start() < begin:
         raise OutputError(f"no line '{name} Benchmark Completed', or several: the program did not finish")

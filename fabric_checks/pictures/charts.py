@@ -117,7 +117,7 @@ def curves(
 
 
 def _place(size_B: int) -> float:
-    """Return where a message size stands on its axis: powers of two are evenly spaced, and 0 B comes before 1 B."""
+    """Return where a message size lies on its axis: powers of two are evenly spaced, and 0 B comes before 1 B."""
     return math.log2(size_B) + 1 if size_B else 0.0
 
 

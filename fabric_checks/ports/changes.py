@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the counters of a node grew during a case; what a counter cannot tell is said, and never guessed."""
+"""How the counters of a node grew during a case; what a counter cannot show is said so, and never guessed."""
 
 from __future__ import annotations
 

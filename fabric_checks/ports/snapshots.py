@@ -114,7 +114,7 @@ class Snapshot:
 class NodeFile:
     """A file of the program: a node, and what it said.
 
-    :param after: None if the program, or the node, did not come to its end.
+    :param after: None if the program, or the node, did not finish.
     """
 
     node: str

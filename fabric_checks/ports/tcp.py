@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Segments of TCP that were lost or arrived broken, and at which host.
+"""TCP segments that were lost or arrived broken, and at which host.
 
-Who sends a segment again is not who lost it: what is lost on the way into a host is sent again by all its partners. But
-the host that misses a segment puts those behind it aside (``TCPOFOQueue``) or counts the broken one (``InCsumErrors``).
-So a host with a bad link has most of the segments that were sent again, or most of those that were missed, or half of
-both: the two shares together are about 1 for it, and small for the others. Between two hosts alone no counter tells
-whose link it is; then both are named.
+The host that retransmits a segment is not necessarily the one that lost it: what is lost on the way into a host is
+retransmitted by all its partners. But the host that misses a segment queues those that follow (``TCPOFOQueue``) or
+counts the broken one (``InCsumErrors``). So a host with a bad link has most of the retransmitted segments, or most of
+the missed ones, or half of both: the two shares add up to about 1 for it, and are small for the others. Between two
+hosts alone no counter shows whose link it is; then both are named.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _is_above(node: NodeChange, again: int) -> bool:
 
 
 def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:
-    """Return whose link it is: one host, the two ends of a path, or nobody.
+    """Return whose link it is: one host, the two ends of a path, or none.
 
     :param again: segments that were sent again, by host; :param missed: segments that did not come as they should.
     """

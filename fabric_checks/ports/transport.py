@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What carried the bytes of a case: proof that it was the network that was meant, and the shares of a node's ports."""
+"""What carried the bytes of a case: proof that it was the intended network, and the shares of a node's ports."""
 
 from __future__ import annotations
 

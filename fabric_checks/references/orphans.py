@@ -42,7 +42,7 @@ def why_no_check(check: str, checks: Collection[str]) -> str | None:
 
 
 def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[str]]) -> str | None:
-    """Say which key is no value of its attribute; None if there is none such.
+    """Say which key is not a value of its attribute; None if there is none.
 
     :param items: the entry's $index; :param keys: of :func:`paths`.
     :param known: all values of attributes; keys of other attributes are not looked at.

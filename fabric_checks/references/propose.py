@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What history proposes for a file of references: for each series a new reference, or why there is none."""
+"""What history proposes for a reference file: for each series a new reference, or why there is none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _NO_CHANGE = 0.005
 class Limits:
     """When a proposal is made.
 
-    :param min_runs: from so many runs on; :param min_runs_to_tighten: from so many runs on a bound may get stricter.
+    :param min_runs: the least number of runs; :param min_runs_to_tighten: the least number for a bound to become
+        stricter.
     :param rule: how wide bounds are.
     """
 
@@ -162,7 +163,7 @@ def _of_series(
 
 
 def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived, limits: Limits) -> Proposal:
-    """Return the proposal with what it means for the reference that stands in the file."""
+    """Return the proposal with what it means for the reference in the file."""
     # What is too good stays bounded as it is, unless both sides were asked for.
     keep = limits.rule.both_sides
     lower = derived.lower if keep or proposal.better == "larger" else old[1]

@@ -25,7 +25,7 @@ def change(proposal: Proposal) -> Setting:
 
 
 def comment(proposal: Proposal) -> str:
-    """Return what stands beside the reference: where it is from."""
+    """Return the comment beside the reference: where it is from."""
     history, derived = proposal.history, proposal.derived
     days = history.first if history.first == history.last else f"{history.first} to {history.last}"
     parts = [f"from {len(history.values)} runs {days}"]

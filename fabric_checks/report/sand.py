@@ -122,7 +122,7 @@ TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
 def table(results: Results, key: str, caption: str, asks: Sequence[Ask], published: Platforms) -> Table | None:
     """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None without any.
 
-    :param published: what stands beside them in rows of its own, where it has the columns.
+    :param published: what is shown beside them in rows of its own, where it has the columns.
     """
     columns = [(ask, [answer(results, machine, ask) for machine in results.machines]) for ask in asks]
     kept = [(ask, values) for ask, values in columns if any(values)]

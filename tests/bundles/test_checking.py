@@ -213,7 +213,7 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path):
         ("collection", "checks/more.py", "it is new"),
         ("collection", "ci/run", "it was deleted"),
     ]
-    with pytest.raises(RecordError, match="not the bundle that was sent out"):
+    with pytest.raises(RecordError, match="not the request that was sent out"):
         checking.check(offers.OFFER, request=offers.OFFER, recompute=known)
 
 

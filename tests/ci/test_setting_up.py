@@ -199,7 +199,7 @@ def test_two_set_ups_of_different_pins_at_once(clones, home):
     first = SetUp(one, home)
     first.until("half")
     second = SetUp(two, home)
-    assert "another set-up is under way" in second.line()
+    assert "waiting for another set-up that is under way" in second.line()
     first.end()
     second.until("half")
     second.end()

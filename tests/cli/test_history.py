@@ -103,7 +103,7 @@ def test_a_pattern_takes_several_and_too_many_are_listed(results):
     done = invoke("latency_.*", results, "--most", "2")
     assert done.exit_code == 1 and "┌" not in done.stdout
     assert "latency_8B of OsuLatency %layout=1x2 @yours:compute+mpich-cray: 3 runs, median 5, last 5" in done.stdout
-    assert "3 series are too many to plot; choose by --system" in done.stderr
+    assert "3 series are too many to plot; choose with --system" in done.stderr
 
 
 def test_json_has_every_run(results):

@@ -54,9 +54,9 @@ def test_a_profile_that_was_written_before(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "a command behind --, or a profile by --read; one of the two"),
-        (("--read", GOLDEN_FILE, "--", "true"), "one of the two"),
-        (("--read", GOLDEN_FILE, "--output", "x"), "with --read there is a file already"),
+        ((), "give either a command after --, or a profile with --read"),
+        (("--read", GOLDEN_FILE, "--", "true"), "give either a command"),
+        (("--read", GOLDEN_FILE, "--output", "x"), "with --read the file is already there"),
         (("--read", GOLDEN_FILE, "--trace", "x"), "--trace is for a program that is run"),
     ],
 )

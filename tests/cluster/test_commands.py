@@ -30,7 +30,7 @@ def refused(*arguments, **environment):
         (["up", "--nodes", "many"], "invalid int value: 'many'"),
         (["up", "--nodes", "0"], "0 nodes are impossible; give 1 to 500"),
         (["up", "--nodes", "501"], "501 nodes cannot be"),
-        (["up", "--nodes", "2", "--cores", "0"], "0 cores a host cannot be"),
+        (["up", "--nodes", "2", "--cores", "0"], "0 cores a host are impossible"),
         (["up", "--nodes", "2", "--rate", "fast"], "'fast' is no rate"),
         (["up", "--nodes", "2", "--shape", "n3=1gbit"], "no node is called 'n3'; the nodes are n1 to n2"),
         (["up", "--nodes", "2", "--name", "a/b"], "'a/b' is not a name for a cluster"),
@@ -78,7 +78,7 @@ def test_the_root_of_a_user_namespace_is_refused(machine):
     )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("error: this root is one of a user namespace and may not call setgroups")
+    assert line.startswith("error: this root belongs to a user namespace and may not call setgroups")
 
 
 def test_a_scheduler_that_is_not_there_is_named_with_the_remedy(tmp_path):

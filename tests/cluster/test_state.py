@@ -184,5 +184,5 @@ def test_what_another_user_has_put_in_place_of_a_folder_is_left_to_them(monkeypa
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "-x", ".x", "x" * 41])
 def test_names(name):
-    with pytest.raises(ClusterError, match="is no name for a cluster"):
+    with pytest.raises(ClusterError, match="is not a name for a cluster"):
         state.check_name(name)

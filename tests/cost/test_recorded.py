@@ -129,7 +129,7 @@ def test_lines_that_are_no_cost_are_named_and_passed_over(run, tmp_path):
     assert len(lines) == 1 and len(faults) == len(bad)
     assert all(fault.startswith(f"{path}:{number}: ") for number, fault in enumerate(faults, 1))
     done = CliRunner().invoke(cli, ["cost", "--results", str(tmp_path)])
-    assert done.exit_code == 1 and NAME in done.output and "passed over: mend or delete the line" in done.output
+    assert done.exit_code == 1 and NAME in done.output and "skipped: fix or delete the line" in done.output
 
 
 def test_the_list_has_both_and_their_ratio(run, tmp_path):

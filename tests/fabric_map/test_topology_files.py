@@ -22,7 +22,7 @@ def test_slurms_files_give_the_switch_of_each_host(tmp_path, name, text):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.txt", "nothing of the kind", "no topology that is known"),
+        ("a.txt", "nothing of the kind", "not a known form of topology"),
         ("a.yaml", "- 1", "there is no topology of the kinds"),
         ("a.yaml", "a: [", "a.yaml"),
     ],

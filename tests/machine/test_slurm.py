@@ -17,7 +17,7 @@ def test_partitions():
 
 @pytest.mark.parametrize("line", ["a|up|4", "a|up|x|1|2|idle|n", "a|up|4|1|2|idle|n|m", "sinfo: error: timeout"])
 def test_lines_of_another_form(line):
-    with pytest.raises(OutputError, match="line 2: no group of nodes as asked for"):
+    with pytest.raises(OutputError, match="line 2: not a group of nodes as requested"):
         slurm.partitions(f"b|up|1|1|1|idle|(null)\n{line}\n")
 
 

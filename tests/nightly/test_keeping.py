@@ -25,7 +25,7 @@ def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     (line,) = keeping.keep(folder, archive, "two")
-    assert str(path) in line and "it was put aside as records.parquet.broken-two" in line
+    assert str(path) in line and "it was moved aside to records.parquet.broken-two" in line
     assert path.with_name("records.parquet.broken-two").read_bytes() == whole[: len(whole) // 2]
     assert len(list(archiving.export(archive, Faults()))) == 2
     assert keeping.keep(folder, archive, "three") == []

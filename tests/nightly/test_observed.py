@@ -99,7 +99,7 @@ def test_a_node_that_died_under_a_job_is_named():
     dead = slurm.ending("7", "NODE_FAIL", ["n1", "n5"], DOWN)
     lost, of_it = failed("B", dead, state="NODE_FAIL", began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n5"])
     (found,) = observed(session(case("A"), lost, records=[record("A"), of_it])).findings
-    assert found.hosts == ("n5",) and "could not run, or not to the end" in found.title
+    assert found.hosts == ("n5",) and "could not run or could not finish" in found.title
 
 
 def test_a_program_that_hangs_is_a_finding_of_its_case():

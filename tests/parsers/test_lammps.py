@@ -49,7 +49,7 @@ def test_a_killed_run(golden):
 
 
 def test_another_number_of_processes(golden):
-    with pytest.raises(OutputError, match="ran on 2 processes, not on the 4 that were asked for"):
+    with pytest.raises(OutputError, match="ran on 2 processes instead of the 4 that were asked for"):
         lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 4)
 
 

@@ -62,9 +62,7 @@ def test_the_verdict_is_what_the_counts_say(golden, slept, verdict):
     counts = f"test 0 in 0 of 20 waits, wait {2 * slept} in {slept} of 20 waits"
     text = with_line(golden(GOLDEN), "sleeps while waiting", counts)
     for other in {"absent", "unknown", "offered"} - {verdict}:
-        with pytest.raises(
-            OutputError, match=f"calls a blocking wait {other}, but what it counted makes that {verdict}"
-        ):
+        with pytest.raises(OutputError, match=f"calls a blocking wait {other}, but its own counts make it {verdict}"):
             notification.parse(with_line(text, "blocking wait", f"{other}: so"), SIZES)
     output = notification.parse(with_line(text, "blocking wait", f"{verdict}: so"), SIZES)
     assert (output.blocking_wait, output.reason) == (verdict, "so")

@@ -69,7 +69,9 @@ def test_broken_outputs_are_refused(change, message):
 
 def test_a_launcher_of_another_mpi_is_named():
     """A launcher that does not know the program's MPI starts worlds of one rank each."""
-    with pytest.raises(OutputError, match="2 separate MPI worlds instead of one: the launcher belongs to another MPI"):
+    with pytest.raises(
+        OutputError, match="2 separate MPI worlds instead of one: the launcher belongs to a different MPI"
+    ):
         placement.parse(TEXT + TEXT)
 
 

@@ -90,7 +90,7 @@ def test_an_impossible_pair_is_refused(text):
     for line in last:
         number, sender, _, rest = line.split(" ", 3)
         broken = broken.replace(line, f"{number} {sender} 16 {rest}")
-    with pytest.raises(OutputError, match="pair that 16 ranks do not have"):
+    with pytest.raises(OutputError, match="pair that does not exist with 16 ranks"):
         rotate.parse(broken)
 
 
@@ -173,7 +173,7 @@ def test_what_is_no_progress_is_not_passed_over(golden):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("confirm-repeats 4", "confirm-repeats 0", "no whole number from 1 on for 'confirm-repeats': '0'"),
+        ("confirm-repeats 4", "confirm-repeats 0", "no whole number of 1 or more for 'confirm-repeats': '0'"),
         ("# ranks: 8", "# ranks: 1", "the header names the hosts of 8 ranks, but says that 1 ran"),
         ("# ranks: 8", "# ranks: 9", "does not name the host of rank 8 of 9"),
         ("# ranks: 8\n", "# ranks: 8\n# ranks: 9\n", "the header gives 'ranks' twice, with different values"),

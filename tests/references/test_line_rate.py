@@ -63,12 +63,12 @@ def test_what_is_no_bandwidth_is_an_error(load):
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        ("{share_of_line_rate: 0.9, lower: -0.05}", "needs the metric that it is for"),
+        ("{share_of_line_rate: 0.9, lower: -0.05}", "needs the metric that it applies to"),
         ("{metric: b, lower: -0.05}", "needs a share_of_line_rate above 0"),
         ("{metric: b, share_of_line_rate: 3, lower: -0.05}", "needs a share_of_line_rate above 0"),
         ("{metric: b, share_of_line_rate: 0.9}", "has no bound"),
-        ("{metric: b, share_of_line_rate: 0.9, lower: 0.05}", "lower is a share between -1 and 0"),
-        ("{metric: b, share_of_line_rate: 0.9, lower: -1}", "lower is a share between -1 and 0"),
+        ("{metric: b, share_of_line_rate: 0.9, lower: 0.05}", "lower must be a share between -1 and 0"),
+        ("{metric: b, share_of_line_rate: 0.9, lower: -1}", "lower must be a share between -1 and 0"),
         ("{metric: b, share_of_line_rate: 0.9, lower: 0, share: 1}", "unknown key 'share'"),
         ("{metric: '(', share_of_line_rate: 0.9, lower: 0}", "is not a pattern"),
         ("3", "is not a mapping"),

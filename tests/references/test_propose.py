@@ -134,7 +134,7 @@ def test_series_that_share_a_place_are_refused(file):
     records = [*runs(5), *runs(5, environ="impi")]
     found = propose(frame(records), file("[1.3, null, 0.1, us]", shared))
     assert [each.action for each in found] == ["refused"] * 2
-    assert found[0].why.startswith("2 series share this reference; tell them apart by $index")
+    assert found[0].why.startswith("2 series share this reference; separate them by $index")
 
 
 def test_an_index_that_records_cannot_answer_is_said(file):

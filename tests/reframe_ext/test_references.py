@@ -85,7 +85,7 @@ def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
         (("null, 0.1", "0.1, 0.1"), "the lower share '0.1' does not fit"),
         (("1000000000.0", ".nan"), "the value 'nan' is not a finite number"),
         (("why: only", "wy: only"), "needs a reason under 'why'"),
-        (("latency_[1-9].*", "latency_[1-9]"), "has no reference; add one, or say why"),
+        (("latency_[1-9].*", "latency_[1-9]"), "has no reference; add one, or give a reason"),
     ],
 )
 def test_a_wrong_file_fails_and_leaves_the_values(read, change, message):

@@ -123,4 +123,4 @@ def test_a_dry_run_that_fails_is_told(clone, tmp_path):
     (clone / "config/systems/other.py").unlink()
     forget(clone, "new")
     assert done.returncode == 1 and done.stderr.startswith("error: the dry run of new failed: "), done.stderr
-    assert "mend config/systems/new.py, or remove it" in done.stderr and done.stderr.count("\n") == 1
+    assert "fix config/systems/new.py, or remove it" in done.stderr and done.stderr.count("\n") == 1

@@ -60,14 +60,14 @@ def test_out_of_memory(tmp_path, broken):
     script = f"ulimit -v 3000000; exec {sys.executable} -m fabric_twins.launch --nodes 2 --ppn 1 {broken} memory"
     env = os.environ | {"FABRIC_TWIN": str(TWINS / "cbc.yaml")}
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 1 and "ran out of memory, as all ranks live in one process" in done.stderr
+    assert done.returncode == 1 and "ran out of memory, because all ranks are in one process" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("given", "cause"),
     [
         ({"nodes": 17}, "cbc has 16 nodes of 2 processors, so 17 x 1 do not fit"),
-        ({"twin": ""}, "FABRIC_TWIN is not set; let it name the description of a twin"),
+        ({"twin": ""}, "FABRIC_TWIN is not set; set it to the description of a twin"),
         ({"twin": "/none.yaml"}, "/none.yaml: cannot be read: No such file or directory"),
         ({"SIMGRID_ROOT": "/none"}, "there is no smpirun in /none/bin (SIMGRID_ROOT); install SimGrid 3.32"),
     ],

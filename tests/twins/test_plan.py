@@ -55,13 +55,16 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
         ("alternatives: 3\n", "p.yaml: alternatives: a list of fewer than 16"),
         ("alternatives: [7]\n", r"alternatives\[0\]: a mapping is expected here, not '7'"),
         ("alternatives: [{faults: []}]\n", r"alternatives\[0\]\.name: is missing; write a text"),
-        ("alternatives: [{name: x}]\n", r"alternatives\[0\]: differs in nothing; write the keys"),
+        ("alternatives: [{name: x}]\n", r"alternatives\[0\]: does not differ; write the keys"),
         (
             "alternatives: [{name: as described, nodes: 4}]\n",
             r"alternatives\[0\]\.name: 'as described' is there alread",
         ),
         ("alternatives: [{name: x, values: {}}]\n", r"alternatives\[0\]\.values: cannot differ; remove it"),
-        ("alternatives: [{name: x, faults: null}]\n", r"alternatives\[0\]\.faults: is taken away, and is not there"),
+        (
+            "alternatives: [{name: x, faults: null}]\n",
+            r"alternatives\[0\]\.faults: is removed here, but does not " r"exist",
+        ),
         (
             "alternatives: [{name: x, topology: {oversubscription: 2}}]\n",
             r"p\.yaml: alternatives\[0\] \(x\): topology\.oversubscription: 2 does not divide 4 ports; write one",

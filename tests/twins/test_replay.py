@@ -261,10 +261,14 @@ def edit(file, old, new):
     ("old", "new", "cause"),
     [
         ("# complete: 4 actions\n", "", "rank-0.trace: line 7: the trace is cut off: its last line is missing"),
-        ("# complete: 4 actions", "# cut: the limit of 9 bytes is reached", "the trace is cut: 'the limit of 9 bytes"),
+        (
+            "# complete: 4 actions",
+            "# cut: the limit of 9 bytes is reached",
+            "the trace was cut off: 'the limit of 9 bytes",
+        ),
         ("# complete: 4 actions", "# stopped: MPI_Put cannot be replayed", "was stopped: 'MPI_Put cannot be replayed'"),
         ("0 send 1", "0 shout 1", "rank-0.trace: line 6: 'shout' is not an action that can be replayed"),
-        ("# flops/s: 1", "# flops/s: 2", "rank-1.trace: is of another trace than that of rank 0"),
+        ("# flops/s: 1", "# flops/s: 2", "rank-1.trace: belongs to a different trace than that of rank 0"),
         ("of 2", "of 1", "line 6: send: there is no rank 1"),
     ],
 )

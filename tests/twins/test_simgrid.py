@@ -40,7 +40,7 @@ def test_the_prefix_goes_before_the_path(monkeypatch, tmp_path):
 def test_another_release(monkeypatch, tmp_path):
     fake_smpirun(tmp_path, "SimGrid version 3.36")
     monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
-    with pytest.raises(TwinError, match=r"bin/smpirun: SimGrid is 3\.36, and the plugin .* is written for 3\.32"):
+    with pytest.raises(TwinError, match=r"bin/smpirun: SimGrid is 3\.36, but the plugin .* is written for 3\.32"):
         sim.smpirun()
 
 

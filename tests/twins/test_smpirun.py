@@ -66,7 +66,7 @@ def test_hosts_are_filled_one_after_the_other():
 
 def test_another_release_of_simgrid():
     smpirun.require_release("SimGrid version 3.32\n")
-    with pytest.raises(TwinError, match=r"SimGrid is 3\.36, and the plugin of the twins is written for 3\.32"):
+    with pytest.raises(TwinError, match=r"SimGrid is 3\.36, but the plugin of the twins is written for 3\.32"):
         smpirun.require_release("SimGrid version 3.36\n")
     with pytest.raises(
         TwinError, match=r"smpirun -version says 'bash: no', which does not name a SimGrid; install " r"3\.32"
@@ -84,7 +84,9 @@ def test_an_end_without_the_last_line_is_a_failure_whatever_the_status():
 
 @pytest.mark.parametrize("status", [-9, 137])
 def test_a_killed_simulation(status):
-    assert "was killed, for its memory most likely; give it fewer" in smpirun.failure("1 2\n", "Killed\n", status, LAST)
+    assert "was killed, most likely because of its memory use; give it fewer" in smpirun.failure(
+        "1 2\n", "Killed\n", status, LAST
+    )
 
 
 @pytest.mark.parametrize("path", ["", "/nowhere"])
@@ -162,7 +164,7 @@ def test_a_simulation_out_of_memory(simulator, broken):
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)),
     )
-    assert "ran out of memory, as all ranks live in one process" in smpirun.failure(
+    assert "ran out of memory, because all ranks are in one process" in smpirun.failure(
         done.stdout, done.stderr, done.returncode, LAST
     )
 

@@ -82,7 +82,7 @@ def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, fl
 
 
 def repeatability(first: PairMatrix, second: PairMatrix) -> float:
-    """Return how alike the patterns of two runs are: Spearman's rank correlation over the pairs both have measured.
+    """Return how similar the patterns of two runs are: Spearman's rank correlation over the pairs both have measured.
 
     1: the same pairs are slow again, as with static routing; near 0, also where all pairs are alike: what was slow was
     chance.

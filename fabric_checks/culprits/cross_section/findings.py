@@ -216,7 +216,7 @@ def _alike(hosts: tuple[str, ...], ranks: list[int]) -> str:
 
 
 def _rest(ground: Ground, output: RotateOutput, found: Explanation) -> list[Finding]:
-    """Return what is to be said of suspect pairs that no fault accounts for."""
+    """Return what to say about suspect pairs that no fault accounts for."""
     evidence = ground.evidence
     alone = np.zeros(len(evidence.sender), dtype=bool)
     keys = evidence.sender * evidence.ranks + evidence.receiver

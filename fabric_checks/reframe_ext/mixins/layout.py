@@ -85,7 +85,7 @@ def _require_environments() -> None:
     if not any(partition.environs for partition in system.partitions):
         stack = selected_stack()
         what = f"no environment of the stack {stack!r}" if stack else "no environment (FABRIC_MPI is 'none')"
-        # ReFrame goes on after errors of a test file, or prints where in Python it was; this is the user's to mend.
+        # ReFrame goes on after errors of a test file, or prints where in Python it was; this is the user's to fix.
         raise SystemExit(
             f"error: the system {system.name} has {what}; list one in the `environs` of its partitions "
             "(config/templates shows how), or choose another --stack, --mpi or --system"

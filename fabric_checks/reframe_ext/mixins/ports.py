@@ -92,7 +92,7 @@ class PortsMixin(RegressionTestPlugin):
             self._note_ports({})
 
     def hold_to_ports(self, text: str) -> None:
-        """Note what the ports say, behind what the analysis has found, and hold the traffic to what was moved.
+        """Note what the ports say, after what the analysis has found, and compare the traffic with what was moved.
 
         :param text: the output of the job, which was measured.
         :raises SanityError: if another network than the named one carried it.

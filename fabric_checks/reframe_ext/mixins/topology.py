@@ -65,7 +65,7 @@ class TopologyMixin(RegressionTestPlugin):
         return not self.topology_names and self.current_layout.nodes > 1 and scheduler in SLURM
 
     def known_fabric(self, hosts: Sequence[str]) -> tuple[FabricMap | None, list[dict[str, Any]]]:
-        """Return the map of the fabric, as far as it is known, and what is to be noted of it.
+        """Return the map of the fabric, as far as it is known, and what to note about it.
 
         :param hosts: the host of each rank, as the program names it.
         """

@@ -265,17 +265,17 @@ FAILURES = [
     ),
     Failure(
         "edited recipe",
-        ("'packages/zlib/package.py' is not that of release v2026.06.0", "a repository of your own"),
+        ("'packages/zlib/package.py' differs from release v2026.06.0", "a repository of your own"),
         also=_edit("packages/zlib/package.py"),
     ),
     Failure(
         "added recipe",
-        ("'packages/mine/' is not that of release v2026.06.0", "a repository of your own"),
+        ("'packages/mine/' differs from release v2026.06.0", "a repository of your own"),
         also=_edit("packages/mine/package.py"),
     ),
     Failure(
         "no clone",
-        ("no clone of Git where release v2026.06.0", "name a clone of it"),
+        ("not a Git clone, but release v2026.06.0", "name a clone of it"),
         also=lambda tape: shutil.rmtree(tape.repository / ".git"),
     ),
     Failure(

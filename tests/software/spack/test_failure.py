@@ -23,7 +23,7 @@ def played(name, exit_code=1, log=""):
                 "it cannot be concretized, exit status 1",
                 "1. Cannot build mpich, since it is configured `buildable:false`",
             ],
-            "see what the scopes require",
+            "check what the scopes require",
         ),
         (
             "concretize.no-version",
@@ -65,7 +65,7 @@ def played(name, exit_code=1, log=""):
         (
             "install.no-source",
             ["no source can be fetched (compiler-wrapper-1.1.0)", "All fetchers failed for"],
-            "bring a source mirror",
+            "provide a source mirror",
         ),
         (
             "install.disk-full-stage",

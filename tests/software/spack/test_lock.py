@@ -172,7 +172,7 @@ def test_what_is_no_lock(text):
 def test_another_format():
     for version in (5, 7, "6"):
         text = changed(lambda data, version=version: data["_meta"].update({"lockfile-version": version}))
-        with pytest.raises(SpackError, match=rf"format {version!r}, which another Spack wrote \(1\.1 writes 6\)"):
+        with pytest.raises(SpackError, match=rf"format {version!r}, written by another Spack \(1\.1 writes 6\)"):
             parse_lock(text)
 
 

@@ -88,6 +88,6 @@ def test_what_cannot_be_had_does_not_stop_the_rest_and_is_named_at_the_end(tape,
 
 def test_a_build_that_fails_leaves_its_sources_in_the_mirror(tape):
     tape.fail("install", "install.checksum", 1)
-    with pytest.raises(SpackError, match="1 of 1 are missing or not whole"):
+    with pytest.raises(SpackError, match="1 of 1 are missing or incomplete"):
         write(tape, build_cache=True)
     assert "mirror" in tape.calls and "buildcache" not in tape.calls

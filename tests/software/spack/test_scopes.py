@@ -89,7 +89,7 @@ def test_the_strongest_requirement_holds(environment, tmp_path):
     assert requirement(scopes, "a") == "@1"
     assert requirement(scopes, "b") == "@3 +x"
     assert requirement(scopes, "d") is None
-    with pytest.raises(SpackError, match="`require` of c has to be one text here"):
+    with pytest.raises(SpackError, match="`require` of c must be a single string here"):
         requirement(scopes, "c")
 
 

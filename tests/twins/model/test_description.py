@@ -81,7 +81,7 @@ def test_buses(small):
         ("rate_MBps: 100", "rate_MBps: 1\n  speed: 1", r"inter_node\.speed: unknown key"),
         ("latency_us: 3", "latency_us: 0", r"inter_node\.latency_us: is zero; write a number above 0"),
         ("nodes: 8", "nodes: 2.5", r"nodes: 2\.5 is not a whole number; write one"),
-        ("nodes: 8", "nodes: 99", r"topology\.levels: 3 levels of 4 ports have places for 16 of the 99 nodes; write"),
+        ("nodes: 8", "nodes: 99", r"topology\.levels: 3 levels of 4 ports have room for 16 of the 99 nodes; write"),
         ("nodes: 8", "nodes: 1000000000", r"nodes: 1000000000 nodes are more than the 100000 that can be simulated"),
         ("nodes: 8", "nodes: 1" + 400 * "0", r"nodes: '10+\.\.\.' is not a number; write one"),
         ("levels: 3", "levels: 50", r"topology\.levels: 50 levels are more than the 8 that a fat tree can have"),

@@ -126,6 +126,6 @@ def test_wrong_explicit_routes_are_one_line(small, old, new, message):
 def test_an_unreachable_host_is_one_line(small):
     broken = "{cable: [leaf-0, level-2-0], fraction: 0}, {cable: [leaf-0, level-2-1], fraction: 0}"
     twin = small(added=f"faults: [{broken}]\n")
-    message = "host n0 cannot be reached from leaf-1; take back the faults that cut it off"
+    message = "host n0 cannot be reached from leaf-1; remove the faults that cut it off"
     with pytest.raises(TwinError, match=message):
         routes(with_faults(twin.topology.wiring(), twin.faults), twin.routing)
