@@ -156,7 +156,7 @@ def test_a_lock_that_is_no_text(tmp_path):
 def test_every_truncation_is_refused(path):
     text = path.read_text()
     for size in range(0, len(text), 397):
-        with pytest.raises(SpackError, match="not whole"):
+        with pytest.raises(SpackError, match="incomplete"):
             parse_lock(text[:size])
 
 
