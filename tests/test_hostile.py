@@ -261,18 +261,18 @@ def report_of(cases, **info):
 #: Run reports, and what is said of each.
 REPORTS = {
     "cut": (report_of([{"testcases": [CASE] * 50}])[:2000], "not a complete run report (line"),
-    "empty": ("", "a run report that does not say which run it belongs to"),
-    "a list": ("[]", "a run report that does not say which run it belongs to"),
+    "empty": ("", "a run report that does not name its run"),
+    "a list": ("[]", "a run report that does not name its run"),
     "brackets": (json.dumps({"session_info": INFO}, indent=2)[:-1] + ', "runs": ' + "[" * 10_000, "nested too deeply"),
-    "brackets alone": ("[" * 100_000, "a run report that does not say which run it belongs to"),
-    "log files of numbers": (report_of([], log_files=[1, None]), "does not say which run it belongs to"),
-    "log files with NUL": (report_of([], log_files=["\0"]), "does not say which run it belongs to"),
+    "brackets alone": ("[" * 100_000, "a run report that does not name its run"),
+    "log files of numbers": (report_of([], log_files=[1, None]), "does not name its run"),
+    "log files with NUL": (report_of([], log_files=["\0"]), "does not name its run"),
     "no runs": (json.dumps({"session_info": INFO}, indent=2), "it has no list 'runs'"),
     "runs of texts": (report_of(["x"]), "run 1 has no list 'testcases'"),
     "cases of texts": (report_of([{"testcases": ["x", CASE]}]), "run 1, case 1: not a JSON object"),
     "a case without name": (report_of([{"testcases": [CASE, CASE | {"name": None}]}]), "case 2: it has no name"),
-    "a system, a list": (report_of([{"testcases": [CASE | {"system": []}]}]), "'system' is '[]' where a text"),
-    "a result, null": (report_of([{"testcases": [CASE | {"result": None}]}]), "'result' is 'None' where a text"),
+    "a system, a list": (report_of([{"testcases": [CASE | {"system": []}]}]), "'system' is '[]' where text is"),
+    "a result, null": (report_of([{"testcases": [CASE | {"result": None}]}]), "'result' is 'None' where text is"),
     "a reason, an object": (report_of([{"testcases": [CASE | {"fail_reason": {}}]}]), "'fail_reason' is '{}'"),
     "values of texts": (report_of([{"testcases": [CASE | {"perfvalues": {"a": "x"}}]}]), "not an object of lists"),
     "values without value": (report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]), "not an object of lists"),
@@ -347,7 +347,7 @@ def test_lines_of_a_journal(line, folder):
     path.parent.mkdir(parents=True)
     path.write_bytes(line + b"\n")
     status, said = run(*night(folder))
-    assert status == 0 and "no line of a journal: " in said and "Traceback" not in said
+    assert status == 0 and "not a line of a journal: " in said and "Traceback" not in said
 
 
 def pipe(path, outside):

@@ -40,7 +40,7 @@ def test_what_a_partition_names(access, name):
 @pytest.mark.parametrize("name", ["a b", "-x", "$(rm)", "a\nb", "a,b"])
 def test_what_is_no_name_is_refused(monkeypatch, name):
     monkeypatch.setenv(reservations.VARIABLE, name)
-    with pytest.raises(FabricError, match="is no name"):
+    with pytest.raises(FabricError, match="is not a name"):
         reservations.asked_for()
 
 

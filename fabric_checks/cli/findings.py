@@ -118,7 +118,7 @@ def _journals(system: str | None) -> dict[str, Path]:
         return found
     if system not in found:
         folder = folder_of(results, system)
-        raise RecordError(f"{folder}: no night of {system} has run here; start one with ci/nightly --system {system}")
+        raise RecordError(f"{folder}: no night of {system!r} has run here; start one with ci/nightly --system {system}")
     return {system: found[system]}
 
 

@@ -145,5 +145,5 @@ def sessions(path: Path, within: Path | None = None) -> list[str]:
         stems = []
     found = [stem for stem in stems if 0 < len(stem) <= _LONGEST and "\0" not in stem]
     if not found:
-        raise RecordError(f"{path}: a run report that does not say which run it belongs to; it is skipped: delete it")
+        raise RecordError(f"{path}: a run report that does not name its run; it is skipped: delete it")
     return found

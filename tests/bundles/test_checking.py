@@ -132,7 +132,7 @@ def test_outputs_that_say_something_else_or_are_gone_are_found(genuine, tmp_path
     "pattern, new, what",
     [
         (r"osu_latency.py", "osu_latency.py -i 10", "does not launch"),
-        (r"mpirun -np 2 (\S+python)", r"mpirun -np 2 -bind-to core \1", "launched by"),
+        (r"mpirun -np 2 (\S+python)", r"mpirun -np 2 -bind-to core \1", "launched with"),
         (r"(?m)^export HYDRA", "export MPIR_CVAR_POLLS=1\nexport HYDRA", "1 of 2 job scripts"),
     ],
 )

@@ -105,7 +105,7 @@ def test_what_a_record_says_cannot_steer_a_terminal_or_a_file(folder, tmp_path):
 def test_simulations_are_refused(folder, tmp_path):
     results = write(tmp_path / "results", [record(day, evidence="predicted") for day in range(6)])
     done = invoke("propose", results, "--system", "yours")
-    assert "yours is simulated: its references come from the documents" in str(done.exception)
+    assert "yours is simulated: its references come from published documents" in str(done.exception)
 
 
 def _played(results, playback, folder):

@@ -72,10 +72,13 @@ def test_torn_output_is_refused_with_its_line():
         ('Switch\t36 "S-1"\t# "a"\n[1]\t"S-2"[1]\t# "b"\n', "line 2: the cable from S-1 port 1 to S-2 port 1 is not"),
         ('Switch\t36 "S-1"\t# "a"\n[999]\t"S-2"[1]\t# "b"\n', "line 2: port 999 is beyond what a switch has"),
         ('Ca\t1 "H-1"\t# "n1 mlx5_0"\n', "there is no switch in it"),
-        ("Unicast lids [0x0-0x1] of switch Lid 1 guid 0x1 (a):\n0x0001 000 : (x)\n1 lids dumped\n", "say no cables"),
-        ("SwitchName=s0 Nodes=n[0-999999999]\n", "no list of nodes"),
+        (
+            "Unicast lids [0x0-0x1] of switch Lid 1 guid 0x1 (a):\n0x0001 000 : (x)\n1 lids dumped\n",
+            "do not show cables",
+        ),
+        ("SwitchName=s0 Nodes=n[0-999999999]\n", "not a list of nodes"),
         ("SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n1\n", "line 2: 'n1' is there twice"),
-        ("SwitchName=s0 Nodes=n[0-\n", "line 1: no list of nodes"),
+        ("SwitchName=s0 Nodes=n[0-\n", "line 1: not a list of nodes"),
         ("SwitchName=s0 Switches=s[1-2]\n", "no switch or block in it has nodes"),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_job_that_reframe_did_not_write(script):
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "cannot be read"), ("a: [", "no valid YAML"), ("[]", "has no job"), ("stages: []", "has no job")],
+    [(None, "cannot be read"), ("a: [", "not valid YAML"), ("[]", "has no job"), ("stages: []", "has no job")],
 )
 def test_a_file_that_is_none(tmp_path, text, says):
     path = tmp_path / "generated.yml"
@@ -133,7 +133,7 @@ def test_no_job_left_a_report(tmp_path):
 
 @pytest.mark.parametrize("name", [None, "../../x", ""])
 def test_a_pipeline_without_its_session(tmp_path, name):
-    with pytest.raises(PipelineError, match="no FABRIC_SESSION"):
+    with pytest.raises(PipelineError, match="FABRIC_SESSION is not among"):
         child_pipeline.merge({"variables": {"FABRIC_SESSION": name}, "A": {"script": []}}, tmp_path)
 
 

@@ -132,7 +132,7 @@ def test_a_corrupt_line_is_named_and_costs_no_other(tmp_path, line):
         file.write(line + "\n")
     warnings = []
     assert len(journal.read(path, warnings)) == 1
-    assert len(warnings) == 1 and f"{path}:3: no line of a journal" in warnings[0]
+    assert len(warnings) == 1 and f"{path}:3: not a line of a journal" in warnings[0]
     told = spent(path, night(2, slow))
     assert titles(told[0]) == {"still": [slow.title]}
 

@@ -105,7 +105,7 @@ def test_lost_and_broken_results_and_a_clock_that_was_set(results, first):
     status, said, _ = spend(results, "--quiet")
     assert status == 0, said
     assert [path.read_bytes() for path in parquet.parent.glob("*.broken-*")] == [b"PAR1 broken"]
-    for words in ("put aside as", "no line of a journal", f"{perflog.name}:{len(lines) + 1}"):
+    for words in ("moved aside to", "not a line of a journal", f"{perflog.name}:{len(lines) + 1}"):
         assert words in said, said
     told = latest(results)
     assert told["session"] != before and told["records"] == 1 and told["new"] == []

@@ -49,7 +49,11 @@ def test_it_is_read_from_the_messages_where_they_have_it():
             "19999 cycles were timed, but the problem ended with cycle '20000'",
         ),
         ("T i m i n g", "T i m", "no table 'T i m i n g"),
-        ("6.0000E+01   60.00     6.0000E+01", "6.0000E+01   60.00     6.1000E+01", "take 101 s, and all of it 100 s"),
+        (
+            "6.0000E+01   60.00     6.0000E+01",
+            "6.0000E+01   60.00     6.1000E+01",
+            "take 101 s, but its total is 100 s",
+        ),
         ("5.0000E+00    5.00     5.0000E+00", "5.0000E+00    5.00            nan", "is not a finite number"),
         ("Rigid Bodies ...", "Other ..........", "row 'Other' is there twice"),
         ("  T o t a l s", "  T o t a", "no line 'T o t a l s'"),

@@ -58,7 +58,7 @@ def test_cpu_lists(text, numbers):
         (("0:0,0:1", "0:0,"), "line 6: a list of cores was expected, found '0:0,'"),
         (("0:0,0:1", "first"), "line 6: a list of cores was expected, found 'first'"),
         ((" online", ""), "online"),
-        (("placement 1", "placement 9"), "format 9 of placement is not known"),
+        (("placement 1", "placement 9"), "format 9 of placement is unknown"),
         ((TEXT, ""), "did not start"),
     ],
 )

@@ -50,7 +50,7 @@ def test_broken_outputs_are_refused(text):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("pattern rotate", "pattern spiral", "no known pattern"),
+        ("pattern rotate", "pattern spiral", "an unknown pattern"),
         ("pattern rotate", "pattern shift", "16 pairs were asked for"),
         ("# shifts: 8 of 8", "# shifts: 9 of 9", "rounds of 8 pairs were asked for"),
         ("# shifts: 8 of 8", "# shifts: 8 of 7", "rounds of 8 pairs were asked for"),
@@ -141,7 +141,7 @@ def test_a_round_of_a_tournament_that_is_not_its_own_is_refused(golden):
     turned = f"{number} {receiver} {sender} {rest}"
     for old, new in ((first, turned), ("# shifts: 4 of 14", "# shifts: 4 of 15")):
         assert old in text
-        with pytest.raises(OutputError, match="not those of the pattern round-robin|another number"):
+        with pytest.raises(OutputError, match="not those of the pattern round-robin|a different number"):
             rotate.parse(text.replace(old, new))
 
 

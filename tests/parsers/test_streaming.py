@@ -91,7 +91,7 @@ def test_another_program_or_format(golden):
         parse(golden("imb/2021.11/PingPong.txt"))
     with pytest.raises(OutputError, match="expected the output of placement, found that of 'streaming'"):
         fabric.parse(text, "placement", [])
-    with pytest.raises(OutputError, match="format 2 of streaming is not known"):
+    with pytest.raises(OutputError, match="format 2 of streaming is unknown"):
         parse(text.replace("streaming 1\n", "streaming 2\n", 1))
 
 

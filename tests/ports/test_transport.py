@@ -101,4 +101,4 @@ def test_the_least_used_rail_of_all_nodes_is_a_value():
 def test_a_rail_that_idles_everywhere():
     ports = (port("eth0"), port("eth1", sent_MB=0, received_MB=0))
     (found,) = idle_rails([], rails([node(f"n{i}", *ports) for i in range(8)], ["eth*"]))
-    assert found["text"].startswith("all nodes: eth1 idles")
+    assert found["text"].startswith("all nodes: eth1 is idle")

@@ -51,12 +51,12 @@ def test_of_two_rules_the_first_counts(load):
 
 
 def test_a_line_rate_that_nobody_gave_is_an_error(load):
-    with pytest.raises(ReferenceError, match=r"here: .* and s:p has no extras\['link_MBps'\]; add it"):
+    with pytest.raises(ReferenceError, match=r"here: .* but s:p has no extras\['link_MBps'\]; add it"):
         found(load(ITEM), {"nics": 1})
 
 
 def test_what_is_no_bandwidth_is_an_error(load):
-    with pytest.raises(ReferenceError, match="bandwidth_4194304B is in us, a share of a line rate is in MB/s"):
+    with pytest.raises(ReferenceError, match="bandwidth_4194304B is in us, but a share of a line rate is in MB/s"):
         found(load(ITEM), {"link_MBps": 1.0}, [Metric("bandwidth_4194304B", "us", "smaller")])
 
 

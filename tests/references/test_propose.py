@@ -122,7 +122,7 @@ def test_a_bound_of_the_other_side_stays(file):
 
 
 def test_simulations_are_refused(file):
-    with pytest.raises(ReferenceError, match="yours is simulated: its references come from the documents"):
+    with pytest.raises(ReferenceError, match="yours is simulated: its references come from published documents"):
         propose(frame(runs(5, evidence="fitted")), file())
 
 

@@ -109,7 +109,7 @@ def test_records_that_were_written_twice(tmp_path):
     loaded = load(tmp_path)
     assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5]
     duplicates = [fault for fault in loaded.faults if "each is used once" in fault]
-    assert [fault.split(" here or")[0] for fault in duplicates] == [
+    assert [fault.split(" already in")[0] for fault in duplicates] == [
         f"{tmp_path}/a.jsonl:3: 3 records from here on are",
         f"{tmp_path}/b.jsonl:1: this record is",
     ]
@@ -234,7 +234,7 @@ def test_what_may_not_be_read(tmp_path):
 def test_nothing_there(tmp_path):
     with pytest.raises(RecordError, match="there is no such file or folder"):
         load(tmp_path / "nowhere")
-    with pytest.raises(RecordError, match=r"no results here: no file \*.jsonl or \*.parquet in it or below; start"):
+    with pytest.raises(RecordError, match=r"no results here: no file \*.jsonl or \*.parquet in it or below it; start"):
         load(tmp_path)
     (tmp_path / "a.log").write_text("x\n")
     with pytest.raises(RecordError, match="its .log files are ReFrame's own perflogs, which are not read"):

@@ -170,7 +170,7 @@ def parse_lock(text: str, place: str = "spack.lock") -> Lock:
         if found != LOCKFILE_VERSION:
             raise SpackError(
                 f"{place}: format {found!r}, written by another Spack (1.1 writes "
-                "{LOCKFILE_VERSION}); delete it and concretize again"
+                f"{LOCKFILE_VERSION}); delete it and concretize again"
             )
         lock = Lock(
             place, data["spack"]["version"], tuple(root["hash"] for root in data["roots"]), data["concrete_specs"]

@@ -154,7 +154,7 @@ def test_the_noise_is_the_pooled_spread_of_the_logarithms():
     output = replace(output, phases=output.phases | {"alone": again, "control": NONE})
     (found,) = findings.find(output, of_output(output))
     assert found.text.startswith(
-        "a pair differs by 141 % from one measurement to the next, so nothing is certain of 1 "
+        "a pair differs by 141 % from one measurement to the next, so nothing is certain about 1 "
     )
     assert found.text.endswith(", or raise --confirm-repeats")
 

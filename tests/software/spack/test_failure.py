@@ -55,7 +55,7 @@ def played(name, exit_code=1, log=""):
         (
             "concretize.no-clingo",
             ["cannot load clingo", "no bootstrapping sources are enabled"],
-            "let SPACK_PYTHON name",
+            "set SPACK_PYTHON to",
         ),
         (
             "install.checksum",
