@@ -288,7 +288,7 @@ def test_run_reports(name, folder, capsys):
     path.write_text(text)
     status, said = run("show", "--results", folder, "--session", NAME, "--gate")
     # Of a report that does not say whose it is, another run is not blamed.
-    nameless = "of which run" in cause
+    nameless = "not name its run" in cause
     assert status == 1 and "latency_8B" in said
     assert ("ReFrame ended before it could write its report" if nameless else cause) in said
     status, said = run("show", "--results", folder, "--list")
@@ -305,7 +305,7 @@ def test_run_reports(name, folder, capsys):
 def test_the_latest_run_is_not_shown_as_if_a_broken_report_were_none(folder):
     (folder / "reports/run-report-1.json").write_text("")
     status, said = run("show", "--results", folder)
-    assert status == 1 and f"warning: {folder}/reports/run-report-1.json: a run report that does not say" in said
+    assert status == 1 and f"warning: {folder}/reports/run-report-1.json: a run report that does not name its run" in said
 
 
 @pytest.mark.parametrize(
