@@ -9,4 +9,6 @@ from fabric_checks.paths import ROOT
 # In a shell that has sourced another clone's ci/env.sh, ReFrame takes the configuration of that, with its library.
 _HERE = Path(__file__).resolve().parent.parent
 if _HERE != ROOT:
-    sys.exit(f"error: these checks are of {_HERE}, and the configuration is of {ROOT}: source {_HERE}/ci/env.sh")
+    sys.exit(
+        f"error: these checks belong to {_HERE}, but the configuration belongs to {ROOT}: source {_HERE}/ci/env.sh"
+    )

@@ -113,7 +113,7 @@ class SpackPackage(Build):
         command = [*fabric_checks, "spack", "build", self.package, *options, str(self.folder)]
         # The first build takes minutes, and ReFrame says nothing until it is done.
         log = Path(self.stagedir) / self.build_job.stdout
-        getlogger().info(f"{self.package} for {self.current_environ.name} by Spack; to follow: tail -f {log}")
+        getlogger().info(f"{self.package} for {self.current_environ.name} by Spack; to follow it: tail -f {log}")
         self.build_system.commands = [f"{shlex.join(command)} 2> failure.txt || true"]
 
     @sanity_function
@@ -122,7 +122,7 @@ class SpackPackage(Build):
         if self.from_spack and not (self.folder / "built.json").exists():
             path = Path(self.stagedir) / "failure.txt"
             said = path.read_text(errors="replace").strip() if path.exists() else ""
-            raise SanityError(said.removeprefix("error: ") or f"the build ended without a word; see {self.stagedir}")
+            raise SanityError(said.removeprefix("error: ") or f"the build ended without a message; see {self.stagedir}")
         return True
 
     @property
@@ -139,7 +139,7 @@ class SpackPackage(Build):
     def doubts(self):
         """Return the findings that go with everything that was measured with it."""
         return [
-            {"kind": "unverified", "text": f"{name} is from a build cache; nobody checked a signature of it"}
+            {"kind": "unverified", "text": f"{name} is from a build cache; its signature was not checked"}
             for name in self.built["unverified"]
         ]
 

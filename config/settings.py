@@ -30,10 +30,10 @@ def take_library(name):
         sys.modules[name] = module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
     elif find_spec(name) is None:
-        raise ConfigError(f"{HERE}: there is no library {name} beside it, nor where Python looks")
+        raise ConfigError(f"{HERE}: the library {name} is neither beside it nor where Python looks")
     loaded = Path(sys.modules[name].__file__) if name in sys.modules else package
     if package.is_file() and loaded.resolve() != package:
-        raise ConfigError(f"{HERE}: the library that is in use is another clone's, {loaded.parent}")
+        raise ConfigError(f"{HERE}: the library in use belongs to another clone, {loaded.parent}")
 
 
 take_library("fabric_checks")
@@ -90,7 +90,7 @@ def has_room(folder):
         fault = error.strerror
     if fault and any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run|--dry-run", word) for word in sys.argv[1:]):
         raise ConfigError(
-            f"results cannot be written to {folder} ({fault}): name a folder of your own, by --prefix FOLDER or in "
+            f"results cannot be written to {folder} ({fault}): name a folder of your own with --prefix FOLDER or "
             "FABRIC_RESULTS"
         )
     return fault is None

@@ -44,7 +44,7 @@ def require_fit(path: Path, within: Path | None = None) -> None:
 def require_within(path: Path, within: Path | None) -> None:
     """Refuse a path that links lead out of a folder; see :func:`require_fit`."""
     if within is not None and not path.resolve().is_relative_to(within.resolve()):
-        raise UnfitError(path, f"a symbolic link out of {within}, which is not followed: name what it leads to itself")
+        raise UnfitError(path, f"a symbolic link out of {within}, which is not followed: name its target instead")
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield part
         _settle(part, target)
     except OSError as error:
-        kept = "; it is as it was" if beside and target.exists() else ""
+        kept = "; it is unchanged" if beside and target.exists() else ""
         raise OSError(error.errno, f"{error.strerror or error}{kept}", str(path)) from None
     finally:
         if beside:

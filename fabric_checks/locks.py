@@ -125,7 +125,7 @@ def holder(path: Path) -> str:
 def holders(path: Path) -> list[str]:
     """Return the processes of this host that hold the lock of a file, the first that was started first.
 
-    One that only waits for it, or has the file open, is none.
+    One that only waits for it, or has the file open, does not hold it.
     """
     try:
         status = path.stat()
@@ -192,10 +192,10 @@ def own_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
-        raise FabricError(f"{folder}: {error.strerror}: your jobs lock a file in it; mend that") from None
+        raise FabricError(f"{folder}: {error.strerror}: your jobs lock a file in it; fix that") from None
     if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
         raise FabricError(
-            f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, and your jobs would lock a file in it: "
+            f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, but your jobs would lock a file in it: "
             "have it removed"
         )
     if status.st_mode & 0o077:

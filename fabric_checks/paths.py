@@ -34,8 +34,8 @@ def sound_name(what: str, name: str) -> str:
     """
     if not name_is_sound(name):
         raise FabricError(
-            f"{what} is {quoted(name)}, which is no name: up to 100 letters, digits, `.`, `_` and `-` make one, the "
-            "first a letter or a digit"
+            f"{what} is {quoted(name)}, which is not a name: use up to 100 letters, digits, `.`, `_` and `-`, "
+            "beginning with a letter or a digit"
         )
     return name
 
@@ -50,8 +50,8 @@ def sound_path(what: str, path: str | Path) -> Path:
     bad = next((sign for sign in text if not (sign.isalnum() or sign in _SIGNS)), None)
     if bad is not None:
         raise FabricError(
-            f"{what} is {quoted(text, 200)}, and job scripts cannot have {_called(bad)} in a path: move it to one of "
-            f"letters, digits and {' '.join(_SIGNS)}"
+            f"{what} is {quoted(text, 200)}, but paths in job scripts cannot contain {_called(bad)}: move it to a path "
+            f"of letters, digits and {' '.join(_SIGNS)}"
         )
     return Path(text)
 

@@ -39,7 +39,7 @@ def asked_for() -> str | None:
     """
     name = os.environ.get(VARIABLE)
     if name and not _SOUND.fullmatch(name):
-        raise FabricError(f"--reservation: {quoted(name)} is no name: letters, digits, . _ # and - make one")
+        raise FabricError(f"--reservation: {quoted(name)} is not a name: use letters, digits, . _ # and -")
     return name or None
 
 
@@ -55,12 +55,12 @@ def access_with(access: Sequence[str], scheduler: str, name: str) -> list[str]:
 def nodes_asked_for() -> list[str]:
     """Return the nodes that the environment names; none without any.
 
-    :raises FabricError: if one is no name of a node.
+    :raises FabricError: if one is not the name of a node.
     """
     nodes = [name for name in os.environ.get(NODES, "").split(",") if name]
     for name in nodes:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
-            raise FabricError(f"{NODES}: {quoted(name)} is no name of a node")
+            raise FabricError(f"{NODES}: {quoted(name)} is not the name of a node")
     return nodes
 
 
@@ -100,6 +100,6 @@ def require(name: str, system: str, partitions: Sequence[dict[str, object]]) -> 
     for partition in partitions:
         if (scheduler := str(partition.get("scheduler"))) not in _OPTIONS:
             raise FabricError(
-                f"--reservation {name}: {system}:{partition.get('name')} is run by {scheduler!r}, which knows no "
-                "reservation; leave the option out, or take a system of a scheduler that does"
+                f"--reservation {name}: {system}:{partition.get('name')} is run by {scheduler!r}, which has no "
+                "reservations; leave the option out, or choose a system whose scheduler has them"
             )

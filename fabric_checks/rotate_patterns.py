@@ -48,7 +48,7 @@ def round_robin_rounds(ranks: int, shifts: int) -> list[int]:
 
 
 def from_end_to_end(wanted: int, count: int) -> list[int]:
-    """Return so many of the numbers from 0 to ``count - 1``, evenly spread: the rounds of ``--shifts``."""
+    """Return that many of the numbers from 0 to ``count - 1``, evenly spread: the rounds of ``--shifts``."""
     return [index * (count - 1) // max(wanted - 1, 1) for index in range(wanted)]
 
 

@@ -69,9 +69,9 @@ def load(path: Path, loader: type[Loader] = Loader) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         cause = " ".join(str(error.problem).split())[:200]
-        raise YamlError(path, f"no valid YAML: {cause}", mark.line + 1 if mark else None) from None
+        raise YamlError(path, f"not valid YAML: {cause}", mark.line + 1 if mark else None) from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise YamlError(path, f"no valid YAML: {' '.join(str(error).split())[:200]}") from None
+        raise YamlError(path, f"not valid YAML: {' '.join(str(error).split())[:200]}") from None
 
 
 def _in_python(loader: type[Loader]) -> type[yaml.SafeLoader]:
@@ -96,7 +96,7 @@ def _require_bounded(text: str, path: Path) -> None:
             anchor, size = opened.pop()
         elif isinstance(event, yaml.AliasEvent):
             if anchor not in sizes and any(anchor == of for of, _ in opened):
-                raise YamlError(path, f"the alias *{anchor} stands for what it is in", line)
+                raise YamlError(path, f"the alias *{anchor} refers to something that contains it", line)
             size, anchor = sizes.get(anchor or "", 1), None
         elif isinstance(event, yaml.ScalarEvent):
             size = 1
@@ -105,4 +105,4 @@ def _require_bounded(text: str, path: Path) -> None:
         around, so_far = opened[-1]
         opened[-1] = around, so_far + size
         if so_far + size > MOST_VALUES:
-            raise YamlError(path, f"more than {MOST_VALUES} values, with those that aliases stand for", line)
+            raise YamlError(path, f"more than {MOST_VALUES} values, counting those that aliases stand for", line)

@@ -37,7 +37,7 @@ def matrix(twin: Twin, size_B: int, shifts: int, bounds: Bounds) -> PairMatrix:
     """
     half = twin.nodes // 2
     if half * half > MOST_PAIRS:
-        raise TwinError(f"{twin.file}: nodes: {twin.nodes} make more than the {MOST_PAIRS} pairs that can be shown")
+        raise TwinError(f"{twin.file}: nodes: {twin.nodes} make more pairs than the {MOST_PAIRS} that can be shown")
     rounds = rotate_patterns.from_end_to_end(shifts if 0 < shifts < half else half, half)
     sender, receiver = rotate_patterns.pairs("rotate", twin.nodes, np.array(rounds, dtype=np.int32))
     seconds = _seconds(twin, np.stack((sender, receiver), axis=-1).astype(np.int32), size_B, bounds)

@@ -97,7 +97,7 @@ def launch(
 def _limit_s(variables: Mapping[str, str]) -> int:
     text = variables.get(LIMIT_VARIABLE) or str(_LIMIT_S)
     if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise TwinError(f"{LIMIT_VARIABLE} is {quoted(text)}; let it be a number of seconds, 1 or more")
+        raise TwinError(f"{LIMIT_VARIABLE} is {quoted(text)}; set it to a number of seconds, 1 or more")
     return int(text)
 
 
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None, variables: Mapping[str, str] = 
     given = parser.parse_args(arguments)
     try:
         if not variables.get(TWIN_VARIABLE):
-            raise TwinError(f"{TWIN_VARIABLE} is not set; let it name the description of a twin (config/twins/*.yaml)")
+            raise TwinError(f"{TWIN_VARIABLE} is not set; set it to the description of a twin (config/twins/*.yaml)")
         twin = description.load(Path(variables[TWIN_VARIABLE]))
         cause = launch(twin, given.nodes, given.ppn, given.program, Path.cwd(), limit_s=_limit_s(variables))
     except FabricError as error:

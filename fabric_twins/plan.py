@@ -57,7 +57,7 @@ def load(file: Path) -> tuple[Alternative, ...]:
     found = [Alternative(first, _twin(Section(file, "", top, None, {})))]
     listed = own.take("alternatives", "a list") if own.optional("alternatives") else []
     if not isinstance(listed, list) or len(listed) >= MOST:
-        raise TwinError(f"{own.place('alternatives')}: a list of fewer than {MOST} alternatives belongs here")
+        raise TwinError(f"{own.place('alternatives')}: a list of fewer than {MOST} alternatives is expected here")
     for number, item in enumerate(listed):
         place = f"alternatives[{number}]"
         name, changes = _item(file, place, item)
@@ -106,7 +106,7 @@ def _item(file: Path, place: str, item: object) -> tuple[str, dict[str, Any]]:
     name = section.text("name")
     changes = {key: value for key, value in item.items() if key != "name"} if isinstance(item, dict) else {}
     if not changes:
-        raise TwinError(f"{file}: {place}: differs in nothing; write the keys in which it does, such as topology")
+        raise TwinError(f"{file}: {place}: does not differ; write the keys in which it does, such as topology")
     return name, changes
 
 
@@ -114,10 +114,10 @@ def _require_known(file: Path, place: str, changes: Mapping[str, Any], top: Mapp
     """Refuse a change of what makes the clusters comparable at all."""
     for key in ("name", "values"):
         if key in changes:
-            raise TwinError(f"{file}: {place}.{key}: cannot differ; take it away")
+            raise TwinError(f"{file}: {place}.{key}: cannot differ; remove it")
     for key, value in changes.items():
         if value is None and key not in top:
-            raise TwinError(f"{file}: {place}.{key}: is taken away, and is not there; take this line away")
+            raise TwinError(f"{file}: {place}.{key}: is removed here, but does not exist; remove this line")
 
 
 def _twin(top: Section) -> Twin:

@@ -41,7 +41,7 @@ stale."""
 _FITTED = """
 ## Fitted: {count} values
 
-A parameter was chosen to produce the value, so the agreement is no evidence for anything.
+A parameter was chosen to reproduce the value, so agreement here is no evidence for anything.
 """
 
 _PREDICTED = """
@@ -53,7 +53,7 @@ These follow from parameters that were chosen for other values. They are what a 
 _NOT_REPRODUCED = """
 ## Not reproduced: {count} values
 
-Predictions that fail, and why. The checks expect them to fail, and it is an error if one turns out right unnoticed.
+Predictions that fail, and why. The checks expect them to fail, and it is an error if one starts to pass unnoticed.
 """
 
 _SAID = """

@@ -126,9 +126,11 @@ def load(folder: Path) -> Trace:
     found = [first, *(_rank(folder, number) for number in range(1, first.ranks))]
     for number, each in enumerate(found):
         if (each.rank, each.ranks, each.flops_per_s) != (number, first.ranks, first.flops_per_s):
-            raise FabricError(f"{_file(folder, number)}: is of another trace than that of rank 0; trace it again")
+            raise FabricError(
+                f"{_file(folder, number)}: belongs to a different trace than that of rank 0; trace it again"
+            )
     if len(list(folder.glob("rank-*.trace"))) != first.ranks:
-        raise FabricError(f"{folder}: has files of more ranks than {first.ranks}; trace into an empty folder")
+        raise FabricError(f"{folder}: has files from more ranks than {first.ranks}; trace into an empty folder")
     return Trace(folder, tuple(found))
 
 
@@ -299,7 +301,8 @@ def as_lines(trace: Trace, found: Sequence[Replay], questions: Questions) -> lis
     lines = [
         f"{trace.folder}: {len(trace.ranks)} ranks, {trace.actions} actions, {value_text(trace.compute_s)} s of "
         "computation a rank",
-        f"PREDICTED by replay, not measured; processors {value_text(questions.cpu_speed)} times as fast as the traced",
+        f"PREDICTED by replay, not measured; processors {value_text(questions.cpu_speed)} times as fast as the traced "
+        "ones",
         "",
     ]
     rows = [("", "layout", "run time", "communication", "efficiency"), ("", "", "s", "%", "%")]
@@ -317,7 +320,7 @@ def as_lines(trace: Trace, found: Sequence[Replay], questions: Questions) -> lis
         lines.append(
             "message rate: the processor time of a message between nodes, which limits it; bandwidth: of links"
         )
-    lines.append("communication: all that is no computation, waiting for slower ranks included")
+    lines.append("communication: everything but computation, including waiting for slower ranks")
     lines += replaced([(each.name, each.twin) for each in found])
     if questions.one_rank is None:
         lines.append("efficiency: give a trace of one rank by --one-rank")

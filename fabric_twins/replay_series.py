@@ -71,10 +71,12 @@ def load(folder: Path) -> dict[int, replay.Trace]:
             trace = replay.load(each)
             ranks = len(trace.ranks)
             if ranks in found:
-                raise FabricError(f"{each}: is of {ranks} ranks, and so is {found[ranks].folder}; leave one of them")
+                raise FabricError(
+                    f"{each}: has {ranks} ranks, and so does {found[ranks].folder}; leave one of them out"
+                )
             found[ranks] = trace
     if not found:
-        raise FabricError(f"{folder}: has no folders with traces; write one for each number of ranks below it")
+        raise FabricError(f"{folder}: has no folders with traces; put one for each number of ranks into it")
     return dict(sorted(found.items()))
 
 

@@ -82,9 +82,7 @@ def _built(name: str, source: str, made_for: str, needs: tuple[str, str], folder
             if not place.exists():
                 _build(place, *needs)
     except OSError as error:
-        raise TwinError(
-            f"{error.filename or place}: {error.strerror}; let FABRIC_HOME name a writable folder"
-        ) from None
+        raise TwinError(f"{error.filename or place}: {error.strerror}; set FABRIC_HOME to a writable folder") from None
     return place
 
 
@@ -98,7 +96,7 @@ def _build(place: Path, what: str, needs: str) -> None:
         try:
             done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         except FileNotFoundError:
-            raise TwinError(f"there is no make, which builds {what}; install it") from None
+            raise TwinError(f"make, which builds {what}, is missing; install it") from None
         if done.returncode != 0:
             lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
             telling = [line for line in lines if "error" in line] or [line for line in lines if line] or ["nothing"]

@@ -73,9 +73,7 @@ def program(name: str, folder: Path | None = None) -> Path:
             if not place.exists():
                 _compile(smpicc, SOURCE / f"{name}.c", place)
     except OSError as error:
-        raise TwinError(
-            f"{error.filename or place}: {error.strerror}; let FABRIC_HOME name a writable folder"
-        ) from None
+        raise TwinError(f"{error.filename or place}: {error.strerror}; set FABRIC_HOME to a writable folder") from None
     return place
 
 

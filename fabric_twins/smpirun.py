@@ -101,7 +101,7 @@ def hostfile(twin: Twin, nodes: int, ppn: int) -> str:
     if not 1 <= nodes <= twin.nodes or not 1 <= ppn <= twin.cpus_per_node:
         raise TwinError(
             f"{twin.file}: nodes: {twin.name} has {twin.nodes} nodes of {twin.cpus_per_node} processors, so {nodes} x "
-            f"{ppn} do not fit; ask for less, or raise them"
+            f"{ppn} do not fit; ask for less, or raise those numbers"
         )
     return "".join(f"{name}\n" * ppn for name in host_names(twin.nodes)[:nodes])
 
@@ -110,9 +110,11 @@ def require_release(version: str) -> None:
     """Raise :class:`TwinError` unless ``smpirun -version`` says that it is the release the plugin is written for."""
     found = re.search(r"SimGrid version (\S+)", version)
     if found is None:
-        raise TwinError(f"smpirun -version says {quoted(version.strip())}, which names no SimGrid; install {RELEASE}")
+        raise TwinError(
+            f"smpirun -version says {quoted(version.strip())}, which does not name a SimGrid; install {RELEASE}"
+        )
     if not re.fullmatch(rf"{re.escape(RELEASE)}(\.\d+)?", found[1]):
-        raise TwinError(f"SimGrid is {found[1]}, and the plugin of the twins is written for {RELEASE}; install that")
+        raise TwinError(f"SimGrid is {found[1]}, but the plugin of the twins is written for {RELEASE}; install that")
 
 
 #: Exit statuses of what the kernel killed: as Python tells it, and as a shell does.
@@ -133,11 +135,12 @@ _CAUSES: tuple[tuple[str, str], ...] = (
     ),
     (r"twin\.so: (?P<said>.+)", "{said}"),
     (r"the file '(?P<said>[^']+)' does not exist", "{said} is not there; build or write it first"),
-    (r"Deadlock detected", "the simulated ranks wait for each other (deadlock); look for a message that nobody sends"),
+    (r"Deadlock detected", "the simulated ranks wait for each other (deadlock); look for a message that is never sent"),
     (r"MPI_Abort was called", "a rank called MPI_Abort: {first}"),
     (
         r"Memory allocation of \d+ bytes failed|bad_alloc|[Cc]annot allocate memory|[Oo]ut of memory",
-        "the simulation ran out of memory, as all ranks live in one process; give it fewer ranks or smaller messages",
+        "the simulation ran out of memory, because all ranks are in one process; give it fewer ranks or smaller "
+        "messages",
     ),
 )
 
@@ -162,7 +165,9 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
             detail = found.groupdict().get("said") or ""
             return " ".join(cause.format(said=detail.strip(), first=first).split())
     if status in _KILLED:
-        return "the simulation was killed, for its memory most likely; give it fewer nodes or smaller messages"
+        return (
+            "the simulation was killed, most likely because of its memory use; give it fewer nodes or smaller messages"
+        )
     last = next((line for line in reversed((stdout + "\n" + stderr).splitlines()) if line.strip()), "nothing")
     how = "ended" if status == 0 else f"ended with status {status}"
-    return f"the simulation {how} before the program's last line; the last that it said is {quoted(last.strip(), 160)}"
+    return f"the simulation {how} before the program's last line; the last thing it said is {quoted(last.strip(), 160)}"

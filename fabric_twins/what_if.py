@@ -167,7 +167,9 @@ def _by_flows(alternatives: Sequence[Alternative], questions: Questions) -> bool
     if chosen and questions.of_processes:
         asked = " and ".join(questions.of_processes)
         why = "--flows has none" if questions.by_flows else f"{nodes} nodes are computed by flows, which have none"
-        remedy = "leave out one of them" if questions.by_flows else "leave it out, or give --no-flows and much time"
+        remedy = (
+            "leave out one of them" if questions.by_flows else "leave it out, or give --no-flows and plenty of time"
+        )
         raise TwinError(f"{alternatives[0].twin.file}: {asked} needs simulated processes, and {why}; {remedy}")
     return chosen
 
@@ -251,7 +253,7 @@ _UNITS = ("", "MB/s", "MB/s", "MB/s", "", "GB/s", "GB/s", "%")
 
 _NOTES = (
     "p10: a tenth of the pairs is slower. aggregate: pairs x mean. perceived: pairs x slowest, as an exchange over all",
-    "pairs takes as long as its slowest. of ideal: the perceived aggregate over that of pairs that each run alone.",
+    "pairs takes as long as its slowest. of ideal: the perceived aggregate divided by that of pairs each run alone.",
 )
 
 
@@ -273,7 +275,11 @@ def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
     if outcomes[0].alltoall_us:
         lines += ["", "Alltoall: time of an operation in us, by bytes for each rank", *_alltoall_table(outcomes)]
     if outcomes[0].hot_spot_growth:
-        lines += ["", "hot spot: time of a master with all others as slaves over that with one", *_hot_table(outcomes)]
+        lines += [
+            "",
+            "hot spot: time of a master with all others as slaves, divided by that with one",
+            *_hot_table(outcomes),
+        ]
     return [line.rstrip() for line in lines]
 
 
@@ -283,7 +289,7 @@ def _blamed(outcome: Prediction) -> list[str]:
         return []
     found = [finding.as_dict()["text"] for finding in outcome.report.findings]
     if not found:
-        return ["", f"{outcome.alternative.name}: nothing stands out of what was measured"]
+        return ["", f"{outcome.alternative.name}: nothing stands out in what was measured"]
     more = [f"  and {len(found) - _MOST_BLAMED} more"] if len(found) > _MOST_BLAMED else []
     return ["", f"{outcome.alternative.name}:", *(f"  {text}" for text in found[:_MOST_BLAMED]), *more]
 

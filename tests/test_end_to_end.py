@@ -158,7 +158,7 @@ def test_a_wrong_reference_file_fails_loudly(run, tmp_path):
     (tmp_path / "local.yaml").write_text(REFERENCE.format(value=1e9).replace("us]", "ms]"))
     done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path))
     assert done.status == 1, done.output
-    assert "latency_0B is in us, its reference in ms" in done.reasons[0]
+    assert "latency_0B is in us, but its reference is in ms" in done.reasons[0]
     assert "\n" not in done.reasons[0].strip()
     # The values are there nevertheless.
     assert len([record for record in done.session.records if record["value"] is not None]) == 24

@@ -72,7 +72,7 @@ def test_what_fails_within_leaves_the_old_one(tmp_path, error):
         raise error
     assert path.read_text() == "old" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
     if isinstance(error, OSError):
-        assert caught.value.filename == str(path) and "No space left on device; it is as it was" in str(caught.value)
+        assert caught.value.filename == str(path) and "No space left on device; it is unchanged" in str(caught.value)
 
 
 def test_a_full_disk_keeps_the_old_one(tmp_path, monkeypatch):

@@ -55,10 +55,10 @@ LINES = {
     "findings of null": (record(findings=[None]), "'findings' is"),
     "nodes, a text": (record(nodes="x"), "'nodes' is 'x', not an integer"),
     "nodes, a list": (record(nodes=[1]), "'nodes' is '[1]', not an integer"),
-    "less than no nodes": (record(nodes=-1), "'nodes' is '-1', less than nothing"),
+    "less than no nodes": (record(nodes=-1), "'nodes' is '-1', below zero"),
     "nodes, half of one": (record(nodes=0.5), "'nodes' is '0.5', not an integer"),
-    "a negative size": (record(size_B=-8), "'size_B' is '-8', less than nothing"),
-    "a link of less than nothing": (record(link_MBps=-1.0), "'link_MBps' is '-1.0', less than nothing"),
+    "a negative size": (record(size_B=-8), "'size_B' is '-8', below zero"),
+    "a link of less than nothing": (record(link_MBps=-1.0), "'link_MBps' is '-1.0', below zero"),
     "a link, a text": (record(link_MBps="fast"), "'link_MBps' is 'fast', not a finite number"),
     "about of two million": (record(about="t" * 2_000_000), "'about' is longer than 1048576 bytes"),
     "a truth of texts": (record(can_be_zero="no"), "'can_be_zero' is 'no', not true or false"),
@@ -78,8 +78,8 @@ LINES = {
     "compared without values": (record(compared=OF), "'compared' is"),
     "compared with texts": (record(compared={**OF, "values": {"1x1": "a"}}), "'compared' is"),
     "compared with a list": (record(compared={**OF, "values": [1, 2]}), "'compared' is"),
-    "ten thousand brackets": (raw("[" * 10_000 + "]" * 10_000), "nested too deep"),
-    "ten thousand objects": (raw('{"a":' * 10_000 + "1" + "}" * 10_000), "nested too deep"),
+    "ten thousand brackets": (raw("[" * 10_000 + "]" * 10_000), "nested too deeply"),
+    "ten thousand objects": (raw('{"a":' * 10_000 + "1" + "}" * 10_000), "nested too deeply"),
     "brackets never closed": (b"[" * 10_000 + b"\n", "not a JSON object"),
     "the year 0000": (record(time="0000-01-01T00:00:00+00:00"), "the time is not in the years 1970 to 2200"),
     "the year 0001": (record(time="0001-01-01T00:00:00+00:00"), "the time is not in the years 1970 to 2200"),
@@ -91,19 +91,19 @@ LINES = {
     "a system of 300 characters": (record(system="s" * 300), "'system' is longer than 80 bytes"),
     "a name of ten million": (record(test="t" * 10_000_000), "'test' is longer than 1000 bytes"),
     "a text of two million": (record(mpi="t" * 2_000_000), "'mpi' is longer than 1048576 bytes"),
-    "a system, a list": (record(system=["s"]), "where a name has to be"),
-    "a session, an object": (record(session={"a": NAME}), "where a name has to be"),
+    "a system, a list": (record(system=["s"]), "where a name is expected"),
+    "a session, an object": (record(session={"a": NAME}), "where a name is expected"),
     "no session": (record(session=None), "the record has no 'session'"),
     "no check": (lacking("check"), "the record has no 'check'"),
     "no format": (lacking("format"), "the record has no 'format'"),
-    "another format": (record(format=99), "format '99' is of another release"),
-    "a value of 1e300": (record(value=1e300), "no number up to 1e+30"),
+    "another format": (record(format=99), "format '99' belongs to a different release"),
+    "a value of 1e300": (record(value=1e300), "not a number up to 1e+30"),
     "a reference of 1e300": (record(reference=-1e300), "'reference' is '-1e"),
     "a reference, a text": (record(reference="fast"), "'reference' is 'fast', not a finite number"),
     "a bound, a list": (record(lower=[0]), "'lower' is '[0]', not a finite number"),
-    "NaN": (raw("NaN", "value"), "NaN is no number of JSON"),
+    "NaN": (raw("NaN", "value"), "NaN is not a JSON number"),
     "a number of 5000 digits": (raw("1" * 5000, "value"), "the line is left out"),
-    "a metric without value": (record(value=None), "a metric and no value"),
+    "a metric without value": (record(value=None), "a metric but no value"),
     "an unknown unit": (record(unit="furlongs"), "unknown unit 'furlongs'"),
     "half a line": (json.dumps(record()).encode()[:200] + b"\n", "not a JSON object"),
     "a list": (b'["' + NAME.encode() + b'"]\n', "not a JSON object"),
@@ -260,22 +260,22 @@ def report_of(cases, **info):
 
 #: Run reports, and what is said of each.
 REPORTS = {
-    "cut": (report_of([{"testcases": [CASE] * 50}])[:2000], "no whole run report (line"),
-    "empty": ("", "a run report that does not say of which run it is"),
-    "a list": ("[]", "a run report that does not say of which run it is"),
-    "brackets": (json.dumps({"session_info": INFO}, indent=2)[:-1] + ', "runs": ' + "[" * 10_000, "nested too deep"),
-    "brackets alone": ("[" * 100_000, "a run report that does not say of which run it is"),
-    "log files of numbers": (report_of([], log_files=[1, None]), "does not say of which run it is"),
-    "log files with NUL": (report_of([], log_files=["\0"]), "does not say of which run it is"),
+    "cut": (report_of([{"testcases": [CASE] * 50}])[:2000], "not a complete run report (line"),
+    "empty": ("", "a run report that does not name its run"),
+    "a list": ("[]", "a run report that does not name its run"),
+    "brackets": (json.dumps({"session_info": INFO}, indent=2)[:-1] + ', "runs": ' + "[" * 10_000, "nested too deeply"),
+    "brackets alone": ("[" * 100_000, "a run report that does not name its run"),
+    "log files of numbers": (report_of([], log_files=[1, None]), "does not name its run"),
+    "log files with NUL": (report_of([], log_files=["\0"]), "does not name its run"),
     "no runs": (json.dumps({"session_info": INFO}, indent=2), "it has no list 'runs'"),
     "runs of texts": (report_of(["x"]), "run 1 has no list 'testcases'"),
-    "cases of texts": (report_of([{"testcases": ["x", CASE]}]), "run 1, case 1: no JSON object"),
+    "cases of texts": (report_of([{"testcases": ["x", CASE]}]), "run 1, case 1: not a JSON object"),
     "a case without name": (report_of([{"testcases": [CASE, CASE | {"name": None}]}]), "case 2: it has no name"),
-    "a system, a list": (report_of([{"testcases": [CASE | {"system": []}]}]), "'system' is '[]' where a text"),
-    "a result, null": (report_of([{"testcases": [CASE | {"result": None}]}]), "'result' is 'None' where a text"),
+    "a system, a list": (report_of([{"testcases": [CASE | {"system": []}]}]), "'system' is '[]' where text is"),
+    "a result, null": (report_of([{"testcases": [CASE | {"result": None}]}]), "'result' is 'None' where text is"),
     "a reason, an object": (report_of([{"testcases": [CASE | {"fail_reason": {}}]}]), "'fail_reason' is '{}'"),
-    "values of texts": (report_of([{"testcases": [CASE | {"perfvalues": {"a": "x"}}]}]), "no object of lists"),
-    "values without value": (report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]), "no object of lists"),
+    "values of texts": (report_of([{"testcases": [CASE | {"perfvalues": {"a": "x"}}]}]), "not an object of lists"),
+    "values without value": (report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]), "not an object of lists"),
     "a command, a list": (report_of([{"testcases": []}], cmdline=[1]), "no case ran"),
 }
 
@@ -288,7 +288,7 @@ def test_run_reports(name, folder, capsys):
     path.write_text(text)
     status, said = run("show", "--results", folder, "--session", NAME, "--gate")
     # Of a report that does not say whose it is, another run is not blamed.
-    nameless = "of which run" in cause
+    nameless = "not name its run" in cause
     assert status == 1 and "latency_8B" in said
     assert ("ReFrame ended before it could write its report" if nameless else cause) in said
     status, said = run("show", "--results", folder, "--list")
@@ -305,19 +305,19 @@ def test_run_reports(name, folder, capsys):
 def test_the_latest_run_is_not_shown_as_if_a_broken_report_were_none(folder):
     (folder / "reports/run-report-1.json").write_text("")
     status, said = run("show", "--results", folder)
-    assert status == 1 and f"warning: {folder}/reports/run-report-1.json: a run report that does not say" in said
+    assert status == 1 and f"warning: {folder}/reports/run-report-1.json: a run report that does not name its run" in said
 
 
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
         (b"[" * 10_000, "not a JSON object"),
-        (b'{"kind": ' + b"[" * 10_000 + b"]" * 10_000 + b"}", "nested too deep"),
+        (b'{"kind": ' + b"[" * 10_000 + b"]" * 10_000 + b"}", "nested too deeply"),
         (b'{"kind": ["measured"]}', "not the cost of a run"),
-        (b'{"kind": "measured"}', "time is no text"),
+        (b'{"kind": "measured"}', "time is not text"),
         (b"\xff\xfe", "not a JSON object"),
-        (b'{"kind": "computed", "time": "", "system": "", "command": "", "jobs": 1e300}', "jobs is no number"),
-        (b'{"kind": "computed", "time": "", "system": "", "command": "", "level": []}', "level is no text"),
+        (b'{"kind": "computed", "time": "", "system": "", "command": "", "jobs": 1e300}', "jobs is not a number"),
+        (b'{"kind": "computed", "time": "", "system": "", "command": "", "level": []}', "level is not text"),
     ],
 )
 def test_lines_of_costs(line, cause, folder):
@@ -347,7 +347,7 @@ def test_lines_of_a_journal(line, folder):
     path.parent.mkdir(parents=True)
     path.write_bytes(line + b"\n")
     status, said = run(*night(folder))
-    assert status == 0 and "no line of a journal: " in said and "Traceback" not in said
+    assert status == 0 and "not a line of a journal: " in said and "Traceback" not in said
 
 
 def pipe(path, outside):
@@ -487,7 +487,7 @@ def told(*cases):
 @pytest.mark.parametrize("table", [ENDLESS, COMPUTED])
 def test_sessions_that_are_computed(table, tmp_path):
     status, said = run("changes", database(tmp_path / "results.db", table))
-    assert status == 1 and "'sessions' is no plain table" in said and said.count("\n") == 1
+    assert status == 1 and "'sessions' is not a plain table" in said and said.count("\n") == 1
 
 
 def test_a_database_of_others_without_references(tmp_path):

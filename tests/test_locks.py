@@ -138,7 +138,7 @@ def test_a_folder_of_ones_own(tmp_path, monkeypatch):
     with pytest.raises(FabricError, match="link belongs to .* or leads elsewhere.*: have it removed"):
         locks.own_folder(tmp_path / "link")
     (tmp_path / "file").touch()
-    with pytest.raises(FabricError, match="file: File exists: your jobs lock a file in it; mend that"):
+    with pytest.raises(FabricError, match="file: File exists: your jobs lock a file in it; fix that"):
         locks.own_folder(tmp_path / "file")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.raises(FabricError, match=r"mine belongs to \w+ or leads elsewhere"):

@@ -102,9 +102,9 @@ def test_it_runs_what_needs_no_more_and_tells_what_the_rest_needs(reframe, clone
     done = call(reframe, clone, *names, "-r", "--perflogdir", tmp_path / "own")
     assert len(re.findall(r"\[ +OK \] .* (OsuBarrier|HotSpot) ", done.stdout)) == 2, done.stdout
     assert re.search(r"\[ +FAIL \] .* Rotate ", done.stdout), done.stdout
-    assert done.stdout.count("no pictures are drawn: Python packages that are not there: matplotlib") == 1
+    assert done.stdout.count("no pictures are drawn: missing Python packages: matplotlib") == 1
     (line,) = re.findall(r"Reason: environ error: (.*)", done.stdout)
-    assert line.startswith("Python packages that are not there: numpy scipy: Rotate needs them to tell slow nodes")
+    assert line.startswith("missing Python packages: numpy scipy: Rotate needs them to tell slow nodes")
     place = clone / ".fabric/python" / sys.implementation.cache_tag
     # The environment has no pip of its own.
     install = rf": uv pip install --python {reframe.parent}/python[0-9.]* --target {place} numpy scipy$"

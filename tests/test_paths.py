@@ -19,7 +19,7 @@ def test_names(name):
     ["", ".", "..", "../../x", "a/b", "`touch x`", "$(touch x)", "a b", "a\n", "-n", "ü", "1" * 101, "a;b", "%j"],
 )
 def test_what_is_no_name(name):
-    with pytest.raises(FabricError, match=r"^FABRIC_SESSION is '.*', which is no name: up to 100 letters"):
+    with pytest.raises(FabricError, match=r"^FABRIC_SESSION is '.*', which is not a name: use up to 100 letters"):
         sound_name("FABRIC_SESSION", name)
 
 
@@ -37,7 +37,7 @@ def test_paths(path):
     ],
 )  # fmt: skip
 def test_what_cannot_be_in_a_path(path, sign):
-    with pytest.raises(FabricError, match=rf"^FABRIC_HOME is .*, and job scripts cannot have {sign} in a path: move"):
+    with pytest.raises(FabricError, match=rf"^FABRIC_HOME is .*, but paths in job scripts cannot contain {sign}: move"):
         sound_path("FABRIC_HOME", path)
 
 

@@ -40,7 +40,7 @@ def test_what_a_partition_names(access, name):
 @pytest.mark.parametrize("name", ["a b", "-x", "$(rm)", "a\nb", "a,b"])
 def test_what_is_no_name_is_refused(monkeypatch, name):
     monkeypatch.setenv(reservations.VARIABLE, name)
-    with pytest.raises(FabricError, match="is no name"):
+    with pytest.raises(FabricError, match="is not a name"):
         reservations.asked_for()
 
 
@@ -54,7 +54,7 @@ def test_the_environment_names_one(monkeypatch):
 def test_a_partition_that_knows_none_is_named():
     taken = {"name": "p", "scheduler": "fabric-slurm"}
     reservations.require("w", "s", [taken])
-    with pytest.raises(FabricError, match="--reservation w: s:q is run by 'fabric-flux', which knows no reservation"):
+    with pytest.raises(FabricError, match="--reservation w: s:q is run by 'fabric-flux', which has no reservations"):
         reservations.require("w", "s", [taken, {"name": "q", "scheduler": "fabric-flux"}])
 
 
@@ -68,5 +68,5 @@ def test_a_partition_that_is_confined_to_nodes(monkeypatch):
     reservations.confine(other, ["n1"])
     assert other == {"scheduler": "local", "environs": []}
     monkeypatch.setenv(reservations.NODES, "n1,$(x)")
-    with pytest.raises(FabricError, match=r"'\$\(x\)' is no name of a node"):
+    with pytest.raises(FabricError, match=r"'\$\(x\)' is not the name of a node"):
         reservations.nodes_asked_for()

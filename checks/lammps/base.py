@@ -99,7 +99,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         self.note_version("lammps", output.version)
         atoms = ATOMS * (self.current_layout.nodes if self.scaled else 1)
         if (output.steps, output.atoms) != (STEPS, atoms):
-            raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run, not {STEPS} of {atoms}")
+            raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run instead of {STEPS} of {atoms}")
         physics.require(output, self.problem, self.current_layout.nodes if self.scaled else None)
         return output
 

@@ -36,7 +36,7 @@ class OsuOneSided(OsuCheck):
         output = super().read(text)
         asked, told = osu.SYNCHRONISATIONS[self.synchronisation], output.header.get("Synchronization")
         if told != asked:
-            raise OutputError(f"the synchronisation {asked} was asked for, the output says {told}")
+            raise OutputError(f"the synchronisation {asked} was asked for, but the output says {told}")
         return output
 
 

@@ -30,18 +30,18 @@ reach only each other.
 EPILOG = """\
 examples:
   ci/cluster up --nodes 4 --rate 1gbit      four hosts with links of 1 Gbit/s
-  ci/cluster exec head -- sinfo             a command where slurmctld is; n3 instead of head: on that host
+  ci/cluster exec head -- sinfo             a command where slurmctld runs; n3 instead of head: on that host
   ci/cluster exec n3 -- pkill -KILL slurmd  only the daemon of a node dies
-  ci/cluster kill n3                        the whole host loses its power; `start n3` boots it
+  ci/cluster kill n3                        the whole host loses power; `start n3` boots it
   ci/cluster shape n2=100mbit n3=none       change the rates of two links, in both directions
   ci/cluster shape n2.send=300mbit          only what n2 sends; n2.receive: only what it receives
   ci/cluster shape n2=1gbit,delay=100us,loss=0.1%
-                                            delay and lose packets, each way, if the kernel has sch_netem
+                                            delay and drop packets, each way, if the kernel has sch_netem
   ci/cluster down                           end it; nothing is left
   ci/cluster run --nodes 2 -- srun -N2 hostname
 
 environment:
-  FABRIC_CLUSTER   the cluster that is meant where no --name is given; set in what exec and run start
+  FABRIC_CLUSTER   the cluster to use if no --name is given; set for what exec and run start
   FABRIC_FLUX_PREFIX, FABRIC_PBS_PREFIX
                    where Flux and OpenPBS are installed, if their programs are not on PATH
   TMPDIR           where the folder of a cluster is made (default: /tmp)
@@ -82,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
     for name, what in (("up", "start a cluster"), ("run", "start a cluster, run a command on its head, end it")):
         command = add(name, what, named=False)
         default = DEFAULT_NAME if name == "up" else f"run-{os.getpid()}"
-        command.add_argument("--name", default=default, help="its name, where several are up (default: %(default)s)")
+        command.add_argument("--name", default=default, help="its name, if several are up (default: %(default)s)")
         command.add_argument("--nodes", type=int, required=True, metavar="N", help="how many hosts")
         command.add_argument("--cores", type=int, default=2, metavar="C", help="cores of a host (default: 2)")
         command.add_argument("--rate", default="none", help="rate of every host's link, such as 1gbit (default: none)")
@@ -93,7 +93,11 @@ def parser() -> argparse.ArgumentParser:
             "--shape", action="append", default=[], metavar="NODE=LINK", help="one host's link, as for `shape`"
         )
         command.add_argument(
-            "--switches", type=int, default=0, metavar="S", help="tell Slurm of so many leaf switches (default: none)"
+            "--switches",
+            type=int,
+            default=0,
+            metavar="S",
+            help="tell Slurm about this many leaf switches (default: none)",
         )
         command.add_argument(
             "--scheduler", choices=SCHEDULERS, default="slurm", help="what runs the jobs (default: slurm)"
@@ -102,16 +106,16 @@ def parser() -> argparse.ArgumentParser:
     add("status", "show the clusters that are up")
     command = add("exec", "run a command on a host, given after --")
     command.add_argument("node", metavar="NODE", help="n1, n2, ... or head")
-    command = add("shape", "limit the rate of links, or delay and lose their packets, in both directions or in one")
+    command = add("shape", "limit the rate of links, or delay and drop their packets, in one direction or both")
     command.add_argument(
         "shapes",
         nargs="+",
         metavar="NODE=LINK",
-        help="NODE, NODE.send or NODE.receive, and RATE or none, perhaps with ,delay=TIME and ,loss=PERCENT",
+        help="NODE, NODE.send or NODE.receive, and RATE or none, optionally with ,delay=TIME and ,loss=PERCENT",
     )
     for name, what in (
-        ("kill", "kill a host, or a daemon, at once and unprepared"),
-        ("start", "start again what was killed"),
+        ("kill", "kill a host, or a daemon, at once and without warning"),
+        ("start", "restart what was killed"),
     ):
         command = add(name, what)
         command.add_argument(
@@ -176,15 +180,17 @@ def _name(options: argparse.Namespace) -> str | None:
 
 def _spec(options: argparse.Namespace) -> Spec:
     if not 1 <= options.nodes <= MOST_NODES:
-        raise ClusterError(f"{options.nodes} nodes cannot be; between 1 and {MOST_NODES} can")
+        raise ClusterError(f"{options.nodes} nodes are impossible; give 1 to {MOST_NODES}")
     if not 1 <= options.cores <= 1024:
-        raise ClusterError(f"{options.cores} cores a host cannot be; between 1 and 1024 can")
+        raise ClusterError(f"{options.cores} cores a host are impossible; give 1 to 1024")
     if not 1 <= options.rails <= MOST_RAILS:
-        raise ClusterError(f"{options.rails} rails cannot be; between 1 and {MOST_RAILS} can")
+        raise ClusterError(f"{options.rails} rails are impossible; give 1 to {MOST_RAILS}")
     if options.switches < 0 or options.nodes < 2 * options.switches:
-        raise ClusterError(f"{options.switches} switches cannot be; 0, or so many that each has two of the nodes, can")
+        raise ClusterError(
+            f"{options.switches} switches are impossible; give 0, or few enough for each to have two nodes"
+        )
     if options.switches and options.scheduler != "slurm":
-        raise ClusterError("--switches goes with --scheduler slurm; the others are told of none")
+        raise ClusterError("--switches goes with --scheduler slurm; the others know no switches")
     if options.without_accounting and options.scheduler != "slurm":
         raise ClusterError("--without-accounting goes with --scheduler slurm; the others have none")
     return Spec(
@@ -324,7 +330,7 @@ def down(options: argparse.Namespace) -> None:
             signal.pidfd_send_signal(keeper, signal.SIGKILL)
             if not readable(keeper, GRACE):
                 raise ClusterError(
-                    f"the cluster's keeper, process {entry.keeper}, cannot be killed; what does it wait for?"
+                    f"the cluster's keeper, process {entry.keeper}, cannot be killed; what is it waiting for?"
                 )
     finally:
         os.close(keeper)

@@ -69,7 +69,7 @@ def connect(path: Path) -> socket.socket | None:
             if time.monotonic() > deadline:
                 connection.close()
                 raise ClusterError(
-                    f"nobody is let in at {path} for {PATIENCE:g} s; has that process been stopped?"
+                    f"no connection was accepted at {path} for {PATIENCE:g} s; has that process been stopped?"
                 ) from None
             time.sleep(0.02)
         else:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class ClusterError(Exception):
-    """Something the user has to mend; its text is one line with the cause and the remedy."""
+    """Something the user has to fix; its text is one line with the cause and the remedy."""
 
 
 def telling_line(log: Path) -> str:

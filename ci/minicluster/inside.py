@@ -42,7 +42,9 @@ def run(spec: Spec, folder: Path, host: str, command: list[str]) -> int:
     if pid is None:
         raise ClusterError(f"{host} is not running; `ci/cluster start {host}` boots a node")
     if pid == 0:
-        raise ClusterError(f"{host} cannot be entered from a node of a cluster; use srun here, or ci/cluster outside")
+        raise ClusterError(
+            f"{host} cannot be entered from a node of a cluster; use srun here, or ci/cluster outside of the cluster"
+        )
     block_signals()
     return wait_for(fork(lambda: _enter(spec, folder, pid, command)))
 

@@ -50,7 +50,7 @@ class Cluster:
         """End the cluster, and return when nothing is left of it."""
         self._connection.close()
         if wait_for_end(self._keeper, TO_BE_DOWN, f"the cluster in {self.folder}") != 0:
-            raise ClusterError(f"the cluster has not ended as it should: {telling_line(_log(self.folder))}")
+            raise ClusterError(f"the cluster did not end properly: {telling_line(_log(self.folder))}")
 
 
 def _keep(spec: Spec, entry: Path, folder: Path, connection: socket.socket, lock: int) -> int:

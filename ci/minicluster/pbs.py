@@ -133,7 +133,7 @@ class Pbs(Scheduler):
     @classmethod
     def refuse(cls, spec: Spec) -> None:
         if spec.account.rootless:
-            raise ClusterError("OpenPBS runs as root only; be root, or take --scheduler slurm or flux")
+            raise ClusterError("OpenPBS runs only as root; run this as root, or use --scheduler slurm or flux")
 
     @property
     def daemons(self) -> list[Daemon]:

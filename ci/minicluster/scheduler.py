@@ -68,7 +68,7 @@ class Scheduler:
 
     def restart(self, service: str) -> None:
         """Start one of the services again."""
-        raise ClusterError(f"{service} is no service of {self.title}")
+        raise ClusterError(f"{service} is not a service of {self.title}")
 
     def environment(self) -> dict[str, str]:
         """Return what its commands need to mean this cluster, on any host."""

@@ -121,7 +121,7 @@ def bits_per_second(rate: str) -> int:
     match = _RATE.fullmatch(rate)
     bits = round(float(match[1]) * _FACTORS[match[2]]) if match else 0
     if bits <= 0:
-        raise ClusterError(f"{rate!r} is no rate; write it as 1gbit, 2.5gbit or 100mbit, or none for no limit")
+        raise ClusterError(f"{rate!r} is not a rate; write it as 1gbit, 2.5gbit or 100mbit, or none for no limit")
     return bits
 
 
@@ -142,7 +142,7 @@ def parse_link(text: str) -> Link:
         if match is None or (name == "loss" and float(match[1]) > 100):
             raise ClusterError(f"{part!r} is neither a delay nor a loss; write delay=100us or loss=1%")
         if name in found:
-            raise ClusterError(f"{text!r} has two of {name}; give one")
+            raise ClusterError(f"{text!r} gives {name} twice; give it once")
         found[name] = value
     return Link(parse_rate(rate), **found)
 
@@ -158,7 +158,7 @@ def parse_shapes(texts: list[str], hosts: list[str]) -> dict[str, str]:
         if host not in hosts:
             raise ClusterError(f"no node is called {host!r}; the nodes are {hosts[0]} to {hosts[-1]}")
         if dot and side not in SIDES:
-            raise ClusterError(f"{place!r} is no direction of a link; write {host}.send or {host}.receive")
+            raise ClusterError(f"{place!r} is not a direction of a link; write {host}.send or {host}.receive")
         for each in (side,) if dot else SIDES:
             key = f"{host}.{each}"
             if key in shapes:

@@ -74,8 +74,8 @@ def _open_index() -> int | None:
         status = INDEX.lstat()
         if status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
             raise ClusterError(
-                f"{INDEX} is not a folder of yours but of user {_user(status.st_uid)}; have it removed by them or by "
-                "root: it is where your clusters are recorded"
+                f"{INDEX} is not a folder of yours (it belongs to user {_user(status.st_uid)}); have them or root "
+                "remove it: your clusters are recorded there"
             )
         return os.open(INDEX, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def _lock(descriptor: int, deadline: float) -> None:
             if time.monotonic() > deadline:
                 holders = ", ".join(_holders(descriptor)) or "a process that is not visible here"
                 raise ClusterError(
-                    f"{INDEX} is held for more than {PATIENCE:g} s by {holders}; end that and try again"
+                    f"{INDEX} has been held for more than {PATIENCE:g} s by {holders}; end that and try again"
                 ) from None
             time.sleep(0.01)
         else:
@@ -118,7 +118,7 @@ def pid_namespace() -> str:
 
 def check_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}", name):
-        raise ClusterError(f"{name!r} is no name for a cluster; use letters, digits, dots and dashes, 40 at most")
+        raise ClusterError(f"{name!r} is not a name for a cluster; use letters, digits, dots and dashes, 40 at most")
     return name
 
 
@@ -153,7 +153,8 @@ def remove(path: Path) -> None:
         else:
             whose = _user(status.st_uid)
             print(
-                f"warning: {folder} is of user {whose}, and not the folder of {path.name}; it is left", file=sys.stderr
+                f"warning: {folder} belongs to user {whose} and is not the folder of {path.name}; it is left alone",
+                file=sys.stderr,
             )
     path.unlink()
 
@@ -200,7 +201,7 @@ def reserve(spec: Spec) -> tuple[Path, Path, int]:
         path = INDEX / spec.name
         if path.exists():
             raise ClusterError(
-                f"a cluster called {spec.name} is up; end it by `ci/cluster down --name {spec.name}`, "
+                f"a cluster called {spec.name} is up; end it with `ci/cluster down --name {spec.name}`, "
                 "or give the new one another --name"
             )
         place = Path(tempfile.gettempdir())
@@ -245,9 +246,9 @@ def find(name: str | None) -> Entry:
     names = ", ".join(entry.spec.name for entry in there)
     if not there:
         what = "no cluster is up" if name is None else f"no cluster called {name} is up"
-        raise ClusterError(f"{what}; start one by `ci/cluster up --nodes N`")
+        raise ClusterError(f"{what}; start one with `ci/cluster up --nodes N`")
     if name is None:
-        raise ClusterError(f"several clusters are up ({names}); say which by --name")
+        raise ClusterError(f"several clusters are up ({names}); choose one with --name")
     for entry in there:
         if entry.spec.name == name:
             return entry

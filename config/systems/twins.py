@@ -131,8 +131,8 @@ environments = [
         why_not={
             "osu": NOT_COMPILED,
             "imb": NOT_COMPILED,
-            "lammps": "what a program computes takes no time in a simulation; LammpsReplay replays traces of it",
-            "npb": "what a program computes takes no time in a simulation",
+            "lammps": "computation takes no time in a simulation; LammpsReplay replays traces of it",
+            "npb": "computation takes no time in a simulation",
         },
         # Of LAMMPS, for LammpsReplay.
         extras={"traces": str(folder / "traces")},

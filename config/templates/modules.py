@@ -12,8 +12,8 @@ from fabric_checks.software.suites import imb, lammps, npb, osu
 systems = [
     {
         "name": "yours",
-        "descr": "One line for whoever reads a report",
-        # Regular expressions for the names of the hosts of this system; `ci/run --system yours` works anywhere.
+        "descr": "One line for readers of a report",
+        # Regular expressions of the host names on which this is the system; `ci/run --system yours` works anywhere.
         "hostnames": ["login[0-9]+[.]yours[.]example"],
         # The kind of your `module` command: tmod4 (Environment Modules 4 and later), lmod, tmod32, spack, or nomod.
         "modules_system": "lmod",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """yours: Slurm, InfiniBand.
 
-Written by `fabric-checks init`. What stands below a line with `guess` rests on what that line says: see that
-it is right. config/systems/generic_slurm.py explains every line.
+Written by `fabric-checks init`. What follows a line with `guess` depends on what that line says: check it.
+config/systems/generic_slurm.py explains every line.
 """
 
 from fabric_checks.software.programs import environment
@@ -16,7 +16,7 @@ systems = [
     {
         "name": "yours",
         "descr": "yours: Slurm, InfiniBand",
-        # guess: the hosts that are called as the one that this was written on
+        # guess: hosts named like the one that this was written on
         "hostnames": ["login[0-9]+([.]|$)"],
         "modules_system": "lmod",
         "partitions": [
@@ -38,7 +38,7 @@ systems = [
                     # One direction of a link in 10^6 bytes a second: 200 Gbit/s.
                     # guess: this host's mlx5_0, InfiniBand
                     "link_MBps": 25000.0,
-                    # guess: this host has so many
+                    # guess: as many as this host has
                     "nics": 1,
                     "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
                 },
@@ -53,9 +53,9 @@ environments = [
             "name": "openmpi-site",
             "target_systems": ["yours"],
             "cc": "mpicc",
-            # guess: of each the default version, or else the newest
+            # guess: the default version of each, or else the newest
             "modules": ["openmpi/5.0.8", "osu-micro-benchmarks", "imb", "lammps", "npb/3.4.3"],
-            # guess: the best for it of `srun --mpi=list`
+            # guess: the best choice for it in `srun --mpi=list`
             "env_vars": [
                 ["SLURM_MPI_TYPE", "pmix"],
             ],
@@ -64,7 +64,7 @@ environments = [
         osu.installed("/apps/osu-micro-benchmarks/7.5", "7.5"),
         imb.installed("/apps/imb/2021.7", "2021.7"),
         lammps.installed("/apps/lammps/22Jul2025", "22 Jul 2025"),
-        # npb/3.4.3 does not say where it is. Put its prefix in, and import npb above:
+        # npb/3.4.3 does not say where it is. Fill in its prefix, and import npb above:
         # npb.installed("PREFIX", "3.4.3"),
     ),
 ]

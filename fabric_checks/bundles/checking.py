@@ -26,15 +26,15 @@ from fabric_checks.store.bundle_file import OFFER, Fault
 
 #: What can be wrong, the gravest first, and what that is called.
 KINDS = {
-    "harmful": "in the file, which no bundle has",
+    "harmful": "in the file, but never part of a bundle",
     "changed": "changed since it was packed",
     "removed": "removed since it was packed or measured",
-    "added": "in the file, and not in its manifest",
+    "added": "in the file, but not in its manifest",
     "signature": "about the signature",
     "record": "records that do not follow from their outputs",
-    "physics": "what cannot be",
-    "collection": "of the collection itself, changed",
-    "left out": "checks with cases that were asked for, and left out",
+    "physics": "things that cannot be true",
+    "collection": "files of the collection itself that were changed",
+    "left out": "checks with cases that were asked for but left out",
     "passes": "cases in fewer passes than asked for",
     "repeated": "cases that ran more often than asked for",
     "failed": "runs that failed",
@@ -44,10 +44,10 @@ KINDS = {
 }
 #: What no check of a bundle can tell.
 UNPROVED = (
-    "that the outputs are what the programs printed on the system that is offered: text can be written by hand, and a "
-    "careful forgery follows from itself; measure some of it again when the system is delivered",
-    "that nothing ran before and was thrown away with its records; job numbers with gaps are a hint",
-    "that the binaries are those whose checksums were taken, when it was packed, and that nothing slowed what it is "
+    "that the outputs are what the programs printed on the offered system: text can be written by hand, and a careful "
+    "forgery is consistent with itself; measure some of it again when the system is delivered",
+    "that no earlier runs were thrown away with their records; gaps in the job numbers are a hint",
+    "that the binaries are those whose checksums were taken when it was packed, and that nothing slowed what it is "
     "compared with",
     "when it ran, in which queue, and what else was on the fabric: times, job numbers and nodes are the vendor's word",
 )
@@ -96,7 +96,7 @@ def check(
             sent = _request(request) if request else {}
             level = level or sent.get("level") or str(opened.manifest.get("level"))
             if level not in LEVELS:
-                raise FabricError(f"{path}: it does not say which level was run; give it by --level")
+                raise FabricError(f"{path}: it does not say which level was run; give it with --level")
             _offer(opened, found, _Asked(level, sent, link_MBps, recompute))
         order = list(KINDS)
         found.objections.sort(key=lambda each: order.index(each.kind))
@@ -119,8 +119,10 @@ def _request(path: Path) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as folder:
         opened = bundle_file.unpack(path, Path(folder))
     if opened.faults or opened.manifest["kind"] != bundle_file.REQUEST:
-        what = f"{opened.faults[0].place}: {opened.faults[0].text}" if opened.faults else "it is what came back"
-        raise RecordError(f"{path}: not the bundle that was sent out: {what}")
+        what = (
+            f"{opened.faults[0].place}: {opened.faults[0].text}" if opened.faults else "it is a bundle that came back"
+        )
+        raise RecordError(f"{path}: not the request that was sent out: {what}")
     return opened.manifest
 
 
@@ -129,13 +131,13 @@ def _signature(opened: bundle_file.Opened, signers: Path | None, found: Checked)
         if signers is not None:
             found.objections.append(Fault("signature", bundle_file.SIGNATURE, "it is not signed"))
         else:
-            found.notes.append("it is not signed: whoever had it in between can have packed it anew")
+            found.notes.append("it is not signed: anyone who had it on the way could have repacked it")
         return
     good, told = signing.verify(opened.manifest_text, opened.signature, signers)
     if not good:
         found.objections.append(Fault("signature", bundle_file.SIGNATURE, told))
     elif signers is None:
-        found.notes.append(f"{told}; whose key that is, --signers tells")
+        found.notes.append(f"{told}; to check whose key that is, use --signers")
     else:
         found.notes.append(told)
 
@@ -153,7 +155,7 @@ def _offer(opened: bundle_file.Opened, found: Checked, asked: _Asked) -> None:
     state = _json(folder, COLLECTION)
     for name, told in ((SYSTEM, system), (BINARIES, binaries), (COLLECTION, state)):
         if not isinstance(told, dict):
-            found.objections.append(Fault("removed", name, "it is not there, or no JSON object"))
+            found.objections.append(Fault("removed", name, "it is missing, or not a JSON object"))
     if isinstance(system, dict):
         _recomputed(folder, system, every, found, asked)
     found.objections += _alike(folder, measured)
@@ -208,7 +210,7 @@ def _counted(every: Sequence[Run], cases: set[tuple[Any, ...]], level: str) -> I
             yield Fault("passes", _name(case), f"{len(good)} good of the {passes} that {level} asks for")
         if len(found) > passes:
             within = f"in {times} sessions" if times > 1 else "in one session"
-            yield Fault("repeated", _name(case), f"{len(found)} runs {within}, {passes} were asked for")
+            yield Fault("repeated", _name(case), f"{len(found)} runs {within}, but {passes} were asked for")
     for run in every:
         if not is_success(run.first["case_result"]):
             yield Fault("failed", run.name, str(run.first["fail_reason"] or "no reason is given")[:200])
@@ -242,7 +244,7 @@ def _alike(folder: Path, measured: Sequence[Run]) -> Iterator[Fault]:
     for case, found in bindings.items():
         if len(found) > 1:
             yield Fault(
-                "placement", _name(case), f"ranks were bound otherwise from run to run: {', '.join(sorted(found))}"
+                "placement", _name(case), f"ranks were bound differently from run to run: {', '.join(sorted(found))}"
             )
     for where, lines in variables.items():
         total = lines.pop("")
@@ -275,13 +277,15 @@ def _collection(
     wanted = str(asked.get("commit") or commit)
     own = ("config/systems/", "config/references/", "config/environments/")
     if commit != wanted:
-        yield Fault("collection", commit[:12], f"it was packed at this commit; {wanted[:12]} was asked for")
+        yield Fault("collection", commit[:12], f"it was packed at this commit, but {wanted[:12]} was asked for")
     expected = asked.get("files_of_commit")
     if expected is None:
         try:
             expected = blobs(wanted) if re.fullmatch(r"[0-9a-f]{40,64}", wanted) else {}
         except FabricError:
-            found.notes.append(f"this clone does not know the commit {wanted[:12]}; --request has its checksums")
+            found.notes.append(
+                f"this clone does not know the commit {wanted[:12]}; give --request, which has its checksums"
+            )
             expected = {}
     told = state.get("files")
     if isinstance(told, dict) and expected:
@@ -291,14 +295,14 @@ def _collection(
                 if name.startswith(own) and name not in expected:
                     found.notes.append(f"of the site: {name}")
                 else:
-                    yield Fault("collection", name, f"it {how} (collection.diff has what)")
+                    yield Fault("collection", name, f"it {how} (see collection.diff)")
     if isinstance(untracked := state.get("untracked"), list) and untracked:
         some = ", ".join(str(name)[:60] for name in untracked[:4])
-        found.notes.append(f"{len(untracked)} files in the clone are not of the collection: {some}")
+        found.notes.append(f"{len(untracked)} files in the clone do not belong to the collection: {some}")
     versions = sorted({str(run.first["collection"]) for run in every})
     for version in versions:
         if wanted[:12] not in version or version.endswith(".dirty"):
-            yield Fault("collection", version, f"runs were made with it; {wanted[:12]}, unchanged, was asked for")
+            yield Fault("collection", version, f"runs were made with it, but {wanted[:12]}, unchanged, was asked for")
     found.notes.append(f"recomputed with the collection {sessions.collection_version()}")
 
 
@@ -316,16 +320,16 @@ def _told_of_system(system: Mapping[str, Any], found: Checked) -> None:
             command = str(program.get("command"))[:160]
             found.notes.append(f"{environ['name']}: {suite} is {program.get('version')}, by `{command}`")
         for suite, why in environ["without"].items():
-            found.notes.append(f"{environ['name']} has no {suite}, so nothing of it was asked for: {why}"[:300])
+            found.notes.append(f"{environ['name']} has no {suite}, so no case of it was asked for: {why}"[:300])
     if isinstance(idle := system.get("not_run"), list) and idle:
-        found.notes.append(f"no records of environments that the system has: {', '.join(map(str, idle))[:200]}")
+        found.notes.append(f"no records from these environments of the system: {', '.join(map(str, idle))[:200]}")
 
 
 def _told_of_binaries(binaries: Mapping[str, Any], found: Checked) -> None:
     gone = [name for name, entry in binaries.items() if entry is None]
     found.notes.append(f"{len(binaries) - len(gone)} files that job scripts name have checksums in {BINARIES}")
     if gone:
-        found.notes.append(f"{len(gone)} were not there any more when it was packed, such as {gone[0][:120]}")
+        found.notes.append(f"{len(gone)} were gone when it was packed, such as {gone[0][:120]}")
 
 
 def as_json(path: Path, found: Checked) -> str:

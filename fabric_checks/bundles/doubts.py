@@ -32,7 +32,7 @@ _CLOCK_S = 120
 
 
 def doubts(folder: Path, runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> list[Fault]:
-    """Return what cannot be.
+    """Return what cannot be true.
 
     :param link_MBps: the rate of a link as the buyer knows it; None: as the vendor says.
     """
@@ -50,7 +50,7 @@ def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
             digest = hashlib.sha256(files.read_bytes(path, folder)).digest()
             other = first.setdefault(digest, run)
             if other is not run:
-                yield Fault(KIND, run.name, f"its {what} is that of {other.name} to the byte: one of them is a copy")
+                yield Fault(KIND, run.name, f"its {what} is byte for byte that of {other.name}: one of them is a copy")
 
 
 def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> Iterator[Fault]:
@@ -73,7 +73,7 @@ def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | No
             ways = 1 if _is_one_way(record) else 2
             most = ways * of_node * (1 if nodes == 2 else nodes)
             if record["value"] > most * _ROUNDED:
-                text = f"{record['metric']} is {value_text(record['value'])} MB/s, and the links carry"
+                text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"
                 yield Fault(KIND, run.name, f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)")
 
 
@@ -96,13 +96,15 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
         for each in run.records:
             is_time = each["unit"] == "s" and each["better"] == "smaller" and not each["compared"]
             if is_time and each["value"] > elapsed_s + 1:
-                text = f"{each['metric']} is {value_text(each['value'])} s, and its job took"
+                text = f"{each['metric']} is {value_text(each['value'])} s, but its job took"
                 yield Fault(KIND, run.name, f"{text} {value_text(elapsed_s)} s")
         if began is None or ended is None:
             continue
         if began + elapsed_s > ended + _CLOCK_S or began > ended + _CLOCK_S:
             yield Fault(
-                KIND, run.name, f"it began at {record['job_began']}, took {elapsed_s:g} s, and ended before that"
+                KIND,
+                run.name,
+                f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before that was over",
             )
         if record["nodes"] == len(record["nodelist"] or ()):
             for node in record["nodelist"]:
@@ -111,7 +113,9 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
         found.sort(key=lambda each: each[:2])
         for (_, end, one), (start, _, other) in pairwise(found):
             if start + 2 < end:
-                yield Fault(KIND, other.name, f"it ran on {node} while {one.name} did: neither had the node for itself")
+                yield Fault(
+                    KIND, other.name, f"it ran on {node} at the same time as {one.name}: neither had the node to itself"
+                )
 
 
 def _moment(text: str | None) -> float | None:

@@ -77,7 +77,8 @@ def recompute(what: Mapping[str, Any]) -> Mapping[str, Any]:
             )
         except subprocess.TimeoutExpired:
             raise FabricError(
-                "the values were not recomputed in time: what the outputs or the system say is odd"
+                "the values could not be recomputed within the time limit: something in the outputs or the system's "
+                "description is odd"
             ) from None
         if done.returncode or not target.exists():
             lines = (done.stderr or done.stdout).strip().splitlines()
@@ -104,29 +105,29 @@ def _values(run: Run, found: Mapping[str, Any]) -> list[tuple[str, str]]:
     for name, value in found["values"].items():
         record = told.pop(name, None)
         if record is None:
-            faults.append(("removed", f"{name} is not among its records; its output says {value_text(value)}"))
+            faults.append(("removed", f"{name} is not among its records, but its output says {value_text(value)}"))
             continue
         if not same(record["value"], value):
             said = f"{record['value']!r} {record['unit']}"
-            faults.append(("record", f"{name} is {said} in the record; its output says {value!r}"))
+            faults.append(("record", f"{name} is {said} in the record, but its output says {value!r}"))
         expected = {**found["facts"]["metrics"][name], "unit": found["units"][name]}
         for field in (*OF_METRIC, "unit"):
             if not same(record[field], expected[field]):
                 faults.append(("record", f"{name}: {field} is {_short(record[field])}, not {_short(expected[field])}"))
-    faults += [("record", f"{name} does not come out of its output") for name in told]
+    faults += [("record", f"{name} does not follow from its output") for name in told]
     return faults
 
 
 def _facts(run: Run, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     faults = [
-        ("record", f"{name} is {_short(run.first[name])} in the record; its files say {_short(facts[name])}")
+        ("record", f"{name} is {_short(run.first[name])} in the record, but its files say {_short(facts[name])}")
         for name in FACTS
         if not same(run.first[name], facts[name])
     ]
     told, found = _blamed(run.first["findings"]), _blamed(facts["findings"])
     if told != found:
         some = "; ".join(sorted(told ^ found))[:200]
-        faults.append(("record", f"what is slow or faulty by its record is not what its output says: {some}"))
+        faults.append(("record", f"its record and its output disagree about what is slow or faulty: {some}"))
     return faults
 
 
@@ -149,7 +150,9 @@ def _command(folder: Path, run: Run, commands: Sequence[Sequence[str]]) -> list[
             faults.append(("options", f"its job script does not launch `{' '.join(words)}`"))
         elif not any(before in probes for before in launchers):
             text = " ".join(launchers[0])
-            faults.append(("options", f"its program is launched by `{text}`, and the placement probe otherwise"))
+            faults.append(
+                ("options", f"its program is launched with `{text}`, but the placement probe is launched differently")
+            )
     return faults
 
 
@@ -165,7 +168,7 @@ def _words(line: str) -> list[str]:
 
 
 def _before(line: Sequence[str], words: Sequence[str]) -> list[str] | None:
-    """Return what stands before a command that a line launches, None if it does not launch it.
+    """Return what precedes a command that a line launches, None if it does not launch it.
 
     Behind it only its output may be sent elsewhere, or the next command come.
     """

@@ -24,21 +24,21 @@ _RULES = """# What is asked for
 Run the level `{level}` of fabric-checks at commit {commit} on the system that you offer, and send back
 one file.
 
-1. Get the collection. It is in `collection.git-bundle`, at the commit that is asked for:
+1. Get the collection. It is in `collection.git-bundle`, at the requested commit:
 
        tar xf {name}
        git clone collection.git-bundle fabric-checks
        cd fabric-checks
 
 2. Describe the system. Copy `system.py` to `config/systems/NAME.py` and fill it in, or let `fabric-checks init` write
-   it (`docs/adding-a-system.md`). Say the rate of a link (`link_MBps`) and the number of adapters (`nics`) as they are
-   offered. No other file of the collection is to be changed.
+   it (`docs/adding-a-system.md`). Say the rate of a link (`link_MBps`) and the number of adapters (`nics`) as offered.
+   Do not change any other file of the collection.
 
-3. Run it. The level has {passes} of every case by itself:
+3. Run it. The level itself includes {passes} of every case:
 
        ci/run --mode {level} --system NAME{mirror}
 
-   Failures are no shame: mend the cause, run again, and say what it was. What ran before goes into the file too.
+   Failures do not count against you: fix the cause, run again, and say what it was. Earlier runs go into the file too.
 
 4. Pack it:
 
@@ -46,11 +46,11 @@ one file.
        fabric-checks bundle pack offer.tar --system NAME --level {level} --key ~/.ssh/id_ed25519
 
    The file has every record, output and job script of the system's runs, the checksums of the programs that were run,
-   and the description of the system. With `--key` it is signed; send the public key another way.
+   and the description of the system. With `--key` it is signed; send the public key by another route.
 
 `fabric-checks bundle check` recomputes every value from the outputs, and lists what was changed, left out, run with
 other options, versions or placements, in fewer passes, or more often than asked for. You can run it before you send the
-file. What it lists will be asked about.
+file. Expect questions about whatever it lists.
 
 The commit pins what is installed: {pins} files in {folders}; `manifest.json` has the hash of each.
 """
@@ -119,7 +119,7 @@ def blobs(commit: str) -> dict[str, str]:
 
 def _mirror(folder: Path) -> dict[str, Path | bytes]:
     if not (folder / "wheels").is_dir():
-        raise FabricError(f"{folder}: ci/mirror did not write it: it has no folder 'wheels'")
+        raise FabricError(f"{folder}: it was not written by ci/mirror: it has no folder 'wheels'")
     found = {path: path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()}
     return {f"mirror/{name}": path for path, name in found.items()}
 
@@ -135,7 +135,7 @@ def git(*words: str, told: bytes | None = None) -> str:
     try:
         done = subprocess.run([*base, *words], input=told, capture_output=True, check=False)
     except FileNotFoundError:
-        raise FabricError("there is no git, and the collection's commit is known to it alone") from None
+        raise FabricError("git is missing, and only git knows the collection's commit; install it") from None
     if done.returncode:
         cause = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason is given"]
         raise FabricError(f"{ROOT}: git {words[0]}: {quoted(cause[-1], 200)[1:-1]}")

@@ -51,7 +51,7 @@ def pack(
     :raises RecordError: if there is nothing to pack. :raises FabricError: if the system cannot be described.
     """
     if not name_is_sound(system):
-        raise FabricError(f"--system: {quoted(system)} is no name of a system")
+        raise FabricError(f"--system: {quoted(system)} is not the name of a system")
     perflogs, ours, environs = _records(results, system, set(only))
     if missing := set(only) - ours:
         raise RecordError(f"{results}: no run called {quoted(min(missing))} has records of {system}")
@@ -94,7 +94,7 @@ def _json(content: Any) -> bytes:
 def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, Any]]]:
     """Yield each record of a system, with its file and its line.
 
-    :raises RecordError: for a line that is none: it is mended or deleted before anything is sent.
+    :raises RecordError: for a line that is not a record: fix or delete it before anything is sent.
     """
     for file in sorted((results / "perflogs" / system).rglob("*.jsonl")):
         for number, line in enumerate(files.read_bytes(file, results, 2**34).split(b"\n"), 1):
@@ -102,7 +102,7 @@ def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, 
                 try:
                     yield file, line, jsonlines.record_of(line)
                 except ValueError as error:
-                    raise RecordError(f"{file}:{number}: {error}; mend or delete the line") from None
+                    raise RecordError(f"{file}:{number}: {error}; fix or delete the line") from None
 
 
 def _sessions(results: Path, system: str) -> set[str]:
@@ -157,8 +157,8 @@ def description(system: str, environs: Collection[str]) -> dict[str, Any]:
             break
     if lacking := set(environs) - have:
         raise FabricError(
-            f"{system} has no environment {quoted(min(lacking))} any more, and there are records of it: put it back "
-            "into the system's file, or name the runs that go in by --session"
+            f"{system} no longer has the environment {quoted(min(lacking))}, but there are records of it: put it back "
+            "into the system's file, or choose the runs that go in with --session"
         )
     every = {name for partition in found["partitions"] for name in partition["environs"]}
     for partition in found["partitions"]:

@@ -104,14 +104,17 @@ def read(path: Path) -> Rules:
     except yaml_file.YamlError as error:
         raise RecordError(str(error)) from None
     except KeyError as error:
-        raise RecordError(f"{path}: there is no {error}; docs/offers.yaml has the form") from None
+        raise RecordError(f"{path}: {error} is missing; docs/offers.yaml shows the form") from None
     except (TypeError, ValueError) as error:
-        raise RecordError(f"{path}: {error}; docs/offers.yaml has the form") from None
+        raise RecordError(f"{path}: {error}; docs/offers.yaml shows the form") from None
     if unknown:
         raise RecordError(f"{path}: unknown key {quoted(str(min(map(str, unknown))))}")
     names = [each.name for each in criteria]
     if not criteria or len(set(names)) < len(names) or PRICE in names:
-        raise RecordError(f"{path}: criteria need names of their own, and there has to be one; 'price' is the price's")
+        raise RecordError(
+            f"{path}: there must be at least one criterion, and each needs its own name; 'price' is reserved for the "
+            "price"
+        )
     if weight + sum(each.weight for each in criteria) <= 0:
         raise RecordError(f"{path}: all weights are 0, so nothing decides")
     return Rules(criteria, weight, str(told.get("currency", "")), prices)
@@ -128,7 +131,7 @@ def _criterion(path: Path, told: Any) -> Criterion:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ValueError(f"{quoted(pattern)} is no regular expression: {error}") from None
+            raise ValueError(f"{quoted(pattern)} is not a regular expression: {error}") from None
     bounds = {name: _number(told[name], negative=True) for name in ("at_least", "at_most") if name in told}
     parameters = {str(name): str(value) for name, value in _is(told.get("parameters", {}), dict).items()}
     return Criterion(str(told["name"]), _number(told.get("weight", 0)), patterns, parameters, **bounds)
@@ -136,13 +139,13 @@ def _criterion(path: Path, told: Any) -> Criterion:
 
 def _is(value: Any, kind: type) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"{value!r:.60} stands where a mapping has to be")
+        raise TypeError(f"{value!r:.60} stands where a mapping is expected")
     return value
 
 
 def _number(value: Any, *, negative: bool = False) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e30:
-        raise ValueError(f"{value!r:.60} is no number")
+        raise ValueError(f"{value!r:.60} is not a number")
     if value < 0 and not negative:
         raise ValueError(f"{value!r:.60} is less than 0")
     return float(value)
@@ -151,7 +154,7 @@ def _number(value: Any, *, negative: bool = False) -> float:
 def _sum(told: Any) -> float:
     total = sum(map(_number, told.values())) if isinstance(told, dict) else _number(told)
     if total <= 0:
-        raise ValueError("a price is more than 0")
+        raise ValueError("a price must be above 0")
     return total
 
 
@@ -169,7 +172,7 @@ def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
         units, better = set(found["unit"].drop_nulls()), set(found["better"].drop_nulls())
         if len(units) > 1 or len(better) > 1:
             raise RecordError(
-                f"criterion {quoted(criterion.name)} is of metrics in {' and '.join(sorted(units))}: narrow it to one"
+                f"criterion {quoted(criterion.name)} matches metrics in {' and '.join(sorted(units))}: narrow it to one"
             )
         signs[criterion.name] = 1.0 if better == {"larger"} else -1.0
         for offer in offers:
@@ -211,14 +214,14 @@ def _take(offer: Offer, criterion: Criterion, values: Sequence[Any], unit: str) 
         return
     medians = [float(np.median(each)) for each in values]
     if min(medians) <= 0:
-        raise RecordError(f"criterion {quoted(name)}: a median is {min(medians):g}, and ratios are of values above 0")
+        raise RecordError(f"criterion {quoted(name)}: a median is {min(medians):g}, but ratios need values above 0")
     median = math.exp(sum(map(math.log, medians)) / len(medians))
     offer.medians[name], offer.units[name] = median, unit
     offer.runs[name] = min(map(len, values))
     if criterion.at_least is not None and median < criterion.at_least:
-        offer.misses.append(f"{name}: {median:.4g} {unit}, at least {criterion.at_least:g} are required")
+        offer.misses.append(f"{name}: {median:.4g} {unit}, but at least {criterion.at_least:g} is required")
     if criterion.at_most is not None and median > criterion.at_most:
-        offer.misses.append(f"{name}: {median:.4g} {unit}, at most {criterion.at_most:g} are required")
+        offer.misses.append(f"{name}: {median:.4g} {unit}, but at most {criterion.at_most:g} is allowed")
 
 
 def _log(offer: Offer, name: str, sign: float) -> float:
@@ -244,7 +247,7 @@ def _draw_runs(
     signs: Mapping[str, float],
     weights: Mapping[str, float],
 ) -> None:
-    """Note how often each offer is first if its runs are drawn anew, with replacement."""
+    """Note how often each offer is first if its runs are redrawn, with replacement."""
     generator = np.random.default_rng(_SEED)
     total = np.zeros((DRAWS, len(offers)))
     for place, offer in enumerate(offers):

@@ -79,7 +79,7 @@ def read(folder: Path, names: Sequence[str]) -> tuple[list[Run], list[Fault], in
     for name in names:
         place = name.rpartition("/")[0]
         if name.endswith(f"/{OUTPUT}") and place not in claimed:
-            faults.append(Fault("record", place, "there is an output, and no record is of it"))
+            faults.append(Fault("record", place, "there is an output, but no record for it"))
     return list(runs.values()), faults, count
 
 
@@ -97,12 +97,12 @@ def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faul
     told = record["output"]
     what = f"{record['metric'] or 'the failure'} of {case_name(record)} in {record['session']}"
     if not isinstance(told, str):
-        faults.append(Fault("record", what, "it names no folder with its output"))
+        faults.append(Fault("record", what, "it does not name the folder with its output"))
         return
     parts = told.split("/")
     own = ["output", *(record[name] for name in ("session", "system", "partition", "environ"))]
     if len(parts) != 6 or parts[:5] != own or not parts[5].startswith(f"{record['check']}_"):
-        faults.append(Fault("record", what, f"its output is in {quoted(told, 120)}, which is of another run"))
+        faults.append(Fault("record", what, f"its output is in {quoted(told, 120)}, which belongs to another run"))
         return
     # What failed is where it ran.
     place = told if (folder / told).is_dir() else told.replace("output/", "stage/", 1)
@@ -113,7 +113,7 @@ def _require_agreement(run: Run, faults: list[Fault]) -> None:
     """Note records of one run that contradict each other, and metrics that are there twice."""
     for name in _OF_RUN:
         if any(record[name] != run.first[name] for record in run.records):
-            faults.append(Fault("record", run.name, f"its records do not agree in {name}"))
+            faults.append(Fault("record", run.name, f"its records disagree about {name}"))
     metrics = [record["metric"] for record in run.records]
     for metric in sorted({str(each) for each in metrics if metrics.count(each) > 1}):
         faults.append(Fault("record", run.name, f"{metric} is there {metrics.count(metric)} times"))

@@ -25,7 +25,7 @@ def signature(text: bytes, key: Path) -> bytes:
         path.write_bytes(text)
         done = _run(["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", NAMESPACE, str(path)], b"")
         if done.returncode:
-            raise FabricError(f"{key}: it cannot sign: {_last_line(done)}")
+            raise FabricError(f"{key}: it cannot be used to sign: {_last_line(done)}")
         return path.with_suffix(".sig").read_bytes()
 
 
@@ -36,7 +36,7 @@ def verify(text: bytes, signed: bytes, signers: Path | None) -> tuple[bool, str]
     :raises FabricError: if there is no ssh-keygen, or no such file.
     """
     if signers is not None and not signers.is_file():
-        raise FabricError(f"{signers}: there is no such file; a line of it is `NAME ssh-ed25519 KEY`")
+        raise FabricError(f"{signers}: there is no such file; its lines have the form `NAME ssh-ed25519 KEY`")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "manifest.sig"
         path.write_bytes(signed)
@@ -47,7 +47,7 @@ def verify(text: bytes, signed: bytes, signers: Path | None) -> tuple[bool, str]
         found = _run([*base, "find-principals", "-f", str(signers), "-s", str(path)], text)
         names = found.stdout.decode(errors="replace").split()
         if found.returncode or not names:
-            return False, f"the key is of nobody in {signers}"
+            return False, f"the key belongs to nobody in {signers}"
         told = ["-f", str(signers), "-I", names[0], "-n", NAMESPACE, "-s", str(path)]
         done = _run([*base, "verify", *told], text)
         return done.returncode == 0, _last_line(done)
@@ -57,9 +57,11 @@ def _run(command: list[str], text: bytes) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(command, input=text, capture_output=True, check=False, timeout=_LONGEST_S)
     except FileNotFoundError:
-        raise FabricError("there is no ssh-keygen, which signs and verifies; install OpenSSH's client") from None
+        raise FabricError("ssh-keygen, which signs and verifies, is missing; install OpenSSH's client") from None
     except subprocess.TimeoutExpired:
-        raise FabricError("ssh-keygen did not end; does it wait for a passphrase? Put the key into ssh-agent") from None
+        raise FabricError(
+            "ssh-keygen did not end; is it waiting for a passphrase? Put the key into ssh-agent"
+        ) from None
 
 
 def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command ``fabric-checks``, a module a verb."""
+"""The command ``fabric-checks``, one module for each verb."""

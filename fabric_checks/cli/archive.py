@@ -21,7 +21,7 @@ _EPILOG = """
 \b
 Examples:
   fabric-checks archive ~/fabric-archive                     the results of this clone
-  fabric-checks archive /scratch/perflogs ~/fabric-archive   perflogs from elsewhere
+  fabric-checks archive /scratch/perflogs ~/fabric-archive   perflogs from another place
   fabric-checks archive ~/.reframe/results.db ~/fabric-archive
   fabric-checks archive --export ~/fabric-archive > all.jsonl
 """
@@ -29,19 +29,19 @@ Examples:
 
 @click.command("archive", epilog=_EPILOG)
 @click.argument("paths", nargs=-1, required=True, metavar="[RESULTS] FOLDER", type=click.Path(path_type=Path))
-@click.option("--export", is_flag=True, help="Print the records of the archive as JSON lines instead.")
+@click.option("--export", is_flag=True, help="Print the records of the archive as JSON lines and add nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
     """Add results to an archive.
 
     RESULTS is a folder of results or perflogs, a file of JSON lines, a database of ReFrame, or another archive; without
-    it, the results of this clone. FOLDER holds the archive: Parquet files for each month of each system. Nothing of a
-    record is lost. What the archive has already is not added again, so the command can be run as often as you like, and
-    again if it was interrupted; of JSON lines that were added before only what is new is read. The results themselves
-    stay as they are. Every command that reads results reads archives too.
+    it, the results of this clone. FOLDER holds the archive: Parquet files for each month of each system. No part of a
+    record is lost. What the archive already has is not added again, so the command can be run as often as you like, and
+    again after an interruption; from JSON lines that were added before, only what is new is read. The results
+    themselves are not changed. Every command that reads results reads archives too.
     """
     if len(paths) > (1 if export else 2):
-        raise click.UsageError("too many paths; --export takes one, the archive" if export else "too many paths")
+        raise click.UsageError("too many paths; --export takes one: the archive" if export else "too many paths")
     if export:
         _export(paths[0])
         return
@@ -58,7 +58,7 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
         door.json_text(json.dumps(whole, indent=1))
     else:
         many = f"{len(outcome.files)} file{'' if len(outcome.files) == 1 else 's'}"
-        door.say(f"{paths[-1]}: {outcome.added} records added, {outcome.known} were there already; {many} written")
+        door.say(f"{paths[-1]}: {outcome.added} records added, {outcome.known} already there; {many} written")
     if outcome.faults:
         raise SystemExit(1)
 

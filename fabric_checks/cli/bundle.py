@@ -21,7 +21,7 @@ _MAKE = """
 Examples:
   fabric-checks bundle make request.tar
   fabric-checks bundle make request.tar --commit v1 --template pbs --key ~/.ssh/id_ed25519
-  fabric-checks bundle make request.tar --mirror /scratch/mirror     with what ci/mirror wrote, for no network
+  fabric-checks bundle make request.tar --mirror /scratch/mirror     with what ci/mirror wrote: needs no network
 """
 _PACK = """
 \b
@@ -38,7 +38,7 @@ Examples:
 
 \b
 A line of the file of --signers is `NAME ssh-ed25519 KEY`: see ALLOWED SIGNERS in ssh-keygen(1).
-Exit status: 0 if there is nothing to ask about; 1 if it is no bundle, or cannot be checked; 2 for wrong usage; 3 if
+Exit status: 0 if there is nothing to ask about; 1 if it is not a bundle or cannot be checked; 2 for wrong usage; 3 if
 there are objections.
 """
 #: So many of a kind are listed; --json has all.
@@ -47,10 +47,10 @@ _MOST = 8
 
 @click.group("bundle")
 def command() -> None:
-    """Make one file for a vendor, pack what was run, and check what came back."""
+    """Make one file for a vendor, pack what was run, and check what comes back."""
 
 
-_key = click.option("--key", type=click.Path(path_type=Path), help="Sign with this key of ssh.")
+_key = click.option("--key", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 _level = partial(click.option, "--level", type=click.Choice(list(LEVELS)))
 
 
@@ -72,29 +72,41 @@ def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
 
 @command.command("make", epilog=_MAKE)
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
-@_level(default="procurement", show_default=True, help="What is to be run.")
-@click.option("--commit", default="HEAD", show_default=True, help="Of this clone; what is not committed is not in it.")
+@_level(default="procurement", show_default=True, help="The level to be run.")
 @click.option(
-    "--template", type=click.Choice(list(making.TEMPLATES)), default="slurm", show_default=True, help="Of a system."
+    "--commit", default="HEAD", show_default=True, help="A commit of this clone; uncommitted changes are not included."
 )
-@click.option("--mirror", type=click.Path(path_type=Path, file_okay=False), help="A folder that ci/mirror wrote.")
+@click.option(
+    "--template",
+    type=click.Choice(list(making.TEMPLATES)),
+    default="slurm",
+    show_default=True,
+    help="The template of a system to include.",
+)
+@click.option(
+    "--mirror", type=click.Path(path_type=Path, file_okay=False), help="A folder that ci/mirror wrote, to include."
+)
 @_key
 @_json
 def make(
     path: Path, *, level: str, commit: str, template: str, mirror: Path | None, key: Path | None, as_json: bool
 ) -> None:
-    """Make one file for a vendor: the collection at a commit, the template of a system, and rules on one page."""
+    """Make one file for a vendor: the collection at a commit, the template of a system, and one page of rules."""
     manifest = making.make(path, level=level, commit=commit, template=template, mirror=mirror, sign=_signer(key))
     _written(path, manifest, f"commit {manifest['commit'][:12]}, {level}", as_json=as_json)
 
 
 @command.command("pack", epilog=_PACK)
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--system", required=True, help="Whose runs go in.")
-@_level(default="procurement", show_default=True, help="What was asked for.")
-@click.option("--results", type=click.Path(path_type=Path, file_okay=False), help="[default: those of this clone]")
+@click.option("--system", required=True, help="The system whose runs go in.")
+@_level(default="procurement", show_default=True, help="The level that was asked for.")
 @click.option(
-    "--session", "only", multiple=True, help="Only this run; may be repeated. The file says what is left out."
+    "--results",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of results.  [default: those of this clone]",
+)
+@click.option(
+    "--session", "only", multiple=True, help="Only this run; may be repeated. The file lists what is left out."
 )
 @_key
 @_json
@@ -108,10 +120,12 @@ def pack(
 
 @command.command("check", epilog=_CHECK)
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-@_level(help="What was asked for.  [default: as the request says, or the file itself]")
-@click.option("--request", type=click.Path(path_type=Path), help="The file that was sent out.")
-@click.option("--signers", type=click.Path(path_type=Path), help="Who may sign; then it has to be signed.")
-@click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="The rate of a link.")
+@_level(help="The level that was asked for.  [default: as the request says, or the file itself]")
+@click.option("--request", type=click.Path(path_type=Path), help="The request that was sent out.")
+@click.option(
+    "--signers", type=click.Path(path_type=Path), help="File of those who may sign; the bundle must then be signed."
+)
+@click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def check(
     path: Path,
@@ -122,10 +136,10 @@ def check(
     link_MBps: float | None,
     as_json: bool,
 ) -> None:
-    """Check FILE: its checksums and signature, every value once more from its output, and what was run.
+    """Check FILE: verify its checksums and signature, recompute every value from its output, and compare what was run.
 
-    Listed is what was changed, removed, left out, run with other options, versions or placements, in fewer passes, or
-    more often than asked for, and what cannot be: rates above the line, times that contradict each other.
+    It lists what was changed, removed, left out, run with other options, versions or placements, in fewer passes, or
+    more often than asked for, and what is impossible: rates above the line rate, times that contradict each other.
     """
     found = checking.check(path, level=level, request=request, signers=signers, link_MBps=link_MBps)
     if as_json:
@@ -153,4 +167,4 @@ def _print(path: Path, found: checking.Checked) -> None:
     if found.notes:
         door.say("", "Good to know:", *(f"  {note}" for note in found.notes))
     if found.manifest["kind"] == "offer":
-        door.say("", "Not proved, because nobody can from a file:", *(f"  - {line}" for line in checking.UNPROVED))
+        door.say("", "Not proved, because no file can prove it:", *(f"  - {line}" for line in checking.UNPROVED))

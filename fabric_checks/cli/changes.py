@@ -21,23 +21,23 @@ _EPILOG = """
 \b
 Examples:
   fabric-checks changes                                     in all results of this clone
-  fabric-checks changes .fabric/results,system=cbc --all    each series by itself
+  fabric-checks changes .fabric/results,system=cbc --all    every series on its own line
   fabric-checks changes --since 2026-11-20 --fail-on worse:5%    every night
   fabric-checks changes /archive/2026 --only open --json
 
 \b
-A set of results is PATH[@FROM..TO][,FIELD=VALUE...]; several are taken together.
+A set of results is PATH[@FROM..TO][,FIELD=VALUE...]; several are read as one.
 Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-on finds something.
 """
 
 
 @click.command("changes", epilog=_EPILOG)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option("--since", type=click.DateTime(), help="Only changes whose first run is not earlier than this (UTC).")
+@click.option("--since", type=click.DateTime(), help="Only changes whose first run is at or after this time (UTC).")
 @confidence_option
-@click.option("--only", metavar="STATES", help="States to show, with commas between: open, better, closed.")
+@click.option("--only", metavar="STATES", help="States to show, separated by commas: open, better, closed.")
 @fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")
-@click.option("--all", "each", is_flag=True, help="A line for each series.")
+@click.option("--all", "each", is_flag=True, help="Print a line for each series.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     sources: tuple[str, ...],
@@ -49,14 +49,14 @@ def command(
     each: bool,
     as_json: bool,
 ) -> None:
-    """Find where the level of a metric changed, by how much, and what else changed then.
+    """Find where the level of a metric changed, by how much, and what else changed at the time.
 
-    A change is open if the value is worse since; closed if it is back where it was; or better. One bad run is no
-    change, three are. Series of fewer than 8 runs are too short.
+    A change is open if the value has been worse since, closed if the value is back where it was, or better. One bad run
+    is not a change; three are. Series of fewer than 8 runs are too short.
     """
     wanted = chosen_words(only, STATES)
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
-        raise click.BadParameter(f"{other[0]!r}: only worse can be asked for here", param_hint="--fail-on")
+        raise click.BadParameter(f"{other[0]!r}: only `worse` is possible here", param_hint="--fail-on")
     sets = [sets_of.parse(source) for source in sources] or [sets_of.default()]
     loaded = reading.load(sets, search.FIELDS, compact=True)
     console = door.console(door.err())

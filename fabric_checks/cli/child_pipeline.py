@@ -29,16 +29,18 @@ PASSED_ON = ("FABRIC_HOME", "FABRIC_MPI", "FABRIC_STACK")
 
 @click.command("child-pipeline", epilog=_EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--merge", is_flag=True, help="Make one report of those of the jobs; status 1 if one has left none.")
+@click.option(
+    "--merge", is_flag=True, help="Merge the reports of the jobs into one; exit with status 1 if a job left none."
+)
 @click.option("--system", help="The system of the jobs.  [default: the one whose host names match]")
 @click.option("--session", help="The name of their session.  [default: a new one]")
 @click.option("--tag", default="fabric-checks", show_default=True, help="The tag of their runners.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 def command(file: Path, *, merge: bool, system: str | None, session: str | None, tag: str, as_json: bool) -> None:
-    """Print GitLab's child pipeline with a job a case, from FILE that `ci/run --ci-generate=FILE` wrote.
+    """Print a child pipeline for GitLab, one job for each case, from the FILE that `ci/run --ci-generate=FILE` wrote.
 
-    All its jobs share one session and one folder of results, and run one at a time. With --merge, FILE is what was
-    printed; the name of the session is printed.
+    All its jobs share one session and one folder of results, and run one at a time. With --merge, FILE is that child
+    pipeline, and the name of the session is printed.
     """
     given = child_pipeline.read(file)
     folder = results().absolute()
@@ -48,7 +50,7 @@ def command(file: Path, *, merge: bool, system: str | None, session: str | None,
             door.json_text(json.dumps({"session": name, "missing": missing}))
         else:
             door.say(name)
-        door.warn([f"{job}: the job has left no report, its case does not count as run" for job in missing])
+        door.warn([f"{job}: the job left no report; its case does not count as run" for job in missing])
         sys.exit(bool(missing))
     variables = {key: os.environ[key] for key in PASSED_ON if os.environ.get(key)}
     if system:

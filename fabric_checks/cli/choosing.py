@@ -15,7 +15,7 @@ from fabric_checks.store import sources as sets_of
 
 
 def load(sources: Sequence[str], columns: Collection[str], where: Mapping[str, str] | None = None) -> reading.Loaded:
-    """Read what a user names, or the results of this clone.
+    """Read the results that a user names, or those of this clone.
 
     :param sources: as :func:`fabric_checks.store.sources.parse` reads them.
     :param columns: the fields that are wanted; :param where: values that fields must have.
@@ -36,7 +36,7 @@ def matching(frame: pl.DataFrame, patterns: Mapping[str, str | None]) -> pl.Data
         try:
             compiled = re.compile(pattern)
         except re.error as error:
-            raise RecordError(f"--{field}: {quoted(pattern)} is no regular expression: {error}") from None
+            raise RecordError(f"--{field}: {quoted(pattern)} is not a regular expression: {error}") from None
         fitting = [
             value for value in frame[field].unique().to_list() if value is not None and compiled.fullmatch(value)
         ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of ``fabric-checks``, a module each, with what click needs to know of them under ``command``.
+"""The commands of ``fabric-checks``, one module each, with its click command under the name ``command``.
 
 Where a module has two, each is there under its own name.
 """
@@ -16,32 +16,32 @@ from fabric_checks import door
 #: The modules of the commands by name, in the order of the help, and what each does: the help of the whole, and the
 #: shell's completion, load none of them.
 MODULES = {
-    "init": ("fabric_checks.cli.init", "Look at this machine, ask the rest, write a site's files."),
+    "init": ("fabric_checks.cli.init", "Look at this machine, ask for the rest, write a site's files."),
     "show": ("fabric_checks.cli.show", "Print the metrics of a run."),
-    "history": ("fabric_checks.cli.history", "Plot how a metric went from run to run."),
+    "history": ("fabric_checks.cli.history", "Plot a metric from run to run."),
     "references": ("fabric_checks.cli.references", "Propose references from history, and check the files."),
-    "cost": ("fabric_checks.cli.cost", "List what runs cost, and what was computed before."),
+    "cost": ("fabric_checks.cli.cost", "List what runs cost, and what was computed beforehand."),
     "report": ("fabric_checks.cli.report", "Write one HTML file about the machines in the results."),
     "archive": ("fabric_checks.cli.archive", "Add results to an archive."),
-    "compare": ("fabric_checks.cli.compare", "Compare sets of results with the first of them."),
-    "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else did."),
+    "compare": ("fabric_checks.cli.compare", "Compare sets of results with the first one."),
+    "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else changed."),
     "bundle": ("fabric_checks.cli.bundle", "Exchange one file with a vendor, and check it."),
-    "rank": ("fabric_checks.cli.rank", "Rank offers by what the buyer says decides."),
-    "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs touched, against each other."),
-    "findings": ("fabric_checks.cli.findings", "List what nights found and is open."),
-    "acknowledge": ("fabric_checks.cli.findings", "Say that a finding is known, why, and until when."),
-    "rotate": ("fabric_checks.cli.rotate", "Analyse outputs of rotate: which node or path is slow."),
-    "profile": ("fabric_checks.cli.profile", "Run an MPI program, tell what it asks MPI for."),
-    "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster gives."),
-    "replay": ("fabric_twins.cli.replay", "Predict what a traced program takes on simulated clusters."),
-    "replay-series": ("fabric_twins.cli.replay_series", "Predict the same over the nodes, by processes a node."),
-    "twins-table": ("fabric_twins.cli.twins_table", "Print published against simulated values of the twins."),
+    "rank": ("fabric_checks.cli.rank", "Rank offers by the buyer's criteria."),
+    "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs used, compared with each other."),
+    "findings": ("fabric_checks.cli.findings", "List what nights found and is still open."),
+    "acknowledge": ("fabric_checks.cli.findings", "Mark a finding as known, with a reason and an end date."),
+    "rotate": ("fabric_checks.cli.rotate", "Analyse output of rotate: which node or path is slow."),
+    "profile": ("fabric_checks.cli.profile", "Run an MPI program, show what it asks of MPI."),
+    "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster will deliver."),
+    "replay": ("fabric_twins.cli.replay", "Predict a traced program's run time on simulated clusters."),
+    "replay-series": ("fabric_twins.cli.replay_series", "Predict it by number of nodes and processes a node."),
+    "twins-table": ("fabric_twins.cli.twins_table", "Print published and simulated values of the twins."),
     "twins-references": ("fabric_twins.cli.twins_references", "Write the reference files of the twins."),
     "spack": ("fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),
-    "child-pipeline": ("fabric_checks.cli.child_pipeline", "Print a child pipeline for GitLab, a job a case."),
-    "completion": ("fabric_checks.cli.completion", "Print a shell's completion of fabric-checks."),
-    "nightly": ("fabric_checks.cli.nightly", "Run a level, judge it, keep it, and say what is new."),
-    "vet": ("fabric_checks.cli.vet", "Say of every node whether it is good, slow or faulty."),
+    "child-pipeline": ("fabric_checks.cli.child_pipeline", "Print a child pipeline for GitLab, one job for each case."),
+    "completion": ("fabric_checks.cli.completion", "Print the shell completion script of fabric-checks."),
+    "nightly": ("fabric_checks.cli.nightly", "Run a level, judge it, archive it, and say what is new."),
+    "vet": ("fabric_checks.cli.vet", "Say for every node whether it is good, slow or faulty."),
     "run": ("fabric_checks.cli.run", "Run ReFrame, with one line while it is under way and one screen at its end."),
     "new-session": ("fabric_checks.cli.new_session", "Print a name for a session."),
 }

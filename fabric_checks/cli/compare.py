@@ -39,10 +39,12 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
     "--repeatable",
     callback=read_share,
     metavar="SHARE",
-    help="Values are known to repeat to this: judge few runs by it.",
+    help="How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
 )
-@click.option("--across-versions", is_flag=True, help="Compare values of different programs or releases, too.")
-@fail_on_option("worse, worse:5%, missing, too-few, not-comparable: exit with status 3 then; may be repeated.")
+@click.option("--across-versions", is_flag=True, help="Also compare values of different programs or releases.")
+@fail_on_option(
+    "Exit with status 3 if there is any of this: worse, worse:5%, missing, too-few, not-comparable; may be repeated."
+)
 @click.option(
     "--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Format of the output."
 )
@@ -56,7 +58,7 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
 @click.option(
     "--sort", "order", type=click.Choice(("verdict", "change", "test")), default="verdict", help="Order of the rows."
 )
-@click.option("--all", "every_point", is_flag=True, help="A row for each metric: do not fold curves.")
+@click.option("--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded.")
 def command(
     sources: tuple[str, ...],
     *,
@@ -69,11 +71,11 @@ def command(
     order: str,
     every_point: bool,
 ) -> None:
-    """Compare sets of results with the first of them.
+    """Compare sets of results with the first one.
 
-    Medians and their ratio have intervals from the bootstrap. A metric is worse or better if the whole interval is; if
-    not, the smallest difference that could have been detected stands beside it. What one side does not have is shown as
-    missing, and what cannot be compared with the reason.
+    Medians and their ratio have bootstrap intervals. A metric is worse or better if its whole interval is; if not, the
+    smallest difference that could have been detected is shown beside it. What one side lacks is shown as missing, and
+    what cannot be compared is shown with the reason.
     """
     verdicts = chosen_words(only, VERDICTS)
     if len(sources) < 2:

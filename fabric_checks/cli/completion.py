@@ -14,7 +14,7 @@ from fabric_checks import door
 _EPILOG = """
 \b
 Examples:
-  eval "$(fabric-checks completion bash)"       in this shell, or as a line of ~/.bashrc
+  eval "$(fabric-checks completion bash)"       in this shell, or in ~/.bashrc
   eval "$(fabric-checks completion zsh)"        the same in ~/.zshrc
   fabric-checks completion fish > ~/.config/fish/completions/fabric-checks.fish
 """
@@ -24,11 +24,11 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command("completion", epilog=_EPILOG)
 @click.argument("shell", required=False, type=click.Choice(_SHELLS))
 def command(shell: str | None) -> None:
-    """Print the script that makes bash, zsh or fish complete fabric-checks; without a name, that of SHELL."""
+    """Print the script that makes bash, zsh or fish complete fabric-checks; without a name, the one for $SHELL."""
     name = shell or Path(os.environ.get("SHELL", "")).name
     kind = get_completion_class(name)
     if name not in _SHELLS or kind is None:
-        raise click.UsageError(f"which shell? Say one of {', '.join(_SHELLS)}.")
+        raise click.UsageError(f"Which shell? Give one of {', '.join(_SHELLS)}.")
     root = click.get_current_context().find_root()
     # The script asks the command itself, by this variable.
     door.document(kind(root.command, {}, "fabric-checks", "_FABRIC_CHECKS_COMPLETE").source())

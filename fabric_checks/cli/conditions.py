@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of commands that judge: shares, verdicts, and conditions under which they fail."""
+"""Options of commands that judge: shares, verdicts, and the conditions under which they fail."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def chosen_words(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
     for word in words:
         fitting = [full for full in by_word if full.startswith(word)]
         if len(fitting) != 1:
-            raise click.BadParameter(f"{word!r} is none of {', '.join(by_word)}")
+            raise click.BadParameter(f"{word!r} is not one of {', '.join(by_word)}")
         chosen.append(by_word[fitting[0]])
     return tuple(chosen)
 

@@ -18,15 +18,15 @@ from fabric_checks.terminal import cost_table
 _EPILOG = """
 \b
 Examples:
-  fabric-checks cost                         the runs of this clone: measured, and what was computed before
-  fabric-checks cost --results /archive/a    those of another folder of results
-  fabric-checks cost --json                  the same as JSON, with what each value is based on
+  fabric-checks cost                         the runs of this clone: measured, and computed beforehand
+  fabric-checks cost --results /archive/a    the runs of another folder of results
+  fabric-checks cost --json                  the same as JSON, with the basis of each value
   ci/run --cost --mode nightly               compute what a run would cost; nothing is run
   ci/run --cost --mode acceptance --past /archive/2026,system=oak
                                              the same, also from records kept elsewhere
 
 \b
-Times are those of the jobs on their nodes, without the queue. 1 GB is 10^9 bytes.
+Times are those that jobs spent on their nodes, without time in the queue. 1 GB is 10^9 bytes.
 Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 """
 
@@ -39,9 +39,9 @@ Exit status: 0; 1 if something could not be read; 2 for wrong usage.
     "plan_file",
     type=click.Path(path_type=Path),
     hidden=True,
-    help="For ci/run --cost: compute the cost of the run in this file.",
+    help="For ci/run --cost: compute the cost of the run planned in this file.",
 )
-@click.option("--past", "sources", multiple=True, hidden=True, help="For ci/run --cost: records of another place.")
+@click.option("--past", "sources", multiple=True, hidden=True, help="For ci/run --cost: records from another place.")
 def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sources: tuple[str, ...]) -> None:
     """List what runs cost: jobs, nodes, node-minutes, wall time, disk, one node's traffic; and what was computed."""
     folder = results or paths.results()
@@ -55,7 +55,7 @@ def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sour
     elif any(line["kind"] == recorded.MEASURED for line in lines):
         door.show([cost_table.listed(lines)])
     else:
-        door.say(f"{folder}: no cost of a run is recorded here; ci/run records it")
+        door.say(f"{folder}: no run's cost is recorded here; ci/run records it")
     if faults:
         raise SystemExit(1)
 

@@ -26,7 +26,7 @@ def end(folder: Path, session: str, began_at_uptime_s: float | None, said: tuple
     try:
         report = write_report(folder, found)
     except Exception as fault:  # what was measured is shown nevertheless
-        show(folder, found, elapsed_s, report=f"not written, a fault of fabric-checks: {fault}", said=said)
+        show(folder, found, elapsed_s, report=f"not written because of a bug in fabric-checks: {fault}", said=said)
         raise
     show(folder, found, elapsed_s, report=report, said=said)
     return not records.verdict(found)

@@ -21,7 +21,7 @@ from fabric_checks.paths import name_is_sound
 _EPILOG = """
 \b
 Examples:
-  fabric-checks findings                    of all systems that nights were spent on
+  fabric-checks findings                    of all systems that have had nights
   fabric-checks findings --system oak --json
 
 \b
@@ -39,10 +39,10 @@ Exit status: 0; 1 if there is no such finding, or the journal cannot be written;
 
 
 @click.command("findings", epilog=_EPILOG)
-@click.option("--system", help="Of one system only.")
+@click.option("--system", help="Only those of this system.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def findings(system: str | None, *, as_json: bool) -> None:
-    """List what nights found and is open: its name, since when, and who has acknowledged it."""
+    """List what nights found and is still open: its name, since when, and who has acknowledged it."""
     warnings: list[str] = []
     found = {name: journal.still_open(journal.read(path, warnings)) for name, path in _journals(system).items()}
     if as_json:
@@ -59,12 +59,12 @@ def findings(system: str | None, *, as_json: bool) -> None:
 
 @click.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
 @click.argument("name", metavar="FINDING")
-@click.option("--reason", help="Why nobody has to be woken.")
+@click.option("--reason", help="Why nobody needs to be woken.")
 @click.option("--ticket", help="Where it is being dealt with.")
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day on which it holds (UTC).")
-@click.option("--by", help="Who says so.  [default: your user name]")
-@click.option("--system", help="Of config/systems, if several have nights.")
-@click.option("--withdraw", is_flag=True, help="Take it back: the next night tells of it again.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day on which this holds (UTC).")
+@click.option("--by", help="Who acknowledges it.  [default: your user name]")
+@click.option("--system", help="The system of config/systems, if several have nights.")
+@click.option("--withdraw", is_flag=True, help="Take it back: the next night reports it again.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was noted as JSON.")
 def acknowledge(
     name: str,
@@ -77,9 +77,10 @@ def acknowledge(
     withdraw: bool,
     as_json: bool,
 ) -> None:
-    """Say that FINDING is known, by its name in `fabric-checks findings` or the beginning of it.
+    """Mark FINDING as known; name it as `fabric-checks findings` does, or by the beginning of that name.
 
-    Nights tell of it in one line and are quiet about it until it is more than now, the day is over, or it is repaired.
+    Nights then report it in one line and stay quiet about it until it gets worse, the day has passed, or it is
+    repaired.
     """
     path, entry = _finding(name, system)
     if withdraw:
@@ -100,7 +101,7 @@ def acknowledge(
     if as_json:
         door.json_text(json.dumps(said.as_dict(), indent=1))
         return
-    what = "is told again" if withdraw else f"is quiet until {day}"
+    what = "will be reported again" if withdraw else f"is quiet until {day}"
     door.say(f"{entry.id} {what}: {entry.finding.title}")
 
 
@@ -111,13 +112,13 @@ def _journals(system: str | None) -> dict[str, Path]:
     """
     results = paths.results().absolute()
     if system is not None and not name_is_sound(system):
-        raise click.BadParameter(f"{system!r} is no name: letters, digits, . _ and - make one", param_hint="--system")
+        raise click.BadParameter(f"{system!r} is not a name: use letters, digits, . _ and -", param_hint="--system")
     found = journals(results)
     if system is None:
         return found
     if system not in found:
         folder = folder_of(results, system)
-        raise RecordError(f"{folder}: no night of {system!r} was spent here; ci/nightly --system {system} is one")
+        raise RecordError(f"{folder}: no night of {system!r} has run here; start one with ci/nightly --system {system}")
     return {system: found[system]}
 
 
@@ -131,7 +132,7 @@ def _finding(name: str, system: str | None) -> tuple[Path, journal.Open]:
     if not found:
         raise RecordError(f"no finding {quoted(name)} is open; `fabric-checks findings` lists those that are")
     if len(found) > 1:
-        raise RecordError(f"{len(found)} findings begin with {quoted(name)}; write more of the name, or --system")
+        raise RecordError(f"{len(found)} findings begin with {quoted(name)}; give more of the name, or --system")
     return found[0]
 
 
@@ -146,7 +147,7 @@ def _day(until: datetime | None) -> date:
 def _words(option: str, text: str | None) -> str:
     words = " ".join((text or "").split())
     if not words:
-        raise click.UsageError(f"{option} is missing: whoever reads of the finding has to know it")
+        raise click.UsageError(f"{option} is missing: whoever reads the finding needs to know it")
     return words
 
 
@@ -154,4 +155,4 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
-        raise click.UsageError("who are you? This account has no name; --by says it") from None
+        raise click.UsageError("who are you? This account has no name; give one with --by") from None

@@ -31,7 +31,7 @@ Examples:
 @click.command("history", epilog=_EPILOG)
 @click.argument("metric")
 @click.argument("sources", nargs=-1)
-@click.option("--system", help="Systems, as a regular expression; so are the next four.  [default: all]")
+@click.option("--system", help="Systems, as a regular expression, as are the next four.  [default: all]")
 @click.option("--partition", help="Partitions.")
 @click.option("--environ", help="Environments.")
 @click.option("--layout", help="Layouts.")
@@ -41,10 +41,10 @@ Examples:
     type=click.IntRange(min=1),
     default=6,
     show_default=True,
-    help="Plot so many series at most; list them if there are more.",
+    help="Plot at most this many series; list them if there are more.",
 )
-@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="File to draw the series into.")
-@click.option("--json", "as_json", is_flag=True, help="Print the series as JSON, however many.")
+@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the series into this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print all series as JSON, however many there are.")
 def command(
     metric: str,
     sources: tuple[str, ...],
@@ -58,7 +58,7 @@ def command(
     svg: Path | None,
     as_json: bool,
 ) -> None:
-    """Plot how METRIC, a name or a regular expression of names, went from run to run.
+    """Plot METRIC, a name or a regular expression for names, from run to run.
 
     A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A plot has the runs
     (o, or X for one that missed its reference), their median, the reference and bounds of the latest run (dotted), and
@@ -69,7 +69,7 @@ def command(
     frame = choosing.matching(loaded.frame, where)
     named = choosing.matching(frame, {"metric": metric})
     if named.is_empty():
-        raise RecordError(f"no record of a metric {metric!r}{_near(frame['metric'].unique().to_list(), metric)}")
+        raise RecordError(f"no record has a metric {metric!r}{_near(frame['metric'].unique().to_list(), metric)}")
     lines = history.lines(
         frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named["metric"].unique().to_list()))
     )
@@ -92,7 +92,7 @@ def command(
 def _near(names: list[str | None], metric: str) -> str:
     """Return what else the metric could have been meant to be."""
     close = difflib.get_close_matches(metric, [name for name in names if name], 3)
-    return f"; there is {', '.join(close)}" if close else " there; `fabric-checks show` lists them"
+    return f"; did you mean {', '.join(close)}?" if close else " there; `fabric-checks show` lists them"
 
 
 def _list(lines: list[Line], most: int) -> None:
@@ -101,7 +101,7 @@ def _list(lines: list[Line], most: int) -> None:
         last = value_text(line.values[-1])
         door.say(f"{line.title}: {len(line.values)} runs, median {value_text(line.median)}, last {last}")
     door.complain(
-        f"{len(lines)} series are too many to plot; choose by --system, --partition, --environ, --layout and --test, "
+        f"{len(lines)} series are too many to plot; choose with --system, --partition, --environ, --layout and --test, "
         f"or plot more than {most} with --most"
     )
 

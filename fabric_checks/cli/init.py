@@ -26,26 +26,28 @@ _EPILOG = """
 \b
 Examples:
   fabric-checks init                                      looks, asks, writes
-  fabric-checks init --name ada --link-gbits 200          asks what these two leave open
-  fabric-checks init --name ada --partition batch --yes   asks nothing, takes the guesses
+  fabric-checks init --name ada --link-gbits 200          asks only what these two leave open
+  fabric-checks init --name ada --partition batch --yes   asks nothing, accepts the guesses
 """
 
 
 @click.command("init", epilog=_EPILOG)
-@click.option("--name", help="What the system is to be called.")
-@click.option("--partition", "--queue", "queue", help="The partition or queue to be measured.")
+@click.option("--name", help="What to call the system.")
+@click.option("--partition", "--queue", "queue", help="The partition or queue to measure.")
 @click.option("--nodes", help="How many nodes a job may have.")
 @click.option("--cores", help="How many cores a node has.")
 @click.option("--account", help="The account that jobs name.")
 @click.option("--link-gbits", "link_gbits", help="What one link of a node carries, in Gbit/s.")
 @click.option("--nics", help="How many such links a node has.")
-@click.option("--yes", is_flag=True, help="Take the guess where nothing else is said.")
-@click.option("--json", "as_json", is_flag=True, help="Print at the end what was written as JSON; the rest to stderr.")
+@click.option("--yes", is_flag=True, help="Accept the guess where nothing else is given.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print what was written as JSON at the end; everything else goes to stderr."
+)
 def command(*, yes: bool, as_json: bool, **told: str | None) -> None:
     """Look at this machine and write config/systems/NAME.py, scopes for Spack, and config/references/NAME.yaml.
 
-    What is found is shown, what cannot be seen is asked, and what was guessed is marked in the file. Nothing is
-    overwritten. In the end ReFrame tries the system without running anything.
+    It shows what it finds, asks for what it cannot see, and marks what it guessed in the file. It overwrites nothing.
+    At the end ReFrame tries the system in a dry run.
     """
     stream = door.err() if as_json else door.out()
     if told["name"] is not None:
@@ -58,7 +60,7 @@ def command(*, yes: bool, as_json: bool, **told: str | None) -> None:
     _answer(questions.of_queue(facts, queue), told, answers, stream, yes=yes)
     unused = [key for key, value in told.items() if value is not None and key not in answers]
     if unused:
-        raise FabricError(f"--{unused[0].replace('_', '-')} says nothing of this machine; leave it out")
+        raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to this machine; leave it out")
 
     name = str(answers["name"].value)
     paths = [path.relative_to(placing.CONFIG.parent) for path in placing.place(writing.files(facts, answers))]
@@ -108,15 +110,15 @@ def shown(facts: Facts) -> Iterable[str]:
         suites = ", ".join(suite.module for suite in mpi.suites)
         yield row("MPI", f"{mpi.module or mpi.prefix or mpi.name}{f' with {suites}' if suites else ''}")
     if not facts.mpis:
-        yield row("MPI", "none of the site; the wheels of ci/run are taken")
+        yield row("MPI", "none of the site's own; the wheels of ci/run are used")
     if facts.spack:
-        yield row("Spack", "is there; `--stack spack` takes it")
+        yield row("Spack", "is there; `--stack spack` uses it")
     for fault in [f"{tool}: {said}" for tool, said in facts.asked.items() if said != "ok"]:
         yield row("no answer", fault)
     for note in facts.notes:
         yield row("note", note)
     for name in facts.refused[:20]:
-        yield row("left out", f"{name}: it cannot be a name in a job script")
+        yield row("left out", f"{name}: the name cannot be used in a job script")
 
 
 def _told(option: str, read: Callable[..., T], *words: object) -> T:
@@ -160,7 +162,7 @@ def _ask(question: Question, option: str, stream: door.Stream) -> Answer:
         line = sys.stdin.readline()
         if not line:
             door.say("", to=stream)
-            raise FabricError(f"nobody answers; give {option}, or --yes to take the guesses")
+            raise FabricError(f"nobody answers; give {option}, or --yes to accept the guesses")
         try:
             return taken(question, line.strip() if line.strip() or question.guess is None else None)
         except FabricError as error:

@@ -20,7 +20,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command; what the user can mend is one line, not a trace."""
+    """Run the command; an error that the user can fix is one line, not a traceback."""
     door.hold_descriptors()
     with door.opened():
         status = _status()

@@ -20,28 +20,30 @@ from fabric_checks.results import sessions
 
 _EPILOG = """
 \b
-ci/nightly sets up what is missing and then is this command; --mpi, --stack, --mirror and --reservation are as for
-ci/run.
+ci/nightly sets up what is missing and then runs this command; it also takes --mpi, --stack, --mirror and
+--reservation, as ci/run does.
 
 \b
 Examples:
   fabric-checks nightly                                  the level nightly on this machine
   fabric-checks nightly --system yours --quiet           for cron: silent unless there is something to say
   fabric-checks nightly --level smoke --system yours     after maintenance
-  fabric-checks nightly --system yours -- -n Rotate      less of it: what follows -- goes to ci/run
-  fabric-checks nightly --session 20261121T210000Z-8c1d  judge a run again, or one of others; run nothing
+  fabric-checks nightly --system yours -- -n Rotate      part of it: what follows -- goes to ci/run
+  fabric-checks nightly --session 20261121T210000Z-8c1d  judge a run again, or someone else's; run nothing
 
 \b
 Exit status:
   0  quiet: nothing is wrong
   1  the night itself failed, so it says little about the machine
   2  wrong usage
-  3  something is wrong: each finding is listed, with whether it is new
+  3  something is wrong: each finding is listed and says whether it is new
 """
 
 
 @click.command("nightly", epilog=_EPILOG)
-@click.option("--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="What to run.")
+@click.option(
+    "--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="The level to run."
+)
 @click.option(
     "--system",
     envvar="RFM_SYSTEM",
@@ -51,8 +53,8 @@ Exit status:
     "--archive", type=click.Path(path_type=Path), help="Folder of the archive.  [default: archive in the results]"
 )
 @click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
-@click.option("--quiet", is_flag=True, help="Print nothing if there is nothing to say.")
-@click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, as night.json has it.")
+@click.option("--quiet", is_flag=True, help="Print nothing if there is nothing to report.")
+@click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, like night.json.")
 @click.argument("options", nargs=-1)
 def command(
     level: str,
@@ -64,18 +66,19 @@ def command(
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
-    """Run a level, judge it against references, its own analysis and history, keep it, and say what is new.
+    """Run a level, judge it by its references, its own analysis and history, archive it, and say what is new.
 
-    OPTIONS go to ci/run. Below nightly/SYSTEM/SESSION in the results are summary.md, which is printed too, report.html,
-    junit.xml, night.json and the run's output, run.log; `latest` is the newest. One night of a system runs at a time.
+    OPTIONS go to ci/run. The results keep, in nightly/SYSTEM/SESSION, summary.md, which is also printed, report.html,
+    junit.xml, night.json and the run's output, run.log; `latest` is the newest. Only one night of a system runs at a
+    time.
     """
     name = judged or sessions.new_session_id()
     system = system or system_here()
     for given, what in ((name, "--session"), (system, "--system")):
         if not name_is_sound(given):
-            raise click.BadParameter(f"{given!r} is no name: letters, digits, . _ and - make one", param_hint=what)
+            raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=what)
     if judged and options:
-        raise click.UsageError("--session runs nothing, so there is nobody to give options to")
+        raise click.UsageError("--session runs nothing, so options for ci/run have no effect; leave them out")
     results = paths.results().absolute()
     try:
         results.mkdir(parents=True, exist_ok=True)

@@ -21,14 +21,14 @@ Examples:
   fabric-checks nodes /archive/2026,system=oak --json
 
 \b
-A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; several are taken together.
+A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; several are read as one.
 Exit status: 0; 1 if records could not be used; 2 for wrong usage.
 """
 
 
 @click.command("nodes", epilog=_EPILOG)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option("--node", "name", help="Tell the history of this node.")
+@click.option("--node", "name", help="Show the history of this node.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(sources: tuple[str, ...], *, name: str | None, as_json: bool) -> None:
     """List the nodes: last seen, ports and errors, and in how many cases each was blamed, against the others."""
@@ -37,7 +37,7 @@ def command(sources: tuple[str, ...], *, name: str | None, as_json: bool) -> Non
     if name is not None:
         found = [node for node in found if node.name == name]
         if not found:
-            raise RecordError(f"no case ran on a node {quoted(name)}; `fabric-checks nodes` lists those that there are")
+            raise RecordError(f"no case ran on a node {quoted(name)}; `fabric-checks nodes` lists the nodes there are")
     door.warn(loaded.faults)
     if as_json:
         door.json_text(json.dumps({"nodes": [node.as_dict() for node in found], "faults": loaded.faults}, indent=1))

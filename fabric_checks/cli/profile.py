@@ -33,17 +33,21 @@ Examples:
 
 
 @click.command("profile", epilog=_EPILOG)
-@click.option("--read", "given", type=click.Path(path_type=Path), help="Show a profile that was written before.")
+@click.option("--read", "given", type=click.Path(path_type=Path), help="Show a profile written earlier.")
 @click.option("--output", type=click.Path(path_type=Path), help="Keep the profile in this file.")
-@click.option("--picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw it, .svg or .png.")
+@click.option(
+    "--picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw it into this file, .svg or .png."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.option("--trace", type=click.Path(path_type=Path), help="Write what `fabric-checks replay` replays there, too.")
+@click.option(
+    "--trace", type=click.Path(path_type=Path), help="Also write a trace for `fabric-checks replay` into this folder."
+)
 @click.option(
     "--trace-limit",
     type=click.IntRange(min=1),
     default=1024,
     show_default=True,
-    help="How large the trace may be, of all ranks together, in MiB.",
+    help="Limit of the size of the trace, all ranks together, in MiB.",
 )
 @click.option("--mpicc", default="mpicc", show_default=True, help="The compiler wrapper of the program's MPI.")
 @click.argument("line", nargs=-1, type=click.UNPROCESSED)
@@ -58,17 +62,17 @@ def command(
     as_json: bool,
     mpicc: str,
 ) -> None:
-    """Run LINE, a launcher and an MPI program, and tell what the program asks MPI for.
+    """Run LINE, a launcher and an MPI program, and show what the program asks of MPI.
 
     That is: its messages by size, its time by call, the balance of its ranks. The program is not rebuilt; a library is
-    put between it and its MPI. What it prints goes to standard error, and its exit status is this command's.
+    placed between it and its MPI. What it prints goes to standard error, and its exit status becomes this command's.
     """
     if bool(line) == bool(given):
-        raise click.UsageError("give a command behind --, or a profile by --read; one of the two")
+        raise click.UsageError("give either a command after --, or a profile with --read")
     status = 0
     if given:
         if output:
-            raise click.UsageError("--output is for a program that is run; with --read there is a file already")
+            raise click.UsageError("--output is for a program that is run; with --read the file is already there")
         if trace:
             raise click.UsageError("--trace is for a program that is run")
         found = _read(given)
@@ -111,7 +115,9 @@ def _require_trace(folder: Path, ranks: int) -> None:
     for rank in range(ranks):
         file = folder / f"rank-{rank}.trace"
         if not file.exists():
-            raise FabricError(f"{file}: was not written; let --trace name a folder that all hosts of the program share")
+            raise FabricError(
+                f"{file}: was not written; --trace must name a folder that all hosts of the program share"
+            )
         try:
             with file.open(errors="replace", newline="\n") as lines:
                 trace_parser.parse(lines)
@@ -143,7 +149,6 @@ def _explain_nothing(line: tuple[str, ...], status: int) -> None:
         door.complain(f"error: {line[0]} ended with status {status}, and no profile was written")
         raise SystemExit(status)
     raise FabricError(
-        f"{line[0]}: no profile was written: no rank came to MPI_Finalize with the library before its MPI. The "
-        "program's MPI may be another than that of --mpicc, its launcher may hand no variables on, or "
-        "it is Fortran on Open MPI"
+        f"{line[0]}: no profile was written: no rank reached MPI_Finalize with the library in front of its MPI. The "
+        "program's MPI may not be that of --mpicc, its launcher may not pass variables on, or it is Fortran on Open MPI"
     )

@@ -28,7 +28,7 @@ Examples:
   fabric-checks rank offers.yaml oak=oak.tar elm=elm.tar --format html > decision.html
 
 \b
-docs/offers.yaml is a file to copy: criteria, weights, requirements and prices.
+Copy docs/offers.yaml to begin with: it has criteria, weights, requirements and prices.
 Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if no offer meets what is required.
 """
 
@@ -46,16 +46,16 @@ Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if no offer
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 def command(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
-    """Rank offers by FILE: what counts, how much, what has to be met, and the prices.
+    """Rank offers by FILE: the criteria, their weights, the requirements, and the prices.
 
     A source is a bundle, or any set of results. The score is the weighted geometric mean of the ratios to the best
-    offer. Beside the order stands what would change it: weights, and the runs.
+    offer. Beside the ranking is what would change it: the weights, and the runs.
     """
     decides = ranking.read(rules)
     sets = [sets_of.parse(source) for source in sources]
     labels = [each.label for each in sets]
     if len(set(labels)) < len(labels):
-        raise click.UsageError("two offers have one label; give them labels, as in LABEL=PATH")
+        raise click.UsageError("two offers have the same label; give them different ones, as in LABEL=PATH")
     loaded = reading.load(sets, ranking.FIELDS)
     found = ranking.rank(decides, loaded.frame, labels)
     page = _page(found)
@@ -95,7 +95,7 @@ def _page(found: Ranking) -> Page:
         text = "-" if offer.price is None else f"{offer.price:,.0f} {found.rules.currency}"
         prices.append(text + ("" if ratio is None else f" ({ratio:.3f})"))
     rows.append((PRICE, f"{found.rules.price_weight:g}", *prices))
-    for title, name in (("weights drawn anew", "first_by_weights"), ("runs drawn anew", "first_by_runs")):
+    for title, name in (("weights redrawn", "first_by_weights"), ("runs redrawn", "first_by_runs")):
         shares = ("-" if o.score is None else f"first in {100 * getattr(o, name):.1f} %" for o in found.offers)
         rows.append((title, "", *shares))
     table = Table(
@@ -107,13 +107,15 @@ def _page(found: Ranking) -> Page:
     weights = {each.name: each.weight for each in found.rules.criteria} | {PRICE: found.rules.price_weight}
     for name, turn in found.turns.items():
         if turn is None:
-            lines.append(f"No weight of {name} makes another offer the first.")
+            lines.append(f"No weight of {name} puts another offer first.")
         else:
             way = "above" if turn[0] > weights[name] else "below"
-            lines.append(f"{turn[1]} is the first with a weight of {name} {way} {turn[0]:.3g}.")
+            lines.append(f"{turn[1]} comes first with a weight of {name} {way} {turn[0]:.3g}.")
     notes = (
-        "In brackets: the ratio to the best offer, 1 for that itself, and of how many runs the median is at least.",
-        "The score is the weighted geometric mean of the ratios. Weights are drawn between half and twice their own.",
+        "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs behind the "
+        "median.",
+        "The score is the weighted geometric mean of the ratios. Weights are redrawn between half and twice their own "
+        "value.",
     )
     return Page((table,), notes, tuple(map(one_line, lines)))
 

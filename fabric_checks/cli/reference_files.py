@@ -46,7 +46,7 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell:
             faults.append(str(error))
     if not paths:
         raise ReferenceError(
-            f"{folder}: there is no reference file *.yaml here; RFM_REFERENCE_PREFIX names another folder"
+            f"{folder}: there is no reference file *.yaml here; set RFM_REFERENCE_PREFIX to use another folder"
         )
     console = door.console(door.err())
     with (

@@ -20,7 +20,7 @@ from fabric_checks.references.propose import Limits
 _PROPOSE = """
 \b
 Examples:
-  fabric-checks references propose --system yours            the difference, for review
+  fabric-checks references propose --system yours            the diff, for review
   fabric-checks references propose --system yours --write    put it into config/references/yours.yaml
   fabric-checks references propose .fabric/results@2026-11-01.. --system yours --check OsuLatency
   fabric-checks references propose --system yours --min-runs 10 --write --allow-looser
@@ -30,7 +30,7 @@ _CHECK = """
 \b
 Examples:
   fabric-checks references check                     all files
-  fabric-checks references check --system yours      one, with what its runs have left in .fabric/results
+  fabric-checks references check --system yours      one of them, with what its runs left in .fabric/results
   fabric-checks references check archive --system yours --json
 """
 
@@ -51,23 +51,25 @@ def _shown(path: Path) -> Path:
 
 @command.command("propose", epilog=_PROPOSE)
 @click.argument("sources", nargs=-1)
-@click.option("--system", required=True, help="The system whose file it is.")
+@click.option("--system", required=True, help="The system whose file is meant.")
 @click.option("--check", "checks", help="Checks, as a regular expression.  [default: all]")
 @click.option("--metric", "metrics", help="Metrics, as a regular expression.  [default: all]")
-@click.option("--min-runs", type=click.IntRange(min=1), default=5, show_default=True, help="Refuse fewer runs.")
+@click.option(
+    "--min-runs", type=click.IntRange(min=1), default=5, show_default=True, help="Propose nothing from fewer runs."
+)
 @click.option(
     "--min-runs-to-tighten",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Make no bound stricter on fewer runs.",
+    help="Make no bound stricter from fewer runs.",
 )
 @click.option(
     "--least-bound",
     type=click.FloatRange(0, 100),
     default=2,
     show_default=True,
-    help="Least distance of a bound from the reference, in per cent.",
+    help="Least distance of a bound from the reference, in percent.",
 )
 @click.option(
     "--sigmas",
@@ -78,7 +80,7 @@ def _shown(path: Path) -> Path:
 )
 @click.option("--both-sides", is_flag=True, help="Also set a bound for values that are too good.")
 @click.option("--write", is_flag=True, help="Change the file.")
-@click.option("--allow-looser", is_flag=True, help="With --write: also where less would be asked for than before.")
+@click.option("--allow-looser", is_flag=True, help="With --write: also write references that ask for less than before.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def propose_command(
     sources: tuple[str, ...],
@@ -95,15 +97,15 @@ def propose_command(
     allow_looser: bool,
     as_json: bool,
 ) -> None:
-    """Propose references from the results in SOURCES, as a difference to config/references/SYSTEM.yaml.
+    """Propose references from the results in SOURCES, as a diff against config/references/SYSTEM.yaml.
 
     A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A reference is the
     median of the runs. The bound on the worse side is as far from it as the worst run, three robust standard
-    deviations, or 2 %, whichever is furthest. Beside each stands what it rests on. What a case measured that failed
-    before its values were whole is not used; of runs that missed a reference the values are, and the report says so.
+    deviations, or 2 %, whichever is furthest. Each says what it is based on. Values of a case that failed before they
+    were complete are not used; values of runs that missed a reference are, and the report says so.
 
-    The report goes to standard error. Exit status 1 if nothing could be proposed, if something was held back by
-    --write, or if records could not be read.
+    The report goes to standard error. Exit status 1 if nothing could be proposed, if --write held something back, or if
+    records could not be read.
     """
     limits = Limits(min_runs, min_runs_to_tighten, Rule(least_bound / 100, sigmas, both_sides))
     outcome = _propose(
@@ -152,11 +154,12 @@ def _propose(
 @click.option("--system", "systems", multiple=True, help="A system; may be repeated.  [default: all that have a file]")
 @click.option("--json", "as_json", is_flag=True, help="Print the faults as JSON.")
 def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: bool) -> None:
-    """Say what is wrong with the reference files, and exit with status 1 if anything is.
+    """Report what is wrong with the reference files, and exit with status 1 if anything is.
 
-    Orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with neither reference nor
-    reason, wrong units, reasons and rules that cover nothing, bounds beyond the line rate; and from the results in
-    SOURCES (the clone's, if there are any) bounds that no run met, or all by more than five times.
+    It finds orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with neither
+    reference nor reason, wrong units, reasons and rules that cover nothing, and bounds beyond the line rate; and, from
+    the results in SOURCES (the clone's, if there are any), bounds that no run met, or that all runs met by more than
+    five times.
     """
     found = reference_files.check(_folder(), systems, sources, tell=not as_json)
     if as_json:

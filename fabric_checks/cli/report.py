@@ -39,9 +39,11 @@ Examples:
     show_default=True,
     help="The file to write.",
 )
-@click.option("--pdf", type=click.Path(path_type=Path, dir_okay=False), help="Print it to this file too, by a browser.")
-@click.option("--title", default="", help="Title of the page.  [default: made of the machines' names]")
-@click.option("--over-time", is_flag=True, help="Show the values run by run; one machine alone always does.")
+@click.option(
+    "--pdf", type=click.Path(path_type=Path, dir_okay=False), help="Also print it to this PDF file, with a browser."
+)
+@click.option("--title", default="", help="Title of the page.  [default: made from the machines' names]")
+@click.option("--over-time", is_flag=True, help="Show the values run by run; always done for a single machine.")
 @click.option("--published", is_flag=True, help="Show the published platforms of SAND2005-5199 beside the machines.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
@@ -57,8 +59,9 @@ def command(
     """Write one self-contained HTML file about the machines in the results.
 
     It has every curve and value, the machines and MPIs side by side, the cross-section, references met and missed, the
-    tables of SAND2005-5199, what was not measured, and where every value comes from. It works offline, prints, and
-    reads nothing from anywhere. Exit status 1 if records could not be read; the report is written of the others.
+    tables of SAND2005-5199, what was not measured, and where every value comes from. It works offline, can be printed,
+    and loads nothing from anywhere. Exit status 1 if records could not be read; the report is then written from the
+    others.
     """
     if pdf:
         printing.browser()  # before the work, not after it

@@ -18,7 +18,7 @@ Examples:
   fabric-checks rotate a.txt                    values and findings
   fabric-checks rotate a.txt --pictures folder  the heat map and the histogram too
   fabric-checks rotate a.txt --topology net.txt --topology lfts.txt   of ibnetdiscover and dump_lfts.sh
-  fabric-checks rotate a.txt b.txt              and how alike the patterns of two runs are
+  fabric-checks rotate a.txt b.txt              and how similar the patterns of two runs are
 """
 
 
@@ -29,10 +29,10 @@ Examples:
     "--topology",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="What is known of the fabric: output of ibnetdiscover, iblinkinfo, dump_lfts.sh or `scontrol show topology`, "
-    "or Slurm's topology.yaml. May be given several times.",
+    help="What is known about the fabric: output of ibnetdiscover, iblinkinfo, dump_lfts.sh or `scontrol show "
+    "topology`, or Slurm's topology.yaml. May be repeated.",
 )
-@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to.")
+@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     files: tuple[Path, ...],
@@ -41,10 +41,10 @@ def command(
     pictures: Path | None,
     as_json: bool,
 ) -> None:
-    """Analyse outputs of the program rotate: which node, cable or switch is slow.
+    """Analyse output of the program rotate: which node, cable or switch is slow.
 
-    Exit status 1 if one is slow for certain. Cables are named where topology and forwarding tables are given, switches
-    with the topology alone.
+    Exit status 1 if one is slow for certain. With the topology, switches are named; with the forwarding tables too,
+    cables.
     """
     reports = rotate_files.load(files, link_MBps, topology_files.read(topology) if topology else None)
     if pictures:

@@ -22,9 +22,7 @@ from fabric_checks.text import one_line
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
-@click.option(
-    "--began-at-uptime", "began_s", type=float, help="The run began when the host had been up so many seconds."
-)
+@click.option("--began-at-uptime", "began_s", type=float, help="Uptime of the host when the run began, in seconds.")
 @click.argument("line", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(began_s: float | None, line: tuple[str, ...]) -> None:
     """Run LINE, a ReFrame, show how far it is, and end with the one screen.
@@ -101,7 +99,9 @@ def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable
         status = process.wait()
         aside.join()
     except OSError as error:
-        raise FabricError(f"{line[0]}: {error.strerror}; see that ReFrame is installed, as by `. ci/env.sh`") from None
+        raise FabricError(
+            f"{line[0]}: {error.strerror}; make sure that ReFrame is installed, for example with `. ci/env.sh`"
+        ) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -23,9 +23,9 @@ _EPILOG = """
 Examples:
   fabric-checks show                            the latest run
   fabric-checks show --short                    the one screen that it ended with
-  fabric-checks show --list                     which runs there are
+  fabric-checks show --list                     all runs
   fabric-checks show --session 20261121T08      the run whose name begins like this
-  fabric-checks show --results archive --list   those of an archive, or of any other set of records
+  fabric-checks show --results archive --list   the runs of an archive, or of any other set of records
   fabric-checks show --json                     its perflog records, as one JSON array
   fabric-checks show --csv > a.csv              the same as a table for a spreadsheet
 """
@@ -37,12 +37,14 @@ Examples:
     type=click.Path(path_type=Path),
     help="Folder of results, or an archive or other records.  [default: .fabric/results]",
 )
-@click.option("--session", "name", help="Name of the run, or how it begins.  [default: the latest]")
-@click.option("--list", "as_list", is_flag=True, help="List the runs instead: date, system, cases, passed.")
+@click.option("--session", "name", help="Name of the run, or the beginning of it.  [default: the latest]")
+@click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
 @click.option("--json", "form", flag_value="json", help="Print the records, or the list, as a JSON array.")
 @click.option("--csv", "form", flag_value="csv", help="Print the records as CSV.")
-@click.option("--gate", is_flag=True, help="Exit with status 1 unless a case ran, all passed and all left records.")
-@click.option("--short", is_flag=True, help="Print the one screen that the run ended with instead.")
+@click.option(
+    "--gate", is_flag=True, help="Exit with status 1 unless at least one case ran, all passed and all left records."
+)
+@click.option("--short", is_flag=True, help="Print only the one screen that the run ended with.")
 def command(
     results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool, short: bool
 ) -> None:

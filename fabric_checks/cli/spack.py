@@ -24,7 +24,7 @@ SYSTEMS = ROOT / "config" / "systems"
 
 @click.group("spack")
 def command() -> None:
-    """Build the packages of spack-envs, or bring together what a machine without a network needs for that."""
+    """Build the packages of spack-envs, or collect what a machine without a network needs to build them."""
 
 
 @command.command(
@@ -39,9 +39,11 @@ Examples:
 @click.argument("folder", type=FOLDER)
 @click.option("--environ", required=True, type=FOLDER, help="The scope of the MPI.")
 @click.option("--site", required=True, type=FOLDER, help="The scope of the site.")
-@click.option("--common", default=ROOT / "spack-envs" / "common", type=FOLDER, help="The scope with what is pinned.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print at the end what was built as JSON; Spack's words go to stderr."
+    "--common", default=ROOT / "spack-envs" / "common", type=FOLDER, help="The scope with the pinned versions."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print what was built as JSON at the end; Spack's output goes to stderr."
 )
 def build(package: str, folder: Path, environ: Path, site: Path, common: Path, *, as_json: bool) -> None:
     """Build PACKAGE in a copy of its environment, FOLDER; the programs are in FOLDER/.spack-env/view."""
@@ -68,18 +70,19 @@ Examples:
 )
 @click.argument("folder", type=FOLDER)
 @click.option("--system", default="local", show_default=True, help="The system whose scopes are meant.")
-@click.option("--mpi", "mpis", help="Names of its MPIs, with commas between.  [default: all it has scopes of]")
+@click.option("--mpi", "mpis", help="Names of its MPIs, separated by commas.  [default: all it has scopes for]")
 @click.option("--package", "names", multiple=True, help="A package of spack-envs; may be repeated.  [default: all]")
 @click.option("--build-cache", is_flag=True, help="Build everything, and add the built packages.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print at the end what is in it as JSON; progress goes to stderr."
+    "--json", "as_json", is_flag=True, help="Print what is in it as JSON at the end; progress goes to stderr."
 )
 def mirror(
     folder: Path, system: str, mpis: str | None, names: tuple[str, ...], *, build_cache: bool, as_json: bool
 ) -> None:
-    """Write a mirror with the sources of all that the environments need; Spack verifies their checksums.
+    """Write a mirror with the sources of everything the environments need; Spack verifies their checksums.
 
-    What cannot be had is named at the end, and does not stop the rest. FABRIC_SPACK_MIRROR=FOLDER makes a run use it.
+    What cannot be fetched is named at the end, and does not stop the rest. FABRIC_SPACK_MIRROR=FOLDER makes a run use
+    it.
     """
     scopes = scopes_called(SYSTEMS / system / "spack", mpis.split(",") if mpis else None, os.environ)
     packages = [package_called(name) for name in names] or list(PACKAGES.values())

@@ -20,7 +20,7 @@ from fabric_checks.vetting.running import Jobs
 
 _EPILOG = """
 \b
-ci/run --mode vet sets up what is missing and then is this command.
+ci/run --mode vet sets up what is missing and then runs this command.
 
 \b
 Examples:
@@ -31,7 +31,7 @@ Examples:
 \b
 Exit status:
   0  every node is good
-  1  some nodes were not seen, and nothing is slow or faulty; or the vet itself failed
+  1  some nodes were not seen, but none is slow or faulty; or the vet itself failed
   2  wrong usage
   3  a node or a path is slow or faulty
 """
@@ -43,16 +43,27 @@ _MOST = 4
 
 @click.command("vet", epilog=_EPILOG)
 @click.option(
-    "--system", envvar="RFM_SYSTEM", help="Of config/systems.  [default: the one whose host names match, else local]"
+    "--system",
+    envvar="RFM_SYSTEM",
+    help="A system of config/systems.  [default: the one whose host names match, else local]",
 )
 @click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Node-minutes that may be spent.")
 @click.option(
     "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
 )
-@click.option("--pass-minutes", type=click.FloatRange(min=0.01), help="With --plan: of a job that passes.")
-@click.option("--only", help="These nodes, with commas between.  [default: all of the partition]")
-@click.option("--plan", type=click.IntRange(2, 100_000), metavar="NODES", help="Run nothing: compute what it costs.")
-@click.option("--faults", type=click.IntRange(0), default=1, show_default=True, help="With --plan: of faulty nodes.")
+@click.option(
+    "--pass-minutes", type=click.FloatRange(min=0.01), help="With --plan: the minutes that a passing job takes."
+)
+@click.option("--only", help="Only these nodes, separated by commas.  [default: all of the partition]")
+@click.option(
+    "--plan",
+    type=click.IntRange(2, 100_000),
+    metavar="NODES",
+    help="Run nothing: compute what vetting NODES nodes costs.",
+)
+@click.option(
+    "--faults", type=click.IntRange(0), default=1, show_default=True, help="With --plan: the number of faulty nodes."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.argument("options", nargs=-1)
 def command(
@@ -67,22 +78,24 @@ def command(
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
-    """Say of every node whether it is good, slow or faulty, or was not seen; with Slurm.
+    """Say for every node whether it is good, slow or faulty, or was not seen. Needs Slurm.
 
     All nodes are measured at once by `Rotate`, which names the slow ones. A job that fails is repeated on parts of its
-    nodes, and nodes alone with a healthy partner, until the faulty ones are named. OPTIONS go to ReFrame.
+    nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS go to ReFrame.
     """
     if plan is not None:
         if faults >= plan:
-            raise click.BadParameter(f"{faults} of {plan} nodes leave none that is healthy", param_hint="--faults")
+            raise click.BadParameter(f"{faults} of {plan} nodes leave no healthy one", param_hint="--faults")
         _plan(plan, faults, step_minutes, pass_minutes or step_minutes, as_json=as_json)
         return
     if budget is None:
-        raise click.UsageError("--budget is missing: how many node-minutes may be spent; --plan computes what it takes")
+        raise click.UsageError(
+            "--budget is missing: it says how many node-minutes may be spent; --plan computes how many are needed"
+        )
     found = machine.look(system, [name for name in (only or "").split(",") if name])
     if len(found.nodes) < 2:
         raise FabricError(
-            f"{found.partition}: {len(found.nodes)} nodes take jobs, and pairs need two: "
+            f"{found.partition}: {len(found.nodes)} nodes take jobs, but pairs need two: "
             f"{'; '.join(found.away.values()) or 'there are no others'}"
         )
     session = sessions.new_session_id()
@@ -130,7 +143,7 @@ def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.
         door.show([table])
         _show_switches(found.switches, verdicts)
     door.say(*(f"path: {line}" for line in verdicts.paths))
-    more = [f"and {len(verdicts.notes) - _MOST} more: --json has all"] if len(verdicts.notes) > _MOST else []
+    more = [f"and {len(verdicts.notes) - _MOST} more: --json lists all"] if len(verdicts.notes) > _MOST else []
     door.say(*verdicts.notes[:_MOST], *more)
     if drain := _drain(verdicts, session):
         door.say("To take them out of service:", f"  {drain}")
@@ -169,5 +182,5 @@ def _plan(nodes: int, faults: int, step_minutes: float, pass_minutes: float, *, 
         door.say(
             f"{nodes} nodes, {faults} faulty that {kind if kind == 'hang' else f'are {kind}'}: {spent.jobs} jobs in "
             f"{spent.rounds} rounds, {spent.node_minutes:.0f} node-minutes, {spent.minutes:.0f} min if the jobs of a "
-            "round run at once"
+            "round run at the same time"
         )

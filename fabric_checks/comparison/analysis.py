@@ -98,7 +98,7 @@ def compare(
     found = gathering.gathered(parts)
     for label in labels:
         if not (found.machines["side"] == label).any():
-            raise RecordError(f"{quoted(label)} has no records in the range and with the fields asked for")
+            raise RecordError(f"{quoted(label)} has no records in the given range with the given fields")
     rows = [
         _two(
             found.series,

@@ -34,15 +34,15 @@ def chosen(frame: pl.DataFrame, verdicts: Collection[str] = (), order: str = "ve
 def folded(frame: pl.DataFrame, *, fold: bool = True) -> pl.DataFrame:
     """Return a row for all metrics of a curve with one verdict, and for all metrics of a case that differ in nothing.
 
-    The metrics of a curve are those of one quantity. What is better or worse stands for each quantity; what is neither,
-    once for a case.
+    The metrics of a curve are those of one quantity. What is better or worse is shown for each quantity; what is
+    neither, once for a case.
 
     :param frame: as :func:`chosen` returns it; the order of the first rows is kept.
     :param fold: False: a row a metric, in the same form.
     :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
         ``quantity``, null if there are several; ``values``, how many; lists of ``metrics`` and of ``sizes_B``;
         ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are among them; and of the
-        columns of numbers the least and the greatest, with ``_min`` and ``_max`` behind the name.
+        columns of numbers the least and the greatest, with ``_min`` and ``_max`` appended to the name.
     """
     differs = pl.col("verdict").is_in([WORSE, BETTER])
     # What stands by itself has a name of its own; rows that are folded have none.

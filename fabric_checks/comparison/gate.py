@@ -32,7 +32,7 @@ class Gate:
 def share(text: str) -> float:
     """Read a share such as ``5%`` or ``0.05``.
 
-    :raises ValueError: with the cause, if it is none.
+    :raises ValueError: with the cause, if it is not one.
     """
     number, percent = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
     try:
@@ -40,18 +40,18 @@ def share(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise ValueError(f"{text!r} is no share such as 5% or 0.05")
+        raise ValueError(f"{text!r} is not a share such as 5% or 0.05")
     return value
 
 
 def parse(text: str) -> Gate:
     """Read a gate such as ``worse:5%`` or ``missing``.
 
-    :raises ValueError: with the cause, if it is none.
+    :raises ValueError: with the cause, if it is not one.
     """
     kind, colon, margin = text.partition(":")
     if kind not in KINDS or (colon and kind != "worse"):
-        raise ValueError(f"{text!r} is none of worse, worse:5%, {', '.join(list(KINDS)[1:])}")
+        raise ValueError(f"{text!r} is not one of worse, worse:5%, {', '.join(list(KINDS)[1:])}")
     return Gate(kind, 100 * share(margin) if colon else 0.0)
 
 
@@ -76,5 +76,5 @@ def objections(comparison: Comparison, gates: Sequence[Gate]) -> list[str]:
             lines.append(f"{count} {words}")
     judged = sum(comparison.count(verdict) for verdict in (WORSE, BETTER, NO_DIFFERENCE))
     if any(gate.kind == "worse" for gate in gates) and not judged:
-        lines.append("not one metric could be compared")
+        lines.append("no metric could be compared")
     return lines

@@ -81,7 +81,7 @@ class Line:
 
     @property
     def by_run(self) -> bool:
-        """Whether runs are to be counted on the axis, because their times do not tell them apart."""
+        """Whether the axis counts runs, because their times do not distinguish them."""
         return None in self.times or len(set(self.times)) < len(self.times)
 
 

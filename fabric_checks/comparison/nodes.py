@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known of each node that any run has touched, and which of them stands out."""
+"""What is known about each node that any run has used, and which of them stand out."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Event:
 class Node:
     """A node.
 
-    :param system: of which it is; :param name: its own.
+    :param system: the system it belongs to; :param name: its own name.
     :param last_seen: when the last case on it ended.
     :param cases: in how many cases it was; :param blamed: in how many of them it was named as slow or at fault.
-    :param failed: how many others failed, and nobody was named.
+    :param failed: how many others failed without naming any node.
     :param ports: by name, ``rate_MBps`` as last seen, ``sent_B`` and ``received_B`` of all cases.
     :param errors: by ``port counter``, by how much it grew in all cases; :param since: the first of them.
     :param low: the least and :param high: the greatest share of bad cases that its cases are compatible with.

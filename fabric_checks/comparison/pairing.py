@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which series of one set of results stands beside which of another."""
+"""Which series of one set of results is compared with which of another."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...
             which, values = (baseline, one) if len(one) > 1 else (side, two)
             example = min(str(value) for value in values)
             raise RecordError(
-                f"{quoted(baseline)} and {quoted(side)} share no {name} ({_some(one)} against {_some(two)}), so which "
-                f"belong together is ambiguous: narrow {quoted(which)} to one, as in "
+                f"{quoted(baseline)} and {quoted(side)} share no {name} ({_some(one)} against {_some(two)}), so it is "
+                f"ambiguous which belong together: narrow {quoted(which)} to one, as in "
                 f"PATH,{name}={quoted(example)[1:-1]}"
             )
     return tuple(key)
@@ -50,7 +50,7 @@ def paired(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -
     :param series: as :class:`fabric_checks.comparison.gathering.Gathered` has them; :param key: what
         :func:`machine_key` returns.
     :returns: a row a metric: ``METRIC`` and ``LATEST``, and of each side ``where`` (as in ``local:node+mpich``),
-        ``row``, ``n``, ``least`` and the lists, with ``_baseline`` or ``_side`` behind the name.
+        ``row``, ``n``, ``least`` and the lists, with ``_baseline`` or ``_side`` appended to the name.
     """
     halves = []
     on = (*key, *METRIC)

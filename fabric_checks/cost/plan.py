@@ -86,7 +86,7 @@ def read(path: Path) -> Plan:
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}; ci/run --cost writes it") from None
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise RecordError(f"{path}: this is no plan of a run; ci/run --cost writes one") from None
+        raise RecordError(f"{path}: this is not the plan of a run; ci/run --cost writes one") from None
 
 
 def options_of(words: Sequence[str]) -> str:

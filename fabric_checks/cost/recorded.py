@@ -41,7 +41,7 @@ class Cost:
     :param jobs: how many ran; :param timed_jobs: of how many the time is known, which ``node_minutes`` (allocated nodes
         times minutes) and ``job_minutes`` are the sum of.
     :param nodes: the most that a job had.
-    :param wall_minutes: from the start of the command to its end, None if it was not told.
+    :param wall_minutes: from the start of the command to its end, None if it is unknown.
     :param node_traffic_B: bytes in and out of one node of each job, the one that its script ran on; the sum over those
         :param traffic_jobs: jobs whose node told, None if there is none.
     :param disk_B: all that the run left in the folder of results; :param cases_disk_B: what its cases say of that.
@@ -145,7 +145,9 @@ def append(results: Path, cost: Mapping[str, Any], kind: str) -> None:
         perflog.append(path, [{"format": 1, "kind": kind, "time": _now(), **cost}])
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise RecordError(f"{path}: {why}: the cost of a run is not noted; see that the file can be written") from None
+        raise RecordError(
+            f"{path}: {why}: the cost of a run is not recorded; make sure that the file can be written"
+        ) from None
 
 
 def _now() -> str:
@@ -163,7 +165,7 @@ def read(results: Path) -> tuple[list[dict[str, Any]], list[str]]:
     except FileNotFoundError:
         return [], []
     except OSError as error:
-        return [], [f"{path}: {error.strerror}; it is passed over: see that it can be read"]
+        return [], [f"{path}: {error.strerror}; it is skipped: make sure that it can be read"]
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -175,7 +177,7 @@ def read(results: Path) -> tuple[list[dict[str, Any]], list[str]]:
         if wrong is None:
             found.append(dict.fromkeys(_OR_NULL) | line)
         else:
-            faults.append(f"{path}:{number}: {wrong}; it is passed over: mend or delete the line")
+            faults.append(f"{path}:{number}: {wrong}; it is skipped: fix or delete the line")
     return found, faults
 
 
@@ -186,15 +188,15 @@ def _wrong(line: Any) -> Iterator[str]:
         return
     for name in (*_TEXTS, *(("session",) if line["kind"] == MEASURED else ())):
         if not isinstance(line.get(name), str):
-            yield f"{name} is no text"
+            yield f"{name} is not text"
     if not isinstance(line.get("level"), str | None):
-        yield "level is no text"
+        yield "level is not text"
     for name in (*_NUMBERS, *(_OF_MEASURED if line["kind"] == MEASURED else ())):
         if not _is_number(line.get(name)):
-            yield f"{name} is no number from 0 to {_LARGEST:g}"
+            yield f"{name} is not a number from 0 to {_LARGEST:g}"
     for name in _OR_NULL:
         if not (line.get(name) is None or _is_number(line[name])):
-            yield f"{name} is no number from 0 to {_LARGEST:g}"
+            yield f"{name} is not a number from 0 to {_LARGEST:g}"
     before = line.get("computed")
     if before is not None and (line["kind"] != MEASURED or next(_wrong(before), None) or before["kind"] != COMPUTED):
         yield "computed is not the cost of a run"

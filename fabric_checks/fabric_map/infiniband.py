@@ -39,7 +39,7 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
             starts += [a, b]
             ends += [b, a]
             cables.append(f"{names[a]} port {link.a_port} to {names[b]} port {link.b_port}")
-    doubts = [f"{len(more)} hosts have several adapters, of which the first is taken: {more[0]}"] if more else []
+    doubts = [f"{len(more)} hosts have several adapters; only the first is used: {more[0]}"] if more else []
     forward, without = None, 0
     if tables is not None:
         forward, without = _forward(switches, tables, lids, arc_at)
@@ -105,5 +105,8 @@ def _forward(
         for host, lid in enumerate(lids):
             forward[place, host] = arc_at.get((place, table.get(lid, NONE)), NONE)
     if not known:
-        raise OutputError("the forwarding tables are of none of these switches; give topology and tables of one fabric")
+        raise OutputError(
+            "the forwarding tables belong to none of these switches; give the topology and the tables of the same "
+            "fabric"
+        )
     return forward, len(switches) - known

@@ -90,7 +90,7 @@ def is_forwarding(text: str) -> bool:
 def parse_ibnetdiscover(text: str) -> Fabric:
     """Read what ``ibnetdiscover`` prints.
 
-    :raises OutputError: if a line is none of its, or a cable has no second end: then the output is torn.
+    :raises OutputError: if a line is not one of its own, or a cable has no second end: then the output is incomplete.
     """
     devices: dict[str, Device] = {}
     ends: dict[tuple[str, int], tuple[str, int, int]] = {}
@@ -110,7 +110,7 @@ def parse_ibnetdiscover(text: str) -> Fabric:
             if not devices[own].is_switch and devices[own].lid == 0 and lid:
                 devices[own] = Device(own, devices[own].name, False, int(lid[1]))
         else:
-            raise OutputError(f"no line of ibnetdiscover: {quoted(line)}; give its output as it is", place)
+            raise OutputError(f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", place)
     return Fabric(devices, _links(devices, ends))
 
 
@@ -130,10 +130,12 @@ def parse_iblinkinfo(text: str) -> Fabric:
             continue
         row = _LINK.fullmatch(line)
         if row is None or head is None:
-            raise OutputError(f"no line of iblinkinfo: {quoted(line)}; give its output as it is, without --line", place)
+            raise OutputError(
+                f"not a line of iblinkinfo output: {quoted(line)}; give the output unchanged, without --line", place
+            )
         own = f"lid {row[1]}"
         if own in devices and devices[own].name != head[1]:
-            raise OutputError(f"{own} is of {quoted(devices[own].name)} and of {quoted(head[1])}", place)
+            raise OutputError(f"{own} belongs to both {quoted(devices[own].name)} and {quoted(head[1])}", place)
         devices[own] = Device(own, head[1], head[0], int(row[1]))
         if row[4]:
             if not row[5]:
@@ -146,7 +148,7 @@ def _keep_end(
     ends: dict[tuple[str, int], tuple[str, int, int]], own: tuple[str, int], other: tuple[str, int, int]
 ) -> None:
     if max(own[1], other[1]) > MOST_PORTS:
-        raise OutputError(f"port {max(own[1], other[1])} is more than a switch has", other[2])
+        raise OutputError(f"port {max(own[1], other[1])} is beyond what a switch has", other[2])
     if own in ends:
         raise OutputError(f"port {own[1]} of {own[0]} is described twice", other[2])
     ends[own] = other
@@ -161,8 +163,8 @@ def _links(devices: Mapping[str, Device], ends: Mapping[tuple[str, int], tuple[s
         back = ends.get((other, other_port))
         if back is None or back[:2] != (own, port):
             raise OutputError(
-                f"the cable from {own} port {port} to {other} port {other_port} is not described at its other end; the "
-                "output is torn, or of a part of the fabric",
+                f"the cable from {own} port {port} to {other} port {other_port} is not described at its other end; "
+                "the output is incomplete, or covers only part of the fabric",
                 place,
             )
         if (own, port) < (other, other_port):
@@ -174,7 +176,7 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
     """Read forwarding tables as ``ibroute``, ``dump_lfts.sh`` and OpenSM print them.
 
     :returns: by GUID of the switch (16 hexadecimal digits) the port by LID.
-    :raises OutputError: if a line is none of theirs, or a table has not as many lines as its end says.
+    :raises OutputError: if a line is not one of theirs, or a table has not as many lines as its end says.
     """
     tables: dict[str, dict[int, int]] = {}
     own: dict[int, int] | None = None
@@ -193,15 +195,17 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
             if lid in own:
                 raise OutputError(f"LID {lid} is there twice", place)
             if lid > MOST_LID or port > MOST_PORTS + 1:
-                raise OutputError(f"no route to one host through a port of a switch: {quoted(line)}", place)
+                raise OutputError(f"not a route to one host through a port of a switch: {quoted(line)}", place)
             own[lid] = port
             torn = place if route[3] == ":" else 0
         elif (count := _COUNT.fullmatch(line)) and own is not None:
             if int(count[1]) != len(own):
-                raise OutputError(f"the table has {len(own)} lines and says that it has {count[1]}; it is torn", place)
+                raise OutputError(
+                    f"the table has {len(own)} lines but says that it has {count[1]}; it is incomplete", place
+                )
             torn = 0
         else:
-            raise OutputError(f"no line of a forwarding table: {quoted(line)}; give the output as it is", place)
+            raise OutputError(f"not a line of a forwarding table: {quoted(line)}; give the output unchanged", place)
     _require_end(torn)
     if not tables:
         raise OutputError("there is no forwarding table in it")
@@ -211,4 +215,4 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
 def _require_end(torn: int) -> None:
     """Raise :class:`OutputError` for a table of ``ibroute`` without its last line."""
     if torn:
-        raise OutputError("the table ends here without saying how many LIDs it has; it is torn", torn)
+        raise OutputError("the table ends here without saying how many LIDs it has; it is incomplete", torn)

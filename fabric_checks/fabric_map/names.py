@@ -28,7 +28,7 @@ def plain(name: str) -> str:
 def places(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tuple[str, ...]]:
     """Return for the host name of each rank its position in ``hosts``, and the names that have none.
 
-    A name that fits several hosts of the map fits none: which it is nobody knows.
+    A name that fits several hosts of the map fits none, because it is ambiguous.
     """
     exact: dict[str, list[int]] = defaultdict(list)
     short: dict[str, list[int]] = defaultdict(list)

@@ -24,7 +24,7 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
 
     :param texts: the name and the content of each: what ``ibnetdiscover`` or ``iblinkinfo`` prints, forwarding tables
         beside it, or Slurm's topology.
-    :raises OutputError: if one is none of these or torn, or they do not belong together; it is named.
+    :raises OutputError: if one is not one of these, is incomplete, or does not belong to the others; it is named.
     """
     fabric: Fabric | None = None
     tables: dict[str, dict[int, int]] = {}
@@ -41,15 +41,17 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
                 members = slurm_topology.parse(text)
             else:
                 raise OutputError(
-                    "no topology that is known; give what ibnetdiscover, iblinkinfo, dump_lfts or scontrol show "
-                    "topology print"
+                    "not a known form of topology; give the output of ibnetdiscover, iblinkinfo, dump_lfts or scontrol "
+                    "show topology"
                 )
         except OutputError as error:
             raise OutputError(f"{name}: {error}") from None
     if fabric is not None:
         return infiniband.of_fabric(fabric, tables or None)
     if tables:
-        raise OutputError(f"{texts[0][0]}: forwarding tables say no cables; give what ibnetdiscover prints beside them")
+        raise OutputError(
+            f"{texts[0][0]}: forwarding tables do not show cables; give the output of ibnetdiscover as well"
+        )
     if members is None:
         raise OutputError("there is no topology")
     return of_slurm(members)

@@ -34,7 +34,7 @@ def hostlist(text: str, line: int | None = None) -> list[str]:
     for item in re.split(r",(?![^\[]*\])", text):
         parts = _RANGES.split(item)
         if not item or not all(_NAME.fullmatch(plain) for plain in parts[::2]):
-            raise OutputError(f"no list of nodes: {quoted(text)}", line)
+            raise OutputError(f"not a list of nodes: {quoted(text)}", line)
         ranges = [list(_numbers(inside, text, line)) for inside in parts[1::2]]
         for chosen in product(*ranges):
             names.append("".join(a + b for a, b in zip(parts[::2], (*chosen, ""), strict=True)))
@@ -48,7 +48,7 @@ def _numbers(inside: str, text: str, line: int | None) -> Iterator[str]:
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if match is None or last < first or last - first >= MOST_NODES:
-            raise OutputError(f"no list of nodes: {quoted(text)}", line)
+            raise OutputError(f"not a list of nodes: {quoted(text)}", line)
         yield from (f"{number:0{len(match[1])}d}" for number in range(first, last + 1))
 
 
@@ -61,7 +61,7 @@ def parse(text: str) -> dict[str, list[str]]:
     """Read ``scontrol show topology`` or ``topology.conf``.
 
     :returns: the nodes of each switch, or block, that has nodes of its own.
-    :raises OutputError: if a line is none of theirs, or a node is at two switches.
+    :raises OutputError: if a line is not one of theirs, or a node is at two switches.
     """
     members: dict[str, list[str]] = {}
     seen: set[str] = set()
@@ -72,7 +72,7 @@ def parse(text: str) -> dict[str, list[str]]:
             continue
         name = words.get("switchname") or words.get("blockname")
         if not name or _WORD.sub("", line).strip():
-            raise OutputError(f"no line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", place)
+            raise OutputError(f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", place)
         # A switch of a higher level lists all nodes below it, beside its switches.
         above = words.get("switches") not in (None, "", "(null)") or words.get("level", "0") != "0"
         if above:
@@ -90,7 +90,7 @@ def of_yaml(data: Any) -> dict[str, list[str]]:
     topologies = [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
     usable = [each for each in topologies if isinstance(each.get("tree") or each.get("block"), dict)]
     if not usable:
-        raise OutputError("there is no topology of the kinds tree or block in it; write a list of topologies")
+        raise OutputError("it has no topology of type tree or block; write a list of topologies")
     chosen = next((each for each in usable if each.get("cluster_default") is True), usable[0])
     kind, one = ("tree", "switch") if chosen.get("tree") else ("block", "block")
     listed = chosen[kind].get({"tree": "switches", "block": "blocks"}[kind])

@@ -17,11 +17,11 @@ def read(paths: Sequence[Path]) -> FabricMap:
 
     :param paths: what ``ibnetdiscover``, ``iblinkinfo``, ``dump_lfts`` or ``scontrol show topology`` printed, or
         Slurm's ``topology.conf`` or ``topology.yaml``; one at least.
-    :raises FabricError: for a file that cannot be read or is none of these; the file is named.
+    :raises FabricError: for a file that cannot be read or is not one of these; the file is named.
     """
     listed = [path for path in paths if path.suffix in (".yaml", ".yml")]
     if listed and len(paths) > 1:
-        raise OutputError(f"{listed[0]}: give a topology.yaml alone, or what the tools of InfiniBand print")
+        raise OutputError(f"{listed[0]}: give either a topology.yaml alone, or the output of the InfiniBand tools")
     if not listed:
         return reading.of_texts([(str(path), files.read_text(path)) for path in paths])
     try:

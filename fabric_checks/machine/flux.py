@@ -23,7 +23,7 @@ def queues(text: str) -> list[Queue]:
         ]
         properties = {str(name): _ids(ranks) for name, ranks in (resources.get("properties") or {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise OutputError(f"no resources of Flux: {quoted(text)}") from None
+        raise OutputError(f"not a list of Flux resources: {quoted(text)}") from None
     everywhere = {rank for ranks, _, _ in groups for rank in ranks}
     if not everywhere:
         raise OutputError("Flux has no node")

@@ -40,13 +40,13 @@ def cores(lscpu: str) -> int:
 def infiniband(device: str, rate: str, state: str, layer: str) -> Link | None:
     """Return the link of a port that is up, from the files ``rate``, ``state`` and ``link_layer`` of it; or None.
 
-    :raises OutputError: if the rate is none.
+    :raises OutputError: if it is not a rate.
     """
     if "ACTIVE" not in state:
         return None
     match = re.match(r"(\d+(?:\.\d+)?) Gb/sec(?: \(\d+X ?([A-Z0-9]+)?)?", rate)
     if match is None:
-        raise OutputError(f"{device}: no rate of a link: {quoted(rate)}")
+        raise OutputError(f"{device}: not a link rate: {quoted(rate)}")
     is_ethernet = layer.strip() == "Ethernet"
     coding = 1.0 if is_ethernet else _CODED.get(match[2] or "", 1.0)
     return Link(device, "RoCE" if is_ethernet else "InfiniBand", round(float(match[1]) * 125 * coding, 1))

@@ -9,8 +9,8 @@ import re
 KNOWN = (
     (
         re.compile(r"\bmpi/pmi2: (?:request not begin with 'cmd='|invalid client request)"),
-        "MPICH could not start, which is no fault of a node: Slurm's PMI takes 1024 bytes a line and cut a longer one "
-        "(MPICH's issue 6924); an MPICH with PMIx, under `srun --mpi=pmix`, has no such limit",
+        "MPICH could not start, which is not the fault of a node: Slurm's PMI takes 1024 bytes a line and cut a "
+        "longer one (MPICH's issue 6924); an MPICH with PMIx, under `srun --mpi=pmix`, has no such limit",
     ),
 )
 

@@ -18,7 +18,7 @@ def table(text: str, first: str) -> list[dict[str, str]]:
     """
     lines = [line.split() for line in text.splitlines() if line.strip()]
     if not lines or lines[0][0] != first:
-        raise OutputError(f"no table that begins with {first}: {quoted(text)}")
+        raise OutputError(f"not a table that begins with {first}: {quoted(text)}")
     return [dict(zip(lines[0], line, strict=False)) for line in lines[1:]]
 
 

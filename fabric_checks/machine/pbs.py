@@ -22,7 +22,7 @@ def blocks(text: str) -> dict[str, dict[str, str]]:
         if not line[0].isspace():
             current = found.setdefault(line.strip().removeprefix("Queue: "), {})
         elif current is None:
-            raise OutputError(f"an attribute of nothing: {quoted(line)}", number)
+            raise OutputError(f"an attribute that belongs to nothing: {quoted(line)}", number)
         elif match := re.fullmatch(r"\s+([A-Za-z_.]+) = (.*)", line):
             current[match[1]] = match[2].strip()
     return found

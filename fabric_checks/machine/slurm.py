@@ -26,7 +26,7 @@ def partitions(text: str) -> list[Queue]:
         # Where nodes of a group differ, their numbers have a plus: 16+ is 16 or more.
         numbers = [re.fullmatch(r"(\d+)(\+?)", word.strip()) for word in words[2:5]]
         if len(words) != 7 or None in numbers:
-            raise OutputError(f"no group of nodes as asked for by {SINFO}: {quoted(line)}", number)
+            raise OutputError(f"not a group of nodes as requested with {SINFO}: {quoted(line)}", number)
         nodes, sockets, cores = (int(match[1]) for match in numbers if match)
         name, gres = words[0].strip(), words[6].strip()
         found.append(
@@ -61,7 +61,7 @@ def mpi_types(text: str) -> list[str]:
     lines = [line.removeprefix("srun:").strip() for line in text.splitlines()]
     begin = next((number for number, line in enumerate(lines) if re.match(r"MPI (plugin )?types are", line)), None)
     if begin is None:
-        raise OutputError(f"no list of MPI types: {quoted(text)}")
+        raise OutputError(f"not a list of MPI types: {quoted(text)}")
     return [line for line in lines[begin + 1 :] if re.fullmatch(r"[a-z0-9_]+", line) and line != "none"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""That somebody knows of a finding: why nobody has to be woken, until when, and what is more than that."""
+"""Acknowledgements of findings: why nobody needs to be woken, until when, and what goes beyond that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Acknowledgement:
     """That somebody knows of a finding, and wants no more alarm for it.
 
     :param finding_id: of an :class:`Open`; :param signs: what it showed then, see :class:`Finding`.
-    :param reason: why nobody has to be woken; :param ticket: where it is being dealt with.
+    :param reason: why nobody needs to be woken; :param ticket: where it is being dealt with.
     :param until: the last day on which it holds (UTC); :param by: who said so; :param at: when, ISO 8601.
     :param withdrawn: whether it takes back what was said before.
     """
@@ -44,7 +44,7 @@ class Acknowledgement:
                 in_us = sign.endswith(", us")
                 more.append(f"{sign} {known:.3g} then, {lost:.3g} now" if in_us else
                             f"{sign}, {100 * known:.0f} % lost then, {100 * lost:.0f} % now")  # fmt: skip
-        return more if finding.signs else ["nothing that can be held against what was acknowledged"]
+        return more if finding.signs else ["nothing that can be compared with what was acknowledged"]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -63,7 +63,7 @@ def read(path: Path) -> dict[str, Any]:
     except yaml_file.YamlError as error:
         raise PipelineError(f"{error}; write it with ci/run --ci-generate={path.name}") from None
     if not isinstance(found, dict) or not jobs_of(found):
-        raise PipelineError(f"{path}: has no job; list what there is with ci/run -l and the same options")
+        raise PipelineError(f"{path}: has no job; `ci/run -l` with the same options lists the cases there are")
     return found
 
 
@@ -103,8 +103,8 @@ def _command(name: str, job: Mapping[str, Any]) -> list[str]:
     words = shlex.split(lines[0]) if len(lines) == 1 else []
     if words[:1] != ["reframe"] or not any(re.fullmatch(r"/[0-9a-f]{8,}", word) for word in words):
         raise PipelineError(
-            f"the job {quoted(name)} is not one line of `reframe` with the hash of a case; "
-            "let ci/run --ci-generate write the file"
+            f"the job {quoted(name)} is not a single line of `reframe` with the hash of a case; let ci/run "
+            "--ci-generate write the file"
         )
     kept = [word for word in words if not word.startswith(_DROPPED)]
     for at in (at for at, word in enumerate(kept) if word == "-C"):
@@ -126,7 +126,7 @@ def merge(pipeline: Mapping[str, Any], results: Path) -> tuple[str, list[str]]:
     """
     session = str(pipeline.get("variables", {}).get("FABRIC_SESSION") or "")
     if not name_is_sound(session):
-        raise PipelineError("no FABRIC_SESSION among the variables; give the file that `child-pipeline` wrote")
+        raise PipelineError("FABRIC_SESSION is not among the variables; give the file that `child-pipeline` wrote")
     found, missing = [], []
     for name in jobs_of(pipeline):
         try:
@@ -136,8 +136,8 @@ def merge(pipeline: Mapping[str, Any], results: Path) -> tuple[str, list[str]]:
             missing.append(name)
     if not found:
         raise PipelineError(
-            f"{results / PARTS / session}: none of {len(missing)} jobs has left a report; "
-            "the jobs' own logs say why, or their FABRIC_RESULTS is not this folder"
+            f"{results / PARTS / session}: none of {len(missing)} jobs left a report; see the logs of the jobs, or "
+            "check that their FABRIC_RESULTS is this folder"
         )
     path = results / "reports" / f"run-report-{session}.json"
     whole = {"session_info": _info([info for info, _ in found]), "runs": _runs([runs for _, runs in found])}

@@ -25,9 +25,9 @@ from fabric_checks.store import jsonlines
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the journal: a night that ended, or one of which only the beginning is known.
+    """A line of the journal: a night that ended, or one whose beginning alone is known.
 
-    :param ended: whether it came to its end.
+    :param ended: whether it ran to its end.
     :param measured: the names of the cases that have values.
     """
 
@@ -67,7 +67,7 @@ class News:
     :param new: seen for the first time, or more than was acknowledged; :param still: seen before too.
     :param closed: no longer seen, although what showed it was measured again.
     :param unseen: not seen, because nothing that showed it was measured.
-    :param acknowledged: open, and nobody is to be told again, whether it was seen or not.
+    :param acknowledged: open, but not to be reported again, whether it was seen or not.
     """
 
     new: tuple[Open, ...] = ()
@@ -115,7 +115,7 @@ def _append(path: Path, line: dict[str, Any]) -> None:
     try:
         perflog.append(path, [line], cut=True)
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}: the journal does not have it; mend that") from None
+        raise RecordError(f"{path}: {error.strerror}: it is not in the journal; fix that") from None
 
 
 def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
@@ -130,7 +130,7 @@ def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        warnings.append(f"{path}: {error.strerror}; what earlier nights found is not known")
+        warnings.append(f"{path}: {error.strerror}; what earlier nights found is unknown")
         return []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -142,8 +142,8 @@ def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
                 continue
             entry = _entry(data)
         except (ValueError, KeyError, TypeError) as error:
-            why = str(error) if isinstance(error, ValueError) else f"its {error} is missing or of another kind"
-            warnings.append(f"{path}:{number}: no line of a journal: {why}; it is passed over: delete it")
+            why = str(error) if isinstance(error, ValueError) else f"its {error} is missing or of the wrong type"
+            warnings.append(f"{path}:{number}: not a line of a journal: {why}; it is skipped: delete it")
             continue
         if entry.ended or entry.session not in entries:
             entries[entry.session] = entry

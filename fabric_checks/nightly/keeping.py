@@ -43,7 +43,7 @@ def keep(results: Path, archive: Path, session: str) -> list[str]:
         except FileError as error:
             aside = error.path.with_name(f"{error.path.name}.broken-{session}")
             error.path.rename(aside)
-            lines.append(f"{error}; it was put aside as {aside.name}, and written again from the results that are left")
+            lines.append(f"{error}; it was moved aside to {aside.name}, and rewritten from the results that are left")
 
 
 def write_report(
@@ -81,7 +81,7 @@ def only_new(lines: Sequence[str], path: Path) -> list[str]:
     if new:
         replace_text(path, json.dumps(sorted({*lines}), indent=1))
     old = len(lines) - len(new)
-    return [*new, *([f"{old} more that {path.name} has, known from nights before"] if new and old else [])]
+    return [*new, *([f"{old} more in {path.name}, known from earlier nights"] if new and old else [])]
 
 
 def as_json(told: Told) -> str:
@@ -126,4 +126,4 @@ def replace_text(path: Path, text: str) -> None:
     try:
         files.write_text(path, text)
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}; mend that and judge the night again") from None
+        raise RecordError(f"{path}: {error.strerror}; fix that and judge the night again") from None

@@ -31,8 +31,9 @@ def only_one(path: Path) -> Iterator[int]:
             descriptor = held.enter_context(exclusive(path, 0))
         except LockedError as error:
             raise BusyError(
-                f"{error}: another night of this system runs, or the run of one that was killed; nothing was run"
+                f"{error}: another night of this system is running, or the run of a night that was killed; nothing was "
+                "run"
             ) from None
         except OSError as error:
-            raise FabricError(f"{path}: {error.strerror}: no night can be run without its lock; mend that") from None
+            raise FabricError(f"{path}: {error.strerror}: a night cannot run without its lock; fix that") from None
         yield descriptor

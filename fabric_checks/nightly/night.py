@@ -66,8 +66,8 @@ def _tell_cut_short(plan: Plan, entries: Sequence[journal.Entry | Acknowledgemen
     if nights and nights[-1].session in journal.cut_short(nights, plan.session):
         session = nights[-1].session
         trouble.warnings.append(
-            f"the last night, {session}, was cut short: what it measured is kept, and was not judged; "
-            f"`ci/nightly --system {plan.system} --session {session}` judges it"
+            f"the last night, {session}, was cut short: what it measured is kept, but was not judged; `ci/nightly "
+            f"--system {plan.system} --session {session}` judges it"
         )
 
 
@@ -84,7 +84,7 @@ def _keep(plan: Plan, said: Observed, trouble: Trouble) -> tuple[bool, Trends]:
     told = {case for finding in said.findings for case in finding.cases}
     if kept is not None:
         found = trouble.attempt("the history", lambda: trends(plan.archive, plan.system, plan.session, told))
-        wires = trouble.attempt("the ways of the bytes", lambda: changes(plan.archive, plan.system, plan.session))
+        wires = trouble.attempt("what carried the bytes", lambda: changes(plan.archive, plan.system, plan.session))
         found = replace(found or Trends(), findings=(*(found.findings if found else ()), *(wires or ())))
     found = found or Trends()
     return kept is not None, replace(found, warnings=(*(kept or ()), *found.warnings))

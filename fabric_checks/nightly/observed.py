@@ -80,13 +80,13 @@ def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
             if not isinstance(found, Mapping):
                 continue
             if found.get("kind") == "limits" and found.get("saw_a_tenth") is False:
-                yield f"{name} would not have seen a node slower by a tenth; its findings say what it would have"
+                yield f"{name} would not have seen a node slower by a tenth; its findings say what it would have seen"
             elif found.get("kind") == "topology":
                 yield f"{name}: {found.get('text')}"
 
 
 class _Line(NamedTuple):
-    """What is said of a part: whether by its ports, and its sign with what is lost, see :class:`Finding`."""
+    """What is said about a part: whether by its ports, and its sign with what is lost, see :class:`Finding`."""
 
     by_ports: bool
     sign: str
@@ -97,7 +97,7 @@ _Lines = dict[tuple[str, str], _Line]
 
 
 def _line(found: Mapping[str, Any], what: str) -> _Line:
-    """Return what is to be kept of a finding of an analysis; :param what: the name of what is blamed."""
+    """Return what to keep of a finding of an analysis; :param what: the name of what is blamed."""
     kind, share, excess_us = str(found.get("kind")), found.get("share"), found.get("excess_us")
     if kind in PORTS:
         # Numbers of errors differ from night to night; another counter or port is another sign.
@@ -135,7 +135,8 @@ def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Fin
 
 
 def _fault(hosts: Collection[str], lines: _Lines, part: str = "") -> Finding:
-    """Return one finding of all that is said of some hosts or a part: what is slow, and what their ports say of it.
+    """Return one finding from all that is said about some hosts or a part: what is slow, and what their ports say about
+    it.
 
     :param lines: by case and text.
     """
@@ -192,7 +193,7 @@ def _lacked_nodes(record: Record) -> bool:
 def _out_of_service(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> Finding:
     names = tuple(_node_faults(cases, by_case))
     return Finding(
-        title=f"{_cases(cases)} could not run, or not to the end: {_why_not(cases, by_case)}",
+        title=f"{_cases(cases)} could not run or could not finish: {_why_not(cases, by_case)}",
         details=(f"they are {_listed([case.name for case in cases])}",),
         keys=frozenset({f"service:{name}" for name in names} or {"service"}),
         cases=frozenset(case.name for case in cases),
@@ -202,7 +203,7 @@ def _out_of_service(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record
 
 
 def _why_not(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> str:
-    """Return what kept jobs from running: the nodes that are out of service, or what was said of the first."""
+    """Return what kept jobs from running: the nodes that are out of service, or what was said about the first."""
     faults = list(_node_faults(cases, by_case).values())
     return "; ".join(_some(faults)) if faults else _reason(cases[0])
 
@@ -213,7 +214,9 @@ def _node_faults(cases: Iterable[Case], by_case: Mapping[str, Sequence[Record]])
 
 
 def _build(case: Case, missed: Sequence[Case]) -> Finding:
-    without = (f"not run without it, among others: {_listed([each.name for each in missed])}",) if missed else ()
+    without = (
+        (f"among the cases that need it and did not run: {_listed([each.name for each in missed])}",) if missed else ()
+    )
     return Finding(
         title=f"{case.name} could not be built: {_reason(case)}",
         details=without,
@@ -232,7 +235,7 @@ def _alike(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> li
     for group in groups.values():
         first = f"{group[0].name}: {_what(group[0], by_case)}"
         more = [f"{case.name}: {_what(case, by_case)}" for case in group[1:]]
-        title = first if len(group) == 1 else f"{_cases(group)} failed alike, the first {first}"
+        title = first if len(group) == 1 else f"{_cases(group)} failed in the same way, the first: {first}"
         found.append(
             Finding(
                 title=title,
@@ -287,7 +290,7 @@ def _miss(record: Record) -> str:
     if reference is None:
         return f"{record['metric']} {value_text(value)} {record['unit']}"
     by = f", {100 * abs(value - reference) / abs(reference):.0f} % off" if reference else ""
-    return f"{record['metric']} is {value_text(value)} {record['unit']}, the reference is {value_text(reference)}{by}"
+    return f"{record['metric']} is {value_text(value)} {record['unit']}; the reference is {value_text(reference)}{by}"
 
 
 def _nodes(records: Sequence[Record]) -> list[str]:
@@ -297,7 +300,7 @@ def _nodes(records: Sequence[Record]) -> list[str]:
 def _reason(case: Case) -> str:
     """Return the first line of why a case failed."""
     lines = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
-    return lines[0] if lines else f"it ended as {case.result}"
+    return lines[0] if lines else f"it ended with the result {case.result}"
 
 
 def _cases(cases: Sequence[Case]) -> str:

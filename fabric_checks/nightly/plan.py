@@ -87,5 +87,5 @@ def require_results(plan: Plan) -> None:
     """
     if not (plan.results / "logs" / f"{plan.session}.log").exists():
         raise RecordError(
-            f"{plan.results}: no run called {plan.session!r} to judge; `fabric-checks show --list` has all"
+            f"{plan.results}: no run called {plan.session!r} to judge; `fabric-checks show --list` lists all"
         )

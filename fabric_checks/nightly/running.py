@@ -51,7 +51,7 @@ def run(plan: Plan, lock: int, trouble: Trouble) -> float | None:
     if status not in (0, 1):
         trouble.failures.append(f"ci/run ended with status {status}: {_last_line(plan.files / 'run.log')}")
     elif not (plan.results / "logs" / f"{plan.session}.log").exists():
-        trouble.failures.append(f"ci/run did not come to start ReFrame: {_last_line(plan.files / 'run.log')}")
+        trouble.failures.append(f"ci/run failed before it could start ReFrame: {_last_line(plan.files / 'run.log')}")
     return elapsed_s
 
 
@@ -61,8 +61,8 @@ def _no_room(results: Path) -> str | None:
     if room_B >= LEAST_ROOM_B:
         return None
     return (
-        f"{results}: {room_B / 2**20:.0f} MiB are free, and a night needs {LEAST_ROOM_B / 2**20:.0f}; make room, as by "
-        "deleting the folders of old runs below stage and output"
+        f"{results}: {room_B / 2**20:.0f} MiB are free, and a night needs {LEAST_ROOM_B / 2**20:.0f}; make room, for "
+        "example by deleting the folders of old runs below stage and output"
     )
 
 
@@ -101,4 +101,4 @@ def status_of(start: Callable[[], subprocess.Popen[Any]]) -> int:
 
 def _last_line(path: Path) -> str:
     lines = [line for line in path.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1].strip()[:300] if lines else "it said nothing"
+    return lines[-1].strip()[:300] if lines else "it printed nothing"

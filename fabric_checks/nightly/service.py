@@ -41,7 +41,7 @@ def _nobody(reservation: str) -> str | None:
             nodes = slurm.within(slurm.parse_nodes(_said(["scontrol", "-a", "-o", "show", "node", kept.nodes]) or ""))
     except OutputError:
         known = bool(reservation and said)
-        return f"Slurm shows no reservation {reservation}; `scontrol show reservation` has all" if known else None
+        return f"Slurm shows no reservation {reservation}; `scontrol show reservation` lists all" if known else None
     if not nodes or any(node.fault is None for node in nodes):
         return None
     where = f" of the reservation {reservation}" if reservation else ""
@@ -58,8 +58,8 @@ def system_here() -> str:
         return str(json.loads(said or ""))
     except ValueError:
         raise FabricError(
-            "reframe --show-config=systems/0/name does not say which system this host is; called by hand it says why, "
-            "and --system names one"
+            "reframe --show-config=systems/0/name does not say which system this host is; run it by hand to see why, "
+            "or name one with --system"
         ) from None
 
 

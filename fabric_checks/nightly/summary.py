@@ -138,7 +138,7 @@ def junit(told: Told, cases: Path) -> JUnitXml:
         single, whole = whole, JUnitXml()
         whole.add_testsuite(single)
     suite = TestSuite(f"night of {told.night.system}")
-    verdict = TestCase("the night came to its end", classname="night")
+    verdict = TestCase("the night ran to its end", classname="night")
     if told.night.failures:
         verdict.result = [SuiteError(printable("\n".join(told.night.failures)))]
     suite.add_testcase(verdict)

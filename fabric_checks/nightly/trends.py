@@ -114,12 +114,12 @@ def _finding(events: Sequence[grouping.Event]) -> Finding:
     }
     shown = sentences[1:] if len(sentences) <= MOST_SHOWN else sentences[1:MOST_SHOWN]
     left_out = len(sentences) - 1 - len(shown)
-    more = [f"and {left_out} more: `fabric-checks changes` has all"] if left_out else []
+    more = [f"and {left_out} more: `fabric-checks changes` lists all"] if left_out else []
     many = "" if len(events) == 1 else f"{len(events)} cases are worse than before; the first: "
     cases = frozenset(f"{change.test} @{change.machine}" for event in events for change in event.changes)
     return Finding(
         title=many + sentences[0],
-        details=(*shown, *more, *(f"at that time {other}" for other in others)),
+        details=(*shown, *more, *(f"at the same time {other}" for other in others)),
         keys=frozenset(f"change:{case}" for case in cases),
         cases=cases,
         signs={

@@ -79,8 +79,8 @@ def _lines(cases: Iterable[list[_Far]]) -> Iterable[str]:
         worst = max(case, key=lambda far: far.by)
         more = f", and {len(case) - 1} more of its values" if len(case) > 1 else ""
         yield (
-            f"{worst.case}: {worst.metric} is {value_text(worst.value)} {worst.unit}, the median of {worst.nights} "
-            f"nights {value_text(worst.median)}{more}"
+            f"{worst.case}: {worst.metric} is {value_text(worst.value)} {worst.unit}; the median of {worst.nights} "
+            f"nights is {value_text(worst.median)}{more}"
         )
     if len(ordered) > MOST_SHOWN:
         yield f"and {len(ordered) - MOST_SHOWN} more cases"

@@ -59,8 +59,8 @@ def _finding(before: str, after: str, cases: list[str]) -> Finding:
     many = f"{len(cases)} cases" if len(cases) > 1 else cases[0]
     shown = [*cases[:MOST_SHOWN], *([f"and {len(cases) - MOST_SHOWN} more"] if len(cases) > MOST_SHOWN else [])]
     return Finding(
-        title=f"the bytes of {many} went over {after}, and over {before} when they were measured last",
-        details=(f"seen by {', '.join(shown)}", "name the right one by `fabric` in the partition's extras"),
+        title=f"the bytes of {many} went over {after}; when last measured, they went over {before}",
+        details=(f"seen by {', '.join(shown)}", "name the right one with `fabric` in the partition's extras"),
         keys=frozenset(f"wire:{case}" for case in cases),
         cases=frozenset(cases),
         signs={f"{case}: over {before}, then over {after}": 0.0 for case in cases},

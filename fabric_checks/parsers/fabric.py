@@ -110,7 +110,7 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
     return Frame(header, titles, text[start:end], place + 1, count)
 
 
-_CUT = "the last line '# complete: ...' is missing: the program did not come to its end"
+_CUT = "the last line '# complete: ...' is missing: the program did not finish"
 
 
 def _first_line(text: str, program: str) -> tuple[int, int]:
@@ -119,7 +119,7 @@ def _first_line(text: str, program: str) -> tuple[int, int]:
     if worlds > 1:
         # Several complete outputs mean that the launcher and the program do not know each other.
         raise OutputError(
-            f"{worlds} separate MPI worlds instead of one: the launcher belongs to another MPI than the program; "
+            f"{worlds} separate MPI worlds instead of one: the launcher belongs to a different MPI than the program; "
             "check the partition's launcher against the environment's MPI"
         )
     start = text.rfind("\n", 0, max(text.find("# fabric-checks "), 0)) + 1
@@ -128,13 +128,17 @@ def _first_line(text: str, program: str) -> tuple[int, int]:
     first = _FIRST_LINE.match(line or "")
     if first is None:
         raise OutputError(
-            f"no line '# fabric-checks {program} ...': the program did not start, or this is another one"
-            + plain.label_of(text, "# fabric-checks ")
+            f"no line '# fabric-checks {program} ...': the program did not start, or this is the output of another "
+            f"program" + plain.label_of(text, "# fabric-checks ")
         )
     if first["program"] != program:
         raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", place)
     if first["format"] != "1":
-        raise OutputError(f"format {first['format']} of {program} is not known here; program and library differ", place)
+        raise OutputError(
+            f"format {first['format']} of {program} is unknown here; the program and the library are of different "
+            "versions",
+            place,
+        )
     return after, place
 
 
@@ -179,7 +183,7 @@ def _footer(text: str, start: int, header: dict[str, str]) -> int:
 def _note(header: dict[str, str], key: re.Match[str], place: int) -> None:
     """Add a line ``# key: value`` to the header; raise :class:`OutputError` if it contradicts another."""
     if header.setdefault(key["key"], key["value"]) != key["value"]:
-        raise OutputError(f"the header says {key['key']!r} twice, and not the same", place)
+        raise OutputError(f"the header gives {key['key']!r} twice, with different values", place)
 
 
 def _require_hosts(header: Mapping[str, str]) -> None:

@@ -44,7 +44,7 @@ class HotSpotOutput:
 
 
 def slave_counts(ranks: int) -> list[int]:
-    """Return the numbers of slaves that ``hot_spot`` measures on so many ranks.
+    """Return the numbers of slaves that ``hot_spot`` measures on that many ranks.
 
     They are every number up to 8, then the powers of two, and last all ranks but the master.
     """

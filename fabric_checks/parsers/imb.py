@@ -153,9 +153,9 @@ def parse(
     require_sizes(rows, sizes_B)
     ends = sum(line.strip() == _LAST_LINE for line in lines)
     if ends == 0:
-        raise OutputError(f"the last line {_LAST_LINE!r} is missing: the program did not end by itself")
+        raise OutputError(f"the last line {_LAST_LINE!r} is missing: the program did not end normally")
     if ends > 1:
-        raise OutputError(f"the last line {_LAST_LINE!r} stands {ends} times: several programs printed this")
+        raise OutputError(f"the last line {_LAST_LINE!r} appears {ends} times: several programs printed this")
     names = tuple(name for name in columns if name != "size_B")
     # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. Not so in
     # IMB-MPI1, whose collectives read the clock before and after each, which alone takes longer; nor does a barrier.
@@ -350,7 +350,8 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list
         fields = line.split()
         if any(field.startswith("time-out.") for field in fields):
             raise OutputError(
-                f"IMB gave up at {quoted(fields[0])} B (time-out.): the sample outlasts its limit; raise -time", place
+                f"IMB gave up at {quoted(fields[0])} B (time-out.): the sample exceeded its time limit; raise -time",
+                place,
             )
         if len(fields) != len(columns):
             raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)

@@ -81,13 +81,11 @@ def parse(text: str, processes: int) -> LammpsOutput:
     if damaged:
         raise OutputError(f"the line of the loop time is damaged: {quoted(lines[damaged[0]])}", damaged[0] + 1)
     if len(loops) != 1:
-        raise OutputError(
-            f"{len(loops)} lines 'Loop time of ...' where one was expected: the run did not end by itself"
-        )
+        raise OutputError(f"{len(loops)} lines 'Loop time of ...' where one was expected: the run did not end normally")
     ((index, loop),) = loops
     if int(loop["procs"]) != processes:
         raise OutputError(
-            f"LAMMPS ran on {loop['procs']} processes, not on the {processes} that were asked for", index + 1
+            f"LAMMPS ran on {loop['procs']} processes instead of the {processes} that were asked for", index + 1
         )
     loop_time = _positive(loop["time"], "the loop time", index + 1)
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
@@ -97,7 +95,7 @@ def parse(text: str, processes: int) -> LammpsOutput:
     shares = _breakdown(lines, index, loop_time)
     at_start, thermo = _thermo(lines[:index], steps)
     if sum(_LAST_LINE.match(line) is not None for line in lines[index:]) != 1:
-        raise OutputError("the last line 'Total wall time: ...' is missing: the program did not end by itself")
+        raise OutputError("the last line 'Total wall time: ...' is missing: the program did not end normally")
     return LammpsOutput(versions[0], processes, steps, atoms, loop_time, rate, shares, thermo, at_start)
 
 
@@ -141,7 +139,7 @@ def _breakdown(lines: Sequence[str], start: int, loop_time: float) -> dict[str, 
             if not 0 <= share <= 100:
                 raise OutputError(f"{match['name']} takes {share:g} % of the loop time", index + 1)
             if match["name"] in shares:
-                raise OutputError(f"the section {match['name']} stands twice in the breakdown", index + 1)
+                raise OutputError(f"the section {match['name']} appears twice in the breakdown", index + 1)
             shares[match["name"]] = share
             _require_times(match, share, loop_time, index + 1)
     for name in ("Comm", "Other"):
@@ -183,9 +181,9 @@ def _thermo(lines: Sequence[str], steps: int) -> tuple[dict[str, float], dict[st
         first, values = _multi(lines, starts[0]), _multi(lines, starts[-1])
         if first.keys() != values.keys():
             lost = ", ".join(sorted(first.keys() ^ values.keys()))
-            raise OutputError(f"the last thermodynamic output is not of the same items as the first: {lost}", place)
+            raise OutputError(f"the last thermodynamic output does not have the same items as the first: {lost}", place)
     if step != steps:
-        raise OutputError(f"the last thermodynamic output is of step {step:g}, not of the last step {steps}", place)
+        raise OutputError(f"the last thermodynamic output is for step {step:g}, not for the last step {steps}", place)
     return first, values
 
 

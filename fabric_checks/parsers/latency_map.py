@@ -60,10 +60,14 @@ def parse(text: str) -> LatencyOutput:
             f"the header states {quoted(header.get('shifts', ''))} rounds and {passes} passes of {ranks} ranks"
         )
     if table.height != passes * int(shifts[1]) * (ranks // 2):
-        raise OutputError(f"there are {table.height} rows; {passes} passes of {shifts[1]} rounds have another number")
+        raise OutputError(
+            f"there are {table.height} rows; {passes} passes of {shifts[1]} rounds have a different number"
+        )
     rounds = rotate_patterns.round_robin_rounds(ranks, int(shifts[1]))
     if len(rounds) != int(shifts[1]):
-        raise OutputError(f"the header states {quoted(header['shifts'])} rounds, which {ranks} ranks do not have")
+        raise OutputError(
+            f"the header states {quoted(header['shifts'])} rounds, which is impossible with {ranks} ranks"
+        )
     numbers = np.array(rounds, dtype=np.int32)
     starter, other = (np.tile(each.ravel(), passes) for each in rotate_patterns.pairs("round-robin", ranks, numbers))
     expected: dict[str, NDArray[np.int64] | NDArray[np.int32]] = {
@@ -116,5 +120,5 @@ def _first_bad_row(frame: fabric.Frame) -> OutputError:
         except OutputError as error:
             return error
         if not 0 < least <= median:
-            return OutputError(f"the least of the samples is {least:g} us, their median {median:g} us", place)
+            return OutputError(f"the least of the samples is {least:g} us, but their median is {median:g} us", place)
     return OutputError(f"the columns {' '.join(frame.columns)} were expected to be {' '.join(_COLUMNS)}")

@@ -68,14 +68,14 @@ def parse(text: str, processes: int) -> DynaOutput:
     if ran != str(processes):
         raise OutputError(f"{processes} processes were asked for, found {quoted(ran)}")
     if not _NORMAL.search(text):
-        raise OutputError("no line 'N o r m a l    t e r m i n a t i o n': the run did not come to its end")
+        raise OutputError("no line 'N o r m a l    t e r m i n a t i o n': the run did not finish")
     table = _only(list(_TABLE.finditer(text)), "table 'T i m i n g   i n f o r m a t i o n'")
     seconds, cycles = _only(_ELAPSED.findall(text), "line 'Elapsed time ... seconds ... for ... cycles'")
     elapsed_s, ran_cycles = whole(seconds, None, "seconds"), whole(cycles, None, "a number of cycles")
     if elapsed_s == 0 or ran_cycles == 0:
         raise OutputError(f"{elapsed_s} s for {ran_cycles} cycles: the deck is too short to be timed")
     if (problem := _only(_CYCLES.findall(text), "line 'Problem cycle = ...'")) != cycles:
-        raise OutputError(f"{cycles} cycles were timed, and the problem ended with cycle {quoted(problem)}")
+        raise OutputError(f"{cycles} cycles were timed, but the problem ended with cycle {quoted(problem)}")
     versions = _VERSION.findall(text)
     version = _only(versions, "version") if versions else None
     return DynaOutput(version, processes, ran_cycles, elapsed_s, _table(text[table.end() :]))
@@ -94,10 +94,10 @@ def _table(text: str) -> dict[str, float]:
         if totals := _TOTALS.match(row):
             total, parts = number(totals[3], None), sum(clock_s.values())
             if total <= 0 or abs(parts - total) > _ROUNDING * total:
-                raise OutputError(f"the table's parts take {parts:g} s, and all of it {total:g} s: it is damaged")
+                raise OutputError(f"the table's parts take {parts:g} s, but its total is {total:g} s: it is damaged")
             return clock_s
         if part := _ROW.match(row):
             if part[1] in clock_s or number(part[4], None) < 0:
                 raise OutputError(f"the table's row {quoted(part[1])} is there twice, or below zero")
             clock_s[part[1]] = number(part[4], None)
-    raise OutputError("the table of times has no line 'T o t a l s': the output is cut")
+    raise OutputError("the table of times has no line 'T o t a l s': the output is cut off")

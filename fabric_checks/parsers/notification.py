@@ -100,7 +100,7 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
     verdict, reason = _blocking_wait(header)
     counted = "unknown" if sleeps is None else sleeps["wait"].verdict
     if verdict != counted:
-        raise OutputError(f"the header calls a blocking wait {verdict}, but what it counted makes that {counted}")
+        raise OutputError(f"the header calls a blocking wait {verdict}, but its own counts make it {counted}")
     return NotificationOutput(header, rows, cpu_percent, sleeps, verdict, reason)
 
 

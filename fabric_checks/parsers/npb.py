@@ -82,10 +82,10 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
 
 
 def _report(text: str, name: str, begin: int) -> Mapping[str, str]:
-    """Return the fields of the only report, which has to stand behind where the output begins."""
+    """Return the fields of the only report, which must come after the beginning of the output."""
     starts = list(_REPORT.finditer(text))
     if len(starts) != 1 or starts[0]["name"] != name or starts[0].start() < begin:
-        raise OutputError(f"no line '{name} Benchmark Completed', or several: the program did not come to its end")
+        raise OutputError(f"no line '{name} Benchmark Completed', or several: the program did not finish")
     fields: dict[str, str] = {}
     for line in text[starts[0].end() :].splitlines():
         match = _FIELD.match(line)
@@ -98,13 +98,13 @@ def _report(text: str, name: str, begin: int) -> Mapping[str, str]:
         fields[match["key"]] = match["value"]
         if match["key"] == _LAST_FIELD:
             return fields
-    raise OutputError(f"the report has no line {_LAST_FIELD!r}: the output is cut")
+    raise OutputError(f"the report has no line {_LAST_FIELD!r}: the output is cut off")
 
 
 def _require(fields: Mapping[str, str], key: str, value: str, *, optional: bool = False) -> None:
     found = fields.get(key)
     if found != value and not (optional and found is None):
-        raise OutputError(f"{key} is {quoted(found or 'missing')}, {quoted(value)} was asked for")
+        raise OutputError(f"{key} is {quoted(found or 'missing')}, but {quoted(value)} was asked for")
 
 
 def _positive(fields: Mapping[str, str], key: str) -> float:

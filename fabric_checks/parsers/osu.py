@@ -243,14 +243,14 @@ def _only(pattern: re.Pattern[str], text: str, form: str) -> re.Match[str]:
     if len(found) != 1:
         raise OutputError(
             f"{len(found)} lines '{form}' where one was expected: "
-            + ("several programs printed this" if found else "the program did not come to its end")
+            + ("several programs printed this" if found else "the program did not finish")
         )
     return found[0]
 
 
 def _require_processes(found: re.Match[str], processes: int) -> None:
     if int(found["processes"]) != processes:
-        raise OutputError(f"{found['processes']} processes took part, not the {processes} that were asked for")
+        raise OutputError(f"{found['processes']} processes took part instead of the {processes} that were asked for")
 
 
 def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
@@ -395,7 +395,7 @@ def _require_one_table(
         places = ", ".join(str(index + 1) for index in titles)
         raise OutputError(
             f"{len(titles)} tables of this benchmark begin, in lines {places}: it ran several times, or as separate "
-            "MPI worlds because the launcher belongs to another MPI"
+            "MPI worlds because the launcher belongs to a different MPI"
         )
 
 

@@ -67,7 +67,7 @@ def read(line: str, place: int) -> tuple[str, ...]:
                 text = text[match.end() :]
                 break
         else:
-            raise OutputError(f"{quoted(text.strip())} is no column title of OSU's", place)
+            raise OutputError(f"{quoted(text.strip())} is not an OSU column title", place)
     return tuple(names)
 
 

@@ -137,6 +137,6 @@ def _require_believable(rows: Sequence[Row], transfer: str, stops: Mapping[int, 
                 row.line,
             )
         if stops[row.size_B] == "none" and overhead != nominal:
-            raise OutputError(f"{transfer} stopped with none {where} but its overhead is not nominal", row.line)
+            raise OutputError(f"{transfer} stopped with none {where}, but its overhead is not nominal", row.line)
         if steps != int(steps):
             raise OutputError(f"{transfer}_steps is {steps:g} {where}, not a whole number", row.line)

@@ -38,8 +38,8 @@ def label_of(text: str, first: str) -> str:
         before, found, _ = line.partition(first)
         if found and before.strip():
             return (
-                f"; line {place} has it behind {quoted(before)}: the launcher is to print lines as they are, "
-                "without rank or time"
+                f"; line {place} has it after {quoted(before)}: the launcher must print lines unchanged, without rank "
+                "or time"
             )
     return ""
 

@@ -80,7 +80,7 @@ def require_keys(
             raise OutputError(f"the row of {told(expected)} was expected, found that of {told(key)}", line)
     if len(found) > len(wanted):
         line, key = found[len(wanted)]
-        raise OutputError(f"a row of {told(key)} was not asked for", line)
+        raise OutputError(f"an unexpected row of {told(key)}", line)
     if len(found) < len(wanted):
         missing = len(wanted) - len(found)
         raise OutputError(f"the last {missing} of {len(wanted)} rows are missing, from {told(wanted[len(found)])} on")

@@ -45,7 +45,7 @@ def parse(text: str, layouts: Sequence[Layout]) -> dict[Layout, Replayed]:
         nodes, ppn = (whole(cells[key], line, "a number of nodes and of processes") for key in ("nodes", "ppn"))
         run_s, compute_s = (_seconds(cells[key], line) for key in ("run_s", "compute_s"))
         if compute_s > run_s * (1 + 1e-6):
-            raise OutputError(f"{compute_s} s of computation are more than the run time of {run_s} s", line)
+            raise OutputError(f"{compute_s} s of computation is more than the run time of {run_s} s", line)
         found.append((line, (nodes, ppn)))
         times[Layout(nodes, ppn)] = Replayed(run_s, compute_s)
     require_keys(found, [(each.nodes, each.ppn) for each in layouts], ("nodes", "ppn"))

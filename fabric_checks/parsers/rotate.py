@@ -110,13 +110,13 @@ def parse(text: str) -> RotateOutput:
     options = _options(header)
     pattern = options.get("pattern", "")
     if pattern not in rotate_patterns.PATTERNS:
-        raise OutputError(f"the options name no known pattern but {quoted(pattern)}")
+        raise OutputError(f"the options name an unknown pattern: {quoted(pattern)}")
     phases = {}
     for phase in PHASES:
         part = table.filter(pl.col("phase") == phase)
         phases[phase] = Transfers(*(part[name].to_numpy() for name in list(_COLUMNS)[:4]))
     if sum(map(len, phases.values())) != table.height:
-        raise OutputError(f"a row is of none of the phases {', '.join(PHASES)}")
+        raise OutputError(f"a row belongs to none of the phases {', '.join(PHASES)}")
     order = table["phase"].rle().struct.field("value").to_list()
     repeats = _whole(options, "confirm-repeats", at_least=1)
     pairs = rotate_patterns.pairs_of_round(pattern, ranks)
@@ -200,7 +200,9 @@ def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str
         ).all()
     else:
         if pattern == "round-robin" and of_rounds != 2 * rotate_patterns.turns(ranks):
-            raise OutputError(f"the header states {of_rounds} rounds of {pattern}; {ranks} ranks have another number")
+            raise OutputError(
+                f"the header states {of_rounds} rounds of {pattern}; {ranks} ranks have a different number"
+            )
         expected = rotate_patterns.pairs(pattern, ranks, number_of_round[:, 0])
         right = np.array_equal(sender, expected[0]) and np.array_equal(receiver, expected[1])
     if not right:
@@ -217,7 +219,7 @@ def _require_repeats(part: Transfers, phase: str, ranks: int, repeats: int) -> N
     possible = part.sender != part.receiver
     possible &= (np.minimum(part.sender, part.receiver) >= 0) & (np.maximum(part.sender, part.receiver) < ranks)
     if not possible.all():
-        raise OutputError(f"phase {phase} has a pair that {ranks} ranks do not have")
+        raise OutputError(f"phase {phase} has a pair that does not exist with {ranks} ranks")
     # Pairs of one repeat ran at once and are listed by sender; the next repeat has the next number.
     step, next_sender = np.diff(part.round), np.diff(part.sender)
     if ((step < 0) | (step > 1) | ((step == 0) & (next_sender <= 0))).any() or part.round[0] != 0:
@@ -235,7 +237,7 @@ def _options(header: Mapping[str, str]) -> dict[str, str]:
 def _whole(values: Mapping[str, str], key: str, *, at_least: int) -> int:
     text = values.get(key, "")
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < at_least:
-        raise OutputError(f"the header has no whole number from {at_least} on for {key!r}: {quoted(text)}")
+        raise OutputError(f"the header has no whole number of {at_least} or more for {key!r}: {quoted(text)}")
     return int(text)
 
 
@@ -250,7 +252,7 @@ def _seconds(header: Mapping[str, str], key: str) -> float:
     match = _SECONDS.fullmatch(header.get(key, ""))
     value = number(match[1], 1) if match else 0.0
     if value <= 0:
-        raise OutputError(f"the last lines do not tell the seconds of {key!r}: {quoted(header.get(key, ''))}")
+        raise OutputError(f"the last lines do not give the seconds of {key!r}: {quoted(header.get(key, ''))}")
     return value
 
 

@@ -75,5 +75,6 @@ def _require_options(header: Mapping[str, str], asked: Mapping[str, str]) -> Non
     for name, value in asked.items():
         if told.get(name) != value:
             raise OutputError(
-                f"--{name} {value} was asked for, but the program says it ran with {told.get(name, 'no such option')}"
+                f"--{name} {value} was asked for, but the program says that it ran with "
+                f"{told.get(name, 'no such option')}"
             )

@@ -49,7 +49,7 @@ def two_decimals(text: str, line: int) -> float:
     """
     value = number(text, line)
     if not _TWO_DECIMALS.fullmatch(text):
-        raise OutputError(f"{quoted(text)} has not the two decimals of all values: the output is damaged", line)
+        raise OutputError(f"{quoted(text)} does not have two decimals like all values: the output is damaged", line)
     return value
 
 
@@ -106,7 +106,7 @@ def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
     missing = [size for size in sizes_B if size not in found]
     extra = [row for row in rows if row.size_B not in sizes_B]
     if extra:
-        raise OutputError(f"a row of {extra[0].size_B} B was not asked for", extra[0].line)
+        raise OutputError(f"an unexpected row of {extra[0].size_B} B", extra[0].line)
     if missing and found == list(sizes_B[: len(found)]):
         last = f"after {found[-1]} B" if found else "before the first row"
         raise OutputError(

@@ -61,7 +61,7 @@ def save(figure: Figure, path: Path) -> str:
     """
     kind = path.suffix[1:].lower() or "svg"
     if kind not in figure.canvas.get_supported_filetypes():
-        raise FabricError(f"{path}: no picture can be written as {quoted(path.suffix)}; let it end in .svg or .png")
+        raise FabricError(f"{path}: no picture can be written as {quoted(path.suffix)}; end the name in .svg or .png")
     with replacing(path) as place:
         # Without a date, the same values give the same file.
         figure.savefig(place, format=kind, metadata={"Date": None} if kind == "svg" else {})
@@ -117,7 +117,7 @@ def curves(
 
 
 def _place(size_B: int) -> float:
-    """Return where a message size stands on its axis: powers of two are evenly spaced, and 0 B comes before 1 B."""
+    """Return where a message size lies on its axis: powers of two are evenly spaced, and 0 B comes before 1 B."""
     return math.log2(size_B) + 1 if size_B else 0.0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the counters of a node grew during a case; what a counter cannot tell is said, and never guessed."""
+"""How the counters of a node grew during a case; what a counter cannot show is said so, and never guessed."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def of_node(file: NodeFile) -> NodeChange | str:
     """Return what a node did, or in words why that is not known."""
     before, after = file.before, file.after
     if after is None:
-        return "the program did not come to its end there"
+        return "the program did not finish there"
     for snapshot, moment in ((before, "before"), (after, "after")):
         if snapshot.uptime_s is None or snapshot.took_ms is None:
             return f"the snapshot {moment} the program was cut: {snapshot.cut}"
     assert before.uptime_s is not None and after.uptime_s is not None  # for the types
     seconds = after.uptime_s - before.uptime_s
     if seconds <= 0:
-        return "the node started anew in between"
+        return "the node rebooted in between"
     return NodeChange(
         file.node,
         seconds,
@@ -96,14 +96,14 @@ def of_node(file: NodeFile) -> NodeChange | str:
 
 def _of_port(before: Port | None, after: Port) -> PortChange:
     if before is None:
-        return PortChange(after, None, None, {}, ("it was not there before the program",))
+        return PortChange(after, None, None, {}, ("it did not exist before the program ran",))
     doubts: list[str] = []
     grown: dict[str, int] = {}
     for name, count in after.counters.items():
         if name not in before.counters:
-            doubts.append(f"{name} was not there before")
+            doubts.append(f"{name} did not exist before")
         elif count < before.counters[name]:
-            doubts.append(f"{name} began anew")
+            doubts.append(f"{name} was reset")
         elif count == SATURATES_AT.get(name) and after.kind == "verbs":
             doubts.append(f"{name} has stopped at its largest value, {count}")
         else:
@@ -124,6 +124,6 @@ def _bytes(which: str, before: int | None, after: int | None, kind: str, doubts:
         doubts.append(f"{which} have stopped at the largest value of 32 bits")
         return None
     if after < before:
-        doubts.append(f"{which} began anew")
+        doubts.append(f"{which} were reset")
         return None
     return after - before

@@ -29,7 +29,7 @@ class Limit:
     source: str = NVSENTINEL
 
 
-_NONE = Limit(0.0, "no healthy link has one")
+_NONE = Limit(0.0, "a healthy link has none")
 _AS_ERRORS = Limit(10.0, "10 a second", f"as port_rcv_errors in {NVSENTINEL}")
 _AS_DISCARDS = Limit(100.0, "100 a second", f"as port_xmit_discards in {NVSENTINEL}")
 #: By counter. The limit of symbol errors is InfiniBand's own: a bit error rate of 10^-12, as cited there.
@@ -102,8 +102,8 @@ def _unlike(
         yield finding(
             "port",
             [node.node],
-            f"node {node.node}: {counter} of {name} grew by {growth}, on the other nodes by {median(others):.0f}, "
-            f"at most {max(others)}",
+            f"node {node.node}: {counter} of {name} grew by {growth}; on the other nodes the median is "
+            f"{median(others):.0f}, the maximum {max(others)}",
             confirmed=False,
             port=name,
             counter=counter,

@@ -98,6 +98,6 @@ def _untold(unknown: Mapping[str, str]) -> list[dict[str, Any]]:
     for node, why in unknown.items():
         reasons.setdefault(why, []).append(node)
     return [
-        finding("wire", hosts, f"{nodes_text(hosts)}: nothing is known of the ports: {why}", confirmed=False)
+        finding("wire", hosts, f"{nodes_text(hosts)}: nothing is known about the ports: {why}", confirmed=False)
         for why, hosts in reasons.items()
     ]

@@ -37,7 +37,7 @@ Kind = Literal["verbs", "cxi", "interface"]
 
 @dataclass
 class Port:
-    """A port at one moment; None is what it does not tell.
+    """A port at one moment; None where it does not say.
 
     :param name: as in ``mlx5_0:1``, ``cxi0``, ``eth0``.
     :param layer: what it speaks: InfiniBand, Ethernet, Slingshot.
@@ -114,7 +114,7 @@ class Snapshot:
 class NodeFile:
     """A file of the program: a node, and what it said.
 
-    :param after: None if the program, or the node, did not come to its end.
+    :param after: None if the program, or the node, did not finish.
     """
 
     node: str
@@ -128,7 +128,7 @@ def parse(text: str) -> NodeFile:
     :raises OutputError: if it is another program's, longer than can be, damaged or cut.
     """
     if len(text) > MOST_BYTES:
-        raise OutputError(f"{len(text)} characters are more than the program ports writes")
+        raise OutputError(f"{len(text)} characters are more than the program `ports` writes")
     lines = text.split("\n")
     if lines[0] != "# fabric-checks ports 1":
         raise OutputError(f"'# fabric-checks ports 1' was expected, found {quoted(lines[0])}", 1)
@@ -136,7 +136,7 @@ def parse(text: str) -> NodeFile:
     if node is None:
         raise OutputError("the line '# node: NAME' is missing", 2)
     if lines[-1] != "" or len(lines) < 4:
-        raise OutputError("the end is missing: the program did not come to write it", len(lines))
+        raise OutputError("the end is missing: the program did not get to write it", len(lines))
     before, at = _snapshot(lines, 2, "before")
     after = None
     if lines[at]:
@@ -145,7 +145,7 @@ def parse(text: str) -> NodeFile:
             raise OutputError(f"'# ended: ...' was expected, found {quoted(lines[at])}", at + 1)
         at += 1
     if at != len(lines) - 1:
-        raise OutputError(f"nothing was expected behind the last line, found {quoted(lines[at])}", at + 1)
+        raise OutputError(f"nothing was expected after the last line, found {quoted(lines[at])}", at + 1)
     return NodeFile(node[1], before, after)
 
 

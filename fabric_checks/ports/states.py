@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ports and hosts that are not set as their like on the other nodes of a job."""
+"""Ports and hosts that are set differently from their counterparts on the other nodes of a job."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def slow_links(
         finding(
             "port",
             hosts,
-            f"{nodes_text(hosts)}: {name} runs at {rate}, the system's file says {link_MBps or 0:g} MB/s",
+            f"{nodes_text(hosts)}: {name} runs at {rate}; the system's file says {link_MBps or 0:g} MB/s",
             port=name,
         )
         for (name, rate), hosts in found.items()
@@ -111,7 +111,7 @@ def _unlike(kind: str, what: str, told: Mapping[str, Any], **more: Any) -> Itera
 
 @dataclass(frozen=True)
 class _Quantity:
-    """Something of a host that wanders: what it is called, its value, its unit, and when it is far from the middle."""
+    """A quantity of a host that fluctuates: its name, its value, its unit, and when it is far from the median."""
 
     what: str
     of: Callable[[NodeChange], float | None]
@@ -127,7 +127,7 @@ _QUANTITIES = (
 
 
 def _far(nodes: Sequence[NodeChange]) -> Iterable[dict[str, Any]]:
-    """Return findings of what is a quantity: it wanders, so nobody is blamed for it."""
+    """Return findings about quantities: they fluctuate, so nothing is blamed for them."""
     for each in _QUANTITIES:
         told = {node.node: value for node in nodes if (value := each.of(node)) is not None}
         if len(told) < 3:
@@ -138,6 +138,6 @@ def _far(nodes: Sequence[NodeChange]) -> Iterable[dict[str, Any]]:
                 yield finding(
                     "host",
                     [node],
-                    f"node {node}: {each.what} is {value:g}{each.unit}, in the middle {middle:g}{each.unit}",
+                    f"node {node}: {each.what} is {value:g}{each.unit}; the median is {middle:g}{each.unit}",
                     confirmed=False,
                 )

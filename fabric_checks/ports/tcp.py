@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Segments of TCP that were lost or arrived broken, and at which host.
+"""TCP segments that were lost or arrived broken, and at which host.
 
-Who sends a segment again is not who lost it: what is lost on the way into a host is sent again by all its partners. But
-the host that misses a segment puts those behind it aside (``TCPOFOQueue``) or counts the broken one (``InCsumErrors``).
-So a host with a bad link has most of the segments that were sent again, or most of those that were missed, or half of
-both: the two shares together are about 1 for it, and small for the others. Between two hosts alone no counter tells
-whose link it is; then both are named.
+The host that retransmits a segment is not necessarily the one that lost it: what is lost on the way into a host is
+retransmitted by all its partners. But the host that misses a segment queues those that follow (``TCPOFOQueue``) or
+counts the broken one (``InCsumErrors``). So a host with a bad link has most of the retransmitted segments, or most of
+the missed ones, or half of both: the two shares add up to about 1 for it, and are small for the others. Between two
+hosts alone no counter shows whose link it is; then both are named.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
         return []
     missed = broken if is_broken else {node.node: node.tcp.get("TCPOFOQueue", 0) for node in nodes}
     hosts = culprits(again, missed)
-    what = "arrived with a wrong checksum" if is_broken else "got lost"
-    counted = f"{sum(again.values())} were sent again, most by {_most(again)}"
+    what = "arrived with a wrong checksum" if is_broken else "were lost"
+    counted = f"{sum(again.values())} were retransmitted, most by {_most(again)}"
     if any(missed.values()):
         counter = "InCsumErrors" if is_broken else "TCPOFOQueue"
         counted += f"; missed mostly by {_most(missed)} ({counter} {sum(missed.values())})"
@@ -59,7 +59,7 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
         finding(
             "port",
             hosts,
-            f"{text}: {100 * share:.2g} % of TCP's; {counted}",
+            f"{text}: {100 * share:.2g} % of all TCP segments; {counted}",
             confirmed=bool(hosts),
             counter="InCsumErrors" if is_broken else "RetransSegs",
             growth=sum(again.values()),
@@ -94,7 +94,7 @@ def _is_above(node: NodeChange, again: int) -> bool:
 
 
 def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:
-    """Return whose link it is: one host, the two ends of a path, or nobody.
+    """Return whose link it is: one host, the two ends of a path, or none.
 
     :param again: segments that were sent again, by host; :param missed: segments that did not come as they should.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What carried the bytes of a case: proof that it was the network that was meant, and the shares of a node's ports."""
+"""What carried the bytes of a case: proof that it was the intended network, and the shares of a node's ports."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
         there = sorted({port.name for node in nodes for c in node.ports.values() if not (port := c.port).stacked})
         have = "have" if len(without) > 1 else "has"
         return (
-            f"{begin}{nodes_text(without)} {have} no port {wanted}, but {listed(there)}; is the driver loaded, and is "
+            f"{begin}{nodes_text(without)} {have} no port {wanted}, only {listed(there)}; is the driver loaded, and is "
             "`fabric` in the partition's extras right?"
         )
     if any(change.sent_B is None for _, change in named):
@@ -94,10 +94,12 @@ def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[dict[s
     for node in nodes:
         for name, change in node.ports.items():
             if is_of(change.port, fabric) and change.sent_B is None:
-                why = next((doubt for doubt in change.doubts if doubt.startswith("sent bytes")), "it does not tell")
+                why = next((doubt for doubt in change.doubts if doubt.startswith("sent bytes")), "it does not say")
                 found.setdefault(f"{name}: {why}", []).append(node.node)
     return [
-        finding("wire", hosts, f"what carried the bytes is not proven on {nodes_text(hosts)}: {why}", confirmed=False)
+        finding(
+            "wire", hosts, f"it is not proven what carried the bytes on {nodes_text(hosts)}: {why}", confirmed=False
+        )
         for why, hosts in found.items()
     ]
 
@@ -154,7 +156,7 @@ def idle_rails(nodes: Sequence[NodeChange], shares: Mapping[str, Mapping[str, fl
             finding(
                 "rail",
                 hosts,
-                f"{who}: {name} idles, it carried {100 * shares[hosts[0]][name]:.2g} % of what the {len(rest) + 1} "
+                f"{who}: {name} is idle: it carried {100 * shares[hosts[0]][name]:.2g} % of what the {len(rest) + 1} "
                 f"rails of a node moved, {best} {100 * rest[best]:.0f} %",
                 port=name,
             )

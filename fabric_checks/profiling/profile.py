@@ -122,12 +122,12 @@ def parse(text: str, ranks: int | None = None) -> Profile:
     lines = plain.cleaned(text).splitlines()
     first = _FIRST.fullmatch(lines[0]) if lines else None
     if first is None:
-        raise OutputError("this is no profile: its first line is not '# fabric-checks profile ...'")
+        raise OutputError("this is not a profile: its first line is not '# fabric-checks profile ...'")
     if first[1] != FORMAT:
-        raise OutputError(f"the profile is of format {quoted(first[1])}, {FORMAT} is known", 1)
+        raise OutputError(f"the profile has format {quoted(first[1])}, but only {FORMAT} is known", 1)
     last = _LAST.fullmatch(lines[-1])
     if last is None:
-        raise OutputError("the profile is cut: its last line is not '# complete: ...'")
+        raise OutputError("the profile is cut off: its last line is not '# complete: ...'")
     mpi, told = (_header(lines, place, key) for place, key in ((1, "mpi"), (2, "ranks")))
     expected = whole(told, 3, "a number of ranks")
     found = tuple(_ranks(lines))
@@ -135,7 +135,7 @@ def parse(text: str, ranks: int | None = None) -> Profile:
         if len(found) != count:
             raise OutputError(f"{count} ranks were profiled, found {len(found)}: a rank is lost")
     if ranks is not None and len(found) != ranks:
-        raise OutputError(f"the profile is of {len(found)} ranks, expected {ranks}")
+        raise OutputError(f"the profile has {len(found)} ranks, expected {ranks}")
     return Profile(mpi, found)
 
 
@@ -189,13 +189,13 @@ def _calls(lines: list[str], place: int) -> Calls:
     _, call, comm_size, group, *counts = _words(lines, place, "call", 9)
     line = place + 1
     if call not in KINDS:
-        raise OutputError(f"{quoted(call)} is a call that is not known", line)
+        raise OutputError(f"{quoted(call)} is an unknown call", line)
     if group not in ("intra", "inter"):
         raise OutputError(f"'intra' or 'inter' was expected, found {quoted(group)}", line)
     power, count, moved = (whole(text, line, "a count") for text in counts[:3])
     time_s, longest_s = (_time(text, place) for text in counts[3:])
     if power > 63 or count == 0 or longest_s > time_s:
-        raise OutputError(f"{quoted(lines[place])} cannot be: the profile is damaged", line)
+        raise OutputError(f"{quoted(lines[place])} is impossible: the profile is damaged", line)
     size = whole(comm_size, line, "a number of processes")
     return Calls(call, size, group == "inter", power, count, moved, time_s, longest_s)
 
@@ -203,5 +203,5 @@ def _calls(lines: list[str], place: int) -> Calls:
 def _time(text: str, place: int) -> float:
     value = number(text, place + 1)
     if value < 0:
-        raise OutputError(f"a time of {value:g} s cannot be", place + 1)
+        raise OutputError(f"a time of {value:g} s is impossible", place + 1)
     return value

@@ -77,7 +77,7 @@ def parse(lines: Iterable[str]) -> RankTrace:
     """
     numbered = enumerate((line.rstrip("\n") for line in lines), 1)
     if next(numbered, (1, ""))[1] != _FIRST:
-        raise OutputError("this is no trace of `fabric-checks profile --trace`", 1)
+        raise OutputError("this is not a trace of `fabric-checks profile --trace`", 1)
     rank, ranks = _header(numbered, _RANK, "the rank")
     (rate,) = _header(numbered, _RATE, "the rate")
     if rank >= ranks or rate == 0:
@@ -89,14 +89,14 @@ def parse(lines: Iterable[str]) -> RankTrace:
         if line.startswith("#"):
             _require_whole(line, sum(counts.values()), number)
             if next(numbered, None):
-                raise OutputError("something stands behind the end of the trace; trace it again", number + 1)
+                raise OutputError("there is something after the end of the trace; trace it again", number + 1)
             return RankTrace(rank, ranks, rate, flops, dict(counts))
         if line:
             words = line.split()
             _require_action(words, rank, ranks, forms, number)
             counts[words[1]] += 1
             flops += int(words[2]) if words[1] == "compute" else 0
-    raise OutputError("the trace is cut: its last line is missing; did the program end by MPI_Finalize?", last)
+    raise OutputError("the trace is cut off: its last line is missing; did the program end with MPI_Finalize?", last)
 
 
 def _header(lines: Iterator[tuple[int, str]], pattern: re.Pattern[str], what: str) -> tuple[int, ...]:
@@ -110,29 +110,29 @@ def _header(lines: Iterator[tuple[int, str]], pattern: re.Pattern[str], what: st
 def _require_whole(line: str, actions: int, number: int) -> None:
     found = _END.fullmatch(line)
     if not found:
-        raise OutputError(f"{quoted(line)} is no line of a trace", number)
+        raise OutputError(f"{quoted(line)} is not a line of a trace", number)
     how, why = found.groups()
     if how == "cut":
-        raise OutputError(f"the trace is cut: {quoted(why)}; trace fewer steps, or raise --trace-limit", number)
+        raise OutputError(f"the trace was cut off: {quoted(why)}; trace fewer steps, or raise --trace-limit", number)
     if how == "stopped":
         raise OutputError(f"the trace was stopped: {quoted(why, 160)}", number)
     counted = _ACTIONS.fullmatch(why)
     if not counted or int(counted[1]) != actions:
-        raise OutputError(f"the trace ends with {quoted(why)}, and there are {actions}; trace it again", number)
+        raise OutputError(f"the trace ends with {quoted(why)}, but there are {actions}; trace it again", number)
 
 
 def _require_action(words: list[str], rank: int, ranks: int, forms: Mapping[str, tuple[str, ...]], number: int) -> None:
     if len(words) < 2 or words[0] != str(rank):
-        raise OutputError(f"{quoted(' '.join(words))} is no action of rank {rank}", number)
+        raise OutputError(f"{quoted(' '.join(words))} is not an action of rank {rank}", number)
     name = words[1]
     if name not in forms:
-        raise OutputError(f"{quoted(name)} is no action that can be replayed", number)
+        raise OutputError(f"{quoted(name)} is not an action that can be replayed", number)
     if len(words) != len(forms[name]) + 2:
         raise OutputError(f"{name} has {len(words) - 2} arguments, and needs {len(forms[name])}", number)
     for word, kind in zip(words[2:], forms[name], strict=True):
         if name == "irecv" and word.startswith("-"):
-            raise OutputError("a receive from any source has not come to its end; it cannot be replayed", number)
+            raise OutputError("a receive from any source did not complete; it cannot be replayed", number)
         if not _WHOLE.fullmatch(word):
-            raise OutputError(f"{quoted(word)} is no number of {name}", number)
+            raise OutputError(f"{quoted(word)} is not a valid number for {name}", number)
         if (kind == _PARTNER and int(word) >= ranks) or (kind == _TYPE and int(word) >= _TYPES):
             raise OutputError(f"{name}: there is no {kind} {word}", number)

@@ -132,9 +132,8 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
                 value for key, value in case.attributes.items() if key[:1] != "$" and key != "layout"
             )
             yield (
-                f"{place}{f' ({parameters})' if parameters else ''}: missing: {first}: "
-                "neither a reference nor a reason; `fabric-checks references propose` finds one, or say why "
-                f"under {NO_REFERENCE}"
+                f"{place}{f' ({parameters})' if parameters else ''}: missing: {first}: neither a reference nor a "
+                f"reason; `fabric-checks references propose` finds one, or give a reason under {NO_REFERENCE}"
             )
 
 
@@ -148,8 +147,8 @@ def _contradiction(
     if asked is not None and (own is None or own < asked):
         less = "nothing" if own is None else f"{value_text(own)} MB/s"
         yield (
-            f"{file.path}: {orphans.where(keys)}: asks for {less}, the file's own rule for "
-            f"{value_text(asked)} ({derived.source}); raise the entry, or let the rule leave this out"
+            f"{file.path}: {orphans.where(keys)}: asks for {less}, but the file's own rule asks for "
+            f"{value_text(asked)} ({derived.source}); raise the entry, or exempt this from the rule"
         )
 
 
@@ -180,7 +179,7 @@ def _orphans(
 
 def _why_unused(keys: Keys, cases: Sequence[Case]) -> str:
     """Say why no case comes to keys of which each for itself is known."""
-    why = "no case has all of these, or an earlier key takes them" if cases else "no case of this check runs here"
+    why = "no case has all of these, or an earlier key matches first" if cases else "no case of this check runs here"
     return f"orphan: {orphans.where(keys)}: {why}; delete it"
 
 
@@ -191,19 +190,22 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
         value, lower, upper, unit = leaf.reference
         for case, metric in used.judged.get(leaf.keys, ())[:1]:
             if metric.unit != unit:
-                yield f"{place}: in {unit}, and the metric is in {metric.unit}; convert the value"
+                yield f"{place}: in {unit}, but the metric is in {metric.unit}; convert the value"
             elif (
                 (lower if metric.better == "larger" else upper) is None
                 and not leaf.expected_to_fail
                 and not _is_said(file, case, metric.name)
             ):
-                yield f"{place}: bounds only what is too good ({metric.better} is better); give the other bound too"
+                yield (
+                    f"{place}: only values that are too good are bounded ({metric.better} is better); give the other "
+                    "bound too"
+                )
             ceiling = _ceiling_MBps(case)
             asked = value if lower is None else limit(value, lower)
             if unit == line_rate.UNIT and ceiling and asked is not None and asked > ceiling:
                 yield (
                     f"{place}: unreachable: {value_text(asked)} MB/s is beyond the line rate of {case.layout}, "
-                    f"{value_text(ceiling)} MB/s by link_MBps and nics; mend whichever is wrong"
+                    f"{value_text(ceiling)} MB/s by link_MBps and nics; fix whichever is wrong"
                 )
 
 
@@ -233,7 +235,7 @@ def _lists(file: ReferenceFile, cases: Sequence[Case], lines: Mapping[Keys, int]
             if not any(item.covers(**metric) for metric in metrics):
                 what = " ".join(f"{key} {pattern}" for key, pattern in item.patterns.items())
                 line = lines.get((name, position), 0)
-                yield f"{file.path}:{line}: {name}: {quoted(what)} covers no metric; mend the patterns, or delete it"
+                yield f"{file.path}:{line}: {name}: {quoted(what)} covers no metric; fix the patterns, or delete it"
 
 
 def index_items(file: ReferenceFile) -> list[str]:

@@ -80,8 +80,8 @@ def derive(values: Sequence[float], better: Better, rule: Rule | None = None) ->
     # What is 0 or larger cannot fall below 0, and ReFrame takes no bound that is lower (what is negative: larger).
     if (better == "larger" and value > 0 and below >= 1) or (better == "smaller" and value < 0 and above >= 1):
         raise ReferenceError(
-            "the values differ by as much as they are large, so no bound would mean anything; "
-            "give a reason under no_reference instead"
+            "the values scatter by as much as their own size, so no bound would mean anything; give a reason under "
+            "no_reference instead"
         )
     lower = -below if better == "larger" or (rule.both_sides and (value < 0 or below < 1)) else None
     upper = above if better == "smaller" or (rule.both_sides and (value > 0 or above < 1)) else None

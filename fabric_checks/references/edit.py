@@ -80,7 +80,7 @@ def edited(text: str, changes: Sequence[Setting], path: object = "the file") -> 
     out = _spliced(text, splices)
     if _loaded(out) != wanted:
         raise ReferenceError(
-            f"{path}: cannot be changed in place, as where keys are repeated, merged or shared by aliases; "
+            f"{path}: cannot be changed in place, because keys are repeated, merged or shared by aliases, for example; "
             "write those entries out first"
         )
     return out
@@ -176,7 +176,7 @@ def _inserted(text: str, node: yaml.MappingNode, tree: Mapping[Any, Any]) -> _Sp
 
 
 def _end_of(text: str, node: yaml.Node) -> int:
-    """Return the start of the line behind the last value of a node."""
+    """Return the start of the line after the last value of a node."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
@@ -188,7 +188,7 @@ def _end_of(text: str, node: yaml.Node) -> int:
 
 
 def _at_the_top(text: str, root: yaml.Node | None, tree: Mapping[Any, Any]) -> _Splice:
-    """Return what puts new checks behind the last one, or before what is no check."""
+    """Return what puts new checks after the last one, or before what is not a check."""
     block = _block(tree, 0)
     pairs = root.value if isinstance(root, yaml.MappingNode) else []
     checks = [value for key, value in pairs if _value(key) not in OURS]

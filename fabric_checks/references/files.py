@@ -85,7 +85,7 @@ def _write(path: Path, text: str) -> None:
         try:
             reference_file.load(new)
         except ReferenceError as error:
-            raise ReferenceError(f"{path}: was left as it is, for it would not load: {error}") from None
+            raise ReferenceError(f"{path}: was left as it is, because the result would not load: {error}") from None
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)

@@ -68,14 +68,16 @@ def rule(place: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Ru
     """
     what = f"{place}: {quoted(str(item))}"
     if "metric" not in patterns:
-        raise ReferenceError(f"{what} needs the metric that it is for")
+        raise ReferenceError(f"{what} needs the metric that it applies to")
     share, lower, upper = (item.get(key) for key in KEYS)
     if share is None or not _is_number(share) or not 0 < share <= 2:
-        raise ReferenceError(f"{what} needs a share_of_line_rate above 0 and up to 1 (2 for what counts both ways)")
+        raise ReferenceError(
+            f"{what} needs a share_of_line_rate above 0 and up to 1 (2 for metrics that count both directions)"
+        )
     if (lower is not None and not (_is_number(lower) and -1 < lower <= 0)) or (
         upper is not None and not (_is_number(upper) and upper >= 0)
     ):
-        raise ReferenceError(f"{what}: lower is a share between -1 and 0, upper one of 0 or more")
+        raise ReferenceError(f"{what}: lower must be a share between -1 and 0, upper a share of 0 or more")
     if lower is None and upper is None:
         raise ReferenceError(f"{what} has no bound; give it lower or upper")
     return Rule(patterns, float(share), lower, upper)
@@ -102,11 +104,11 @@ def references(
         if match is None:
             continue
         if metric.unit != UNIT:
-            raise ReferenceError(f"{place}: {metric.name} is in {metric.unit}, a share of a line rate is in {UNIT}")
+            raise ReferenceError(f"{place}: {metric.name} is in {metric.unit}, but a share of a line rate is in {UNIT}")
         link_MBps, nics = extras.get("link_MBps"), extras.get("nics", 1)
         if not link_MBps:
             raise ReferenceError(
-                f"{place}: {metric.name} is held to a share of the line rate, and {case['partition']} has no "
+                f"{place}: {metric.name} is compared with a share of the line rate, but {case['partition']} has no "
                 "extras['link_MBps']; add it to the system's file"
             )
         value = float(f"{match.share * nics * link_MBps:.6g}")

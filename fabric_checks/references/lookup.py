@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the reference of a series stands in a file: by the same rules by which ReFrame looks it up."""
+"""Where the reference of a series is in a file, by the same rules by which ReFrame looks it up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBERS = {"num_tasks": "tasks", "num_tasks_per_node": "ppn"}
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a reference stands, or would.
+    """Where a reference is, or would be.
 
     :param check: the entry; :param index: its ``$index``; :param keys: a key for each item of it, of the types that
         they have in the file; :param metric: the last key.
@@ -52,7 +52,7 @@ def attribute(item: str, record: Mapping[str, Any]) -> str | int:
         return str(record[_OF_RECORD[item]])
     if item in _NUMBERS and record.get(_NUMBERS[item]) is not None:
         return int(record[_NUMBERS[item]])
-    raise ReferenceError(f"the $index of {record['check']} names {item!r}, and no record says what that was")
+    raise ReferenceError(f"the $index of {record['check']} names {item!r}, but no record says what that was")
 
 
 def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Slot:
-    """Return where the reference for the metric of a record stands, or belongs.
+    """Return where the reference for the metric of a record is, or belongs.
 
     Existing keys are found as ReFrame finds them: one that is equal, or else the first that matches as a regular
     expression.

@@ -38,11 +38,11 @@ def paths(check: str, entry: Mapping[Any, Any]) -> list[Keys]:
 
 def why_no_check(check: str, checks: Collection[str]) -> str | None:
     """Say that an entry is of no check; None if it is of one of ``checks``, the names of all check classes."""
-    return None if check in checks else f"orphan entry {quoted(check)}: no check class has that name; mend or delete it"
+    return None if check in checks else f"orphan entry {quoted(check)}: no check class has that name; fix or delete it"
 
 
 def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[str]]) -> str | None:
-    """Say which key is no value of its attribute; None if there is none such.
+    """Say which key is not a value of its attribute; None if there is none.
 
     :param items: the entry's $index; :param keys: of :func:`paths`.
     :param known: all values of attributes; keys of other attributes are not looked at.
@@ -52,7 +52,7 @@ def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[
         if values is not None and not any(lookup.key_of({key: None}, value) is not None for value in values):
             there = ", ".join([*values][:_MOST])
             return (
-                f"orphan: {where(keys)}: there is no such {item.lstrip('$')} here (there is {there}); mend or delete it"
+                f"orphan: {where(keys)}: there is no such {item.lstrip('$')} here (there is {there}); fix or delete it"
             )
     return None
 
@@ -62,7 +62,7 @@ def no_metric(keys: Keys) -> str:
 
     :param keys: of :func:`references`.
     """
-    return f"orphan: {where(keys)}: the check declares no such metric there; mend or delete it"
+    return f"orphan: {where(keys)}: the check declares no such metric there; fix or delete it"
 
 
 def where(keys: Keys) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What history proposes for a file of references: for each series a new reference, or why there is none."""
+"""What history proposes for a reference file: for each series a new reference, or why there is none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _NO_CHANGE = 0.005
 class Limits:
     """When a proposal is made.
 
-    :param min_runs: from so many runs on; :param min_runs_to_tighten: from so many runs on a bound may get stricter.
+    :param min_runs: the least number of runs; :param min_runs_to_tighten: the least number for a bound to become
+        stricter.
     :param rule: how wide bounds are.
     """
 
@@ -102,8 +103,8 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = No
     simulated = frame.filter(pl.col("evidence").is_not_null())
     if simulated.height:
         raise ReferenceError(
-            f"{simulated['system'][0]} is simulated: its references come from the documents; "
-            "`fabric-checks twins-references` writes them"
+            f"{simulated['system'][0]} is simulated: its references come from published documents; `fabric-checks "
+            "twins-references` writes them"
         )
     found = [_of_series(series, records, file, limits) for series, records in _series(frame)]
     return _apart(found)
@@ -144,7 +145,7 @@ def _of_series(
         slot = lookup.slot(file.entries, records[-1])
         proposal = replace(proposal, slot=slot)
         if len(history.values) < limits.min_runs:
-            raise ReferenceError(f"{len(history.values)} runs, {limits.min_runs} are needed")
+            raise ReferenceError(f"{len(history.values)} runs, but {limits.min_runs} are needed")
         derived = derive(history.values, records[-1]["better"], limits.rule)
     except ReferenceError as error:
         return replace(proposal, why=str(error))
@@ -153,16 +154,16 @@ def _of_series(
     if old is None:
         return replace(proposal, action="new", reference=(derived.value, derived.lower, derived.upper, series["unit"]))
     if old[0] == "$xfail":
-        return replace(proposal, why=f"expected to fail: {old[1]}; take the $xfail away first")
+        return replace(proposal, why=f"expected to fail: {old[1]}; remove the $xfail first")
     if old[3] != series["unit"]:
         return replace(
-            proposal, why=f"the reference is in {old[3]}, the records are in {series['unit']}; mend that first"
+            proposal, why=f"the reference is in {old[3]}, but the records are in {series['unit']}; fix that first"
         )
     return _changed(proposal, old, derived, limits)
 
 
 def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived, limits: Limits) -> Proposal:
-    """Return the proposal with what it means for the reference that stands in the file."""
+    """Return the proposal with what it means for the reference in the file."""
     # What is too good stays bounded as it is, unless both sides were asked for.
     keep = limits.rule.both_sides
     lower = derived.lower if keep or proposal.better == "larger" else old[1]
@@ -176,7 +177,9 @@ def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived, limits: L
     if max([abs(lowered), *(abs(by) for by in sides)]) <= _NO_CHANGE * size:
         return replace(proposal, action="unchanged")
     if any(by < -_NO_CHANGE * size for by in sides) and len(proposal.history.values) < limits.min_runs_to_tighten:
-        why = f"would be stricter after {len(proposal.history.values)} runs, {limits.min_runs_to_tighten} are needed"
+        why = (
+            f"would be stricter after {len(proposal.history.values)} runs, but {limits.min_runs_to_tighten} are needed"
+        )
         return replace(proposal, action="kept", why=why)
     looser = lowered > _NO_CHANGE * size or any(by > _NO_CHANGE * size for by in sides)
     return replace(proposal, action="loosened" if looser else "changed", reference=new)
@@ -202,7 +205,7 @@ def _apart(proposals: Sequence[Proposal]) -> list[Proposal]:
             each,
             action="refused",
             reference=None,
-            why=f"{at[each.slot]} series share this reference; tell them apart by $index or by keys first",
+            why=f"{at[each.slot]} series share this reference; separate them by $index or by keys first",
         )
         if each.slot and at[each.slot] > 1
         else each

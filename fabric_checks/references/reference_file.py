@@ -109,7 +109,7 @@ def load(path: Path) -> ReferenceFile:
     derived = tuple(_derived(path, item) for item in _list(path, content, "derived"))
     for name, entry in content.items():
         if not isinstance(name, str):
-            raise ReferenceError(f"{path}: the key {quoted(str(name))} is no name of a check; write it as text")
+            raise ReferenceError(f"{path}: the key {quoted(str(name))} is not the name of a check; write it as text")
         if not isinstance(entry, dict) or not isinstance(entry.get("$index"), list) or not entry["$index"]:
             raise ReferenceError(
                 f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
@@ -122,7 +122,7 @@ def _list(path: Path, content: dict[Any, Any], key: str) -> list[Any]:
     """Take one of the lists of ours out of a file's content; empty if it is not there."""
     found = content.pop(key, None) or []
     if not isinstance(found, list):
-        raise ReferenceError(f"{path}: {key}: {quoted(str(found))} where a list has to be")
+        raise ReferenceError(f"{path}: {key}: {quoted(str(found))} where a list is expected")
     return found
 
 
@@ -147,7 +147,7 @@ def _evidence(path: Path, item: object) -> Evidence:
 def _derived(path: Path, item: object) -> line_rate.Rule:
     if not isinstance(item, dict):
         raise ReferenceError(
-            f"{path}: derived: {quoted(str(item))} is no mapping with a metric and a share_of_line_rate"
+            f"{path}: derived: {quoted(str(item))} is not a mapping with a metric and a share_of_line_rate"
         )
     return line_rate.rule(f"{path}: derived", item, _patterns(f"{path}: derived", item, line_rate.KEYS))
 
@@ -168,7 +168,7 @@ def _patterns(place: str, item: Mapping[str, Any], other: tuple[str, ...]) -> di
 def _require_references(place: str, level: Any, depth: int) -> None:
     """Raise :class:`ReferenceError` unless there are ``depth`` levels of keys and well-formed references below them."""
     if not isinstance(level, dict):
-        raise ReferenceError(f"{place}: {quoted(str(level))} where $index asks for another level")
+        raise ReferenceError(f"{place}: {quoted(str(level))} where $index requires another level")
     for key, value in level.items():
         if depth:
             _require_references(f"{place}: {key}", value, depth - 1)
@@ -247,7 +247,9 @@ def complete(
             raise ReferenceError(f"{place}: {orphans.no_metric((name,))}")
         unit = _unit(reference)
         if unit is None or unit != declared[name].unit:
-            raise ReferenceError(f"{place}: {name} is in {declared[name].unit}, its reference in {unit or 'no unit'}")
+            raise ReferenceError(
+                f"{place}: {name} is in {declared[name].unit}, but its reference is in {unit or 'no unit'}"
+            )
     references = {name: each.reference for name, each in (derived or {}).items()} | dict(found)
     reasons = {}
     for name, metric in declared.items():
@@ -255,7 +257,7 @@ def complete(
             continue
         why = file.why_none(metric=name, **case)
         if why is None:
-            raise ReferenceError(f"{place}: {name} has no reference; add one, or say why under {NO_REFERENCE}")
+            raise ReferenceError(f"{place}: {name} has no reference; add one, or give a reason under {NO_REFERENCE}")
         references[name] = (0, None, None, metric.unit)
         reasons[name] = why
     return references, reasons

@@ -45,7 +45,7 @@ def of_history(file: ReferenceFile, frame: pl.DataFrame, min_runs: int = 5) -> l
         if why:
             where = ": ".join(map(str, (slot.check, *slot.keys, slot.metric)))
             line = lines.get((slot.check, *slot.keys, slot.metric), 0)
-            faults.append(f"{file.path}:{line}: {where}: {why}; `fabric-checks references propose` says what fits")
+            faults.append(f"{file.path}:{line}: {where}: {why}; `fabric-checks references propose` suggests one")
     return faults
 
 
@@ -57,7 +57,7 @@ def _unreachable(reference: Sequence[Any], values: Sequence[float], better: str,
     best, worst = (min(values), max(values)) if better == "smaller" else (max(values), min(values))
     text = f"{'at most' if better == 'smaller' else 'at least'} {value_text(bound)} {unit}"
     if (best > bound) if better == "smaller" else (best < bound):
-        return f"unreachable: {text}, and the best of {len(values)} values is {value_text(best)}"
+        return f"unreachable: {text}, but the best of {len(values)} values is {value_text(best)}"
     easy = worst * EASY < bound if better == "smaller" else worst > bound * EASY
     if easy and bound > 0 and worst > 0:
         return f"judges nothing: {text}, and the worst of {len(values)} values is {value_text(worst)}"

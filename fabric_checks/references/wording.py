@@ -25,7 +25,7 @@ def change(proposal: Proposal) -> Setting:
 
 
 def comment(proposal: Proposal) -> str:
-    """Return what stands beside the reference: where it is from."""
+    """Return the comment beside the reference: where it is from."""
     history, derived = proposal.history, proposal.derived
     days = history.first if history.first == history.last else f"{history.first} to {history.last}"
     parts = [f"from {len(history.values)} runs {days}"]
@@ -75,7 +75,7 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
     loosened = [each for each in proposals if each.action == "loosened"]
     if loosened:
         lines.append(
-            "LOOSENED, and not written without --allow-looser:"
+            "LOOSENED, and written only with --allow-looser:"
             if held_back
             else "LOOSENED: these ask for less than before"
         )

@@ -150,19 +150,19 @@ def _program(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _few(told: Any, most: int = MOST_NAMES) -> list[Any]:
     if not isinstance(told, list) or len(told) > most:
-        raise ValueError(f"there is no list of at most {most} items")
+        raise ValueError(f"it is not a list of at most {most} items")
     return told
 
 
 def _text(told: Any) -> str:
     if not isinstance(told, str) or len(told) > LONGEST:
-        raise ValueError(f"{told!r:.40} is no short text")
+        raise ValueError(f"{told!r:.40} is not a short string")
     return told
 
 
 def _name(told: Any) -> str:
     if not isinstance(told, str) or not name_is_sound(told):
-        raise ValueError(f"{told!r:.40} is no name")
+        raise ValueError(f"{told!r:.40} is not a name")
     return told
 
 

@@ -42,5 +42,5 @@ class CsvHandler(logging.Handler):
         except (OSError, LockedError) as error:
             why = error.strerror if isinstance(error, OSError) else None
             getlogger().warning(
-                f"{path}: {why or error}: {len(records)} records are not in it; the JSON lines have them"
+                f"{path}: {why or error}: {len(records)} records are not in it; they are in the JSON lines"
             )

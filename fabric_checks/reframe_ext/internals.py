@@ -182,7 +182,7 @@ def require_reframe() -> None:
     if _numbers(reframe.VERSION) < _numbers(OLDEST):
         raise ConfigError(
             f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: older ones do not judge values by "
-            f"their references, or name the wrong one; `. ci/env.sh` has a newer one, or take `pip install "
+            "their references, or name the wrong one; `. ci/env.sh` provides a newer one, as does `pip install "
             f"'reframe-hpc>={OLDEST}'`"
         )
 
@@ -251,7 +251,7 @@ def select_only(take: Callable[[list[TestCase], int], None]) -> None:
     class Handing(Runner):
         def runall(self, testcases, restored_cases=None):
             if self._timeout:
-                raise CommandLineError("--duration says itself how long the run takes; compute the cost without it")
+                raise CommandLineError("--duration itself sets how long the run takes; compute the cost without it")
             take(testcases, 1 + self._num_reruns)
 
     cli.Runner = Handing

@@ -82,11 +82,11 @@ def _in_order(runs: Sequence[dict[str, str]], cases: dict[Key, Any]) -> Iterator
             group, done = runs[number]["group"], set()
         case = cases.get(keys[number])
         if case is None:
-            yield number, {"error": "the system that is described has no such case"}
+            yield number, {"error": "the described system has no such case"}
             continue
         missing = [dep.check.display_name for dep in case.deps if not dep.check.is_fixture() and dep not in done]
         if missing:
-            yield number, {"error": f"it depends on {missing[0]}, of which nothing could be computed"}
+            yield number, {"error": f"it depends on {missing[0]}, for which nothing could be computed"}
             continue
         entry = _one(case, Path(runs[number]["files"]))
         if "error" not in entry:

@@ -127,7 +127,7 @@ def _value(row: Mapping[str, Any], interval: tuple[float | None, float | None]) 
 def _failures(rows: Iterable[Mapping[str, Any]]) -> Iterable[Failure]:
     for row in rows:
         if row["case_result"] == "xfail" or _is_bad(row["case_result"]):
-            why = clean(row["fail_reason"] or "no reason is in the record")
+            why = clean(row["fail_reason"] or "the record gives no reason")
             yield Failure(row["machine"], case_text(row), why, row["time"], row["case_result"] == "xfail")
 
 

@@ -14,7 +14,7 @@ from fabric_checks.report.values import Results, Value
 
 
 def layout_of(text: str) -> Layout | None:
-    """Return a layout, or None for what is none."""
+    """Return a layout, or None for what is not one."""
     try:
         return Layout.of(text)
     except ValueError:

@@ -24,7 +24,7 @@ FAMILIES = (
     ("streaming", "Streaming and ping-pong", r"Streaming"),
     ("collectives", "Collectives", r"(Osu|Imb)(Persistent)?(Collective|Barrier|Reduce|Neighbourhood)|ImbLocal"),
     ("non-blocking", "Non-blocking collectives", r"(Osu|Imb)NonBlocking"),
-    ("overlap", "Overlap: what is left for work meanwhile", r"(Collective)?Overlap"),
+    ("overlap", "Overlap: what is left for other work", r"(Collective)?Overlap"),
     ("one-sided", "One-sided", r"(Osu|Imb)(OneSided|Atomic|Passive|Put|Get|Accumulate|FetchAndOp|CompareAndSwap)"),
     ("busy", "Hot spot, fresh buffers, waiting", r"HotSpot|BufferReuse|Notification|OsuCongestion"),
     ("applications", "LAMMPS and the NAS kernels", r"Lammps|Npb|Nas"),
@@ -80,11 +80,14 @@ def _blocks(results: Results, key: str, values: Sequence[Value], provenance: Pro
         scalars = [value for value in rest if value.size_B is None]
         text = "By message size in bytes (K = 1024, M = 1024 K); a panel for each quantity and layout."
         blocks.append(picture(at, name, text, _panels(results, curves), provenance))
-        text = "By the number of nodes, or of those that one talks to, at the smallest message."
+        text = "By the number of nodes, or of partners of one process, at the smallest message."
         blocks.append(picture(f"{at}-counted", f"{name} by number", text, _by_number(results, counted), provenance))
         over = _over_processes(results, rest)
         if over:
-            text = "By the number of processes, at 8 B and 1 MiB where it has sizes; a line for each number a node."
+            text = (
+                "By the number of processes, at 8 B and 1 MiB where there are sizes; one line for each number of "
+                "processes a node."
+            )
             blocks.append(picture(f"{at}-over", f"{name} over processes", text, over, provenance))
         blocks += _tables(results, f"{at}-values", name, scalars)
     return [block for block in blocks if block]
@@ -218,8 +221,8 @@ def compared(results: Results) -> Section | None:
         return None
     heads = (Column("case"), Column("metric"), Column("one a node; more"), Column("change"))
     note = (
-        "The change is the second value over the first, or their difference. Of a curve the table has the smallest "
-        "message, the largest, and the one that loses most with more processes."
+        "The change is the second value divided by the first, or their difference. For a curve the table has the "
+        "smallest message, the largest, and the one that loses most with more processes."
     )
     table = Table("ppn", "One process a node against more", "machine", heads, tuple(rows), (note,))
     return Section("processes-a-node", "One process a node against more", (table,))

@@ -37,7 +37,7 @@ def references(results: Results) -> Section:
         recorded = sum(value.machine == machine for value in results.values) - sum(counts.values())
         rows.append((machine, tuple(Cell(str(n)) for n in (*(counts[name] for name in VERDICTS), recorded))))
     heads = (*(Column(name) for name in VERDICTS), Column("no reference"))
-    blocks = [Table("references-count", "Values by how they stand to their references", "machine", heads, tuple(rows))]
+    blocks = [Table("references-count", "Values compared with their references", "machine", heads, tuple(rows))]
     for key, title, wanted in (
         ("missed", "References missed", ("missed", "unexpectedly met")),
         ("expected", "References missed as expected", ("expected miss",)),
@@ -86,7 +86,7 @@ def findings(results: Results, opened: Sequence[str] = ()) -> Section:
                 "findings-faults",
                 "What is slow",
                 tuple(blamed),
-                "Nothing is blamed: no node or path is slow for certain.",
+                "Nothing is blamed: no node or path is certain to be slow.",
             ),
             *((Lines("findings-open", "Open after all nights", (("", tuple(map(clean, opened))),)),) if opened else ()),
             Lines("findings-notes", "What else was seen", tuple(described), "Nothing.", folded=True),

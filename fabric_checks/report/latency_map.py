@@ -38,7 +38,10 @@ def section(results: Results, folders: Sequence[Path]) -> Section | None:
     for index, (machine, layout) in enumerate(layouts.items()):
         median = results.of(machine, "LatencyMap", "median_latency", layout)[0]
         blocks.append(_map(f"latency-map-{index}", label(results, machine, layout), median, folders))
-    intro = "Half of a ping-pong of 8 bytes between every two nodes: those behind one switch are nearer to each other."
+    intro = (
+        "Half the time of an 8-byte ping-pong between every two nodes: nodes on the same switch are nearer to each "
+        "other."
+    )
     return Section("latency-map", "Latency map", tuple(blocks), (intro,)) if blocks else None
 
 

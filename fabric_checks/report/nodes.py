@@ -27,8 +27,8 @@ def section(nodes: Sequence[Node]) -> Section:
         "Nodes",
         blocks,
         (
-            "A case is bad for a node that it blames, and, if it failed and blames nobody, for all its nodes.",
-            "In brackets: the shares that its cases are compatible with, at 95 %.",
+            "A case counts as bad for a node that it blames and, if it failed without blaming any, for all its nodes.",
+            "In brackets: the 95 % confidence interval of the share.",
             "<- is worse than the other nodes for certain.",
         ),
     )

@@ -82,6 +82,6 @@ def _picture(
         title = f"{case_text(value.record)}: {value.record['metric']}"
         title = title if len(title) < 62 else f"{title[:59]}..."
         panels.append(Panel(title, (Line(label(results, machine), points),), value.unit, "time", marks))
-    text = "Each point is one run, a dotted line a change. The axis of a panel does not begin at zero."
+    text = "Each point is one run; a dotted line marks a change. The axis of a panel does not begin at zero."
     made = picture(key, f"Runs of {machine}", text, panels, provenance)
     return [made] if made else []

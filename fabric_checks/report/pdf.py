@@ -51,8 +51,10 @@ def browser(variables: Mapping[str, str] = os.environ) -> str:
         if found:
             return found
     if wanted:
-        raise PdfError(f"FABRIC_BROWSER is {wanted!r}: no such program; give the path of a Chromium, Chrome or Edge")
-    raise PdfError("--pdf: no Chromium, Chrome or Edge is on the PATH; install one, or name it in FABRIC_BROWSER")
+        raise PdfError(
+            f"FABRIC_BROWSER is {wanted!r}, but there is no such program; give the path of Chromium, Chrome or Edge"
+        )
+    raise PdfError("--pdf: neither Chromium, Chrome nor Edge is on the PATH; install one, or name it in FABRIC_BROWSER")
 
 
 def print_page(page: Path, pdf: Path, time_limit_s: float = 300) -> None:
@@ -77,7 +79,7 @@ def print_page(page: Path, pdf: Path, time_limit_s: float = 300) -> None:
         except subprocess.TimeoutExpired:
             raise PdfError(f"{pdf}: {program} did not print within {time_limit_s:g} s; print {page} by hand") from None
         if run.returncode or not made.exists():
-            last = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            last = (run.stderr.strip().splitlines() or ["it printed nothing"])[-1]
             raise PdfError(f"{pdf}: {program} ended with status {run.returncode}: {last[:200]!r}; print {page} by hand")
         with replacing(pdf) as place:
             shutil.copyfile(made, place)

@@ -39,7 +39,10 @@ _SEEN = {
     "median_within_switches": "median within switches",
     "median_between_switches": "median between switches",
 }
-NOT_KEPT = "matrix not kept: the output of that run is not beside the records, or only as a link out of their folder"
+NOT_KEPT = (
+    "matrix not kept: the output of that run is not beside the records, or is only a link to a place outside their "
+    "folder"
+)
 #: A matrix with more rows is too large to be read as a table.
 _MOST_ROWS = 16
 
@@ -72,8 +75,9 @@ def section(results: Results, folders: Sequence[Path]) -> Section | None:
                 blocks += _machine(f"rotate-{pictured}", label(results, machine, layouts[machine]), median, folders)
                 pictured += 1
     intro = (
-        "Every pair of nodes while all others talk too. A data move over all pairs takes as long as its slowest pair: "
-        "the perceived aggregate is pairs x slowest (Naegle, cross-sectional bandwidth testing, e-mails of June 2004).",
+        "Every pair of nodes while all others communicate too. An exchange over all pairs takes as long as its "
+        "slowest pair: the perceived aggregate is pairs x slowest (Naegle, cross-sectional bandwidth testing, e-mails "
+        "of June 2004).",
     )
     return Section("cross-section", "Cross-section: all pairs at once", tuple(blocks), intro) if blocks else None
 
@@ -81,7 +85,10 @@ def section(results: Results, folders: Sequence[Path]) -> Section | None:
 def _tables(results: Results, pattern: str, layouts: dict[str, str]) -> list[Table]:
     """Return the tables of a pattern, with the metrics that some machine has."""
     tables = []
-    for key, title, metrics in (("", "", _METRICS), ("-seen", ": what was measured, and would have been found", _SEEN)):
+    for key, title, metrics in (
+        ("", "", _METRICS),
+        ("-seen", ": what was measured, and what would have been found", _SEEN),
+    ):
         rows = {
             f"{machine}, {layout}": {
                 metric: first(results.of(machine, "Rotate", metric, layout, pattern=pattern)) for metric in metrics
@@ -113,7 +120,7 @@ def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> lis
         Picture(
             f"{key}-map",
             f"Heat map of {name}",
-            f"Bandwidth of every pair, senders down and receivers across. {_spread(found)}",
+            f"Bandwidth of every pair: senders down, receivers across. {_spread(found)}",
             (drawing.heat_map(found.matrix.MBps, senders, receivers),),
             (),
             (_matrix_table(f"{key}-map-data", name, found, senders, receivers),),
@@ -122,7 +129,7 @@ def _machine(key: str, name: str, median: Value, folders: Sequence[Path]) -> lis
         Picture(
             f"{key}-histogram",
             f"Histogram of {name}",
-            f"How many pairs have which bandwidth; dashed: a link shared by 1, 2, ... pairs. {_spread(found)}",
+            f"Number of pairs by bandwidth; dashed: a link shared by 1, 2, ... pairs. {_spread(found)}",
             (drawing.histogram(counts.tolist(), edges.tolist(), levels),),
             (),
             (_histogram_table(f"{key}-histogram-data", name, counts.tolist(), edges.tolist()),),

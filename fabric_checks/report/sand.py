@@ -122,7 +122,7 @@ TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
 def table(results: Results, key: str, caption: str, asks: Sequence[Ask], published: Platforms) -> Table | None:
     """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None without any.
 
-    :param published: what stands beside them in rows of its own, where it has the columns.
+    :param published: what is shown beside them in rows of its own, where it has the columns.
     """
     columns = [(ask, [answer(results, machine, ask) for machine in results.machines]) for ask in asks]
     kept = [(ask, values) for ask, values in columns if any(values)]
@@ -144,9 +144,7 @@ def platforms(results: Results) -> Table:
     """Return Table 1: what each machine is."""
     columns = ("what it is", "nodes", "processes a node", "link", "MPI", "compiler")
     rows = tuple((machine, _platform(results, machine)) for machine in results.machines)
-    note = (
-        "Nodes and processes a node are the most that were used. MPI and compiler are as the programs themselves say."
-    )
+    note = "Nodes and processes a node are the most that were used. MPI and compiler are as reported by the programs."
     return Table("table-1", "Table 1. Platforms", "machine", tuple(map(Column, columns)), rows, (note,))
 
 
@@ -272,7 +270,7 @@ def section(results: Results, provenance: Provenance, published: Platforms | Non
     blocks: list[Table | Picture] = [platforms(results), *tables, *figures(results, provenance)]
     intro = (
         "The tables of SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath, 2005), for these "
-        "machines. MB/s is 10^6 bytes a second. The best value of a column is bold and has a star."
-        + (" Published values are as they were printed in 2005, and measured by nobody here." if published else ""),
+        "machines. MB/s is 10^6 bytes a second. The best value of a column is bold and starred."
+        + (" Published values are as printed in 2005, and were not measured here." if published else ""),
     )
     return Section("tables", "As in the SAND report", tuple(blocks), intro)

@@ -37,7 +37,7 @@ def section(results: Results, provenance: Provenance, changes: Sequence[Changed]
                 "look-at",
                 "What to look at",
                 _look_at(results, changes),
-                "Nothing: no case failed, no reference was missed, no node or path is slow for certain.",
+                "Nothing: no case failed, no reference was missed, no node or path is certain to be slow.",
             ),
             *_curves(results, provenance),
             *_at_a_glance(results),
@@ -85,12 +85,12 @@ def _sentences(results: Results) -> list[str]:
             else f"The values of {', '.join(simulated)} are"
         )
         lines.append(
-            f"{who} those of simulated clusters, no measurements of machines. Fitted: a parameter was chosen "
-            "so that the value comes out. Predicted: it follows from what was chosen for others. Said: held to words "
-            "of a document. Simulated: no document reports it."
+            f"{who} those of simulated clusters, not measurements of machines. Fitted: a parameter was chosen to "
+            "reproduce the value. Predicted: it follows from parameters chosen for other values. Said: compared with a "
+            "statement in a document. Simulated: no document reports it."
         )
     if results.faults:
-        lines.append(f"{_plural(len(results.faults), 'bad record')} or file was left out, see below.")
+        lines.append(f"{_plural(len(results.faults), 'bad record')} or file was left out; see below.")
     return lines
 
 
@@ -161,7 +161,7 @@ def _curves(results: Results, provenance: Provenance) -> list[Picture]:
         if drawn:
             name = f"{title}: {row.title.split(',')[0]}, {row.layout}"
             panels.append(Panel(name, drawn, row.unit))
-    text = "By message size in bytes. Point at a line, or go along it with the arrow keys, to see its values."
+    text = "By message size in bytes. Point at a line, or move along it with the arrow keys, to see its values."
     made = picture("main-curves", "The main curves", text, panels, provenance)
     return [made] if made else []
 
@@ -171,7 +171,10 @@ def _at_a_glance(results: Results) -> list[Table]:
     rows = _rows(results)
     if not rows:
         return []
-    note = "The values asked for first, each of one program in one layout for all; all others are below."
+    note = (
+        "The values people ask for first, each from one program and in one layout for all machines; all others are "
+        "below."
+    )
     if len(results.machines) <= _COLUMNS:
         listed = tuple(
             (

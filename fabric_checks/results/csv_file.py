@@ -79,7 +79,7 @@ def _free_name(path: Path) -> Path:
 
 
 def _end_of_last_line(descriptor: int, end: int) -> int:
-    """Return the place behind the last line end; records have none within."""
+    """Return the place after the last line end; records have none within."""
     while end:
         start = max(0, end - 65536)
         found = os.pread(descriptor, end - start, start).rfind(b"\n")

@@ -84,7 +84,7 @@ def load_session(results: Path, name: str | None = None) -> Session:
     report = reports.get(name)
     log = results / "logs" / f"{name}.log"
     if report is None and not log.exists():
-        raise RecordError(f"{results}: no run called {quoted(name)}; the latest is shown without --session")
+        raise RecordError(f"{results}: no run called {quoted(name)}; leave --session out to see the latest")
     passed_over = _passed_over(log, results)
     faults = Faults()
     # Clocks of hosts and of file servers differ; a day is more than they ever do.
@@ -201,13 +201,13 @@ def other_faults(session: Session) -> list[str]:
     faults = [*session.passed_over, *session.report_faults]
     if session.report is None and session.records and not session.archived:
         faults.append(
-            "ReFrame ended before it could write its report, as when it is killed: the records are those of "
-            f"{len({case_name(record) for record in session.records})} cases that had ended; run it again"
+            "ReFrame ended before it could write its report, for example because it was killed: the records are those "
+            f"of {len({case_name(record) for record in session.records})} cases that had ended; run it again"
         )
     elif not (session.report_faults or any(case.result != "skip" for case in cases)):
         faults.append(
-            "no case ran: no check matches the selection; ci/run -l lists what there is"
-            + ("" if session.report else " (or ReFrame ended before the first case: its log says why)")
+            "no case ran: no check matches the selection; ci/run -l lists the checks there are"
+            + ("" if session.report else " (or ReFrame ended before the first case; see its log)")
         )
     logged: dict[str, set[str]] = {}
     for record in session.records:

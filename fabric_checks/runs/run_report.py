@@ -53,16 +53,16 @@ def read(path: Path, within: Path | None = None) -> RunReport:
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}; the run report cannot be read") from None
     except RecursionError:
-        raise RecordError(f"{path}: nested too deep to be a run report; delete it") from None
+        raise RecordError(f"{path}: nested too deeply to be a run report; delete it") from None
     except ValueError as error:
         place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise RecordError(
-            f"{path}: no whole run report{place}, as when a disk was full: its cases are not known; delete it, or run "
-            "them again"
+            f"{path}: not a complete run report{place}, for example because a disk was full: its cases are unknown; "
+            "delete it, or run them again"
         ) from None
     runs = told.get("runs") if isinstance(told, dict) else None
     if not isinstance(runs, list):
-        raise RecordError(f"{path}: no run report of ReFrame: it has no list 'runs'; delete it")
+        raise RecordError(f"{path}: not a run report of ReFrame: it has no list 'runs'; delete it")
     faults: list[str] = []
     found = tuple(_cases(path, number, run, faults) for number, run in enumerate(runs, 1))
     info = told.get("session_info")
@@ -111,16 +111,16 @@ def _dependencies(case: Case) -> list[tuple[Any, ...]]:
 def _fault(case: Any) -> str | None:
     """Return what is wrong with a case, or None."""
     if not isinstance(case, dict):
-        return "no JSON object"
+        return "not a JSON object"
     if not (case.get("display_name") or case.get("name")):
         return "it has no name"
     for name in ("name", *_TEXTS, *_OPTIONAL):
         value = case.get(name)
         if not isinstance(value, str) and (value is not None or name in _TEXTS):
-            return f"{name!r} is {quoted(str(value)[:100], 40)} where a text has to be"
+            return f"{name!r} is {quoted(str(value)[:100], 40)} where text is expected"
     values = case.get("perfvalues") or {}
     if not isinstance(values, dict) or not all(isinstance(each, list) and each for each in values.values()):
-        return "'perfvalues' is no object of lists"
+        return "'perfvalues' is not an object of lists"
     return None
 
 
@@ -140,10 +140,10 @@ def sessions(path: Path, within: Path | None = None) -> list[str]:
         logs = told if head else told["session_info"]["log_files"]
         stems = [Path(log).stem for log in logs if isinstance(log, str)]
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}; the run report is passed over") from None
+        raise RecordError(f"{path}: {error.strerror}; the run report is skipped") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         stems = []
     found = [stem for stem in stems if 0 < len(stem) <= _LONGEST and "\0" not in stem]
     if not found:
-        raise RecordError(f"{path}: a run report that does not say of which run it is; it is passed over: delete it")
+        raise RecordError(f"{path}: a run report that does not name its run; it is skipped: delete it")
     return found

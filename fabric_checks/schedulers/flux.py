@@ -99,7 +99,7 @@ class FluxBatchScheduler(Patience, FluxJobScheduler):
         # In decimal: all of Flux takes it, and it is plain ASCII.
         number = self._asked(f"flux job id --to=dec {shlex.quote(said.strip())}") if said.strip() else ""
         if not number.strip().isdecimal():
-            raise JobSchedulerError(f"flux batch printed no job id but {said.strip()!r}")
+            raise JobSchedulerError(f"flux batch printed {said.strip()!r} instead of a job id")
         note(job, jobid=number.strip(), submit_time=time.time(), state="PENDING")
 
     def cancel(self, job: Job) -> None:
@@ -132,7 +132,7 @@ class FluxBatchScheduler(Patience, FluxJobScheduler):
             if job.jobid in known:
                 self._update(job, known[job.jobid])
             elif self._is_forgotten(job):
-                self._give_up(job, "Flux does not know it, as after a restart that lost its jobs")
+                self._give_up(job, "Flux does not know it; perhaps it was restarted and lost its jobs")
 
     @staticmethod
     def _end(job: Job) -> None:

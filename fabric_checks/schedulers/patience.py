@@ -93,7 +93,7 @@ class Patience(ABC):
     def _bear_silence(self, job: Job, said: str) -> None:
         watch = self._watch(job)
         if watch.silent is None:
-            getlogger().warning(f"{self.asks} fails ({' '.join(said.split())}); it is asked again")
+            getlogger().warning(f"{self.asks} fails ({' '.join(said.split())}); trying again")
         watch.silent, seconds = since(watch.silent)
         if seconds >= SILENCE_S:
             self._give_up(job, f"{self.asks} has failed for {seconds:.0f} s; it may still be in the queue")

@@ -95,7 +95,7 @@ class NotedPbsScheduler(Patience, PbsJobScheduler):
         if not self._is_forgotten(job):
             return
         if job.state in (None, "QUEUED", "HELD", "WAITING"):
-            self._give_up(job, "PBS does not know it; has its server job_history_enable?")
+            self._give_up(job, "PBS does not know it; does its server have job_history_enable?")
         else:
             note(job, state="COMPLETED", completion_time=time.time())
             self._end(job)

@@ -158,7 +158,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
         except (SpawnedProcessError, OSError) as error:
             if not self._accounting_again:
                 getlogger().warning(
-                    f"sacct fails ({_said(error)}); until it answers, what becomes of jobs is asked of the controller"
+                    f"sacct fails ({_said(error)}); until it answers, the controller is asked about jobs"
                 )
             self._accounting_again = time.monotonic() + WITHOUT_ACCOUNTING_S
         else:
@@ -175,7 +175,7 @@ class WatchfulSlurmScheduler(SlurmScheduler):
                 watch.unknown, seconds = _since(watch.unknown)
                 # Accounting keeps what the controller has forgotten; it may be about to tell how the job ended.
                 if seconds >= BEHIND_S:
-                    self._give_up(job, "Slurm has forgotten it, as after a crash of its controller")
+                    self._give_up(job, "Slurm has forgotten it; perhaps its controller crashed")
                 return
             watch.silent, seconds = _since(watch.silent)
             if seconds >= SILENCE_S:

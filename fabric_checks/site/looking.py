@@ -49,7 +49,7 @@ class Look:
         try:
             return parse(*texts)
         except OutputError as error:
-            self.notes.append(f"{tool} is not understood: {error}")
+            self.notes.append(f"the output of {tool} is not understood: {error}")
             return None
 
     def sound(self, what: str, names: Iterable[str]) -> list[str]:
@@ -222,7 +222,7 @@ def _of_modules(now: Look, system: str, pmis: tuple[str, ...]) -> tuple[Mpi, ...
         # What can be loaded behind a compiler's module only shows in `spider`.
         listed, refused = modules.available(_module(now, "-t spider"))
         if listed:
-            now.notes.append("MPIs show in `module spider` only: their compiler's module may have to be loaded before")
+            now.notes.append("MPIs appear only in `module spider`: their compiler's module may have to be loaded first")
     now.refused += [f"the module {quoted(name)}" for name in refused if _looks_like_ours(name)]
     found = []
     for family, pattern in modules.FAMILIES.items():
@@ -258,7 +258,9 @@ def _suites(now: Look, listed: list[modules.Module], family: str, *, alone: bool
     found = []
     for suite, module in there:
         if module.toolchain and module.toolchain != newest:
-            now.notes.append(f"{module.name} is left out: in one job with the others it would be of another toolchain")
+            now.notes.append(
+                f"{module.name} is left out: it belongs to another toolchain and cannot share a job with the others"
+            )
             continue
         found.append(Suite(suite, module.name, module.version, _prefix_of(now, module, suite)))
     return tuple(found)
@@ -307,7 +309,7 @@ def _pmi_library(now: Look) -> str:
         for name in ("libpmi2.so", "libpmi2.so.0"):
             if name in now.machine.listed(folder):
                 return f"{folder}/{name}"
-    now.notes.append("no libpmi2.so was found, which Intel MPI may need in I_MPI_PMI_LIBRARY to be started by srun")
+    now.notes.append("no libpmi2.so was found; Intel MPI may need one in I_MPI_PMI_LIBRARY to be started by srun")
     return ""
 
 

@@ -43,7 +43,7 @@ def place(files: Mapping[str, str], config: Path = CONFIG) -> list[Path]:
             for folder in path.relative_to(config).parents:
                 if not any((config / folder).iterdir()):
                     (config / folder).rmdir()
-        what = "is there already, and stays as it is" if isinstance(error, FileExistsError) else error.strerror
+        what = "already exists and is left unchanged" if isinstance(error, FileExistsError) else error.strerror
         raise FabricError(f"{error.filename}: {what}; nothing was written") from None
     return made
 
@@ -57,7 +57,7 @@ def dry_run(system: str, mpi: str) -> str:
     beside = Path(sys.executable).with_name("reframe")
     reframe = str(beside) if beside.exists() else shutil.which("reframe")
     if reframe is None:
-        raise FabricError(f"no reframe beside {sys.executable} nor on PATH; `. ci/env.sh` brings one")
+        raise FabricError(f"no reframe beside {sys.executable} nor on PATH; `. ci/env.sh` provides one")
     with tempfile.TemporaryDirectory() as results:
         env = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
         env |= {"FABRIC_RESULTS": results, "FABRIC_MPI": mpi, "RFM_COLORIZE": "no"}
@@ -69,7 +69,7 @@ def dry_run(system: str, mpi: str) -> str:
     if done.returncode or ran is None or ran[1] != ran[2] or ran[1] == "0":
         said = [line for line in (done.stdout + done.stderr).splitlines() if re.search("error|Reason", line)]
         raise FabricError(
-            f"the dry run of {system} failed: {quoted((said or ['it ran no case'])[-1].strip(), 400)}; mend "
+            f"the dry run of {system} failed: {quoted((said or ['it ran no case'])[-1].strip(), 400)}; fix "
             f"config/systems/{system}.py, or remove it, and try `ci/run --system {system} --mode smoke --dry-run`"
         )
     return ran[1]

@@ -67,7 +67,7 @@ class Machine:
                     last = said.decode(errors="replace").strip().splitlines()[-1:]
                     fault = f"exit status {process.returncode}" + (f": {last[0]}" if last else "")
             except subprocess.TimeoutExpired:
-                fault = f"no answer in {self.limit_s:g} s"
+                fault = f"no answer within {self.limit_s:g} s"
             finally:
                 # What it has started goes with it, if it is still there.
                 with suppress(ProcessLookupError):
@@ -80,7 +80,7 @@ class Machine:
         while True:
             ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                return f"no answer in {self.limit_s:g} s"
+                return f"no answer within {self.limit_s:g} s"
             part = os.read(descriptor, 1 << 16)
             if not part:
                 return ""

@@ -54,7 +54,7 @@ def questions(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Questio
     asked = [
         Question(
             "name",
-            "What is the system to be called",
+            "What is the system called",
             name[0],
             name[1],
             False,
@@ -69,7 +69,7 @@ def questions(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Questio
         why = why if len(names) > 1 else ""
         what = "partition" if facts.scheduler == "slurm" else "queue"
         asked.append(
-            Question("queue", f"Which {what} is to be measured", guess, why, len(names) == 1, _one_of(names), names)
+            Question("queue", f"Which {what} should be measured", guess, why, len(names) == 1, _one_of(names), names)
         )
     return asked
 
@@ -84,30 +84,37 @@ def of_queue(facts: Facts, queue_name: object) -> list[Question]:
         asked.append(Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, _number(1)))
     cores, why, known = facts.cores or 1, "", facts.scheduler == "local" and facts.cores is not None
     if queue is not None and queue.cores is not None:
-        cores, why, known = queue.cores, "the fewest of unlike nodes" if queue.differ else "", True
+        cores, why, known = queue.cores, "the fewest, as the nodes differ" if queue.differ else "", True
     elif not known:
-        why = "this host has so many" if facts.cores else "nothing says"
-    asked.append(Question("cores", "How many cores has a node", cores, why, known, _number(1)))
+        why = "as many as this host has" if facts.cores else "nothing says"
+    asked.append(Question("cores", "How many cores does a node have", cores, why, known, _number(1)))
     if facts.scheduler not in ("local", "flux"):
         known = facts.scheduler == "slurm" and len(facts.accounts) < 2
         why = "" if known else "jobs go to your default one"
-        text = "Which account do jobs name (empty: none)"
+        text = "Which account should jobs name (empty: none)"
         asked.append(Question("account", text, None, why, known, _name_or_none, facts.accounts))
     return [*asked, *([] if facts.scheduler == "local" else _link(facts))]
 
 
 def _link(facts: Facts) -> list[Question]:
-    text = "What does one link of a node carry, in Gbit/s (empty: not known)"
+    text = "What is the rate of one link of a node, in Gbit/s (empty: unknown)"
     if not facts.links:
         return [
             Question("link_gbits", text, None, "no link of this host reports its rate", False, _rate_or_none),
-            Question("nics", "How many such links has a node", 1, "most have one", True, _number(1)),
+            Question("nics", "How many such links does a node have", 1, "most have one", True, _number(1)),
         ]
     link = facts.links[0]
     why = f"this host's {link.device}, {link.kind}"
     return [
         Question("link_gbits", text, link.MBps / 125, why, False, _rate_or_none),
-        Question("nics", "How many such links has a node", len(facts.links), "this host has so many", True, _number(1)),
+        Question(
+            "nics",
+            "How many such links does a node have",
+            len(facts.links),
+            "as many as this host has",
+            True,
+            _number(1),
+        ),
     ]
 
 
@@ -129,7 +136,7 @@ def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
     for name in names:
         for each in (name, f"{name}-site"):
             if _NAME.fullmatch(each) and is_free(each):
-                whys = {facts.cluster.lower(): "the scheduler calls it so", "yours": "nothing suggests a better one"}
+                whys = {facts.cluster.lower(): "the scheduler's name for it", "yours": "nothing suggests a better one"}
                 return each, whys.get(name, "the name of this host")
     return "", ""
 
@@ -140,16 +147,18 @@ def free_name(text: str, is_free: Callable[[str], bool]) -> str:
     :raises FabricError: if it cannot be one, or is there.
     """
     if not _NAME.fullmatch(text):
-        raise FabricError(f"{quoted(text)} is no name of a system: letters, digits, _ and - make one, a letter first")
+        raise FabricError(
+            f"{quoted(text)} is not a name for a system: use letters, digits, _ and -, beginning with a letter"
+        )
     if not is_free(text):
-        raise FabricError(f"there is a system {text!r} in config already, which stays as it is; take another name")
+        raise FabricError(f"there is already a system {text!r} in config, which is left unchanged; choose another name")
     return text
 
 
 def _one_of(names: tuple[str, ...]) -> Callable[[str], object]:
     def read(text: str) -> object:
         if text not in names:
-            raise FabricError(f"{quoted(text)} is none of {', '.join(names) or 'them: no queue was found'}")
+            raise FabricError(f"{quoted(text)} is not one of {', '.join(names) or 'them: no queue was found'}")
         return text
 
     return read
@@ -158,7 +167,7 @@ def _one_of(names: tuple[str, ...]) -> Callable[[str], object]:
 def _number(least: int) -> Callable[[str], object]:
     def read(text: str) -> object:
         if not re.fullmatch(r"\d{1,6}", text) or int(text) < least:
-            raise FabricError(f"{quoted(text)} is no number of {least} or more")
+            raise FabricError(f"{quoted(text)} is not a number of {least} or more")
         return int(text)
 
     return read
@@ -173,5 +182,5 @@ def _rate_or_none(text: str) -> object:
         return None
     match = re.fullmatch(r"(\d{1,5}(?:\.\d+)?)(?: ?(?:G|Gbit|gbit|Gb)(?:/s)?)?", text)
     if match is None or float(match[1]) == 0:
-        raise FabricError(f"{quoted(text)} is no rate in Gbit/s; write 200 for 200 Gbit/s, 0.1 for 100 Mbit/s")
+        raise FabricError(f"{quoted(text)} is not a rate in Gbit/s; write 200 for 200 Gbit/s, 0.1 for 100 Mbit/s")
     return float(match[1])

@@ -97,8 +97,8 @@ def _system(facts: Facts, answers: Mapping[str, Answer]) -> str:
         "# SPDX-License-Identifier: BSD-3-Clause",
         f'"""{title(facts, name)}.',
         "",
-        "Written by `fabric-checks init`. What stands below a line with `guess` rests on what that line says: see that",
-        f"it is right. config/systems/generic_{explained}.py explains every line.",
+        "Written by `fabric-checks init`. What follows a line with `guess` depends on what that line says: check it.",
+        f"config/systems/generic_{explained}.py explains every line.",
         '"""',
         "",
         *_imports(facts),
@@ -109,7 +109,7 @@ def _system(facts: Facts, answers: Mapping[str, Answer]) -> str:
         "    {",
         *_guessed(8, '"name"', answers["name"]),
         f'        "descr": {_text(title(facts, name))},',
-        "        # guess: the hosts that are called as the one that this was written on",
+        "        # guess: hosts named like the one that this was written on",
         f'        "hostnames": [{_text(_hostnames(facts))}],',
         f'        "modules_system": {_text(facts.modules)},',
         '        "partitions": [',
@@ -253,7 +253,7 @@ def _extras(facts: Facts, answers: Mapping[str, Answer], style: Style) -> list[s
     if facts.switches:
         lines += [
             f"# A guess: Slurm's topology, of {facts.switches} leaf switches, is right; each job asks for it.",
-            "# To have cables named, give what ibnetdiscover and dump_lfts.sh print, as files beside this one.",
+            "# To have cables named, give the output of ibnetdiscover and dump_lfts.sh as files beside this one.",
             '# "topology": ["ibnetdiscover.txt", "lfts.txt"],',
         ]
     lines.append(f'"launch_options": {_list(style.options)},')
@@ -265,14 +265,14 @@ def _environment(system: str, mpi: Mpi) -> list[str]:
     lines += [f'            "target_systems": [{_text(system)}],', f'            "cc": {_text(mpi.cc)},']
     if mpi.module:
         more = [suite.module for suite in mpi.suites]
-        lines.append("            # guess: of each the default version, or else the newest")
+        lines.append("            # guess: the default version of each, or else the newest")
         lines += _listing(12, '"modules"', map(_text, [mpi.module, *more]))
     variables = []
     if mpi.prefix and mpi.prefix not in ("/usr", "/usr/local"):
         library = f"{mpi.prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
         variables += [["PATH", f"{mpi.prefix}/bin:$PATH"], ["LD_LIBRARY_PATH", library]]
     if mpi.pmi:
-        lines.append("            # guess: the best for it of `srun --mpi=list`")
+        lines.append("            # guess: the best choice for it in `srun --mpi=list`")
         variables.append(["SLURM_MPI_TYPE", mpi.pmi])
     if mpi.pmi_library:
         variables.append(["I_MPI_PMI_LIBRARY", mpi.pmi_library])
@@ -294,7 +294,7 @@ def _suite(suite: Suite) -> list[str]:
     if suite.prefix:
         return [f"{suite.suite}.installed({_text(suite.prefix)}, {_text(suite.version)}),"]
     return [
-        f"# {_comment(suite.module)} does not say where it is. Put its prefix in, and import {suite.suite} above:",
+        f"# {_comment(suite.module)} does not say where it is. Fill in its prefix, and import {suite.suite} above:",
         f'# {suite.suite}.installed("PREFIX", {_text(suite.version)}),',
     ]
 
@@ -353,13 +353,13 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _references(name: str) -> str:
-    return f"""# References of the system `{name}`: what its values are held to. docs/adding-a-system.md has the form.
+    return f"""# References of the system `{name}`: what its values are compared with. See docs/adding-a-system.md.
 #
-# Nothing is judged yet. When there are five runs:
+# Nothing is judged yet. Once there are five runs:
 #
 #   fabric-checks references propose --system {name} --write
 #
-# Until then a share of the line rate will do, where MPI uses that link (`link_MBps` of the system's file):
+# Until then a share of the line rate will do, if MPI uses that link (`link_MBps` of the system's file):
 #
 #   derived:
 #   - {{check: OsuBandwidth, metric: bandwidth_4194304B, share_of_line_rate: 0.9, lower: -0.05}}

@@ -44,8 +44,8 @@ def require(packages: Iterable[str], why: str) -> None:
     missing = " ".join(package for package in packages if find_spec(package) is None)
     if missing:
         raise MissingPackageError(
-            f"Python packages that are not there: {missing}: {why}. To install them for this collection alone: "
-            f"{_pip()} --target {shlex.quote(str(place))} {missing}"
+            f"missing Python packages: {missing}: {why}. To install them for this collection alone: {_pip()} --target "
+            f"{shlex.quote(str(place))} {missing}"
         )
 
 

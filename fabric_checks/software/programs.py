@@ -36,7 +36,7 @@ def environment(
     expected = [name for name, suite in SUITES.items() if not suite.only_of_sites]
     reasons = dict.fromkeys(expected, "the environment does not name it") | dict(why_not or {})
     if unknown := reasons.keys() - SUITES.keys():
-        raise ValueError(f"no suite {', '.join(sorted(unknown))}; there are {', '.join(SUITES)}")
+        raise ValueError(f"there is no suite {', '.join(sorted(unknown))}; the suites are {', '.join(SUITES)}")
     offers = {program.suite: program for program in programs}
     without = {name: why for program in programs for name, why in program.without.items()}
     without |= {suite: why for suite, why in reasons.items() if suite not in offers}

@@ -95,7 +95,7 @@ def collect(tell: Callable[[str], object]) -> None:
     for part in _listed("parts"):
         # A link is to a part of another home, which decides about it.
         if part.name not in kept and not part.is_symlink():
-            tell(f"{part.name} is deleted: no clone that uses this home needs it any more")
+            tell(f"{part.name} is deleted: no clone that uses this home needs it any longer")
             # In this order, whatever is left after a kill is no complete part.
             (part / STAMP).unlink(missing_ok=True)
             shutil.rmtree(part, ignore_errors=True)

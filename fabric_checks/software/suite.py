@@ -108,7 +108,7 @@ class Suite:
             *sorted(keys.keys() ^ self.keys.keys()),
         ]
         if unknown:
-            raise ValueError(f"the suite {self.name} and this program of it do not agree about {', '.join(unknown)}")
+            raise ValueError(f"the suite {self.name} and this program of it disagree about {', '.join(unknown)}")
         description = {"program": called or names[0], "version": version, "command": command, **keys}
         return Program(self.name, (self.name, *features), description, without or {})
 

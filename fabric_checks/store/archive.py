@@ -155,7 +155,7 @@ def read_unchecked(
         missing = [name for name in COLUMNS if name not in there]
         wrong = [name for name, kind in _KINDS.items() if name in there and there[name] != kind]
         if missing or wrong:
-            raise FileError(path, f"its column {(missing + wrong)[0]!r} is not that of an archive; it is left out")
+            raise FileError(path, f"its column {(missing + wrong)[0]!r} is not one of an archive's; it is left out")
         _require_sane(path, rows.select(pl.len()).collect().item())
         if condition is not None:
             rows = rows.filter(condition)
@@ -178,7 +178,7 @@ def _require_small(path: Path) -> None:
     if unpacked > MOST_UNPACKED_B + MOST_UNPACKED_SHARE * size:
         raise FileError(
             path,
-            f"its {size} bytes unpack to {unpacked}, which those of no archive do; it is left out: move it away and "
+            f"its {size} bytes unpack to {unpacked}, more than any archive's do; it is left out: move it away and "
             "archive its records again, or restore it",
         )
 
@@ -191,7 +191,7 @@ def _require_sane(path: Path, rows: int) -> None:
     if rows > min(MOST_ROWS, path.stat().st_size):
         raise FileError(
             path,
-            f"{rows} rows in {path.stat().st_size} bytes are none of an archive, whose rows all differ and are "
+            f"{rows} rows in {path.stat().st_size} bytes cannot be from an archive, whose rows all differ and number "
             f"at most {MOST_ROWS} a file; it is left out",
         )
 

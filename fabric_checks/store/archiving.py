@@ -82,7 +82,7 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
         try:
             memory.save()
         except OSError as error:
-            faults.add(error.filename, 0, f"{error.strerror}; all is read again the next time")
+            faults.add(error.filename, 0, f"{error.strerror}; everything is read again next time")
     lines = tuple(faults.lines())
     if not read:
         raise RecordError(f"{results}: no sound record{'; the first fault: ' + lines[0] if lines else ''}")
@@ -236,8 +236,8 @@ def _tidy(folder: Path) -> None:
             more = _without(archive.read_unchecked(month / name, _COLUMNS, compact=False), files)
             if more.height:
                 raise RecordError(
-                    f"{month / name}: {more.height} of its records are not in a file whose name says that it has all: "
-                    "give that another number, as in records-99.parquet"
+                    f"{month / name}: {more.height} of its records are missing from the file whose name says that it "
+                    "has them all: give that file another number, as in records-99.parquet"
                 )
             (month / name).unlink()
 
@@ -261,7 +261,7 @@ def _replace(path: Path, frame: pl.DataFrame) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}; the archive is as it was: mend that and run it again") from None
+        raise RecordError(f"{path}: {error.strerror}; the archive is unchanged: fix that and run it again") from None
 
 
 def export(folder: Path, faults: Faults) -> Iterator[str]:

@@ -159,7 +159,7 @@ class _Hashing:
                 self._put(part)
                 written += len(part)
         if written != length:
-            raise RecordError(f"{content!s}: it was changed while it was packed; wait until nothing runs any more")
+            raise RecordError(f"{content!s}: it changed while it was being packed; wait until nothing is running")
         self._put(bytes(-length % 512))
 
     def _put(self, part: bytes) -> None:
@@ -183,7 +183,7 @@ def _unsound(name: str) -> str | None:
     if ".." in path.parts:
         return "its path leads out of the folder"
     if not name.isprintable() or "\\" in name or str(path) != name or name == "." or len(name.encode()) > 250:
-        return "its name is none of a file of a bundle"
+        return "its name cannot be that of a file in a bundle"
     return None
 
 
@@ -215,8 +215,8 @@ class _Reader:
             info = None
         if info is None or info.name != MANIFEST or not info.isreg() or not 0 <= info.size <= MOST_MANIFEST_B:
             raise RecordError(
-                f"{self.path}: no bundle of fabric-checks: it does not begin with {MANIFEST}; if it was compressed for "
-                "the way, decompress it first"
+                f"{self.path}: not a bundle of fabric-checks: it does not begin with {MANIFEST}; if it was compressed "
+                "in transit, decompress it first"
             )
         text = b"".join(self._data(info.size))
         self.opened.manifest, self.opened.manifest_text = _manifest(self.path, text), text
@@ -232,7 +232,7 @@ class _Reader:
                 self._fault("changed", f"byte {self.length}", f"the archive is broken there ({error})")
                 break
             if info is None:
-                self._fault("changed", f"byte {self.length}", "the archive ends before its checksum: it was cut")
+                self._fault("changed", f"byte {self.length}", "the archive ends before its checksum: it was cut off")
                 break
             members += 1
             if members > MOST_FILES:
@@ -245,17 +245,17 @@ class _Reader:
                 self._member(info, stored)
         if self.uninvited > MOST_NAMED:
             more = self.uninvited - MOST_NAMED
-            self._fault("added", self.path.name, f"{more} more members are not in the manifest, and are not unpacked")
+            self._fault("added", self.path.name, f"{more} more members are not in the manifest and are not unpacked")
         for name in listed:
             if name not in self.seen:
-                self._fault("removed", name, "it is in the manifest, and not in the bundle")
+                self._fault("removed", name, "it is in the manifest, but not in the bundle")
 
     def _end(self, before: tuple[int, Any]) -> None:
         """Hold the end of the file to the only one that it can have, given length and checksum of what is before."""
         expected = _tail(before[0], before[1].hexdigest())
         rest = self.raw.read(2 * tarfile.RECORDSIZE)
         if expected[512:] != rest or expected[:512] != self.header:
-            self._fault("changed", self.path.name, "its bytes are not those that were packed: the checksum is another")
+            self._fault("changed", self.path.name, "its bytes are not those that were packed: the checksum differs")
 
     def _next(self) -> tarfile.TarInfo | None:
         """Return the next header, as it stands; None at the end of the archive."""
@@ -289,9 +289,9 @@ class _Reader:
             self.opened.signature = b"".join(self._data(info.size))
             return
         elif info.name not in stored:
-            self._refuse("added", info.name, "it is not in the manifest, and is not unpacked")
+            self._refuse("added", info.name, "it is not in the manifest and is not unpacked")
         elif stored[info.name] in self.seen:
-            self._refuse("added", info.name, "it is there twice; the second is not unpacked")
+            self._refuse("added", info.name, "it is there twice; the second one is not unpacked")
         else:
             self._unpack(stored[info.name], self._data(info.size))
             return
@@ -314,7 +314,7 @@ class _Reader:
             if cause:
                 target.unlink()
         except (FileExistsError, NotADirectoryError):
-            cause = "another file has its place"
+            cause = "another file is in its place"
         for _ in parts:
             pass
         if cause:
@@ -362,14 +362,14 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
         told = json.loads(text)
         if told["format"] != FORMAT or told["kind"] not in (REQUEST, OFFER):
             raise RecordError(
-                f"{path}: a bundle of another release (format {told['format']!r:.20}); check it with that release"
+                f"{path}: a bundle of a different release (format {told['format']!r:.20}); check it with that release"
             )
         names = told["files"]
         for name, entry in names.items():
             if _unsound(name) or name in (MANIFEST, SIGNATURE, DIGEST):
-                raise ValueError(f"no name of a file: {name!r:.60}")
+                raise ValueError(f"not the name of a file: {name!r:.60}")
             if not isinstance(entry["bytes"], int) or entry["bytes"] < 0 or not isinstance(entry["sha256"], str):
-                raise ValueError(f"no size and checksum of {name!r:.60}")
+                raise ValueError(f"the size and checksum of {name!r:.60} are missing")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         cause = " ".join(str(error).split())[:120]
         raise RecordError(f"{path}: {MANIFEST} is broken ({type(error).__name__}: {cause}); ask for it again") from None

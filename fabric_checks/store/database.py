@@ -55,7 +55,7 @@ def records(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
                     version = str(session["session_info"]["version"])
                     cases = [case for run in session["runs"] for case in run["testcases"]]
                 except (ValueError, KeyError, TypeError, RecursionError) as error:
-                    report(number + 1, f"session {quoted(uuid)} is no run report ({type(error).__name__})")
+                    report(number + 1, f"session {quoted(uuid)} is not a run report ({type(error).__name__})")
                     continue
                 for case in cases:
                     number += 1
@@ -89,7 +89,7 @@ def _require_table(connection: sqlite3.Connection) -> None:
     # The last column is 0 of one that is kept, and not computed.
     columns = connection.execute("SELECT hidden FROM pragma_table_xinfo('sessions')").fetchall() if plain else []
     if found and (len(plain) != len(found) or any(hidden for (hidden,) in columns)):
-        raise sqlite3.OperationalError("'sessions' is no plain table")
+        raise sqlite3.OperationalError("'sessions' is not a plain table")
 
 
 def _of_case(case: Mapping[str, Any], session: str, version: str) -> list[dict[str, Any]]:

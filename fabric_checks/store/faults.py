@@ -12,7 +12,7 @@ from fabric_checks.text import printable
 #: The most lines on one file. A file of garbage has a million bad lines.
 LINES_A_FILE = 5
 #: What is said behind the cause of a line.
-LEFT_OUT = "; the line is left out: mend or delete it"
+LEFT_OUT = "; the line is left out: fix or delete it"
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Faults:
                 place = f"{file}:{line}" if line else file
                 yield one_line(f"{place}: {cause}")
             if self._others[file]:
-                yield one_line(f"{file}: and {self._others[file]} more lines that are no sound records")
+                yield one_line(f"{file}: and {self._others[file]} more lines that are not sound records")
 
 
 def one_line(text: str) -> str:

@@ -224,10 +224,10 @@ def record_of(line: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise ValueError(f"not a JSON object ({error.msg}): {_start(line)}") from None
     except ValueError as error:
-        why = "a number of thousands of digits" if "digits" in str(error) else str(error)
+        why = "a number with thousands of digits" if "digits" in str(error) else str(error)
         raise ValueError(f"{why}: {_start(line)}") from None
     except RecursionError:
-        raise ValueError(f"not a JSON object (nested too deep): {_start(line)}") from None
+        raise ValueError(f"not a JSON object (nested too deeply): {_start(line)}") from None
     if not isinstance(record, dict):
         raise ValueError(f"not a JSON object: {_start(line)}")
     return record
@@ -250,7 +250,7 @@ def frame_of(
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _start(line: bytes) -> str:

@@ -51,14 +51,14 @@ def files_of(path: Path, faults: Faults) -> Files:
     if not (found.json_lines or found.parquet or found.databases) and not list(faults.lines()):
         hint = "; its .log files are ReFrame's own perflogs, which are not read" if logs else ""
         raise RecordError(
-            f"{path}: no results here: no file *.jsonl or *.parquet in it or below{hint}; start a run with ci/run, or "
-            "name a folder of results, a file of JSON lines, an archive, or ReFrame's database"
+            f"{path}: no results here: no file *.jsonl or *.parquet in it or below it{hint}; start a run with ci/run, "
+            "or name a folder of results, a file of JSON lines, an archive, or ReFrame's database"
         )
     return found
 
 
 def _note(error: OSError, faults: Faults) -> None:
-    faults.add(error.filename, 0, f"{error.strerror}; it is left out with what is in it")
+    faults.add(error.filename, 0, f"{error.strerror}; it and its contents are left out")
 
 
 def _is_outside(folder: Path, within: Path, faults: Faults) -> bool:

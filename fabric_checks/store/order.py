@@ -31,7 +31,9 @@ def without_duplicates(frame: pl.DataFrame, key: Sequence[str], files: Sequence[
         repeated.drop_nulls("file").group_by("file").agg(pl.col("line").min(), pl.len()).sort("file").iter_rows()
     ):
         what = "this record is" if count == 1 else f"{count} records from here on are"
-        faults.add(files[file], line, f"{what} here or in another file already; each is used once: delete the others")
+        faults.add(
+            files[file], line, f"{what} already in this file or in another; each is used once: delete the duplicates"
+        )
     return (
         frame.with_row_index("row")
         .join(repeated.select("row"), on="row", how="anti", maintain_order="left")
@@ -55,8 +57,8 @@ def note_backward_clocks(frame: pl.DataFrame, files: Sequence[Path], faults: Fau
         faults.add(
             files[file],
             line,
-            f"a clock went backwards: {time:%Y-%m-%dT%H:%M:%SZ} comes after a later time{more}; the records are used "
-            "in the order of their times: check the clock, and sort the lines if the times are right",
+            f"a clock went backwards: {time:%Y-%m-%dT%H:%M:%SZ} comes after a later time{more}; records are used in "
+            "order of time: check the clock, and sort the lines if the times are right",
         )
 
 

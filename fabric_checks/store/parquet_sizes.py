@@ -38,14 +38,14 @@ def unpacked(path: Path, most_columns: int) -> int:
             try:
                 return _unpacked(data, most_columns)
             except (IndexError, KeyError, TypeError, AttributeError):
-                raise DamagedError("what it says of its columns is damaged") from None
+                raise DamagedError("its description of the columns is damaged") from None
 
 
 def _unpacked(data: mmap.mmap, most_columns: int) -> int:
     end = len(data) - 8
     begin = end - int.from_bytes(data[end : end + 4], "little")
     if end < 4 or data[end + 4 :] != b"PAR1" or begin < 4:
-        raise DamagedError("the file does not end as Parquet does")
+        raise DamagedError("the file does not end like a Parquet file")
     # 2: the schema, one entry more than columns; 4: the groups of rows. Entries are counted before they are read.
     footer, _ = _Reader(data, end, {(2,): most_columns + 1, (4, 1): most_columns}).struct(begin, ())
     total = 0
@@ -73,7 +73,7 @@ class _Reader:
 
     def struct(self, at: int, path: tuple[int, ...]) -> tuple[dict[int, Any], int]:
         if len(path) > _DEEPEST:
-            raise DamagedError("its structures are nested too deep")
+            raise DamagedError("its structures are nested too deeply")
         fields: dict[int, Any] = {}
         number = 0
         while head := self._byte(at):
@@ -113,7 +113,7 @@ class _Reader:
 
     def _byte(self, at: int) -> int:
         if at >= self.end:
-            raise DamagedError("what it says of its columns is cut")
+            raise DamagedError("its description of the columns is cut off")
         return self.data[at]
 
     def _whole(self, at: int) -> tuple[int, int]:
@@ -123,7 +123,7 @@ class _Reader:
             value |= (byte & 127) << 7 * place
             if byte < 128:
                 return value, at + place + 1
-        raise DamagedError("a number in it has no end")
+        raise DamagedError("a number in it does not end")
 
     def _integer(self, at: int) -> tuple[int, int]:
         value, at = self._whole(at)

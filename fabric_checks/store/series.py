@@ -109,8 +109,8 @@ def mixed_units(frame: pl.DataFrame) -> tuple[str, ...]:
     mixed = units.group_by(metric, maintain_order=True).agg("unit", pl.len().alias("n")).filter(pl.col("n") > 1)
     return tuple(
         one_line(
-            f"{row['side']}: {row['metric']} of {case_name(row)} is "
-            f"in several units: {', '.join(str(unit) for unit in row['unit'])}; each is a series of its own"
+            f"{row['side']}: {row['metric']} of {case_name(row)} is in several units: "
+            f"{', '.join(str(unit) for unit in row['unit'])}; each becomes a separate series"
         )
         for row in mixed.iter_rows(named=True)
     )

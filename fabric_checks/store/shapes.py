@@ -18,7 +18,7 @@ def _is_number(value: object) -> bool:
 
 
 def _texts(value: Any) -> str | None:
-    return None if isinstance(value, list) and all(map(_is_text, value)) else "a list of texts"
+    return None if isinstance(value, list) and all(map(_is_text, value)) else "a list of strings"
 
 
 def _sizes(value: Any) -> str | None:
@@ -28,12 +28,12 @@ def _sizes(value: Any) -> str | None:
 
 def _reasons(value: Any) -> str | None:
     right = isinstance(value, dict) and all(map(_is_text, value.values()))
-    return None if right else "an object of texts"
+    return None if right else "an object of strings"
 
 
 def _parameters(value: Any) -> str | None:
     right = isinstance(value, dict) and all(_is_text(each) or _is_number(each) for each in value.values())
-    return None if right else "an object with a text or a number for each parameter"
+    return None if right else "an object with a string or a number for each parameter"
 
 
 def _findings(value: Any) -> str | None:
@@ -41,7 +41,7 @@ def _findings(value: Any) -> str | None:
         if not isinstance(each, dict) or not _is_text(each.get("text")) or not _is_text(each.get("kind", "")):
             return "a list of objects with kind and text"
         if each.get("hosts") is not None and _texts(each["hosts"]):
-            return "a list of objects whose hosts are texts"
+            return "a list of objects whose hosts are strings"
         if not isinstance(each.get("fault", False), bool):
             return "a list of objects whose fault is true or false"
     return None

@@ -82,11 +82,9 @@ def _folder_of(path: Path) -> Path:
         opened = bundle_file.unpack(path, folder)
         if opened.faults:
             first = opened.faults[0]
-            raise RecordError(
-                f"{path}: {first.place}: {first.text}; it is not read: `fabric-checks bundle check` tells all"
-            )
+            raise RecordError(f"{path}: {first.place}: {first.text}; it is not read: see `fabric-checks bundle check`")
         if opened.manifest["kind"] != bundle_file.OFFER:
-            raise RecordError(f"{path}: the bundle that is sent out has no results; what comes back has")
+            raise RecordError(f"{path}: this is the request, which has no results; the bundle that comes back has them")
         _UNPACKED[path.resolve()] = scratch
     return folder
 
@@ -120,7 +118,9 @@ def _limits(text: str, rest: str) -> tuple[datetime | None, datetime | None, dic
     if time:
         first, dots, last = time[1:].partition("..")
         if not dots:
-            raise RecordError(f"{quoted(text)}: {quoted(time)} is no range of time; write @FROM..TO, as @2026-11-01..")
+            raise RecordError(
+                f"{quoted(text)}: {quoted(time)} is not a time range; write @FROM..TO, as in @2026-11-01.."
+            )
         since, until = _moment(text, first, end=False), _moment(text, last, end=True)
         if since and until and since >= until:
             raise RecordError(f"{quoted(text)}: {first} is not before {last}")
@@ -129,9 +129,7 @@ def _limits(text: str, rest: str) -> tuple[datetime | None, datetime | None, dic
     for pair in re.split(r",(?=\w+=)", fields) if comma else ():
         name, equals, value = pair.partition("=")
         if not equals or name not in FIELDS:
-            raise RecordError(
-                f"{quoted(text)}: {quoted(pair)} is no FIELD=VALUE; a field is one of {', '.join(FIELDS)}"
-            )
+            raise RecordError(f"{quoted(text)}: {quoted(pair)} is not FIELD=VALUE; FIELD is one of {', '.join(FIELDS)}")
         if name in where:
             raise RecordError(f"{quoted(text)}: {name} is given twice")
         where[name] = _sound(value)
@@ -151,4 +149,6 @@ def _moment(text: str, given: str, *, end: bool) -> datetime | None:
             moment += timedelta(days=1)
         return moment.astimezone(timezone.utc)
     except (ValueError, OverflowError):
-        raise RecordError(f"{quoted(text)}: {quoted(given)} is no date; write 2026-11-01 or 2026-11-01T12:00") from None
+        raise RecordError(
+            f"{quoted(text)}: {quoted(given)} is not a date; write 2026-11-01 or 2026-11-01T12:00"
+        ) from None

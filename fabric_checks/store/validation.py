@@ -161,20 +161,25 @@ def _whole_rules(there: Collection[str], any_unit: bool) -> list[tuple[pl.Expr, 
     measured = pl.col("metric").is_not_null()
     rules = [(pl.col(name).is_null(), pl.lit(f"the record has no '{name}'")) for name in REQUIRED if name in there]
     if "format" in there:
-        text = _shown("format {} is of another release; read it with that release", pl.col("format").cast(pl.String))
+        text = _shown(
+            "format {} belongs to a different release; read it with that release", pl.col("format").cast(pl.String)
+        )
         rules.append((pl.col("format") != FORMAT, text))
     if "moment" in there:
         text = _shown("the time {} is not of the form 2026-01-31T12:00:00+00:00", pl.col("time"))
         rules.append((pl.col("moment").is_null(), text))
     if {"metric", "value"} <= set(there):
         rules += [
-            (measured & pl.col("value").is_null(), pl.lit("the record has a metric and no value")),
-            (~measured & pl.col("value").is_not_null(), pl.lit("the record has a value and no metric")),
+            (measured & pl.col("value").is_null(), pl.lit("the record has a metric but no value")),
+            (~measured & pl.col("value").is_not_null(), pl.lit("the record has a value but no metric")),
         ]
     if not any_unit:
         rules += [
             (measured & pl.col("unit").is_null(), pl.lit("the record has no 'unit'")),
-            (~pl.col("unit").is_in(UNITS), _shown("unknown unit {}; known are " + ", ".join(UNITS), pl.col("unit"))),
+            (
+                ~pl.col("unit").is_in(UNITS),
+                _shown("unknown unit {}; known units are " + ", ".join(UNITS), pl.col("unit")),
+            ),
         ]
     return rules
 
@@ -190,21 +195,21 @@ def _rules(frame: pl.DataFrame, time: str) -> list[tuple[pl.Expr, pl.Expr]]:
         rules.append((~pl.col(time).is_between(_FIRST, _END, closed="left"), pl.lit(years)))
     for name in (name for name in _NAMES if name in frame.columns):
         nested = pl.col(name).str.head(1).is_in(["{", "["])
-        rules.append((nested, _shown(f"'{name}' is {{}} where a name has to be", pl.col(name))))
+        rules.append((nested, _shown(f"'{name}' is {{}} where a name is expected", pl.col(name))))
     for name, longest_B in _LONGEST_B.items():
         if name in frame.columns:
             text = _shown(f"'{name}' is longer than {longest_B} bytes: {{}}", pl.col(name))
             rules.append((pl.col(name).str.len_bytes() > longest_B, text))
     for name in (name for name in _COUNTS if name in frame.columns):
-        text = _shown(f"'{name}' is {{}}, less than nothing", pl.col(name).cast(pl.String))
+        text = _shown(f"'{name}' is {{}}, below zero", pl.col(name).cast(pl.String))
         rules.append((pl.col(name) < 0, text))
     for name in (name for name in _NUMBERS if name in frame.columns):
-        text = _shown(f"'{name}' is {{}}, no number up to {_LARGEST:g}", pl.col(name).cast(pl.String))
+        text = _shown(f"'{name}' is {{}}, not a number up to {_LARGEST:g}", pl.col(name).cast(pl.String))
         rules.append((~(pl.col(name).abs() <= _LARGEST), text))
     for name in (name for name in shapes.NAMES if name in frame.columns):
         if found := _misshapen(frame[name]):
             wanted = pl.col(name).replace_strict(list(found), list(found.values()), default=None)
-            text = pl.format("{} where {} has to be", _shown(f"'{name}' is {{}}", pl.col(name)), wanted)
+            text = pl.format("{} where {} is expected", _shown(f"'{name}' is {{}}", pl.col(name)), wanted)
             rules.append((wanted.is_not_null(), text))
     return rules
 

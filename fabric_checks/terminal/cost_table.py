@@ -26,8 +26,8 @@ _RESTS = {
     past.SYSTEM: "the same test in another environment or partition of the system",
     past.LAYOUT: "the same check in the nearest layout on the system",
     past.ELSEWHERE: "the same test on another system",
-    past.BOUND: "the time limit only: at most",
-    past.UNKNOWN: "nothing: not in the sum",
+    past.BOUND: "only the time limit: at most",
+    past.UNKNOWN: "nothing: not in the total",
 }
 
 
@@ -46,7 +46,11 @@ def computed(estimate: Estimate) -> list[Table | Text]:
     if not estimate.jobs:
         return [*out, plain("no case matches the selection; ci/run -l lists what there is")]
     for share in estimate.partitions:
-        nodes = f"{share.nodes} of {share.of} nodes" if share.of else f"{share.nodes} node: the host that simulates"
+        nodes = (
+            f"{share.nodes} of {share.of} nodes"
+            if share.of
+            else f"{share.nodes} node: the host that runs the simulation"
+        )
         out.append(plain(f"  {share.name}: {_count(share.jobs)}, at most {nodes} at once"))
     for title, key, unit, factor in COSTS:
         text = f"  {title + ':':<14}{_told(estimate, key, unit, factor)}"
@@ -75,11 +79,13 @@ def _assumed(estimate: Estimate) -> str:
     beside = estimate.beside
     words = ["jobs one after the other", "no wait in a queue"]
     if beside.runs:
-        words.append(f"{number(beside.seconds)} s a job beside its work, as in {_count(beside.runs, 'past run')}")
+        words.append(
+            f"{number(beside.seconds)} s a job in addition to its work, as in {_count(beside.runs, 'past run')}"
+        )
     else:
-        words.append("without the time between jobs, which no past run here has recorded")
+        words.append("not counting the time between jobs, which no past run here recorded")
     if len(estimate.partitions) > 1 or any(share.max_jobs > 1 for share in estimate.partitions):
-        words[0] = "jobs one after the other, though several may run at a time"
+        words[0] = "jobs one after the other, although several may run at once"
     return f" ({'; '.join(words)})"
 
 
@@ -146,7 +152,7 @@ def one_line(line: Mapping[str, Any]) -> str:
     if traffic := _traffic_GB(line):
         parts.append(f"GB in and out of one node a job: {traffic}")
     if line["timed_jobs"] < line["jobs"]:
-        parts.append(f"the time of {line['jobs'] - line['timed_jobs']} is not known")
+        parts.append(f"the time of {line['jobs'] - line['timed_jobs']} is unknown")
     return ", ".join(parts)
 
 

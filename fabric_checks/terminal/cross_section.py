@@ -60,7 +60,7 @@ def as_lines(reports: Reports) -> list[str]:
         ]
         lines += [f"  {one_line(note['text'])}" for note in found.notes()]
         if not found.findings:
-            lines.append("  nothing stands out of what was measured")
+            lines.append("  nothing stands out in what was measured")
     for (one, two), value in alike(reports).items():
         lines.append(f"{one} and {two}: the patterns correlate by {value:.2f} (1: the same pairs are slow)")
     return lines

@@ -182,7 +182,7 @@ ASKS: Mapping[str, tuple[Ask, ...]] = {
         _rotate("slowest pair", "MB/s", "slowest_pair_bandwidth", _pairs),
         _rotate("slowest pair to median", "%", "slowest_to_median", _pairs),
     ),
-    "Left for work meanwhile": (
+    "Left for other work": (
         _overlap("isend, largest size", "Overlap", "isend_availability", _most_nodes, poll="none"),
         _overlap("irecv, largest size", "Overlap", "irecv_availability", _most_nodes, poll="none"),
         _overlap("iallreduce, largest size", "CollectiveOverlap", "iallreduce_availability", _largest),

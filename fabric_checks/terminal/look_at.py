@@ -50,7 +50,7 @@ def matters(session: Session) -> list[Matter]:
     found += _failures([case for case in failed if not (case.name in explained and case.phase == "performance")])
     found += _missed(missed)
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
-    found += _listed("warning: passed only when run again", again)
+    found += _listed("warning: passed only when rerun", again)
     found += _listed("warning", session.unreadable)
     return found
 
@@ -70,7 +70,7 @@ def _failures(cases: Sequence[Case]) -> list[Matter]:
     by_cause: dict[str, list[Case]] = {}
     for case in cases:
         if case.result == "fail_deps":
-            cause = "what they depend on failed"
+            cause = "something they depend on failed"
         else:
             cause = f"in {case.phase}: {one_line(case.reason or 'no reason was given')}"
         # Numbers, and the name of the check itself, make no cause of its own.
@@ -80,7 +80,9 @@ def _failures(cases: Sequence[Case]) -> list[Matter]:
     for group in sorted(by_cause.values(), key=len, reverse=True):
         first, names = group[0], [short_name(case.name) for case in group]
         if first.result == "fail_deps":
-            found.append(Matter(f"{_cases(len(group))} not run, because what they depend on failed", (_names(names),)))
+            found.append(
+                Matter(f"{_cases(len(group))} not run, because something they depend on failed", (_names(names),))
+            )
             continue
         why = _cut(one_line(first.reason or "no reason was given"))
         if len(group) == 1:
@@ -101,7 +103,7 @@ def _missed(of: Sequence[Record]) -> list[Matter]:
         value = "" if first["value"] is None else value_text(first["value"])
         within = range_text(*bounds(first)) or "without bounds"
         others = f"; {len(missed) - 1} more of its values" if len(missed) > 1 else ""
-        verb = "missed" if first["result"] == "fail" else "met, though it was expected to be missed"
+        verb = "missed" if first["result"] == "fail" else "met, although it was expected to miss"
         text = f"{name}: {first['metric']} is {value} {first['unit']}, reference {within}: {verb}{others}"
         found.append(Matter(text))
     return found
@@ -131,7 +133,7 @@ def not_run(session: Session) -> list[str]:
         lines.append(f"{_cases(counts['skip'])} skipped{f': {one_line(reason)}' if reason else ''}")
     if counts["abort"]:
         them = "it" if counts["abort"] == 1 else "them"
-        lines.append(f"{_cases(counts['abort'])}, because the run was ended before {them}")
+        lines.append(f"{_cases(counts['abort'])}, because the run ended before {them}")
     return lines
 
 

@@ -47,8 +47,8 @@ def listed(nodes: Sequence[Node]) -> RenderableType:
     for node in nodes:
         table.add_row(*map(Text, cells(node)))
     notes = [
-        "A case is bad for a node that it blames, and if it failed and blames nobody for all its nodes. "
-        "In brackets: the shares that its cases are compatible with, at 95 %."
+        "A case counts as bad for a node that it blames and, if it failed without blaming any, for all its nodes. In "
+        "brackets: the 95 % confidence interval of the share."
     ]
     if any(node.stands_out for node in nodes):
         notes.append("<- worse than the other nodes of its system for certain.")

@@ -15,8 +15,8 @@ from fabric_checks.text import size_text, value_text
 
 TITLE = "One process a node against more"
 NOTE = (
-    "The change is the second value over the first, or, with a sign, the difference. Of a curve the table has the "
-    "smallest message, the largest, and the one that loses most with more processes."
+    "The change is the second value divided by the first or, where it has a sign, their difference. For a curve the "
+    "table has the smallest message, the largest, and the one that loses most with more processes."
 )
 
 

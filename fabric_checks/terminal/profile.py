@@ -26,7 +26,7 @@ def as_lines(profile: Profile) -> list[str]:
         f"{ranks} ranks on {hosts} host{'s' if hosts > 1 else ''}, {value_text(wall_s)} s; {one_line(profile.mpi)}",
         f"in MPI {found['profile_mpi_share']:.1f} % of the time; of that {found['profile_collective_share']:.1f} % in "
         f"collectives, {found['profile_wait_share']:.1f} % waiting for requests",
-        f"outside of MPI the busiest rank is {found['profile_imbalance']:.1f} % longer than the mean",
+        f"the busiest rank spends {found['profile_imbalance']:.1f} % more time outside of MPI than the mean",
         *_message_line(found),
         "",
         *_call_table(profile),
@@ -36,7 +36,7 @@ def as_lines(profile: Profile) -> list[str]:
         *_table_by_size("collectives", analysis.histogram(profile, analysis.moves_in_a_collective)),
     ]
     if missing := analysis.not_kept(profile):
-        lines += ["", f"{missing} calls are missing: there were more sorts of them than a profile has room for"]
+        lines += ["", f"{missing} calls are missing: there were more kinds of them than a profile has room for"]
     return lines
 
 
@@ -59,7 +59,7 @@ def _message_line(found: dict[str, float]) -> Iterator[str]:
         return
     yield (
         f"a rank sends {value_text(found['profile_message_rate'])} messages/s to {found['profile_partners']:.3g} "
-        f"ranks; half of them are of {size_text(int(found['profile_message_median']))} bytes or more, half of their "
+        f"ranks; half of them have {size_text(int(found['profile_message_median']))} bytes or more, and half of all "
         f"bytes are in messages of {size_text(int(found['profile_bytes_median']))} bytes or more"
     )
 

@@ -132,7 +132,7 @@ def _findings(records: Iterable[Record]) -> list[str]:
 def _why(case: Case) -> list[str]:
     """Return why a case failed; the text of a reason of several lines stays below it."""
     if case.result == "fail_deps":
-        return ["was not run: what it depends on failed, see there"]
+        return ["was not run: something it depends on failed; see there"]
     return f"in {case.phase}: {case.reason}".split("\n")
 
 
@@ -164,7 +164,7 @@ def render(session: Session) -> list[Table | Text]:
     passed = sum(is_success(case.result) for case in cases)
     parts += [plain(), plain(f"{len(cases)} cases ran, {passed} passed; {len(session.records)} records.")]
     parts += [
-        plain(f"warning: passed only when run again: {case.name}")
+        plain(f"warning: passed only when rerun: {case.name}")
         for case in session.cases
         if case.failed_before and case not in failed
     ]

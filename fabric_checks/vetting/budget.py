@@ -49,8 +49,8 @@ def spend(nodes: Sequence[str], run: Runner, budget: float, step_minutes: float)
 
 def _give_up(verdicts: Verdicts, groups: Sequence[Group], spent: Spent, bound: float, budget: float) -> None:
     why = (
-        f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent, the next jobs may "
-        f"need {bound:g}"
+        f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent, and the next jobs "
+        f"may need {bound:g}"
     )
     not_seen = verdicts.of(Word.NOT_SEEN)
     verdicts.settle()

@@ -49,7 +49,7 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
     name = found["name"]
     partition = next((each for each in found["partitions"] if each["environs"]), None)
     if partition is None:
-        raise FabricError(f"{name}: no partition has an environment; list one in `environs`, or take another --mpi")
+        raise FabricError(f"{name}: no partition has an environment; list one in `environs`, or choose another --mpi")
     scheduler, access = str(partition["scheduler"]), list(partition.get("access", ()))
     if not reservations.is_slurm(scheduler):
         raise FabricError(

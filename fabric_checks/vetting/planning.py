@@ -83,7 +83,7 @@ class Verdicts:
     def settle(self) -> None:
         """Take back what is good of nodes whose jobs do not tell whether they are slow."""
         for node, why in self.unsure.items():
-            self.say(node, Word.NOT_SEEN, f"its jobs pass, but do not tell whether it is slow: {why}")
+            self.say(node, Word.NOT_SEEN, f"its jobs pass, but do not show whether it is slow: {why}")
 
     def of(self, word: Word) -> list[str]:
         """Return the nodes of which something is said."""
@@ -213,8 +213,8 @@ def _all_good(verdicts: Verdicts, good: Group, most: int) -> Generator[Round, li
     """Test all good nodes in one job, of which at most so many were tested in one before."""
     if verdicts.paths:
         verdicts.notes.append(
-            f"the good nodes were not tested all at once, but at most {most} of them: among few a slow one may "
-            "look like the others"
+            f"the good nodes were not tested all together, but at most {most} at a time: among few nodes a slow one "
+            "may look like the others"
         )
         return None
     (outcome,) = yield [good]
@@ -342,13 +342,15 @@ def _alone(verdicts: Verdicts, task: _Task, partner: str, outcome: Outcome) -> l
     in_common = task.parent is not None and partner in task.parent.members
     if len(task.tried) > 1 or not in_common:
         with_ = " and ".join(task.tried)
-        verdicts.say(node, Word.FAULTY, f"its jobs fail, with the healthy {with_} too: {outcome.why}")
+        verdicts.say(node, Word.FAULTY, f"its jobs fail, also with the healthy {with_}: {outcome.why}")
         return []
     others = [other for other in verdicts.of(Word.GOOD) if other not in task.tried]
     if others:
         return [task]
     verdicts.say(
-        node, Word.FAULTY, f"its jobs fail with {partner}, the only healthy node: {outcome.why}; it or the way"
+        node,
+        Word.FAULTY,
+        f"its jobs fail with {partner}, the only healthy node: {outcome.why}; the node or the path to it",
     )
     return []
 
@@ -375,7 +377,7 @@ def _narrowed(verdicts: Verdicts, cross: _Cross, outcome: Outcome) -> bool:
         cross.why = outcome.why
     if cross.stage == "again":
         if outcome.passed:
-            verdicts.paths.append(f"a job on {one} failed, and did not when it was repeated: nobody is blamed")
+            verdicts.paths.append(f"a job on {one} failed, but not when it was repeated: nothing is blamed")
             return True
     elif cross.stage == "left":
         cross.left = cross.left[len(cross.tried) :] if outcome.passed else cross.tried
@@ -385,8 +387,8 @@ def _narrowed(verdicts: Verdicts, cross: _Cross, outcome: Outcome) -> bool:
         said = f"the path between {one} fails: each side passes by itself, both together do not"
         verdicts.paths.append(
             f"{said} ({outcome.why})" if not outcome.passed else
-            "some paths fail only together: groups of nodes that pass by themselves do not with each other, and no "
-            f"single pair does; the last that was tried is {one}, the last that failed said: {cross.why}"
+            "some paths fail only together: groups of nodes that pass by themselves fail with each other, but no "
+            f"single pair fails; the last tried is {one}, and the last failure said: {cross.why}"
         )  # fmt: skip
         return True
     cross.stage = "left" if len(cross.left) > 1 else "right" if len(cross.right) > 1 else "last"

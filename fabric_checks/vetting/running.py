@@ -92,7 +92,7 @@ def outcome_of(session: records.Session, last: str) -> Outcome:
     cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
     if len(cases) != 1 or cases[0].result == "fail_deps":
         broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
-        why = one_line(broken[0]) if broken else f"{len(cases)} cases ran, not one: {last}"
+        why = one_line(broken[0]) if broken else f"{len(cases)} cases ran instead of one: {last}"
         raise VetError(f"{session.name}: {why}")
     case = cases[0]
     records_of = list(session.records)
@@ -156,7 +156,7 @@ def _all(lines: Sequence[tuple[list[str], dict[str, str]]]) -> list[tuple[str, f
         done = []
         for process in running:  # a pipe holds little: each is read to its end, and waits for that at worst
             said = process.communicate()[0].strip()
-            done.append((one_line(said.splitlines()[-1]) if said else "it said nothing", _minutes(began)))
+            done.append((one_line(said.splitlines()[-1]) if said else "it printed nothing", _minutes(began)))
         return done
     finally:
         for process in running:

@@ -23,26 +23,30 @@ Examples:
 @click.command("replay", epilog=_EPILOG)
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.argument("twin", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--ppn", type=click.IntRange(min=1), help="Processes a node; as few as will do, if it is not given.")
+@click.option("--ppn", type=click.IntRange(min=1), help="Processes a node.  [default: as few as will do]")
 @click.option(
     "--cpu-speed",
     type=click.FloatRange(min=1e-3, max=1e3),
     default=1,
     show_default=True,
-    help="How many times as fast a processor computes as the one that the trace was made on.",
+    help="Speed of a processor relative to the one that the trace was made on.",
 )
 @click.option("--one-rank", type=click.Path(path_type=Path), help="A trace of the same problem on one rank.")
-@click.option("--no-sensitivity", is_flag=True, help="Tell the run time alone; it takes a ninth of the replays.")
+@click.option("--no-sensitivity", is_flag=True, help="Predict only the run time; this takes a ninth of the replays.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option(
-    "--time-limit", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds that a replay may take."
+    "--time-limit",
+    type=click.FloatRange(min=1),
+    default=600,
+    show_default=True,
+    help="Time limit of a replay, in seconds.",
 )
 @click.option(
     "--memory-limit",
     type=click.IntRange(min=64),
     default=4096,
     show_default=True,
-    help="Memory that a replay may take, in MiB.",
+    help="Memory limit of a replay, in MiB.",
 )
 def command(
     trace: Path,
@@ -56,12 +60,12 @@ def command(
     time_limit: float,
     memory_limit: int,
 ) -> None:
-    """Predict what an application that was traced would take on simulated clusters.
+    """Predict how long a traced application would take on simulated clusters.
 
-    TRACE is a folder that `fabric-checks profile --trace` wrote; each TWIN describes a cluster, as those in
-    config/twins do, or a planned one with its alternatives. SimGrid replays the trace on each, and tells run time,
-    share of communication, efficiency, and what 10 % of latency, bandwidth, message rate and CPU speed cost or
-    gain. The values are predictions that rest on the trace and on the description; nothing is measured.
+    TRACE is a folder that `fabric-checks profile --trace` wrote; each TWIN describes a cluster, like those in
+    config/twins, or a planned one with its alternatives. SimGrid replays the trace on each, which gives run time, share
+    of communication, efficiency, and what 10 % of latency, bandwidth, message rate and CPU speed cost or gain. The
+    values are predictions based on the trace and on the description; nothing is measured.
     """
     found = replay.load(trace)
     questions = replay.Questions(ppn, cpu_speed, replay.load(one_rank) if one_rank else None, not no_sensitivity)

@@ -31,12 +31,18 @@ Examples:
     type=click.FloatRange(min=1e-3, max=1e3),
     default=1,
     show_default=True,
-    help="How many times as fast a processor computes as the one that the traces were made on.",
+    help="Speed of a processor relative to the one that the traces were made on.",
 )
 @click.option("--json", "form", flag_value="json", help="Print everything as JSON.")
-@click.option("--table", "form", flag_value="table", help="Print the values of one twin as the checks read them.")
 @click.option(
-    "--time-limit", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds that a replay may take."
+    "--table", "form", flag_value="table", help="Print the values of one twin in the form that the checks read."
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=1),
+    default=600,
+    show_default=True,
+    help="Time limit of a replay, in seconds.",
 )
 def command(
     traces: Path,
@@ -47,18 +53,18 @@ def command(
     form: str | None,
     time_limit: float,
 ) -> None:
-    """Predict what an application takes on more and more nodes, with one process on each and with more.
+    """Predict how long an application takes on more and more nodes, with one process on each and with more.
 
     TRACES is a folder with a folder for each number of ranks, as `fabric-checks profile --trace TRACES/8 -- mpirun -np
     8 ...` writes one; each TWIN describes a cluster, or a planned one with its alternatives. Every trace is replayed in
     all layouts of nodes and processes that it fills. The values are predictions; nothing is measured.
     """
     if form == "table" and len(twin) > 1:
-        raise FabricError(f"--table is of one twin, and {len(twin)} are given")
+        raise FabricError(f"--table takes one twin, but {len(twin)} are given")
     found = replay_series.load(traces)
     clusters = replay.clusters_of(twin)
     if form == "table" and len(clusters) > 1:
-        raise FabricError(f"{twin[0]}: has {len(clusters)} alternatives, and --table is of one twin; leave it out")
+        raise FabricError(f"{twin[0]}: has {len(clusters)} alternatives, but --table takes one twin; leave --table out")
     outcomes = replay_series.run(found, clusters, ppn, cpu_speed, Bounds(time_limit))
     if form == "json":
         door.json_text(replay_series.as_json(traces, outcomes, cpu_speed))

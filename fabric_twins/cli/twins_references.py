@@ -13,8 +13,8 @@ from fabric_twins import published_table, reference_file
 _EPILOG = """
 \b
 Examples:
-  fabric-checks twins-references           as after a change of a description
-  fabric-checks twins-references --json    say which files as JSON
+  fabric-checks twins-references           for example after a change to a description
+  fabric-checks twins-references --json    also list the files as JSON
 """
 
 

@@ -13,8 +13,8 @@ from fabric_twins import published_table
 _EPILOG = """
 \b
 Examples:
-  fabric-checks twins-table            print it; this simulates for minutes
-  fabric-checks twins-table --write    into config/twins/README.md, as after a change of a description
+  fabric-checks twins-table            print it; the simulation takes minutes
+  fabric-checks twins-table --write    into config/twins/README.md, for example after a change to a description
   fabric-checks twins-table --json
 """
 
@@ -23,7 +23,7 @@ Examples:
 @click.option("--write", is_flag=True, help="Write config/twins/README.md instead of printing it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the values as JSON.")
 def command(write: bool, as_json: bool) -> None:
-    """Simulate every value that the documents report of the twins, and print published against simulated."""
+    """Simulate every value that the documents report for the twins, and print published beside simulated values."""
     twins = published_table.shipped()
     found = published_table.simulate_all(twins)
     if write:

@@ -179,11 +179,11 @@ def describe(top: Section) -> Twin:
     """
     name = top.text("name")
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
-        raise TwinError(f"{top.place('name')}: {name!r} is no name; write small letters, digits and dashes")
+        raise TwinError(f"{top.place('name')}: {name!r} is not a name; use small letters, digits and dashes")
     about = top.text("about")
     nodes = top.count("nodes", 2)
     if nodes > MOST_NODES:
-        raise TwinError(f"{top.place('nodes')}: {nodes} are more than the {MOST_NODES} that can be simulated")
+        raise TwinError(f"{top.place('nodes')}: {nodes} nodes are more than the {MOST_NODES} that can be simulated")
     cpus_per_node = top.count("cpus_per_node")
     inter_section = top.section("inter_node")
     eager_below_B = inter_section.count("eager_below_B", 0)

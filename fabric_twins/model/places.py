@@ -53,7 +53,9 @@ def place_of(twin: Twin, benchmark: str, value: str) -> Place:
     """
     name, _, ending = value.rpartition("_")
     if ending not in UNITS:
-        raise TwinError(f"{twin.file}: values.{benchmark}.{value}: has no unit; end it in one of {', '.join(UNITS)}")
+        raise TwinError(
+            f"{twin.file}: values.{benchmark}.{value}: has no unit; end the name in one of {', '.join(UNITS)}"
+        )
     metric, unit = _NAMES.get((benchmark, name), name), UNITS[ending]
     if benchmark in ("streaming", "sendrecv"):
         return Place("Streaming", _PAIR, {}, metric, unit)
@@ -64,7 +66,9 @@ def place_of(twin: Twin, benchmark: str, value: str) -> Place:
     if benchmark == "rotate":
         layout = _PAIR if name == "single_pair" else Layout(twin.nodes, 1)
         return Place("Rotate", layout, {"pattern": "rotate"}, metric, unit)
-    raise TwinError(f"{twin.file}: values.{benchmark}: no check measures that; known are {', '.join(BENCHMARKS)}")
+    raise TwinError(
+        f"{twin.file}: values.{benchmark}: no check measures that; the known ones are {', '.join(BENCHMARKS)}"
+    )
 
 
 #: The benchmarks of which a description may have values.

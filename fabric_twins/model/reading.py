@@ -73,7 +73,7 @@ class Section:
     ) -> None:
         self.file, self.path, self.sources = file, path, sources
         if not isinstance(content, dict):
-            raise TwinError(f"{self.place()}: a mapping belongs here, not {quoted(repr(content))}")
+            raise TwinError(f"{self.place()}: a mapping is expected here, not {quoted(repr(content))}")
         self._rest: dict[Any, Any] = dict(content)
         self._known: list[str] = ["source"]
         given = self._rest.pop("source", None)
@@ -119,7 +119,7 @@ class Section:
         """Go through a list of mappings."""
         content = self.take(key, "a list of mappings")
         if not isinstance(content, list):
-            raise TwinError(f"{self.place(key)}: a list belongs here, not {quoted(repr(content))}")
+            raise TwinError(f"{self.place(key)}: a list is expected here, not {quoted(repr(content))}")
         for place, item in enumerate(content):
             yield Section(self.file, f"{self.key(key)}[{place}]", item, self.source, self.sources)
 
@@ -127,7 +127,7 @@ class Section:
         """Return a list of names."""
         content = self.take(key, "a list of names")
         if not isinstance(content, list) or not all(isinstance(each, str) for each in content):
-            raise TwinError(f"{self.place(key)}: a list of names belongs here, not {quoted(repr(content))}")
+            raise TwinError(f"{self.place(key)}: a list of names is expected here, not {quoted(repr(content))}")
         return tuple(content)
 
     def plain_number(self, key: str) -> float:
@@ -145,7 +145,7 @@ class Section:
         """Return a whole number."""
         value = self.number(key, least=least, above=False)
         if value != int(value):
-            raise TwinError(f"{self.place(key)}: {value:g} is no whole number; write one")
+            raise TwinError(f"{self.place(key)}: {value:g} is not a whole number; write one")
         return int(value)
 
     def table(self, key: str) -> tuple[tuple[int, float], ...]:
@@ -157,10 +157,10 @@ class Section:
             raise TwinError(f"{self.place(key)}: the table is empty; write {{0: ...}}")
         for size in value:
             if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-                raise TwinError(f"{self.place(key)}: {quoted(str(size))} is no message size; write whole bytes")
+                raise TwinError(f"{self.place(key)}: {quoted(str(size))} is not a message size; write whole bytes")
         points = [(size, self._number(f"{key}.{size}", each, 0.0, above=False)) for size, each in value.items()]
         if points != sorted(points):
-            raise TwinError(f"{self.place(key)}: the sizes do not rise; write them in order")
+            raise TwinError(f"{self.place(key)}: the sizes do not increase; write them in order")
         return tuple(points)
 
     def choice(self, key: str, choices: tuple[str, ...]) -> str:
@@ -175,14 +175,14 @@ class Section:
         """Return a text of one line."""
         value = self.take(key, "a text")
         if not isinstance(value, str) or not value.strip():
-            raise TwinError(f"{self.place(key)}: {quoted(repr(value))} is no text; write one")
+            raise TwinError(f"{self.place(key)}: {quoted(repr(value))} is not text; write text")
         return " ".join(value.split())
 
     def finish(self) -> None:
         """Raise :class:`TwinError` if there is a key that nobody took."""
         for key in self._rest:
             near = difflib.get_close_matches(str(key), self._known, 1, 0.5)
-            remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(self._known))}"
+            remedy = f"did you mean {near[0]}?" if near else f"known keys are {', '.join(sorted(self._known))}"
             raise TwinError(f"{self.place(str(key))}: unknown key; {remedy}")
 
     def _require_unit(self, key: str) -> None:
@@ -220,7 +220,7 @@ class Section:
 
     def _number(self, key: str, value: object, least: float, above: bool) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-            raise TwinError(f"{self.place(key)}: {quoted(str(value))} is no number; write one, without a unit")
+            raise TwinError(f"{self.place(key)}: {quoted(str(value))} is not a number; write one, without a unit")
         if value < least or (above and value == least):
             bound = f"above {least:g}" if above else f"at least {least:g}"
             raise TwinError(f"{self.place(key)}: {value:g} is too small; write a number {bound}")

@@ -145,8 +145,8 @@ def _require_reachable(wiring: Wiring, routing: Routing, to: int, count: Numbers
         if switch != to and count[switch] == 0:
             host = wiring.hosts[wiring.at.index(to)]
             raise TwinError(
-                f"{routing.place}: host {host} cannot be reached from {wiring.switches[switch]}; take back the "
-                "faults that cut it off, or give the topology more cables"
+                f"{routing.place}: host {host} cannot be reached from {wiring.switches[switch]}; remove the faults "
+                "that cut it off, or give the topology more cables"
             )
 
 
@@ -161,8 +161,8 @@ def _require_no_circle(wiring: Wiring, routing: Routing, arcs: Sequence[Arc], ta
                 if at in passed:
                     names = " -> ".join(wiring.switches[switch] for switch in [*passed[passed.index(at) :], at])
                     raise TwinError(
-                        f"{routing.place}.table: what is for {wiring.hosts[host]} goes in a circle: {names}; change "
-                        "`next` of one of them"
+                        f"{routing.place}.table: what is sent to {wiring.hosts[host]} goes in a circle: {names}; "
+                        "change `next` of one of them"
                     )
                 passed.append(at)
 
@@ -173,7 +173,7 @@ def _arc(wiring: Wiring, routing: Routing, arcs: Sequence[Arc], start: int, thro
         if (arc.start, arc.end) == (start, end):
             return number
     raise TwinError(
-        f"{routing.place}: there is no cable from {wiring.switches[start]} to {through}; write one that there is"
+        f"{routing.place}: there is no cable from {wiring.switches[start]} to {through}; name one that exists"
     )
 
 
@@ -189,10 +189,10 @@ def _pair(wiring: Wiring, routing: Routing, arcs: Sequence[Arc], pair: tuple[str
     via = [number_of(wiring.switches, name, place) for name in routing.pairs[pair]]
     if not via or via[0] != wiring.at[source] or via[-1] != wiring.at[destination]:
         raise TwinError(
-            f"{place}: the way from {pair[0]} to {pair[1]} does not begin and end at their switches; write `via` from "
+            f"{place}: the path from {pair[0]} to {pair[1]} does not begin and end at their switches; write `via` from "
             f"{wiring.switches[wiring.at[source]]} to {wiring.switches[wiring.at[destination]]}"
         )
     if len(set(via)) != len(via):
-        raise TwinError(f"{place}: the way from {pair[0]} to {pair[1]} goes in a circle; pass each switch once")
+        raise TwinError(f"{place}: the path from {pair[0]} to {pair[1]} goes in a circle; pass each switch only once")
     steps = zip(via, routing.pairs[pair][1:], strict=False)
     return tuple(_arc(wiring, routing, arcs, start, through) for start, through in steps)

@@ -258,7 +258,9 @@ def _fat_tree(section: Section, nodes: int) -> FatTree:
         raise TwinError(f"{section.place('ports')}: {ports} is odd; write the even number of ports that a switch has")
     levels = section.count("levels")
     if levels > MOST_LEVELS:
-        raise TwinError(f"{section.place('levels')}: {levels} are more than the {MOST_LEVELS} that a fat tree can have")
+        raise TwinError(
+            f"{section.place('levels')}: {levels} levels are more than the {MOST_LEVELS} that a fat tree can have"
+        )
     oversubscription = section.number("oversubscription") if section.optional("oversubscription") else 1.0
     share = Fraction(oversubscription).limit_denominator(ports)
     up = Fraction(ports) / (1 + share)
@@ -271,8 +273,8 @@ def _fat_tree(section: Section, nodes: int) -> FatTree:
     places = prod(tree.children[:-1]) * ports
     if nodes > places:
         raise TwinError(
-            f"{section.place('levels')}: {levels} levels of {ports} ports have places for {places} of the {nodes} "
-            "nodes; write more levels or ports"
+            f"{section.place('levels')}: {levels} levels of {ports} ports have room for {places} of the "
+            f"{nodes} nodes; write more levels or ports"
         )
     return tree
 
@@ -289,8 +291,8 @@ def _dragonfly(section: Section, nodes: int) -> Dragonfly:
         )
     if nodes > groups * routers * hosts:
         raise TwinError(
-            f"{section.place('hosts')}: there are places for {groups * routers * hosts} of the {nodes} nodes; write "
-            "more groups, routers or hosts"
+            f"{section.place('hosts')}: there is room for {groups * routers * hosts} of the {nodes} nodes; write more "
+            "groups, routers or hosts"
         )
     return Dragonfly(nodes, groups, routers, hosts, ports, rate, global_rate)
 
@@ -316,19 +318,21 @@ def read_faults(top: Section) -> tuple[Fault, ...]:
     for item in top.items("faults") if top.optional("faults") else ():
         what = next((each for each in ("cable", "switch", "host", "swap") if item.optional(each)), None)
         if what is None:
-            raise TwinError(f"{item.place()}: says not what is wrong; write cable, switch, host or swap")
+            raise TwinError(f"{item.place()}: does not say what is wrong; write cable, switch, host or swap")
         if what == "swap":
             value = item.take("swap", "two hosts, or two cables")
             ends = tuple(tuple(each) if isinstance(each, list) else (each,) for each in _pair(item, value))
             if len({len(end) for end in ends}) != 1 or len(ends[0]) > 2:
-                raise TwinError(f"{item.place('swap')}: swaps no two of a kind; write two hosts, or two cables")
+                raise TwinError(f"{item.place('swap')}: does not swap two of a kind; write two hosts, or two cables")
         elif what == "cable":
             ends = (tuple(map(str, _pair(item, item.take("cable", "two switches")))),)
         else:
             ends = ((item.text(what),),)
         fraction = 1.0 if what == "swap" else item.plain_number("fraction")
         if fraction > 1 or (what == "host" and fraction == 0):
-            raise TwinError(f"{item.place('fraction')}: {fraction:g} is no fraction of a rate; write one from 0 to 1")
+            raise TwinError(
+                f"{item.place('fraction')}: {fraction:g} is not a fraction of a rate; write one from 0 to 1"
+            )
         item.finish()
         faults.append(Fault(what, ends, fraction, item.place(what)))
     return tuple(faults)
@@ -336,7 +340,7 @@ def read_faults(top: Section) -> tuple[Fault, ...]:
 
 def _pair(item: Section, value: Any) -> Sequence[Any]:
     if not isinstance(value, list) or len(value) != 2:
-        raise TwinError(f"{item.place()}: two names belong here, as in [leaf-0, spine-1], not {value!r}")
+        raise TwinError(f"{item.place()}: two names are expected here, as in [leaf-0, spine-1], not {value!r}")
     return value
 
 
@@ -355,7 +359,9 @@ def _cable(wiring: Wiring, ends: tuple[str, ...], place: str) -> int:
     for number, cable in enumerate(wiring.cables):
         if {cable.a, cable.b} == {a, b}:
             return number
-    raise TwinError(f"{place}: there is no cable between {ends[0]} and {ends[1]}; write the two ends of one")
+    raise TwinError(
+        f"{place}: there is no cable between {ends[0]} and {ends[1]}; write the two ends of an existing one"
+    )
 
 
 def number_of(names: Sequence[str], name: str, place: str) -> int:

@@ -60,7 +60,7 @@ class Known:
             found = in_process(what)
             self.cases = found["cases"]
             self.by_place = dict(zip(keys, found["runs"], strict=True))
-        lost = {"error": "the system that is described has no such case"}
+        lost = {"error": "the described system has no such case"}
         return {"cases": self.cases, "runs": [self.by_place.get(key, lost) for key in keys]}
 
 

@@ -92,7 +92,7 @@ def test_a_run_whose_records_are_taken_away_has_an_output_too_many(genuine, know
     slow = lines[name][0]["output"]
     lines[name] = [record for record in lines[name] if record["output"] != slow]
     said = found(tmp_path, offers.with_records(files, lines), known, facts)
-    assert said == [("record", slow, "there is an output, and no record is of it")]
+    assert said == [("record", slow, "there is an output, but no record for it")]
 
 
 def runs_of(files):
@@ -132,7 +132,7 @@ def test_outputs_that_say_something_else_or_are_gone_are_found(genuine, tmp_path
     "pattern, new, what",
     [
         (r"osu_latency.py", "osu_latency.py -i 10", "does not launch"),
-        (r"mpirun -np 2 (\S+python)", r"mpirun -np 2 -bind-to core \1", "launched by"),
+        (r"mpirun -np 2 (\S+python)", r"mpirun -np 2 -bind-to core \1", "launched with"),
         (r"(?m)^export HYDRA", "export MPIR_CVAR_POLLS=1\nexport HYDRA", "1 of 2 job scripts"),
     ],
 )
@@ -159,7 +159,7 @@ def test_runs_until_it_pleased_and_those_that_failed_are_counted(genuine, known,
         record |= {"case_result": "fail", "fail_reason": "too slow"}
     said = offers.objections(tmp_path, offers.with_records(more, lines), known, facts)
     by_kind = {kind: text for kind, _, text in said}
-    assert by_kind["repeated"] == "8 runs in 4 sessions, 5 were asked for"
+    assert by_kind["repeated"] == "8 runs in 4 sessions, but 5 were asked for"
     assert by_kind["failed"] == "too slow"
     assert any(kind == "physics" and "one of them is a copy" in text for kind, _, text in said)
 
@@ -213,7 +213,7 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path):
         ("collection", "checks/more.py", "it is new"),
         ("collection", "ci/run", "it was deleted"),
     ]
-    with pytest.raises(RecordError, match="not the bundle that was sent out"):
+    with pytest.raises(RecordError, match="not the request that was sent out"):
         checking.check(offers.OFFER, request=offers.OFFER, recompute=known)
 
 

@@ -52,7 +52,7 @@ BOTH = {"parameters": {"benchmark": "bibw"}, "value": 48000.0}
         ({"nodes": 8, "check": "Rotate", "value": 180000.0}, None, None),
         ({"nodes": 8, "check": "Rotate", "value": 210000.0}, None, "8 nodes"),
         ({"unit": "s", "better": "smaller", "value": 60.0}, None, "its job took 10 s"),
-        ({"time": "2026-10-31T00:00:00+00:00"}, None, "ended before that"),
+        ({"time": "2026-10-31T00:00:00+00:00"}, None, "but ended before that was over"),
         ({"job_began": "yesterday"}, None, None),
     ],
 )

@@ -90,7 +90,7 @@ def test_what_misses_something_is_out_and_says_why(tmp_path):
     found = ranking.rank(rules(tmp_path), told, ["oak", "elm", "fir", "ash"])
     misses = {offer.label: offer.misses for offer in found.offers}
     assert found.offers[0].label == "fir" and not misses["fir"]
-    assert misses["oak"] == ["latency: 4 us, at most 3 are required"]
+    assert misses["oak"] == ["latency: 4 us, but at most 3 is allowed"]
     assert misses["elm"] == ["bandwidth: not measured"]
     assert misses["ash"][-1] == "no price"
 

@@ -83,7 +83,7 @@ NASTY = ("my clone", "$(touch run)", "`touch run`", "a;touch run", "it's", "a:b"
 def test_a_path_that_cannot_be_in_a_job_script(variable, name, tmp_path):
     variables = {"FABRIC_HOME": str(tmp_path / "home"), variable: str(tmp_path / name)}
     line = one_error(run(RUN, **variables))
-    assert f"{variable} is " in line and "job scripts cannot have " in line and "move it" in line
+    assert f"{variable} is " in line and "paths in job scripts cannot contain " in line and "move it" in line
     assert list(tmp_path.iterdir()) == [], "something was made before it was refused"
 
 
@@ -91,7 +91,7 @@ def test_a_path_that_cannot_be_in_a_job_script(variable, name, tmp_path):
 def test_a_clone_in_such_a_path(name, tmp_path):
     clone = Toy(tmp_path / name).root
     line = one_error(run(clone / "ci" / "run"))
-    assert "the clone is " in line and "job scripts cannot have " in line
+    assert "the clone is " in line and "paths in job scripts cannot contain " in line
     assert not (clone / ".fabric").exists()
 
 
@@ -99,7 +99,7 @@ def test_a_clone_in_such_a_path(name, tmp_path):
 @pytest.mark.parametrize("name", ["../../x", "`touch run`", "a b"])
 def test_a_session_that_is_no_name(command, name, tmp_path):
     line = one_error(run(ROOT / "ci" / command, FABRIC_HOME=str(tmp_path / "home"), FABRIC_SESSION=name))
-    assert f"FABRIC_SESSION is {name!r}, which is no name" in line
+    assert f"FABRIC_SESSION is {name!r}, which is not a name" in line
     assert list(tmp_path.iterdir()) == []
 
 
@@ -181,7 +181,7 @@ def test_no_network(tmp_path):
     done = run(RUN, FABRIC_HOME=str(tmp_path / "home"), PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert "the Python package index cannot be reached; check the network, or point pip at a mirror" in line
+    assert "the Python package index cannot be reached; check the network, or point pip to a mirror" in line
 
 
 def test_an_unknown_mpi(tmp_path):
@@ -211,7 +211,7 @@ def test_the_release_of_simgrid_is_that_of_the_library():
 def test_simgrid_is_not_in_the_prefix(system, tmp_path):
     home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
     done = run(RUN, "--system", system, FABRIC_HOME=home, SIMGRID_ROOT=str(tmp_path), PATH=os.environ["PATH"])
-    assert f"there is no smpicc in {tmp_path}/bin (SIMGRID_ROOT); let it name a prefix" in one_error(done)
+    assert f"there is no smpicc in {tmp_path}/bin (SIMGRID_ROOT); set it to a prefix" in one_error(done)
 
 
 def test_no_simgrid_and_no_root(tmp_path):
@@ -237,13 +237,13 @@ def without_spack(tmp_path, *arguments, **environment):
 def test_spack_cannot_be_brought(tmp_path):
     done = without_spack(tmp_path, FABRIC_SPACK_URL=f"file://{tmp_path}/nowhere")
     line = one_error(done)
-    assert "release v1.1.0 cannot be cloned from file://" in line and "let FABRIC_SPACK_URL name a mirror" in line
+    assert "release v1.1.0 cannot be cloned from file://" in line and "set FABRIC_SPACK_URL to a mirror" in line
 
 
 def test_no_git(tmp_path, tools):
     home = str(linked(tmp_path / "home", "spack"))
     line = one_error(run(RUN, "--stack", "spack", FABRIC_HOME=home, PATH=tools("git")))
-    assert "no git" in line and "SPACK_ROOT" in line
+    assert "git is missing" in line and "SPACK_ROOT" in line
 
 
 def origin_of(folder, tag="v1.1.0"):
@@ -345,7 +345,7 @@ def test_a_mirror_that_is_none(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "which folder?"),
+        ([], "no folder is given"),
         (["a", "b"], "one folder, not two: a and b"),
         (["--mpi"], "--mpi needs a value"),
         (["--what", "a"], "unknown option --what"),

@@ -106,7 +106,8 @@ def test_reframe_that_is_not_there_is_one_line(env):
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr == (
-        "error: /no/such/reframe: No such file or directory; see that ReFrame is installed, as by `. ci/env.sh`\n"
+        "error: /no/such/reframe: No such file or directory; make sure that ReFrame is installed, for example with "
+        "`. ci/env.sh`\n"
     )
 
 
@@ -131,7 +132,7 @@ def test_an_interrupted_run_still_shows_what_there_is(tmp_path, env, how):
         process.send_signal(how)
     out, _ = process.communicate(timeout=GUARD_S)
     assert process.returncode == 1
-    assert "Interrupted: 1 of 2 cases ran" in out and "1 case, because the run was ended before it" in out
+    assert "Interrupted: 1 of 2 cases ran" in out and "1 case, because the run ended before it" in out
     assert "WARNING: run session stopped: cancelled by user" in out
 
 

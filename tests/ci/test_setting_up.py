@@ -134,7 +134,7 @@ def test_other_pins_are_installed_beside_a_running_session(clones, home):
     assert "bash" in output and len(complete(home)) == 2
     assert f"{one.root}/fabric_checks/__init__.py {home}/parts/core-" in end(session)
     status, output = two.run(home)
-    assert status == 0 and "is deleted: no clone that uses this home needs it any more" in output, output
+    assert status == 0 and "is deleted: no clone that uses this home needs it any longer" in output, output
     assert len(parts(home)) == 1
     assert two.run(home) == (0, "")
 
@@ -187,7 +187,7 @@ def test_two_set_ups_at_once_make_a_part_once(clones, home):
     first.until("half")
     second = SetUp(two, home)
     said = second.line()
-    assert f"another set-up is under way in {home}, which is waited for: process {first.process.pid} of " in said
+    assert f"waiting for another set-up that is under way in {home}: process {first.process.pid} of " in said
     first.end()
     assert second.end().startswith("done")
     assert len((home / "made").read_text().splitlines()) == 1
@@ -199,7 +199,7 @@ def test_two_set_ups_of_different_pins_at_once(clones, home):
     first = SetUp(one, home)
     first.until("half")
     second = SetUp(two, home)
-    assert "another set-up is under way" in second.line()
+    assert "waiting for another set-up that is under way" in second.line()
     first.end()
     second.until("half")
     second.end()

@@ -72,7 +72,7 @@ def test_two_configurations_are_not_mixed(other, tmp_path):
         f"import fabric_checks; load_config('<builtin>', '{other}/config/settings.py')\n"
     )
     done = run(sys.executable, "-c", script, cwd=tmp_path)
-    assert f"the library that is in use is another clone's, {ROOT}/fabric_checks" in done.stderr
+    assert f"the library in use belongs to another clone, {ROOT}/fabric_checks" in done.stderr
 
 
 def test_its_checks_with_its_configuration(other, tmp_path):
@@ -85,7 +85,7 @@ def test_its_checks_with_its_configuration(other, tmp_path):
 def test_its_checks_with_the_configuration_of_the_one_that_was_sourced(other):
     done = run("reframe", "-c", "checks", "-l", cwd=other)
     assert done.returncode == 1
-    wrong = f"error: these checks are of {other}, and the configuration is of {ROOT}: source {other}/ci/env.sh"
+    wrong = f"error: these checks belong to {other}, but the configuration belongs to {ROOT}: source {other}/ci/env.sh"
     assert wrong in done.stderr, done.stdout + done.stderr
 
 

@@ -25,10 +25,10 @@ def results(tmp_path):
 
 def test_there_and_back(results, tmp_path):
     done = run(results, tmp_path / "archive")
-    text = f"{tmp_path}/archive: 3 records added, 0 were there already; 2 files written\n"
+    text = f"{tmp_path}/archive: 3 records added, 0 already there; 2 files written\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
     done = run(results, tmp_path / "archive")
-    assert done.stdout.endswith(": 0 records added, 3 were there already; 0 files written\n")
+    assert done.stdout.endswith(": 0 records added, 3 already there; 0 files written\n")
     done = run("--export", tmp_path / "archive")
     assert [json.loads(line) for line in done.stdout.splitlines()] == [record(n) for n in range(3)]
 

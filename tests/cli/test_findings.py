@@ -68,8 +68,8 @@ def test_a_finding_is_listed_acknowledged_and_taken_back(paths):
         (["ID", *ALL[:4], "--until", "soon"], 2, "'soon' does not match"),
         (["ID", "--withdraw"], 1, "is not acknowledged"),
         (["ID", "--withdraw", *ALL], 2, "--withdraw takes no reason"),
-        (["ID", *ALL, "--system", "../x"], 2, "is no name"),
-        (["ID", *ALL, "--system", "ash"], 1, "no night of 'ash' was spent here"),
+        (["ID", *ALL, "--system", "../x"], 2, "is not a name"),
+        (["ID", *ALL, "--system", "ash"], 1, "no night of 'ash' has run here"),
     ],
 )
 def test_wrong_usage_changes_no_journal(paths, arguments, status, says):
@@ -90,7 +90,7 @@ def test_a_line_that_cannot_be_used_is_named(paths):
     with paths["elm"].open("a") as file:
         file.write("?\n")
     status, said = call("findings")
-    assert status == 1 and f"{paths['elm']}:2: no line of a journal" in said and "oak1" in said
+    assert status == 1 and f"{paths['elm']}:2: not a line of a journal" in said and "oak1" in said
 
 
 def test_where_nothing_is_open_that_is_said(tmp_path, monkeypatch):

@@ -103,7 +103,7 @@ def test_a_pattern_takes_several_and_too_many_are_listed(results):
     done = invoke("latency_.*", results, "--most", "2")
     assert done.exit_code == 1 and "┌" not in done.stdout
     assert "latency_8B of OsuLatency %layout=1x2 @yours:compute+mpich-cray: 3 runs, median 5, last 5" in done.stdout
-    assert "3 series are too many to plot; choose by --system" in done.stderr
+    assert "3 series are too many to plot; choose with --system" in done.stderr
 
 
 def test_json_has_every_run(results):
@@ -128,8 +128,10 @@ def test_the_picture_has_the_values_in_words(results, tmp_path):
 
 
 def test_an_unknown_metric_says_what_there_is(results):
-    assert "no record of a metric 'latency_9B'; there is latency_8B" in str(invoke("latency_9B", results).exception)
-    assert "is no regular expression" in str(invoke("latency_(", results).exception)
+    assert "no record has a metric 'latency_9B'; did you mean latency_8B" in str(
+        invoke("latency_9B", results).exception
+    )
+    assert "is not a regular expression" in str(invoke("latency_(", results).exception)
 
 
 def test_a_simulated_value_says_so(tmp_path):

@@ -54,9 +54,9 @@ def test_a_profile_that_was_written_before(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "a command behind --, or a profile by --read; one of the two"),
-        (("--read", GOLDEN_FILE, "--", "true"), "one of the two"),
-        (("--read", GOLDEN_FILE, "--output", "x"), "with --read there is a file already"),
+        ((), "give either a command after --, or a profile with --read"),
+        (("--read", GOLDEN_FILE, "--", "true"), "give either a command"),
+        (("--read", GOLDEN_FILE, "--output", "x"), "with --read the file is already there"),
         (("--read", GOLDEN_FILE, "--trace", "x"), "--trace is for a program that is run"),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_cut_profile_is_one_line(tmp_path):
     path.write_text(GOLDEN_FILE.read_text()[:-30])
     done = call("--read", path)
     assert isinstance(done.exception, FabricError)
-    assert str(done.exception) == f"{path}: the profile is cut: its last line is not '# complete: ...'"
+    assert str(done.exception) == f"{path}: the profile is cut off: its last line is not '# complete: ...'"
 
 
 @pytest.fixture(scope="module")

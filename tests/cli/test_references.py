@@ -60,14 +60,14 @@ def test_json_has_all_of_it(folder, tmp_path):
     assert content["written"] is False and content["difference"].startswith("--- a/")
     new, refused = content["proposals"]
     assert (new["action"], new["after"], new["runs"], new["bound_by"]) == ("new", [1.3, None, 0.02, "us"], 6, "minimum")
-    assert (refused["action"], refused["why"], refused["after"]) == ("refused", "1 runs, 5 are needed", None)
+    assert (refused["action"], refused["why"], refused["after"]) == ("refused", "1 runs, but 5 are needed", None)
 
 
 def test_too_few_runs_propose_nothing_and_say_so(folder, tmp_path):
     results = write(tmp_path / "results", [record(day) for day in range(3)])
     done = invoke("propose", results, "--system", "yours")
     assert done.exit_code == 1 and done.stdout == ""
-    line = "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 3 runs, 5 are needed"
+    line = "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 3 runs, but 5 are needed"
     assert done.stderr.splitlines() == [line, "1 series: 1 refused"]
 
 
@@ -77,7 +77,7 @@ def test_looser_references_are_listed_and_held_back(folder, tmp_path):
     slow = write(tmp_path / "slow", [record(day, 1.6) for day in range(6)])
     held = invoke("propose", slow, "--system", "yours", "--write")
     assert held.exit_code == 1
-    assert held.stderr.startswith("LOOSENED, and not written without --allow-looser:\n  latency_8B of OsuLatency")
+    assert held.stderr.startswith("LOOSENED, and written only with --allow-looser:\n  latency_8B of OsuLatency")
     assert "[1.3, null, 0.02, us] becomes [1.6, null, 0.02, us]" in held.stderr
     assert "[1.3, null, 0.02, us]" in (folder / "yours.yaml").read_text()
     assert invoke("propose", slow, "--system", "yours", "--write", "--allow-looser").exit_code == 0
@@ -105,7 +105,7 @@ def test_what_a_record_says_cannot_steer_a_terminal_or_a_file(folder, tmp_path):
 def test_simulations_are_refused(folder, tmp_path):
     results = write(tmp_path / "results", [record(day, evidence="predicted") for day in range(6)])
     done = invoke("propose", results, "--system", "yours")
-    assert "yours is simulated: its references come from the documents" in str(done.exception)
+    assert "yours is simulated: its references come from published documents" in str(done.exception)
 
 
 def _played(results, playback, folder):
@@ -194,7 +194,7 @@ def test_check_looks_at_history_too(folder, tmp_path):
     results = write(tmp_path / "results", [record(day, 2.0, **own) for day in range(5)])
     done = invoke("check", results, "--system", "local")
     assert done.exit_code == 1
-    assert "local.yaml:3: OsuLatency: 1x2: latency_8B: unreachable: at most 1.43 us, and the best of 5" in done.stdout
+    assert "local.yaml:3: OsuLatency: 1x2: latency_8B: unreachable: at most 1.43 us, but the best of 5" in done.stdout
     assert done.stdout.endswith("1 file, 1 faults\n")
 
 

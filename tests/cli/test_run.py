@@ -15,7 +15,7 @@ from fabric_checks.errors import FabricError
 @pytest.mark.parametrize(
     ("says", "cause"),
     [
-        ({"name": "s", "partitions": [{"name": "p", "scheduler": "local"}]}, "s:p is run by 'local', which knows no"),
+        ({"name": "s", "partitions": [{"name": "p", "scheduler": "local"}]}, "s:p is run by 'local', which has no"),
         ({"name": "s"}, "ReFrame does not say which partitions there are"),
         (None, "ReFrame does not say which partitions there are: nothing"),
     ],

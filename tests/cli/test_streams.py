@@ -100,7 +100,7 @@ def test_a_full_disk_keeps_the_old_report(records, tmp_path):
     command = [*COMMAND, "report", str(tmp_path / "few"), "-o", str(path)]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, env=env, preexec_fn=limit, timeout=600)
-    assert (done.returncode, done.stderr) == (1, f"error: {path}: File too large; it is as it was\n")
+    assert (done.returncode, done.stderr) == (1, f"error: {path}: File too large; it is unchanged\n")
     assert path.read_text() == "old"
     assert {each.name for each in tmp_path.iterdir()} == {"a.html", "few", "records"}
 

@@ -72,8 +72,8 @@ def test_nodes_that_were_not_seen_are_no_success(call):
     [
         ([], 8, 2, "--budget is missing"),
         (["--budget", "0"], 8, 2, "0"),
-        (["--budget", "10"], 1, 1, "1 nodes take jobs, and pairs need two"),
-        (["--plan", "4", "--faults", "4"], 8, 2, "leave none that is healthy"),
+        (["--budget", "10"], 1, 1, "1 nodes take jobs, but pairs need two"),
+        (["--plan", "4", "--faults", "4"], 8, 2, "leave no healthy one"),
     ],
 )
 def test_wrong_usage(call, options, count, status, says):

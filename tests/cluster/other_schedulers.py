@@ -119,7 +119,7 @@ def held(cluster, commands, folder):
 FAULTS = {
     "none": (no_fault, None),
     "node lost in mid-job": (node_lost, r"job \S+ ran on n1, n2; a node of it failed \(.*\): n2 is down"),
-    "job cancelled": (job_cancelled, r"job \S+ ran on n1, n2; it was cancelled, and not by this session \(.*\)"),
+    "job cancelled": (job_cancelled, r"job \S+ ran on n1, n2; it was cancelled, but not by this session \(.*\)"),
     "job over its time limit": (over_time_limit, r"job \S+ ran on n1, n2; it ran over its time limit \(.*\)"),
     "node drained before the job": (
         cannot_start,

@@ -185,7 +185,7 @@ def main() -> int:
     asked.add_argument("schedulers", nargs="*", default=SCHEDULERS, metavar="SCHEDULER")
     options = asked.parse_args()
     if unknown := set(options.schedulers) - set(SCHEDULERS):
-        asked.error(f"{', '.join(sorted(unknown))} is none of {', '.join(SCHEDULERS)}")
+        asked.error(f"{', '.join(sorted(unknown))} is not one of {', '.join(SCHEDULERS)}")
     for name in ("FABRIC_CLUSTER", "FABRIC_CLUSTER_SCHEDULER"):
         os.environ.pop(name, None)
     seen = {}

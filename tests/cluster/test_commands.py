@@ -28,12 +28,12 @@ def refused(*arguments, **environment):
         ([], "required: COMMAND"),
         (["up"], "required: --nodes"),
         (["up", "--nodes", "many"], "invalid int value: 'many'"),
-        (["up", "--nodes", "0"], "0 nodes cannot be; between 1 and 500 can"),
+        (["up", "--nodes", "0"], "0 nodes are impossible; give 1 to 500"),
         (["up", "--nodes", "501"], "501 nodes cannot be"),
-        (["up", "--nodes", "2", "--cores", "0"], "0 cores a host cannot be"),
+        (["up", "--nodes", "2", "--cores", "0"], "0 cores a host are impossible"),
         (["up", "--nodes", "2", "--rate", "fast"], "'fast' is no rate"),
         (["up", "--nodes", "2", "--shape", "n3=1gbit"], "no node is called 'n3'; the nodes are n1 to n2"),
-        (["up", "--nodes", "2", "--name", "a/b"], "'a/b' is no name for a cluster"),
+        (["up", "--nodes", "2", "--name", "a/b"], "'a/b' is not a name for a cluster"),
         (["up", "--nodes", "2", "--", "true"], "up takes no command after --"),
         (["exec", "head"], "no command; write it after --, as in: ci/cluster exec head -- sinfo"),
         (["up", "--nodes", "2", "--scheduler", "oar"], "invalid choice: 'oar'"),
@@ -78,7 +78,7 @@ def test_the_root_of_a_user_namespace_is_refused(machine):
     )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("error: this root is one of a user namespace and may not call setgroups")
+    assert line.startswith("error: this root belongs to a user namespace and may not call setgroups")
 
 
 def test_a_scheduler_that_is_not_there_is_named_with_the_remedy(tmp_path):

@@ -42,7 +42,7 @@ EXPECTED = {
     ),
     "job cancelled": Expected(
         "scancel by somebody else",
-        r"job \d+ ran on n1, n2; it was cancelled, and not by this session \(CANCELLED\)",
+        r"job \d+ ran on n1, n2; it was cancelled, but not by this session \(CANCELLED\)",
         FAILED,
     ),
     "job over its time limit": Expected(

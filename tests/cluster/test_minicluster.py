@@ -141,5 +141,5 @@ def test_a_failing_start_is_the_status_of_the_run(tmp_path):
         [CI / "run", "--system=minicluster"], env=env, capture_output=True, text=True, timeout=GUARD_S
     )
     assert done.returncode == 1
-    assert done.stderr == "error: 0 nodes cannot be; between 1 and 500 can\n"
+    assert done.stderr == "error: 0 nodes are impossible; give 1 to 500\n"
     assert not list(tmp_path.rglob("*.jsonl"))

@@ -161,7 +161,7 @@ def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
     assert half.status == 3, half.said
     (title,) = half.titles("new")
     assert title.startswith(
-        "1 case could not run, or not to the end: n5 is drained (switch 2 lost power); n6 is drained"
+        "1 case could not run or could not finish: n5 is drained (switch 2 lost power); n6 is drained"
     )
     assert (half.told["cases"], half.told["passed"]) == (2, 1)
     healed = nights.spend(EIGHT, TWO)

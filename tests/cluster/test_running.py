@@ -211,7 +211,7 @@ def test_two_clusters_side_by_side(four, cluster):
     no_such = cluster.call("kill", "slurmdbd")
     assert no_such.stderr == "error: this cluster has no slurmdbd: it was started with --without-accounting\n"
     twice = cluster.call("up", "--nodes", "1")
-    assert twice.returncode == 1 and f"a cluster called {cluster.name} is up; end it by" in twice.stderr
+    assert twice.returncode == 1 and f"a cluster called {cluster.name} is up; end it with" in twice.stderr
     # Without a name it is not clear which is meant.
     unnamed = subprocess.run([CI / "cluster", "down"], capture_output=True, text=True, timeout=GUARD_S, env=plain())
     assert unnamed.returncode == 1 and "several clusters are up" in unnamed.stderr

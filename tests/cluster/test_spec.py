@@ -17,7 +17,7 @@ def test_rates(rate, bits):
 
 @pytest.mark.parametrize("rate", ["", "1", "fast", "-1gbit", "0mbit", "1gbps", "1 gbit", "1GBIT", "gbit", "1e9bit"])
 def test_what_is_no_rate(rate):
-    with pytest.raises(ClusterError, match="is no rate; write it as 1gbit"):
+    with pytest.raises(ClusterError, match="is not a rate; write it as 1gbit"):
         spec.parse_rate(rate)
 
 
@@ -49,12 +49,12 @@ def test_links():
         (["n1=1gbit", "n1=none"], "n1 has two rates, 1gbit and none"),
         (["n1=1gbit", "n1.send=none"], "n1 has two rates, 1gbit and none"),
         (["n1="], "'' is no rate"),
-        (["n1.up=1gbit"], "'n1.up' is no direction of a link; write n1.send or n1.receive"),
+        (["n1.up=1gbit"], "'n1.up' is not a direction of a link; write n1.send or n1.receive"),
         (["n1.=1gbit"], "'n1.' is no direction"),
         (["n1=1gbit,delay=fast"], "'delay=fast' is neither a delay nor a loss; write delay=100us or loss=1%"),
         (["n1=1gbit,loss=101%"], "'loss=101%' is neither"),
         (["n1=1gbit,jitter=1us"], "'jitter=1us' is neither"),
-        (["n1=1gbit,loss=1%,loss=2%"], "has two of loss; give one"),
+        (["n1=1gbit,loss=1%,loss=2%"], "gives loss twice; give it once"),
         (["n1=delay=1us"], "'delay=1us' is no rate"),
     ],
 )

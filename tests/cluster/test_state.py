@@ -21,7 +21,7 @@ def test_a_cluster_is_found_by_its_name_or_as_the_only_one():
     assert state.find(None).folder == folder
     _, _, second = state.reserve(make(name="b"))
     assert state.find("b").spec == make(name="b")
-    with pytest.raises(ClusterError, match=r"several clusters are up \(a, b\); say which by --name"):
+    with pytest.raises(ClusterError, match=r"several clusters are up \(a, b\); choose one with --name"):
         state.find(None)
     with pytest.raises(ClusterError, match="no cluster called c is up; there are: a, b"):
         state.find("c")
@@ -32,7 +32,7 @@ def test_a_cluster_is_found_by_its_name_or_as_the_only_one():
 
 def test_a_name_is_given_once():
     _, _, lock = state.reserve(make(name="a"))
-    with pytest.raises(ClusterError, match="a cluster called a is up; end it by `ci/cluster down --name a`"):
+    with pytest.raises(ClusterError, match="a cluster called a is up; end it with `ci/cluster down --name a`"):
         state.reserve(make(name="a"))
     os.close(lock)
     _, _, lock = state.reserve(make(name="a"))  # the holder of the first is gone
@@ -67,7 +67,9 @@ def test_an_index_that_somebody_holds_is_not_waited_for_without_end(monkeypatch)
     state.INDEX.mkdir(mode=0o700)
     holder = os.open(state.INDEX, os.O_RDONLY)
     fcntl.flock(holder, fcntl.LOCK_EX)
-    with pytest.raises(ClusterError, match=rf"index is held for more than 0.2 s by process {os.getpid()}; end that"):
+    with pytest.raises(
+        ClusterError, match=rf"index has been held for more than 0.2 s by process {os.getpid()}; end that"
+    ):
         state.reserve(make())
     os.close(holder)
 
@@ -147,7 +149,9 @@ def test_an_index_of_another_user_is_named_with_its_owner(monkeypatch):
     state.INDEX.mkdir()
     owner = state.INDEX.owner()
     monkeypatch.setattr(state.os, "geteuid", lambda: 54321)
-    with pytest.raises(ClusterError, match=f"not a folder of yours but of user {owner}; have it removed by them or by"):
+    with pytest.raises(
+        ClusterError, match=rf"not a folder of yours \(it belongs to user {owner}\); have them or root remove it"
+    ):
         state.entries()
 
 
@@ -171,11 +175,14 @@ def test_what_another_user_has_put_in_place_of_a_folder_is_left_to_them(monkeypa
         patch.setattr(state.os, "lstat", lstat)
         assert state.entries() == []
     assert folder.exists() and not state.INDEX.exists()
-    assert capsys.readouterr().err == f"warning: {folder} is of user 54321, and not the folder of a; it is left\n"
+    assert (
+        capsys.readouterr().err == f"warning: {folder} belongs to user 54321 and is not the folder of a; it is "
+        f"left alone\n"
+    )
     folder.rmdir()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "-x", ".x", "x" * 41])
 def test_names(name):
-    with pytest.raises(ClusterError, match="is no name for a cluster"):
+    with pytest.raises(ClusterError, match="is not a name for a cluster"):
         state.check_name(name)

@@ -28,7 +28,7 @@ def test_others_are_refused(text):
 
 
 def test_a_gate_that_there_is_not_names_those_there_are():
-    with pytest.raises(ValueError, match="^'worst' is none of worse, worse:5%, missing, too-few, not-comparable$"):
+    with pytest.raises(ValueError, match="^'worst' is not one of worse, worse:5%, missing, too-few, not-comparable$"):
         gate.parse("worst")
 
 
@@ -65,6 +65,6 @@ def test_each_kind():
 
 def test_a_gate_that_could_compare_nothing_does_not_pass():
     comparison = found(runs("A", [1.0]), runs("B", [1.0]))
-    assert gate.objections(comparison, [Gate("worse", 5)]) == ["not one metric could be compared"]
+    assert gate.objections(comparison, [Gate("worse", 5)]) == ["no metric could be compared"]
     assert gate.objections(comparison, [Gate("missing")]) == []
     assert gate.objections(found(runs("A", [1.0]), runs("B", [1.0]), repeatable=0.01), [Gate("worse", 5)]) == []

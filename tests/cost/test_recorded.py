@@ -83,7 +83,7 @@ def test_what_no_node_told_is_not_in_the_sum(run, tmp_path):
     found = recorded.measure(tmp_path, run(*cost_of(), nothing, jobs=3), None)
     assert (found.jobs, found.timed_jobs, found.traffic_jobs, found.wall_minutes) == (3, 1, 1, None)
     told = cost_table.one_line(asdict(found))
-    assert "the time of 2 is not known" in told and "GB in and out of one node a job: 0.001 (of 1 job)" in told
+    assert "the time of 2 is unknown" in told and "GB in and out of one node a job: 0.001 (of 1 job)" in told
 
 
 def test_traffic_that_no_node_told_is_not_none_at_all(run, tmp_path):
@@ -129,7 +129,7 @@ def test_lines_that_are_no_cost_are_named_and_passed_over(run, tmp_path):
     assert len(lines) == 1 and len(faults) == len(bad)
     assert all(fault.startswith(f"{path}:{number}: ") for number, fault in enumerate(faults, 1))
     done = CliRunner().invoke(cli, ["cost", "--results", str(tmp_path)])
-    assert done.exit_code == 1 and NAME in done.output and "passed over: mend or delete the line" in done.output
+    assert done.exit_code == 1 and NAME in done.output and "skipped: fix or delete the line" in done.output
 
 
 def test_the_list_has_both_and_their_ratio(run, tmp_path):
@@ -150,7 +150,7 @@ def test_a_cost_that_cannot_be_noted_hides_no_value(run, tmp_path, capsys):
     ending.end(tmp_path, NAME, 1.0)
     said = capsys.readouterr()
     assert "warning: " in said.err and "is not noted" in said.err and "1 case passed" in said.out
-    with pytest.raises(RecordError, match="the cost of a run is not noted; see that the file can be written"):
+    with pytest.raises(RecordError, match="the cost of a run is not recorded; make sure that the file can be written"):
         recorded.append(tmp_path, {}, recorded.MEASURED)
 
 

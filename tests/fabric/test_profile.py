@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_written_fails_nothing(mpich):
     assert "profile: missing/profile.txt: No such file or directory; no profile is written" in done.stderr
     done = mpich.run(2, mpich.build("small_calls"), "threads", file="/dev/full")
     assert done.returncode == 0
-    assert "profile: /dev/full: No space left on device; the profile is not whole" in done.stderr
+    assert "profile: /dev/full: No space left on device; the profile is incomplete" in done.stderr
 
 
 def test_another_tool_behind_it_sees_the_calls_too(mpich):

@@ -63,7 +63,7 @@ def test_a_trace_has_exactly_the_calls_that_were_made(mpi):
         ("Ssend", "stopped: 'MPI_Ssend cannot be replayed'"),
         ("thread", "stopped: 'calls of several threads of a rank cannot be replayed'"),
         ("Cancel", "stopped: 'MPI_Cancel cannot be replayed'"),
-        ("unfinished", "cut: its last line is missing"),
+        ("unfinished", "cut off: its last line is missing"),
     ],
 )
 def test_what_cannot_be_replayed_ends_the_trace_and_not_the_program(mpich, what, cause):
@@ -77,7 +77,7 @@ def test_what_cannot_be_replayed_ends_the_trace_and_not_the_program(mpich, what,
 def test_a_trace_is_bounded(mpich):
     folder, _ = traced(mpich, "many", FABRIC_TRACE_BYTES=RANKS * 500)
     for rank in range(RANKS):
-        with pytest.raises(OutputError, match="the trace is cut: 'the limit of 500 bytes is reached'"):
+        with pytest.raises(OutputError, match="the trace was cut off: 'the limit of 500 bytes is reached'"):
             read(folder, rank)
         assert (folder / f"rank-{rank}.trace").stat().st_size < 700
     folder, _ = traced(mpich, "many")

@@ -60,22 +60,25 @@ def test_torn_output_is_refused_with_its_line():
     lines = lfts.splitlines()
     with pytest.raises(OutputError, match=r"^lfts: line [0-9]+: the table ends here"):
         reading.of_texts([("net", net), ("lfts", "\n".join(lines[:-1]))])
-    with pytest.raises(OutputError, match=r"^lfts: line [0-9]+: the table has 16 lines and says that it has 17"):
+    with pytest.raises(OutputError, match=r"^lfts: line [0-9]+: the table has 16 lines but says that it has 17"):
         reading.of_texts([("net", net), ("lfts", "\n".join(lines[:4] + lines[5:]))])
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("hello", "no topology that is known"),
-        ('Switch\t36 "S-1"\t# "a"\nrubbish\n', "line 2: no line of ibnetdiscover: 'rubbish'"),
+        ("hello", "not a known form of topology"),
+        ('Switch\t36 "S-1"\t# "a"\nrubbish\n', "line 2: not a line of ibnetdiscover output: 'rubbish'"),
         ('Switch\t36 "S-1"\t# "a"\n[1]\t"S-2"[1]\t# "b"\n', "line 2: the cable from S-1 port 1 to S-2 port 1 is not"),
-        ('Switch\t36 "S-1"\t# "a"\n[999]\t"S-2"[1]\t# "b"\n', "line 2: port 999 is more than a switch has"),
+        ('Switch\t36 "S-1"\t# "a"\n[999]\t"S-2"[1]\t# "b"\n', "line 2: port 999 is beyond what a switch has"),
         ('Ca\t1 "H-1"\t# "n1 mlx5_0"\n', "there is no switch in it"),
-        ("Unicast lids [0x0-0x1] of switch Lid 1 guid 0x1 (a):\n0x0001 000 : (x)\n1 lids dumped\n", "say no cables"),
-        ("SwitchName=s0 Nodes=n[0-999999999]\n", "no list of nodes"),
+        (
+            "Unicast lids [0x0-0x1] of switch Lid 1 guid 0x1 (a):\n0x0001 000 : (x)\n1 lids dumped\n",
+            "do not show cables",
+        ),
+        ("SwitchName=s0 Nodes=n[0-999999999]\n", "not a list of nodes"),
         ("SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n1\n", "line 2: 'n1' is there twice"),
-        ("SwitchName=s0 Nodes=n[0-\n", "line 1: no list of nodes"),
+        ("SwitchName=s0 Nodes=n[0-\n", "line 1: not a list of nodes"),
         ("SwitchName=s0 Switches=s[1-2]\n", "no switch or block in it has nodes"),
     ],
 )
@@ -90,7 +93,7 @@ def test_what_is_no_topology_is_refused_in_one_line(text, said):
 def test_tables_of_another_fabric_are_refused():
     wiring, ways, _ = drawn(*SHAPES[0])
     lfts = printed.dump_lfts(wiring, ways).replace("guid 0x00000000", "guid 0x00000099")
-    with pytest.raises(OutputError, match="of none of these switches"):
+    with pytest.raises(OutputError, match="belong to none of these switches"):
         reading.of_texts([("net", printed.ibnetdiscover(wiring)), ("lfts", lfts)])
 
 

@@ -22,8 +22,8 @@ def test_slurms_files_give_the_switch_of_each_host(tmp_path, name, text):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.txt", "nothing of the kind", "no topology that is known"),
-        ("a.yaml", "- 1", "there is no topology of the kinds"),
+        ("a.txt", "nothing of the kind", "not a known form of topology"),
+        ("a.yaml", "- 1", "it has no topology of type"),
         ("a.yaml", "a: [", "a.yaml"),
     ],
 )
@@ -35,5 +35,5 @@ def test_what_is_none_is_told_with_its_name(tmp_path, name, text, said):
 
 
 def test_a_yaml_file_goes_with_no_other(tmp_path):
-    with pytest.raises(OutputError, match="give a topology.yaml alone"):
+    with pytest.raises(OutputError, match="give either a topology.yaml alone"):
         topology_files.read([tmp_path / "a.yaml", tmp_path / "b.txt"])

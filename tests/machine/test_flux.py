@@ -28,7 +28,7 @@ def test_queues_are_properties():
     "text", ["", "flux-resource: ERROR", "[]", resources(("x", "0")), resources(("9-1000009999", "0"))]
 )
 def test_texts_that_are_none(text):
-    with pytest.raises(OutputError, match="no resources of Flux"):
+    with pytest.raises(OutputError, match="not a list of Flux resources"):
         flux.queues(text)
 
 

@@ -31,7 +31,7 @@ def test_ports_that_are_down_or_of_ethernet():
     assert hardware.infiniband("m", "10 Gb/sec (4X SDR)", "1: DOWN", "InfiniBand") is None
     # An adapter tells an Ethernet of 40 Gbit/s by the name of a rate of InfiniBand.
     assert hardware.infiniband("m", "40 Gb/sec (4X QDR)", "4: ACTIVE", "Ethernet") == Link("m", "RoCE", 5000)
-    with pytest.raises(OutputError, match="m: no rate of a link: 'fast'"):
+    with pytest.raises(OutputError, match="m: not a link rate: 'fast'"):
         hardware.infiniband("m", "fast", "4: ACTIVE", "InfiniBand")
 
 

@@ -17,7 +17,7 @@ srun: error: n4: task 1: Exited with exit code 15
 
 
 def test_a_start_up_that_slurm_cut_is_known():
-    assert launch_errors.known(CUT).startswith("MPICH could not start, which is no fault of a node")
+    assert launch_errors.known(CUT).startswith("MPICH could not start, which is not the fault of a node")
 
 
 @pytest.mark.parametrize("text", ["", "srun: error: n4: task 1: Exited with exit code 15\n", "mpi/pmi2: all is well\n"])

@@ -28,5 +28,5 @@ def test_hosts_that_take_jobs_are_of_every_queue():
 def test_what_is_no_table(number):
     texts = [HOSTS, MODELS, QUEUES]
     texts[number] = "LSF is down. Please wait ...\n"
-    with pytest.raises(OutputError, match="no table that begins with"):
+    with pytest.raises(OutputError, match="not a table that begins with"):
         lsf.queues(*texts)

@@ -33,5 +33,5 @@ def test_a_queue_of_several_nodes():
 def test_texts_that_are_none():
     with pytest.raises(OutputError, match="no node: 'pbsnodes: Server has no node list"):
         pbs.queues("pbsnodes: Server has no node list MSG", "")
-    with pytest.raises(OutputError, match="line 1: an attribute of nothing"):
+    with pytest.raises(OutputError, match="line 1: an attribute that belongs to nothing"):
         pbs.queues("   state = free", "")

@@ -17,7 +17,7 @@ def test_partitions():
 
 @pytest.mark.parametrize("line", ["a|up|4", "a|up|x|1|2|idle|n", "a|up|4|1|2|idle|n|m", "sinfo: error: timeout"])
 def test_lines_of_another_form(line):
-    with pytest.raises(OutputError, match="line 2: no group of nodes as asked for"):
+    with pytest.raises(OutputError, match="line 2: not a group of nodes as requested"):
         slurm.partitions(f"b|up|1|1|1|idle|(null)\n{line}\n")
 
 
@@ -42,7 +42,7 @@ def test_mpi_types(text, types):
 
 
 def test_no_list_of_mpi_types():
-    with pytest.raises(OutputError, match="no list of MPI types: 'slurm_load_ctl_conf error'"):
+    with pytest.raises(OutputError, match="not a list of MPI types: 'slurm_load_ctl_conf error'"):
         slurm.mpi_types("slurm_load_ctl_conf error")
 
 

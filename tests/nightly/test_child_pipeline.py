@@ -62,13 +62,13 @@ def test_all_jobs_share_what_the_first_had():
 
 @pytest.mark.parametrize("script", [["true"], ["reframe -r"], ["reframe -n /30ba734e", "true"], []])
 def test_a_job_that_reframe_did_not_write(script):
-    with pytest.raises(PipelineError, match="the job 'A_0' is not one line of `reframe`"):
+    with pytest.raises(PipelineError, match="the job 'A_0' is not a single line of `reframe`"):
         child_pipeline.child_of({"A_0": {"script": script}}, child_pipeline.Setting(SESSION, Path("/r")))
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "cannot be read"), ("a: [", "no valid YAML"), ("[]", "has no job"), ("stages: []", "has no job")],
+    [(None, "cannot be read"), ("a: [", "not valid YAML"), ("[]", "has no job"), ("stages: []", "has no job")],
 )
 def test_a_file_that_is_none(tmp_path, text, says):
     path = tmp_path / "generated.yml"
@@ -127,13 +127,13 @@ def test_a_job_that_left_no_report_is_named(tmp_path, left):
 
 
 def test_no_job_left_a_report(tmp_path):
-    with pytest.raises(PipelineError, match="none of 2 jobs has left a report"):
+    with pytest.raises(PipelineError, match="none of 2 jobs left a report"):
         child_pipeline.merge(child(tmp_path), tmp_path)
 
 
 @pytest.mark.parametrize("name", [None, "../../x", ""])
 def test_a_pipeline_without_its_session(tmp_path, name):
-    with pytest.raises(PipelineError, match="no FABRIC_SESSION"):
+    with pytest.raises(PipelineError, match="FABRIC_SESSION is not among"):
         child_pipeline.merge({"variables": {"FABRIC_SESSION": name}, "A": {"script": []}}, tmp_path)
 
 
@@ -151,6 +151,6 @@ def test_the_command(tmp_path, monkeypatch):
     report(tmp_path, "A_0", 10, "pass")
     done = run(command, ["--merge", str(written)])
     assert (done.exit_code, done.stdout) == (1, f"{SESSION}\n")
-    assert "B_0: the job has left no report" in done.stderr
+    assert "B_0: the job left no report" in done.stderr
     done = run(command, ["--merge", str(written), "--json"])
     assert json.loads(done.stdout) == {"session": SESSION, "missing": ["B_0"]}

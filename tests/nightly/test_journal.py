@@ -132,7 +132,7 @@ def test_a_corrupt_line_is_named_and_costs_no_other(tmp_path, line):
         file.write(line + "\n")
     warnings = []
     assert len(journal.read(path, warnings)) == 1
-    assert len(warnings) == 1 and f"{path}:3: no line of a journal" in warnings[0]
+    assert len(warnings) == 1 and f"{path}:3: not a line of a journal" in warnings[0]
     told = spent(path, night(2, slow))
     assert titles(told[0]) == {"still": [slow.title]}
 
@@ -174,7 +174,7 @@ def test_an_acknowledged_finding_is_quiet_until_it_is_repaired_and_new_when_it_c
         ({"signs": {"sender n3": 0.61}}, "sender n3, 50 % lost then, 61 % now"),
         ({"signs": {"sender n3": 0.5, "receiver n3": 0.2}}, "receiver n3"),
         ({"signs": {"node n3": 0.5}}, "node n3"),
-        ({"signs": {}}, "nothing that can be held against what was acknowledged"),
+        ({"signs": {}}, "nothing that can be compared with what was acknowledged"),
         ({"key": "hosts:n4", "keys": ["case:A"], "signs": {"sender n4": 0.5}}, "sender n4"),
     ],
     ids=["noise", "less", "grown", "another side", "another kind", "no sign", "moved"],

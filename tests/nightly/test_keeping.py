@@ -25,7 +25,7 @@ def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     (line,) = keeping.keep(folder, archive, "two")
-    assert str(path) in line and "it was put aside as records.parquet.broken-two" in line
+    assert str(path) in line and "it was moved aside to records.parquet.broken-two" in line
     assert path.with_name("records.parquet.broken-two").read_bytes() == whole[: len(whole) // 2]
     assert len(list(archiving.export(archive, Faults()))) == 2
     assert keeping.keep(folder, archive, "three") == []
@@ -53,7 +53,7 @@ def test_what_is_known_is_told_once(tmp_path):
     path = tmp_path / "known.json"
     assert keeping.only_new(["a", "b"], path) == ["a", "b"]
     assert keeping.only_new(["a", "b"], path) == []
-    assert keeping.only_new(["a", "c"], path) == ["c", "1 more that known.json has, known from nights before"]
+    assert keeping.only_new(["a", "c"], path) == ["c", "1 more in known.json, known from earlier nights"]
     path.write_text("{")
     assert keeping.only_new(["a"], path) == ["a"]
 
@@ -66,7 +66,7 @@ def test_a_file_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(keeping.files.os, "fsync", full)
-    with pytest.raises(RecordError, match=r"a: No space left on device; it is as it was; mend that"):
+    with pytest.raises(RecordError, match=r"a: No space left on device; it is unchanged; fix that"):
         keeping.replace_text(path, "two")
     assert path.read_text() == "one"
 

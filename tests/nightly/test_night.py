@@ -61,8 +61,8 @@ def test_the_run_is_told_what_to_do_and_its_session(plan, programs):
     [
         (1, True, "x\n", []),
         (2, True, "x\n the last words \n\n", ["ci/run ended with status 2: the last words"]),
-        (-9, True, "", ["ci/run ended with status -9: it said nothing"]),
-        (0, False, "x\ny\n", ["ci/run did not come to start ReFrame: y"]),
+        (-9, True, "", ["ci/run ended with status -9: it printed nothing"]),
+        (0, False, "x\ny\n", ["ci/run failed before it could start ReFrame: y"]),
     ],
 )
 def test_a_run_that_does_not_end_as_one_does_is_a_failure(plan, programs, status, logs, said, failures):

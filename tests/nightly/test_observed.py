@@ -35,7 +35,7 @@ def test_a_slow_node_is_one_finding_with_all_that_it_explains():
     ]
     node, other = observed(session(*cases, records=records)).findings
     assert node.hosts == ("n3",) and node.title == "n3 sends at 0.5"
-    assert any("Alltoall" in line and "m is 40 MB/s, the reference is 100, 60 % off" in line for line in node.details)
+    assert any("Alltoall" in line and "m is 40 MB/s; the reference is 100, 60 % off" in line for line in node.details)
     assert any(line == "pair n3 to n7" for line in node.details)
     assert node.keys == {"hosts:n3", f"case:Alltoall @{MACHINE}"}
     assert other.title.startswith(f"Other @{MACHINE}: m is 50 MB/s") and "on n1, n2" in other.title
@@ -82,7 +82,7 @@ def test_nodes_out_of_service_are_one_finding_however_many_cases_wait_for_them()
     waiting, records = zip(*(failed(f"W{i}", WAITED) for i in range(3)), strict=True)
     (found,) = observed(session(case("A"), *waiting, records=[record("A"), *records])).findings
     assert found.hosts == ("n5", "n6", "n7", "n8")
-    assert found.title.startswith("3 cases could not run, or not to the end: n5 is down (switch 2 lost power); n6 is")
+    assert found.title.startswith("3 cases could not run or could not finish: n5 is down (switch 2 lost power); n6 is")
     assert "service:n5" in found.keys and found.cases == {each.name for each in waiting}
 
 
@@ -99,7 +99,7 @@ def test_a_node_that_died_under_a_job_is_named():
     dead = slurm.ending("7", "NODE_FAIL", ["n1", "n5"], DOWN)
     lost, of_it = failed("B", dead, state="NODE_FAIL", began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n5"])
     (found,) = observed(session(case("A"), lost, records=[record("A"), of_it])).findings
-    assert found.hosts == ("n5",) and "could not run, or not to the end" in found.title
+    assert found.hosts == ("n5",) and "could not run or could not finish" in found.title
 
 
 def test_a_program_that_hangs_is_a_finding_of_its_case():
@@ -113,7 +113,7 @@ def test_cases_that_fail_alike_are_one_finding_and_others_are_not():
     alike = [case(f"C{i}", "fail", f"sanity error: line {i}: the size {2**i} is missing") for i in range(3)]
     found = observed(session(case("A"), *alike, case("D", "fail", "sanity error: no output"))).findings
     assert [len(each.cases) for each in found] == [3, 1]
-    assert found[0].title.startswith(f"3 cases failed alike, the first C0 @{MACHINE}: ")
+    assert found[0].title.startswith(f"3 cases failed in the same way, the first: C0 @{MACHINE}: ")
 
 
 def test_a_build_that_failed_is_told_with_what_was_not_run():
@@ -163,7 +163,7 @@ def test_what_a_case_could_not_have_seen_is_told_and_is_no_finding():
     found = observed(session(case("R"), records=[record("R", findings=["?", limits, topology])]))
     assert not found.findings and not found.failures
     assert found.blind == (
-        f"R @{MACHINE} would not have seen a node slower by a tenth; its findings say what it would have",
+        f"R @{MACHINE} would not have seen a node slower by a tenth; its findings say what it would have seen",
         f"R @{MACHINE}: the topology is not used: it lacks n3",
     )
     seen = limits | {"saw_a_tenth": True}

@@ -51,7 +51,7 @@ MAINT = "NodeName=n1 State=IDLE+MAINT+RESERVED Partitions=p Reason=window"
         (WINDOW.format(state="ACTIVE"), MAINT, None),
         (WINDOW.format(state="ACTIVE"), DOWN, "no node of the reservation w is in service: n1 is down (no power)"),
         (WINDOW.format(state="INACTIVE"), MAINT, "the reservation w is not active: it begins at 2026-01-02T03:04:05"),
-        (1, MAINT, "Slurm shows no reservation w; `scontrol show reservation` has all"),
+        (1, MAINT, "Slurm shows no reservation w; `scontrol show reservation` lists all"),
     ],
     ids=["maintenance", "down", "not begun", "none"],
 )

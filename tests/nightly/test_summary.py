@@ -140,7 +140,7 @@ def test_junit_has_the_cases_and_the_findings(tmp_path):
     assert (tree.get("tests"), tree.get("failures"), tree.get("errors")) == ("5", "1", "1")
     names = {case.get("name"): [child.tag for child in case] for case in tree.iter("testcase")}
     assert names == {
-        "A @x": [], "the night came to its end": ["error"], "node n3 is slow": ["failure"],
+        "A @x": [], "the night ran to its end": ["error"], "node n3 is slow": ["failure"],
         "closed: node n3 is slow": [], "acknowledged: n9 is slow": ["skipped"],
     }  # fmt: skip
 

@@ -106,7 +106,7 @@ def test_what_else_changed_is_told(tmp_path):
     ]
     archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
     (finding,) = trends(tmp_path / "archive", "s", records[-1]["session"]).findings
-    assert "at that time mpi changed from MPICH 4 to MPICH 5" in finding.details
+    assert "at the same time mpi changed from MPICH 4 to MPICH 5" in finding.details
 
 
 def test_a_short_history_is_counted_and_not_searched(tmp_path):
@@ -154,7 +154,7 @@ def test_what_is_far_from_all_nights_before_is_watched_and_no_finding(tmp_path, 
     told = found(tmp_path, values, better=better)
     assert not told.findings and bool(told.watched) == is_told
     if is_told:
-        assert f"is {values[-1]} us, the median of 5 nights 100" in told.watched[0]
+        assert f"is {values[-1]} us; the median of 5 nights is 100" in told.watched[0]
 
 
 def test_what_a_finding_tells_is_not_watched(tmp_path):

@@ -65,8 +65,8 @@ def test_a_night_that_is_judged_again_is_the_same(results, first):
     ("arguments", "status", "says"),
     [
         (["--level", "weekly"], 2, "Invalid value for '--level'"),
-        (["--session", "../x"], 2, "'../x' is no name"),
-        (["--system", "a/b"], 2, "'a/b' is no name"),
+        (["--session", "../x"], 2, "'../x' is not a name"),
+        (["--system", "a/b"], 2, "'a/b' is not a name"),
         (["--session", "none"], 1, "no run called 'none' to judge"),
         (["--session", "x", "--", "-n", "y"], 2, "--session runs nothing"),
         (["--mpi"], 2, "--mpi needs a value"),
@@ -105,7 +105,7 @@ def test_lost_and_broken_results_and_a_clock_that_was_set(results, first):
     status, said, _ = spend(results, "--quiet")
     assert status == 0, said
     assert [path.read_bytes() for path in parquet.parent.glob("*.broken-*")] == [b"PAR1 broken"]
-    for words in ("put aside as", "no line of a journal", f"{perflog.name}:{len(lines) + 1}"):
+    for words in ("moved aside to", "not a line of a journal", f"{perflog.name}:{len(lines) + 1}"):
         assert words in said, said
     told = latest(results)
     assert told["session"] != before and told["records"] == 1 and told["new"] == []

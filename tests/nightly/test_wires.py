@@ -25,7 +25,7 @@ def found(tmp_path, *carried, fabric=()):
 def test_another_way_is_a_finding(tmp_path):
     (finding,) = found(tmp_path, IB, IB_TWO, TCP)
     case = "A %layout=1x2 @s:p+e"
-    assert finding.title == f"the bytes of {case} went over eth*, and over mlx5_* when they were measured last"
+    assert finding.title == f"the bytes of {case} went over eth*; when last measured, they went over mlx5_*"
     assert finding.cases == {case} and finding.keys == {f"wire:{case}"}
 
 

@@ -46,7 +46,7 @@ def test_other_slaves_than_expected(golden):
 @pytest.mark.parametrize(("one", "other"), [("a", "b"), ("b", "a")])
 def test_a_header_that_contradicts_itself_is_refused_at_its_line(golden, one, other):
     text = "\n" + golden(GOLDEN[2]).replace("# clock resolution", f"# of: {one}\n# of: {other}\n# clock resolution")
-    with pytest.raises(OutputError, match="^line 6: the header says 'of' twice, and not the same$"):
+    with pytest.raises(OutputError, match="^line 6: the header gives 'of' twice, with different values$"):
         hot_spot.parse(text, SIZES, [1])
 
 

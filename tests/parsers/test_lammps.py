@@ -44,12 +44,12 @@ def test_broken_outputs_are_refused(golden, problem):
 
 
 def test_a_killed_run(golden):
-    with pytest.raises(OutputError, match="the run did not end by itself"):
+    with pytest.raises(OutputError, match="the run did not end normally"):
         lammps.parse(golden("lammps/22Jul2025/lj.killed.txt"), 2)
 
 
 def test_another_number_of_processes(golden):
-    with pytest.raises(OutputError, match="ran on 2 processes, not on the 4 that were asked for"):
+    with pytest.raises(OutputError, match="ran on 2 processes instead of the 4 that were asked for"):
         lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 4)
 
 

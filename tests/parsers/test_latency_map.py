@@ -48,11 +48,11 @@ def test_broken_outputs_are_refused(text):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("passes 2", "passes 1", "another number"),
+        ("passes 2", "passes 1", "a different number"),
         ("passes 2", "passes many", "the option 'passes'"),
-        ("passes 2", "passes 999999999", "another number"),
+        ("passes 2", "passes 999999999", "a different number"),
         ("# shifts: 10 of 10", "# shifts: 10 of 14", "rounds and 2 passes of 5 ranks"),
-        ("# shifts: 10 of 10", "# shifts: 999999999 of 10", "another number"),
+        ("# shifts: 10 of 10", "# shifts: 999999999 of 10", "a different number"),
         ("# shifts: 10 of 10", "# shifts: all", "rounds and 2 passes of 5 ranks"),
         ("# elapsed: 0.01 s\n", "", "'' is not a number"),
         ("# ranks: 5", "# ranks: 1", "names the hosts of 5 ranks"),

@@ -62,9 +62,7 @@ def test_the_verdict_is_what_the_counts_say(golden, slept, verdict):
     counts = f"test 0 in 0 of 20 waits, wait {2 * slept} in {slept} of 20 waits"
     text = with_line(golden(GOLDEN), "sleeps while waiting", counts)
     for other in {"absent", "unknown", "offered"} - {verdict}:
-        with pytest.raises(
-            OutputError, match=f"calls a blocking wait {other}, but what it counted makes that {verdict}"
-        ):
+        with pytest.raises(OutputError, match=f"calls a blocking wait {other}, but its own counts make it {verdict}"):
             notification.parse(with_line(text, "blocking wait", f"{other}: so"), SIZES)
     output = notification.parse(with_line(text, "blocking wait", f"{verdict}: so"), SIZES)
     assert (output.blocking_wait, output.reason) == (verdict, "so")
@@ -84,9 +82,7 @@ def test_a_simulation_knows_neither_cpu_times_nor_sleeps(golden):
     with pytest.raises(OutputError, match="the header has only one of CPU times and sleeps"):
         notification.parse(text, SIZES)
     text = with_line(text, "sleeps while waiting", "unknown")
-    with pytest.raises(
-        OutputError, match="the header calls a blocking wait absent, but what it counted makes that unkn"
-    ):
+    with pytest.raises(OutputError, match="the header calls a blocking wait absent, but its own counts make it unkn"):
         notification.parse(text, SIZES)
     output = notification.parse(with_line(text, "blocking wait", "unknown: simulated"), SIZES)
     assert output.cpu_percent is None and output.sleeps is None

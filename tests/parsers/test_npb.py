@@ -34,7 +34,7 @@ def test_a_patch_release_has_the_banner_of_its_release(golden):
         ("SUCCESSFUL", "UNSUCCESSFUL", "verification says 'UNSUCCESSFUL'"),
         ("SUCCESSFUL", "NOT PERFORMED", "verification says 'NOT PERFORMED'"),
         (" Verification ", " Verificatio ", "verification says 'nothing'"),
-        ("Benchmark Completed", "Benchmark Comp", "did not come to its end"),
+        ("Benchmark Completed", "Benchmark Comp", "did not finish"),
         (" Version  ", " Versio  ", "no line 'Version'"),
         (" Time in seconds ", " Time ", "no line 'Time in seconds'"),
         ("NAS Parallel Benchmarks 3.4", "NAS Parallel Benchmarks 3.3", "version 3.3 began"),
@@ -49,9 +49,9 @@ def test_broken_outputs_are_refused(golden, benchmark, old, new, message):
 
 def test_another_problem_is_refused(golden):
     text = golden("npb/3.4/is.A.2.txt")
-    with pytest.raises(OutputError, match="Class is 'A', 'B' was asked for"):
+    with pytest.raises(OutputError, match="Class is 'A', but 'B' was asked for"):
         npb.parse(text, "is", "B", 2)
-    with pytest.raises(OutputError, match="Total processes is '2', '4' was asked for"):
+    with pytest.raises(OutputError, match="Total processes is '2', but '4' was asked for"):
         npb.parse(text, "is", "A", 4)
     with pytest.raises(OutputError, match="expected the output of FT, found that of 'IS'"):
         npb.parse(text, "ft", "A", 2)

@@ -193,7 +193,7 @@ def test_startup(golden, version):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("nprocs: 2", "nprocs: 1", "1 processes took part, not the 2 that were asked for"),
+        ("nprocs: 2", "nprocs: 1", "1 processes took part instead of the 2 that were asked for"),
         ("min: 18", "min: 19", "not positive and in order"),
         ("min: 18", "min: 0", "not positive and in order"),
         ("avg: 18 ms", "", "0 lines 'nprocs: N, min: N ms, max: N ms, avg: N ms' where one was expected"),
@@ -300,7 +300,7 @@ def test_column_titles_that_are_not_the_benchmarks_are_refused(golden, benchmark
     text = golden(f"osu/7.4/osu_{benchmark}.txt")
     assert old in text
     sizes = [0] if benchmark == "barrier" else sizes_of(text)
-    with pytest.raises(OutputError, match="is no column title of OSU's|are not those of this benchmark"):
+    with pytest.raises(OutputError, match="is not an OSU column title|are not those of this benchmark"):
         osu.parse(text.replace(old, new), benchmark, sizes)
 
 

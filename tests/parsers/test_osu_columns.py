@@ -34,7 +34,7 @@ def test_titles_that_only_a_unit_separates():
     "line", ["# Size  Foo", "# Size  Latency (ms)", "# Size  Latency (us)x", "# Size  latency (us)"]
 )
 def test_a_title_that_no_release_prints(line):
-    with pytest.raises(OutputError, match="line 7: '.*' is no column title of OSU's"):
+    with pytest.raises(OutputError, match="line 7: '.*' is not an OSU column title"):
         osu_columns.read(line, 7)
 
 

@@ -97,7 +97,7 @@ def test_believable_rows(isend):
         ("2 0.5 0.4 0.6 75 1.6 12.5 knee", "isend_steps is 12.5 at 1024 B, not a whole number"),
         ("2 0.5 0.4 0.6 75 1.6 12 kne", "a stop reason (knee, none, cap) was expected, found 'kne'"),
         ("2 0.5 0.4 0.6 75 1.6 12 ci", "a stop reason (knee, none, cap) was expected, found 'ci'"),
-        ("2 0.5 0.4 0.6 75 1.6 12 none", "isend stopped with none at 1024 B but its overhead is not nominal"),
+        ("2 0.5 0.4 0.6 75 1.6 12 none", "isend stopped with none at 1024 B, but its overhead is not nominal"),
     ],
 )
 def test_rows_that_contradict_themselves(isend, message):

@@ -58,7 +58,7 @@ def test_cpu_lists(text, numbers):
         (("0:0,0:1", "0:0,"), "line 6: a list of cores was expected, found '0:0,'"),
         (("0:0,0:1", "first"), "line 6: a list of cores was expected, found 'first'"),
         ((" online", ""), "online"),
-        (("placement 1", "placement 9"), "format 9 of placement is not known"),
+        (("placement 1", "placement 9"), "format 9 of placement is unknown"),
         ((TEXT, ""), "did not start"),
     ],
 )
@@ -69,7 +69,9 @@ def test_broken_outputs_are_refused(change, message):
 
 def test_a_launcher_of_another_mpi_is_named():
     """A launcher that does not know the program's MPI starts worlds of one rank each."""
-    with pytest.raises(OutputError, match="2 separate MPI worlds instead of one: the launcher belongs to another MPI"):
+    with pytest.raises(
+        OutputError, match="2 separate MPI worlds instead of one: the launcher belongs to a different MPI"
+    ):
         placement.parse(TEXT + TEXT)
 
 

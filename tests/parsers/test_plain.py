@@ -27,7 +27,7 @@ def test_every_parser_reads_through_marks(parser, mark):
 @pytest.mark.parametrize("parser", [name for name in WHOLE if name != "start-up"])
 def test_a_label_before_each_line_is_named(parser):
     text = "".join(f"0: {line}\n" for line in WHOLE[parser].text.splitlines())
-    with pytest.raises(OutputError, match=r"behind '0: .*': the launcher is to print lines as they are"):
+    with pytest.raises(OutputError, match=r"after '0: .*': the launcher must print lines unchanged"):
         WHOLE[parser].parse(text)
 
 

@@ -50,7 +50,7 @@ def test_whole_numbers():
     [
         ([(8, 1), (8, 2)], "the last 1 of 3 rows are missing, from size_B 64, slaves 1 on"),
         ([(8, 1), (64, 1)], "the row of size_B 8, slaves 2 was expected, found that of size_B 64, slaves 1"),
-        ([(8, 1), (8, 2), (64, 1), (64, 2)], "a row of size_B 64, slaves 2 was not asked for"),
+        ([(8, 1), (8, 2), (64, 1), (64, 2)], "an unexpected row of size_B 64, slaves 2"),
         ([], "the last 3 of 3 rows are missing"),
     ],
 )

@@ -24,10 +24,10 @@ def test_times_and_shares(text):
 
 
 def test_a_layout_that_was_not_asked_for(text):
-    with pytest.raises(OutputError, match="a row of nodes 2, ppn 2 was not asked for"):
+    with pytest.raises(OutputError, match="an unexpected row of nodes 2, ppn 2"):
         replay.parse(text, LAYOUTS[:3])
 
 
 def test_more_computation_than_time(text):
-    with pytest.raises(OutputError, match="line 9: .*are more than the run time of 0.051238 s"):
+    with pytest.raises(OutputError, match="line 9: .*is more than the run time of 0.051238 s"):
         replay.parse(text.replace("0.044456116", "0.144456116"), LAYOUTS)

@@ -64,9 +64,9 @@ def test_the_other_direction_has_to_be_there_when_asked_for(golden):
     text = golden(GOLDEN)
     with pytest.raises(OutputError, match="the table has no column 'bidirectional_ping_pong_us'"):
         parse(one_way(text))
-    with pytest.raises(OutputError, match="--directions both was asked for, but the program says it ran with one"):
+    with pytest.raises(OutputError, match="--directions both was asked for, but the program says that it ran with one"):
         parse(text.replace("directions both", "directions one"))
-    with pytest.raises(OutputError, match="--directions one was asked for, but the program says it ran with both"):
+    with pytest.raises(OutputError, match="--directions one was asked for, but the program says that it ran with both"):
         streaming.parse(text, SIZES)
 
 
@@ -87,11 +87,11 @@ def test_the_last_line_is_required_and_counts(golden):
 
 def test_another_program_or_format(golden):
     text = golden(GOLDEN)
-    with pytest.raises(OutputError, match="did not start, or this is another one"):
+    with pytest.raises(OutputError, match="did not start, or this is the output of another program"):
         parse(golden("imb/2021.11/PingPong.txt"))
     with pytest.raises(OutputError, match="expected the output of placement, found that of 'streaming'"):
         fabric.parse(text, "placement", [])
-    with pytest.raises(OutputError, match="format 2 of streaming is not known"):
+    with pytest.raises(OutputError, match="format 2 of streaming is unknown"):
         parse(text.replace("streaming 1\n", "streaming 2\n", 1))
 
 

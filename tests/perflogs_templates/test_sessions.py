@@ -113,7 +113,10 @@ def test_a_server_that_hangs_or_is_busy_for_ever_holds_no_session(tmp_path, stat
 def test_a_csv_file_that_cannot_be_written_is_a_warning(tmp_path):
     (tmp_path / "csv").write_text("a file where a folder has to be\n")
     session = Session(tmp_path, ("csv",))
-    assert "csv/local/node/OsuLatency.csv: Not a directory: 24 records are not in it; the JSON lines" in session.output
+    assert (
+        "csv/local/node/OsuLatency.csv: Not a directory: 24 records are not in it; they are in the JSON "
+        "lines" in session.output
+    )
     assert len(session.records) == 24
 
 

@@ -83,7 +83,7 @@ def test_a_picture_is_of_the_kind_that_its_ending_says(tmp_path):
     for name, start in (("a", b"<?xml"), ("a.svg", b"<?xml"), ("a.PNG", b"\x89PNG")):
         assert pictures.curves(tmp_path / name, "title", {"one": {8: 1.0, 16: 2.0}}, "MB/s") == name
         assert (tmp_path / name).read_bytes().startswith(start)
-    with pytest.raises(FabricError, match=r"no picture can be written as '.foo'; let it end in .svg or .png"):
+    with pytest.raises(FabricError, match=r"no picture can be written as '.foo'; end the name in .svg or .png"):
         pictures.curves(tmp_path / "a.foo", "title", {"one": {8: 1.0}}, "MB/s")
     assert {path.name for path in tmp_path.iterdir()} == {"a", "a.svg", "a.PNG"}
 

@@ -57,7 +57,7 @@ def test_gitlab_with_a_child_pipeline(runner):
     judge = judge.replace("ci/pipelines/night --session", "echo")
     (runner.results / "reports/parts" / session / f"{next(iter(jobs))}.json").unlink()
     done = runner.gitlab(judge)
-    assert done.returncode == 1 and f"{next(iter(jobs))}: the job has left no report" in done.stderr
+    assert done.returncode == 1 and f"{next(iter(jobs))}: the job left no report" in done.stderr
 
 
 def test_github(runner):

@@ -28,9 +28,9 @@ def test_counters_that_have_stopped_or_began_anew():
     assert port.sent_B is None and port.received_B is None and port.grown == {}
     assert set(port.doubts) == {
         "symbol_error has stopped at its largest value, 65535",
-        "link_downed began anew",
+        "link_downed was reset",
         "sent bytes have stopped at the largest value of 32 bits",
-        "received bytes began anew",
+        "received bytes were reset",
     }
 
 
@@ -46,19 +46,19 @@ def test_a_port_that_came_and_a_counter_that_may_not_be_read():
     late = file.after.ports | {"new:1": Port("new:1", "verbs")}
     late["eno1"] = replace(late["eno1"], unreadable={"rx_crc_errors": "EACCES"}, counters={"fresh": 1})
     node = of_node(replace(file, before=replace(file.before, ports=early), after=replace(file.after, ports=late)))
-    assert node.ports["new:1"].doubts == ("it was not there before the program",)
-    assert node.ports["eno1"].doubts == ("fresh was not there before", "rx_crc_errors cannot be read (EACCES)")
+    assert node.ports["new:1"].doubts == ("it did not exist before the program ran",)
+    assert node.ports["eno1"].doubts == ("fresh did not exist before", "rx_crc_errors cannot be read (EACCES)")
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda file: replace(file, after=None), "the program did not come to its end there"),
+        (lambda file: replace(file, after=None), "the program did not finish there"),
         (
             lambda file: replace(file, after=Snapshot(None, None, {}, file.after.host, "took more than 2000 ms")),
             "the snapshot after the program was cut: took more than 2000 ms",
         ),
-        (lambda file: replace(file, after=file.before), "the node started anew in between"),
+        (lambda file: replace(file, after=file.before), "the node rebooted in between"),
     ],
 )
 def test_what_is_not_known_of_a_node_is_said(change, why):

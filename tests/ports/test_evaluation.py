@@ -24,9 +24,9 @@ def test_a_healthy_job():
 
 
 def test_nodes_that_told_nothing_are_said_once_and_prove_nothing():
-    unknown = {f"n{i}": "there is no file of it" for i in (5, 6)}
+    unknown = {f"n{i}": "it left no file" for i in (5, 6)}
     said = evaluate(nodes(), unknown, fabric=["mlx5_*"], moved_B=1000)
-    assert texts(said.findings) == ["nodes n5 and n6: nothing is known of the ports: there is no file of it"]
+    assert texts(said.findings) == ["nodes n5 and n6: nothing is known about the ports: it left no file"]
     assert said.disproof is None
     assert evaluate([], unknown).record["slowest_ms"] is None
 

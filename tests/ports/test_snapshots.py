@@ -138,5 +138,5 @@ def test_what_is_damaged_is_read_or_refused(name, data):
 
 
 def test_no_file_is_longer_than_the_program_writes():
-    with pytest.raises(OutputError, match="are more than the program ports writes"):
+    with pytest.raises(OutputError, match="are more than the program `ports` writes"):
         parse("#" * (MOST_BYTES + 1))

@@ -52,7 +52,7 @@ def test_ports_that_carry_nothing_of_their_own_are_left_out():
 def test_a_link_below_the_rate_of_the_systems_file():
     job = [node("n1", verbs()), node("n2", verbs(rate_MBps=12500.0))]
     (found,) = slow_links(job, 25000.0, lambda each: each.name.startswith("mlx5"))
-    assert found["text"] == "node n2: mlx5_0:1 runs at 100 Gbit/s (4X), the system's file says 25000 MB/s"
+    assert found["text"] == "node n2: mlx5_0:1 runs at 100 Gbit/s (4X); the system's file says 25000 MB/s"
     assert slow_links(job, None, lambda _: True) == [] == slow_links(job, 25000.0, lambda _: False)
 
 
@@ -75,8 +75,8 @@ def test_quantities_blame_nobody():
     job.append(node("n3", host=Host(frequency_kHz=1_500_000, free_kB=10), load=9.0))
     found = unlike_hosts(job, {})
     assert texts(found) == [
-        "node n3: the clock of CPU 0 is 1.5e+06 kHz, in the middle 3e+06 kHz",
-        "node n3: the load before the case is 9, in the middle 0.1",
-        "node n3: available memory is 10 kB, in the middle 100 kB",
+        "node n3: the clock of CPU 0 is 1.5e+06 kHz; the median is 3e+06 kHz",
+        "node n3: the load before the case is 9; the median is 0.1",
+        "node n3: available memory is 10 kB; the median is 100 kB",
     ]
     assert not any(each["confirmed"] for each in found)

@@ -42,7 +42,7 @@ def test_a_host_that_loses_what_it_sends():
     found = only(n3={"RetransSegs": 1000}, n1={"TCPOFOQueue": 300}, n2={"TCPOFOQueue": 280}, n4={"TCPOFOQueue": 330})
     assert found["hosts"] == ["n3"] and found["confirmed"]
     assert found["text"] == (
-        "node n3: segments that it sends got lost: 0.25 % of TCP's; 1000 were sent again, most by n3; "
+        "node n3: segments that it sends were lost: 0.25 % of all TCP segments; 1000 were retransmitted, most by n3; "
         "missed mostly by n4 (TCPOFOQueue 910)"
     )
 
@@ -50,14 +50,14 @@ def test_a_host_that_loses_what_it_sends():
 def test_a_host_that_loses_what_it_receives():
     """As measured: its partners send again."""
     found = only(n1={"RetransSegs": 1704}, n2={"RetransSegs": 1640}, n3={"TCPOFOQueue": 936})
-    assert found["hosts"] == ["n3"] and "that it receives got lost" in found["text"]
+    assert found["hosts"] == ["n3"] and "that it receives were lost" in found["text"]
 
 
 def test_a_host_with_a_bad_link_both_ways():
     lossy = {"RetransSegs": 900, "TCPOFOQueue": 310}
     other = {"RetransSegs": 300, "TCPOFOQueue": 100}
     found = only(n1=other, n2=other, n3=lossy, n4=other)
-    assert found["hosts"] == ["n3"] and "that it sends and receives got lost" in found["text"]
+    assert found["hosts"] == ["n3"] and "that it sends and receives were lost" in found["text"]
 
 
 def test_broken_segments():
@@ -68,7 +68,7 @@ def test_broken_segments():
 
 def test_between_two_hosts_both_are_named():
     found = only(2, n1={"RetransSegs": 1000}, n2={"TCPOFOQueue": 300})
-    assert found["hosts"] == ["n1", "n2"] and found["text"].startswith("between n1 and n2: segments got lost")
+    assert found["hosts"] == ["n1", "n2"] and found["text"].startswith("between n1 and n2: segments were lost")
 
 
 def test_loss_everywhere_blames_nobody():

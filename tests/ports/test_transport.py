@@ -50,7 +50,7 @@ def test_without_the_programs_word_most_counts():
 
 def test_a_node_without_the_port():
     said = disproof([*job(), node("n3")], ["mlx5_*"], 1000)
-    assert said.startswith("node n3 has no port mlx5_*, but eth0 and mlx5_0:1; is the driver loaded")
+    assert said.startswith("node n3 has no port mlx5_*, only eth0 and mlx5_0:1; is the driver loaded")
 
 
 def test_no_port_counted_it():
@@ -59,11 +59,11 @@ def test_no_port_counted_it():
 
 def test_what_is_not_counted_proves_nothing_and_is_said():
     blind = job(mlx5=None)
-    blind = [node("n1", port("mlx5_0:1", sent_MB=None, kind="verbs", doubts=["sent bytes began anew"])), blind[1]]
+    blind = [node("n1", port("mlx5_0:1", sent_MB=None, kind="verbs", doubts=["sent bytes were reset"])), blind[1]]
     assert disproof(blind, ["mlx5_*"], 1000 * MB) is None
     assert texts(uncounted(blind, ["mlx5_*"])) == [
-        "what carried the bytes is not proven on node n1: mlx5_0:1: sent bytes began anew",
-        "what carried the bytes is not proven on node n2: mlx5_0:1: it does not tell",
+        "it is not proven what carried the bytes on node n1: mlx5_0:1: sent bytes were reset",
+        "it is not proven what carried the bytes on node n2: mlx5_0:1: it does not say",
     ]
 
 
@@ -79,7 +79,7 @@ def test_a_rail_that_idles(missing):
     shares = rails([node("n1", *both), node("n2", *both), node("n3", *one)], ["eth*"])
     assert shares["n1"] == {"eth0": 0.5, "eth1": 0.5} and shares["n3"] == {"eth0": 1.0, "eth1": 0.0}
     (found,) = idle_rails([], shares)
-    assert found["text"] == ("node n3: eth1 idles, it carried 0 % of what the 2 rails of a node moved, eth0 100 %")
+    assert found["text"] == ("node n3: eth1 is idle: it carried 0 % of what the 2 rails of a node moved, eth0 100 %")
     assert (found["hosts"], found["kind"], found["port"]) == (["n3"], "rail", "eth1")
 
 
@@ -101,4 +101,4 @@ def test_the_least_used_rail_of_all_nodes_is_a_value():
 def test_a_rail_that_idles_everywhere():
     ports = (port("eth0"), port("eth1", sent_MB=0, received_MB=0))
     (found,) = idle_rails([], rails([node(f"n{i}", *ports) for i in range(8)], ["eth*"]))
-    assert found["text"].startswith("all nodes: eth1 idles")
+    assert found["text"].startswith("all nodes: eth1 is idle")

@@ -35,9 +35,9 @@ def test_the_smallest_size_of_a_power(power, size_B):
 @pytest.mark.parametrize(
     ("pattern", "replacement", "message"),
     [
-        (r"(?s).*", "", "this is no profile"),
-        (r"(?s)^# fabric", "x fabric", "this is no profile"),
-        (r"profile 1", "profile 2", r"of format '2', 1 is known"),
+        (r"(?s).*", "", "this is not a profile"),
+        (r"(?s)^# fabric", "x fabric", "this is not a profile"),
+        (r"profile 1", "profile 2", r"has format '2', but only 1 is known"),
         (r"# complete: .*\n", "", "the profile is cut"),
         (r"(?s)\nto 3 .*", "\n", "the profile is cut"),
         (r"(?s)rank 3.*?(?=# complete)", "", "4 ranks were profiled, found 3: a rank is lost"),
@@ -45,13 +45,13 @@ def test_the_smallest_size_of_a_power(power, size_B):
         (r"# complete: 4", "# complete: 5", "5 ranks were profiled, found 4"),
         (r"# ranks: 4", "# ranks: four", "a number of ranks was expected"),
         (r"# mpi: .*\n", "", "the header line '# mpi: ...' was expected"),
-        (r"call Send ", "call Teleport ", "'Teleport' is a call that is not known"),
+        (r"call Send ", "call Teleport ", "'Teleport' is an unknown call"),
         (r"call (\S+) 4 intra", r"call \1 4 extra", "'intra' or 'inter' was expected"),
         (r"call Send .*\n", "", "a row 'call ...' was expected|a row 'rank ...' was expected"),
         (r"(call Send .*\n)", r"\1\1", "do not add up"),
         (r"(call Send \d+ \S+ \d+ \d+ \d+) \S+", r"\1 1000.000000000", "do not add up"),
         (r"(call Send \d+ \S+ \d+ \d+ \d+) \S+", r"\1 nan", "not a finite number"),
-        (r"(call Send \d+ \S+ \d+ \d+ \d+) \S+", r"\1 -1.0", "cannot be"),
+        (r"(call Send \d+ \S+ \d+ \d+ \d+) \S+", r"\1 -1.0", "is impossible"),
         (r"(call Send \d+ \S+) \d+", r"\1 64", "the profile is damaged"),
         (r"(call Send \d+ \S+ \d+) \d+", r"\1 0", "the profile is damaged"),
         (r"(call Send \d+ \S+ \d+) \d+", r"\1 1_0", "a count was expected"),
@@ -69,7 +69,7 @@ def test_a_broken_profile_is_refused(golden, pattern, replacement, message):
 
 
 def test_another_number_of_ranks(golden):
-    with pytest.raises(OutputError, match="the profile is of 4 ranks, expected 8"):
+    with pytest.raises(OutputError, match="the profile has 4 ranks, expected 8"):
         profile.parse(golden(GOLDEN), 8)
 
 

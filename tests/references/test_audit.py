@@ -80,26 +80,26 @@ def test_what_a_document_says_may_be_that_something_is_bad(write, tmp_path):
         (
             ("OsuLatency:", "OsuLatensy:"),
             2,
-            "orphan entry 'OsuLatensy': no check class has that name; mend or delete it",
+            "orphan entry 'OsuLatensy': no check class has that name; fix or delete it",
         ),
         (("OsuBandwidth:", "Rotate:"), 12, "orphan: Rotate: bw: 2x.*: no case of this check runs here; delete it"),
-        (("yours:compute:", "yours:comput:"), 6, "there is no such partition here (there is yours:compute); mend"),
+        (("yours:compute:", "yours:comput:"), 6, "there is no such partition here (there is yours:compute); fix"),
         (("mpich-cray", "mpich"), 6, "there is no such environ here (there is mpich-cray)"),
         (("      2x1:", "      4x1:"), 6, "there is no such layout here (there is 2x1, 1x2)"),
-        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; mend or delete it"),
+        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; fix or delete it"),
         (
             ("null, 0.1, us]\n  ", "null, 0.1, s]\n  "),
             7,
-            "latency_0B: in s, and the metric is in us; convert the value",
+            "latency_0B: in s, but the metric is in us; convert the value",
         ),
         (
             ("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  "),
             7,
-            "bounds only what is too good (smaller is better)",
+            "only values that are too good are bounded (smaller is better)",
         ),
         (("[950,", "[2500,"), 12, "unreachable: 2375 MB/s is beyond the line rate of 2x1, 2000 MB/s by link_MBps and"),
         (("[benchmark,", "[bemchmark,"), 9, "OsuBandwidth: $index names 'bemchmark', which the check does not have"),
-        (("layout: 1x2", "layout: 1x4"), 14, "no_reference: 'check OsuLatency layout 1x4' covers no metric; mend the"),
+        (("layout: 1x2", "layout: 1x4"), 14, "no_reference: 'check OsuLatency layout 1x4' covers no metric; fix the"),
         (
             ("layout: 1x2", "metric: latency_8B"),
             None,
@@ -121,7 +121,8 @@ def test_what_a_document_says_may_be_that_something_is_bad(write, tmp_path):
                 "derived: [{metric: bandwidth_1024B, share_of_line_rate: 0.95, lower: 0}]\nno_reference:",
             ),
             None,
-            "asks for 902.5 MB/s, the file's own rule for 950 (derived: 0.95 x 1 NIC x 1000 MB/s); raise the entry",
+            "asks for 902.5 MB/s, but the file's own rule asks for 950 (derived: 0.95 x 1 NIC x 1000 MB/s); raise the "
+            "entry",
         ),
     ],
 )
@@ -153,7 +154,7 @@ def test_only_between_single_processes_on_nodes_the_line_rate_is_a_ceiling(write
 def test_a_key_that_another_takes_is_an_orphan(write):
     file = write("    2x.*: {", "    2x1: {bandwidth_8B: [1, -0.5, null, MB/s]}\n    2x.*: {")
     (orphan,) = [fault for fault in audit.of_file(file, CHECKS, CASES) if "orphan" in fault]
-    assert "2x.*: no case has all of these, or an earlier key takes them; delete it" in orphan
+    assert "2x.*: no case has all of these, or an earlier key matches first; delete it" in orphan
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_a_key_that_another_takes_is_an_orphan(write):
     [
         (
             [record(day, 1.5, metric="latency_0B") for day in range(5)],
-            "unreachable: at most 1.43 us, and the best of 5",
+            "unreachable: at most 1.43 us, but the best of 5",
         ),
         (
             [record(day, 0.28, metric="latency_0B") for day in range(5)],

@@ -88,7 +88,7 @@ def test_line_ends_and_mode_stay(path):
 
 def test_a_file_that_would_not_load_is_left_as_it_is(path, monkeypatch):
     monkeypatch.setattr(files.edit, "edited", lambda *_: "OsuLatency: 3\n")
-    with pytest.raises(ReferenceError, match="was left as it is, for it would not load"):
+    with pytest.raises(ReferenceError, match="was left as it is, because the result would not load"):
         apply(path, write=True)
     assert path.read_text() == BEFORE
     assert [each.name for each in path.parent.iterdir()] == ["yours.yaml"]

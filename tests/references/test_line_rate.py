@@ -51,27 +51,27 @@ def test_of_two_rules_the_first_counts(load):
 
 
 def test_a_line_rate_that_nobody_gave_is_an_error(load):
-    with pytest.raises(ReferenceError, match=r"here: .* and s:p has no extras\['link_MBps'\]; add it"):
+    with pytest.raises(ReferenceError, match=r"here: .* but s:p has no extras\['link_MBps'\]; add it"):
         found(load(ITEM), {"nics": 1})
 
 
 def test_what_is_no_bandwidth_is_an_error(load):
-    with pytest.raises(ReferenceError, match="bandwidth_4194304B is in us, a share of a line rate is in MB/s"):
+    with pytest.raises(ReferenceError, match="bandwidth_4194304B is in us, but a share of a line rate is in MB/s"):
         found(load(ITEM), {"link_MBps": 1.0}, [Metric("bandwidth_4194304B", "us", "smaller")])
 
 
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        ("{share_of_line_rate: 0.9, lower: -0.05}", "needs the metric that it is for"),
+        ("{share_of_line_rate: 0.9, lower: -0.05}", "needs the metric that it applies to"),
         ("{metric: b, lower: -0.05}", "needs a share_of_line_rate above 0"),
         ("{metric: b, share_of_line_rate: 3, lower: -0.05}", "needs a share_of_line_rate above 0"),
         ("{metric: b, share_of_line_rate: 0.9}", "has no bound"),
-        ("{metric: b, share_of_line_rate: 0.9, lower: 0.05}", "lower is a share between -1 and 0"),
-        ("{metric: b, share_of_line_rate: 0.9, lower: -1}", "lower is a share between -1 and 0"),
+        ("{metric: b, share_of_line_rate: 0.9, lower: 0.05}", "lower must be a share between -1 and 0"),
+        ("{metric: b, share_of_line_rate: 0.9, lower: -1}", "lower must be a share between -1 and 0"),
         ("{metric: b, share_of_line_rate: 0.9, lower: 0, share: 1}", "unknown key 'share'"),
         ("{metric: '(', share_of_line_rate: 0.9, lower: 0}", "is not a pattern"),
-        ("3", "is no mapping"),
+        ("3", "is not a mapping"),
     ],
 )
 def test_malformed_rules(load, item, message):

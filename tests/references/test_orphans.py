@@ -22,8 +22,8 @@ def test_references_by_their_keys():
     [
         ({"$environ": ["mpich-spack"], "layout": ["2x1"]}, None),
         ({"layout": ["2x1"]}, None),  # of environments nothing is known
-        ({"$environ": ["openmpi"]}, "there is no such environ here (there is openmpi); mend or delete it"),
-        ({"$environ": ["mpich"], "layout": ["1x2"]}, "there is no such layout here (there is 1x2); mend or delete it"),
+        ({"$environ": ["openmpi"]}, "there is no such environ here (there is openmpi); fix or delete it"),
+        ({"$environ": ["mpich"], "layout": ["1x2"]}, "there is no such layout here (there is 1x2); fix or delete it"),
     ],
 )
 def test_keys(known, why):
@@ -33,4 +33,4 @@ def test_keys(known, why):
 
 def test_checks():
     assert orphans.why_no_check("A", {"A"}) is None
-    assert orphans.why_no_check("A\n", {"A"}) == r"orphan entry 'A\n': no check class has that name; mend or delete it"
+    assert orphans.why_no_check("A\n", {"A"}) == r"orphan entry 'A\n': no check class has that name; fix or delete it"

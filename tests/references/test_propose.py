@@ -60,7 +60,7 @@ def test_of_what_should_be_large_the_lower_side_is_bounded_and_parameters_are_ke
 def test_too_few_runs_are_refused_however_many_records_they_left(file):
     again = [record(0), *runs(4)]
     found = proposal(file(), again)
-    assert (found.action, found.why) == ("refused", "4 runs, 5 are needed")
+    assert (found.action, found.why) == ("refused", "4 runs, but 5 are needed")
     assert proposal(file(), again, min_runs=4).action == "new"
 
 
@@ -106,7 +106,7 @@ def test_what_it_does_to_a_reference_that_stands(file, reference, values, count,
 
 def test_what_is_expected_to_fail_is_refused_with_its_reason(file):
     found = proposal(file("[$xfail, a slow switch, [1.3, null, 0.5, us]]"), runs(20))
-    assert found.why == "expected to fail: a slow switch; take the $xfail away first"
+    assert found.why == "expected to fail: a slow switch; remove the $xfail first"
 
 
 def test_a_bound_of_the_other_side_stays(file):
@@ -115,14 +115,14 @@ def test_a_bound_of_the_other_side_stays(file):
     assert both.reference == (1.3, -0.02, 0.02, "us")
     # One side that moves is enough, whatever the other does.
     kept = proposal(file("[1.3, -0.02, 0.5, us]"), runs(19), rule=Rule(both_sides=True))
-    assert (kept.action, kept.why) == ("kept", "would be stricter after 19 runs, 20 are needed")
+    assert (kept.action, kept.why) == ("kept", "would be stricter after 19 runs, but 20 are needed")
     assert proposal(file("[1.3, -0.02, 0.01, us]"), runs(19), rule=Rule(both_sides=True)).action == "loosened"
     # A bound that is new is stricter than none.
     assert proposal(file("[1.3, null, 0.02, us]"), runs(19), rule=Rule(both_sides=True)).action == "kept"
 
 
 def test_simulations_are_refused(file):
-    with pytest.raises(ReferenceError, match="yours is simulated: its references come from the documents"):
+    with pytest.raises(ReferenceError, match="yours is simulated: its references come from published documents"):
         propose(frame(runs(5, evidence="fitted")), file())
 
 
@@ -134,10 +134,10 @@ def test_series_that_share_a_place_are_refused(file):
     records = [*runs(5), *runs(5, environ="impi")]
     found = propose(frame(records), file("[1.3, null, 0.1, us]", shared))
     assert [each.action for each in found] == ["refused"] * 2
-    assert found[0].why.startswith("2 series share this reference; tell them apart by $index")
+    assert found[0].why.startswith("2 series share this reference; separate them by $index")
 
 
 def test_an_index_that_records_cannot_answer_is_said(file):
     odd = STANDING.replace("layout]", "fanciness]")
     found = proposal(file("[1.3, null, 0.1, us]", odd), runs(5))
-    assert found.why == "the $index of OsuLatency names 'fanciness', and no record says what that was"
+    assert found.why == "the $index of OsuLatency names 'fanciness', but no record says what that was"

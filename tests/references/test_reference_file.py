@@ -24,11 +24,11 @@ def load(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", ":1: no valid YAML"),
+        ("a: [", ":1: not valid YAML"),
         ("- a", "the top level must be a mapping"),
         ("A: 3", "A: must be a mapping with an \\$index"),
         ("A: {t: [1, null, 1, us]}", "A: must be a mapping with an \\$index"),
-        ("A: {$index: [layout], 1x2: 3}", "A: 1x2: '3' where \\$index asks for another level"),
+        ("A: {$index: [layout], 1x2: 3}", "A: 1x2: '3' where \\$index requires another level"),
         ("A: {$index: [layout], 1x2: {t: {a: 1}}}", "A: 1x2: t: .* is not of the form \\[value, lower share"),
         ("A: {$index: [layout], 1x2: {t: [1, 0.1, 0.5, us]}}", "the lower share '0.1' does not fit"),
         ("A: {$index: [layout], 1x2: {t: [1, null, -0.5, us]}}", "the upper share '-0.5' does not fit"),
@@ -73,10 +73,10 @@ def test_reasons_match_in_full(load):
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        ({}, "t has no reference; add one, or say why under no_reference"),
+        ({}, "t has no reference; add one, or give a reason under no_reference"),
         ({"t": (1, None, 1, "us"), "c": (1, None, 1, "us")}, "orphan: c: the check declares no such metric"),
-        ({"t": (1, None, 1, "s")}, "t is in us, its reference in s"),
-        ({"t": (1, None, 1)}, "t is in us, its reference in no unit"),
+        ({"t": (1, None, 1, "s")}, "t is in us, but its reference is in s"),
+        ({"t": (1, None, 1)}, "t is in us, but its reference is in no unit"),
     ],
 )
 def test_gaps_and_orphans(load, found, message):
@@ -101,7 +101,7 @@ LEAF = "{t: [1, null, 1, us]}"
         ),
         (
             f"A: {{$index: [layout], 1x3: {LEAF}}}",
-            "orphan: A: 1x3: there is no such layout here .there is 1x2, 2x1.; mend or delete it",
+            "orphan: A: 1x3: there is no such layout here .there is 1x2, 2x1.; fix or delete it",
         ),
     ],
 )

@@ -80,7 +80,7 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
     ]
     found = proposed(tmp_path, records, STANDING)
     looser, *rest = wording.report(found, held_back=True)
-    assert looser == "LOOSENED, and not written without --allow-looser:"
+    assert looser == "LOOSENED, and written only with --allow-looser:"
     assert wording.report(found, held_back=False)[0] == "LOOSENED: these ask for less than before"
     assert rest[0] == (
         "  latency_8B of OsuLatency %layout=2x1 @yours:compute+mpich-cray: "
@@ -88,7 +88,7 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
     )
     assert rest[1:] == [
         "refused: OsuBandwidth %benchmark=bw %layout=2x1 @yours:compute+mpich-cray: bandwidth_8B and 2 more: 2 runs, "
-        "5 are needed",
+        "but 5 are needed",
         "warning: one reference from several versions: OsuBandwidth of hash 0bcdefg, hash 1bcdefg, hash 2bcdefg, "
         "hash 3bcdefg, hash 4bcdefg; give a range of dates",
         "5 series: 1 new, 1 loosened, 3 refused",
@@ -97,5 +97,5 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
 
 def test_one_metric_that_is_refused_is_named_alone(tmp_path):
     (line, counts) = wording.report(proposed(tmp_path, [record()]), held_back=False)
-    assert line == "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 1 runs, 5 are needed"
+    assert line == "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 1 runs, but 5 are needed"
     assert counts == "1 series: 1 refused"

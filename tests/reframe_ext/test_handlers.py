@@ -26,7 +26,7 @@ def test_a_lock_that_is_not_let_go_is_a_warning_with_its_holder(tmp_path, monkey
     with locks.exclusive(tmp_path / "s/p" / csv_file.LOCK, 0):
         handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
     (said,) = warnings
-    assert "locked by process" in said and "2 records are not in it; the JSON lines have them" in said
+    assert "locked by process" in said and "2 records are not in it; they are in the JSON lines" in said
     handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
     assert len((tmp_path / "s/p/A.csv").read_text().splitlines()) == 3
 
@@ -35,4 +35,4 @@ def test_a_folder_that_cannot_be_made_is_a_warning(tmp_path, warnings):
     (tmp_path / "s").write_text("")
     handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
     (said,) = warnings
-    assert said.endswith("A.csv: Not a directory: 2 records are not in it; the JSON lines have them")
+    assert said.endswith("A.csv: Not a directory: 2 records are not in it; they are in the JSON lines")

@@ -234,4 +234,4 @@ def test_cases_are_handed_over_instead_of_run(tmp_path, option, line):
 
 def test_a_run_without_end_is_refused(tmp_path):
     printed = select(tmp_path, "--duration=1h")
-    assert "--duration says itself how long the run takes" in printed and "handed over" not in printed
+    assert "--duration itself sets how long the run takes" in printed and "handed over" not in printed

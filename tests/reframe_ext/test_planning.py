@@ -79,7 +79,7 @@ def test_a_run_without_end_has_no_cost(tmp_path):
     file = tmp_path / "plan.json"
     program = [sys.executable, "-m", "fabric_checks.reframe_ext.planning", file]
     done = call(tmp_path, program, "--system", "minicluster", "-n", "^OsuBarrier%", "--duration", "1h", "-r")
-    assert not file.exists() and "--duration says itself how long the run takes" in done.stdout + done.stderr
+    assert not file.exists() and "--duration itself sets how long the run takes" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 

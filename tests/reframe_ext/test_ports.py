@@ -78,14 +78,14 @@ def test_patterns_that_are_none_are_told_before_anything_runs(stage, wrong):
 
 def test_without_what_judges_them_the_record_says_so_and_a_named_network_is_not_passed(stage, monkeypatch):
     def missing(*_):
-        raise packages.MissingPackageError("Python packages that are not there: scipy")
+        raise packages.MissingPackageError("missing Python packages: scipy")
 
     monkeypatch.setattr(packages, "require", missing)
     check = Check(stage)
     check.note_ports()
     check.hold_to_ports("")
     (found,) = check.facts.findings
-    assert found["text"] == "what the ports say was not judged: Python packages that are not there: scipy"
+    assert found["text"] == "what the ports say was not judged: missing Python packages: scipy"
     assert found["fault"] is False
     with pytest.raises(SanityError, match="what the ports say was not judged: .* scipy"):
         Check(stage, fabric=["mlx5_0"]).hold_to_ports("")
@@ -142,4 +142,4 @@ def test_files_that_are_missing_or_damaged_prove_nothing_and_are_said(stage):
     check.hold_to_ports("")
     said = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
     assert len(said) == 2 and all(text.isprintable() for text in said)
-    assert said[1] == "node n3.domain: nothing is known of the ports: there is no file of it"
+    assert said[1] == "node n3.domain: nothing is known about the ports: it left no file"

@@ -70,22 +70,22 @@ def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
     [
         (
             ("latency_0B", "latency_0"),
-            "orphan: latency_0: the check declares no such metric there; mend or delete it",
+            "orphan: latency_0: the check declares no such metric there; fix or delete it",
         ),
-        (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name; mend or delete it"),
+        (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name; fix or delete it"),
         (
             ("local:node", "local:nod"),
             "OsuLatency: local:nod: mpich: 1x2: there is no such partition here (there is local:node)",
         ),
         (("mpich", "mpitch"), "mpitch: 1x2: there is no such environ here"),
-        (("us]", "ms]"), "latency_0B is in us, its reference in ms"),
+        (("us]", "ms]"), "latency_0B is in us, but its reference is in ms"),
         (("1x2", "1x4"), "1x4: there is no such layout here"),
         (("layout]", "layuot]"), "$index names 'layuot', which the check does not have"),
         (("0.1, us", "null, us"), "latency_0B: has no bound"),
         (("null, 0.1", "0.1, 0.1"), "the lower share '0.1' does not fit"),
         (("1000000000.0", ".nan"), "the value 'nan' is not a finite number"),
         (("why: only", "wy: only"), "needs a reason under 'why'"),
-        (("latency_[1-9].*", "latency_[1-9]"), "has no reference; add one, or say why"),
+        (("latency_[1-9].*", "latency_[1-9]"), "has no reference; add one, or give a reason"),
     ],
 )
 def test_a_wrong_file_fails_and_leaves_the_values(read, change, message):

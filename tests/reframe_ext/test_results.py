@@ -12,7 +12,7 @@ from tests.machine.test_launch_errors import CUT
 @pytest.mark.parametrize(
     ("err", "out", "said"),
     [
-        (CUT, "a table", ": MPICH could not start, which is no fault of a node: "),
+        (CUT, "a table", ": MPICH could not start, which is not the fault of a node: "),
         ("a\nboom\n----\n", "a table", "; the last line of rfm_job.err is 'boom'"),
         ("", "a table\n", "; the last line of rfm_job.out is 'a table'"),
         (None, None, ""),

@@ -63,8 +63,8 @@ def test_without_an_answer_nothing_is_known_and_nothing_said(tmp_path, answer):
     ("answer", "said"),
     [
         (SLURM.replace("n[", "other["), "lacks 32 of the job's 32 nodes: n0, n1, n2, n3, ...; bring"),
-        (SLURM.replace("n[0-15]", "n[0-15"), "topology.txt: line 1: no list of nodes: 'n[0-15'"),
-        (SLURM + "\x1b[31mSwitchName=\n", "topology.txt: line 4: no line of Slurm's topology"),
+        (SLURM.replace("n[0-15]", "n[0-15"), "topology.txt: line 1: not a list of nodes: 'n[0-15'"),
+        (SLURM + "\x1b[31mSwitchName=\n", "topology.txt: line 4: not a line of Slurm's topology"),
         (SLURM.replace("n[0-15]", "n[0-16]"), "topology.txt: line 2: 'n16' is there twice"),
     ],
 )
@@ -79,7 +79,7 @@ def test_what_is_broken_or_lacks_all_nodes_is_not_used_and_is_one_line(tmp_path,
 def test_a_topology_that_lacks_nodes_is_used_for_the_others_and_says_which_it_lacks(tmp_path):
     known, (note,) = Check(tmp_path, answer=SLURM.replace("n[0-15]", "n[0-12],n15")).known_fabric(HOSTS)
     assert known.switches == ("leaf1", "leaf2") and not note["fault"]
-    lacks = "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; bring it up to date"
+    lacks = "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; update it"
     assert note["text"] == f"the topology is used for the other nodes: {lacks}"
 
 

@@ -168,7 +168,7 @@ def test_a_job_that_too_few_nodes_are_in_service_for_does_not_wait(make_job, flu
     ("bound", "name", "says"),
     [
         ("SILENCE_S", "", "flux jobs has failed for 0 s; it may still be in the queue"),
-        ("UNKNOWN_S", "other", "Flux does not know it, as after a restart that lost its jobs"),
+        ("UNKNOWN_S", "other", "Flux does not know it; perhaps it was restarted and lost its jobs"),
     ],
 )
 def test_a_job_of_which_nothing_is_heard_is_given_up(make_job, flux, monkeypatch, bound, name, says):
@@ -185,8 +185,8 @@ def test_a_job_of_which_nothing_is_heard_is_given_up(make_job, flux, monkeypatch
     ("line", "status", "error", "message"),
     [
         ("", 1, (PRINTED / "no_queue.err").read_text(), "flux batch: flux-batch: ERROR: 'x' is not a valid queue"),
-        ("", 0, "", "flux batch printed no job id but ''"),
-        ("hello; rm x", 0, "", "flux batch printed no job id but 'hello; rm x'"),
+        ("", 0, "", "flux batch printed '' instead of a job id"),
+        ("hello; rm x", 0, "", "flux batch printed 'hello; rm x' instead of a job id"),
     ],
 )
 def test_what_flux_refuses_is_one_line(make_job, flux, line, status, error, message):

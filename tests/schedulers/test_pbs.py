@@ -106,7 +106,7 @@ def test_a_job_is_watched_from_the_queue_to_its_end(job, pbs):
     ("name", "nodes", "state", "says"),
     [
         ("timeout", "busy_nodes", "TIMEOUT", "it ran over its time limit (Exit_status -29"),
-        ("cancelled", "busy_nodes", "CANCELLED", "it was cancelled, and not by this session"),
+        ("cancelled", "busy_nodes", "CANCELLED", "it was cancelled, but not by this session"),
         ("cancelled_waiting", "busy_nodes", "CANCELLED", "job 7.head had not started; it was cancelled"),
         ("node_lost", "nodes", "FAILED", "a node of it failed"),
         ("first_node_lost", "nodes", "FAILED", "a node of it failed"),
@@ -153,7 +153,7 @@ def test_a_job_that_cannot_start_does_not_wait(job, pbs, monkeypatch, name, node
     ("bound", "error", "says"),
     [
         ("SILENCE_S", "Connection refused", "qstat has failed for 0 s; it may still be in the queue"),
-        ("UNKNOWN_S", "qstat: Unknown Job Id 7.head", "PBS does not know it; has its server job_history_enable?"),
+        ("UNKNOWN_S", "qstat: Unknown Job Id 7.head", "PBS does not know it; does its server have job_history_enable?"),
     ],
 )
 def test_a_job_of_which_nothing_is_heard_is_given_up(job, pbs, monkeypatch, bound, error, says):

@@ -168,15 +168,13 @@ def test_a_job_that_lost_its_host_is_not_left_in_the_queue(fake):
 def test_a_job_that_the_controller_has_forgotten_is_given_up(fake):
     fake.accounting("RUNNING")
     fake.say("scontrol", UNKNOWN)
-    assert fake.end(fake.submitted()) == (
-        "job 7 was given up: Slurm has forgotten it, as after a crash of its controller"
-    )
+    assert fake.end(fake.submitted()) == ("job 7 was given up: Slurm has forgotten it; perhaps its controller crashed")
 
 
 def test_a_job_of_which_only_accounting_still_knows_has_ended_as_that_says(fake):
     fake.say("sacct", (0, "", ""), (0, "7|CANCELLED by 0|0:0|Unknown|n[1-2]\n", ""))
     fake.say("scontrol", UNKNOWN)
-    assert "it was cancelled, and not by this session" in fake.end(fake.submitted())
+    assert "it was cancelled, but not by this session" in fake.end(fake.submitted())
 
 
 def test_a_silent_controller_ends_the_job_and_no_later_one_waits_for_it(fake, monkeypatch):
@@ -291,7 +289,7 @@ def test_a_job_that_was_cancelled_before_it_began_had_no_nodes(fake):
     fake.controller("CANCELLED", nodes="")
     fake.say("scontrol-hostname", (1, "", "scontrol: error: no nodelist"))
     job = fake.submitted()
-    assert fake.end(job) == "job 7 had not started; it was cancelled, and not by this session (CANCELLED)"
+    assert fake.end(job) == "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"
     assert job.nodelist == [] and fake.scheduler.began(job) is None
     assert "scontrol show hostname" in fake.calls[-1] and "None" not in fake.calls[-1]
 

@@ -113,7 +113,7 @@ def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
 )  # fmt: skip
 def test_resources_of_flux_that_are_none(text):
     facts = look(Recorded(f"$ flux resource R\n{text}\n"), "x")
-    assert facts.scheduler == "local" and facts.notes[0].startswith("flux resource R is not understood: ")
+    assert facts.scheduler == "local" and facts.notes[0].startswith("the output of flux resource R is not understood: ")
     assert len(facts.notes[0]) < 300
 
 

@@ -68,7 +68,9 @@ def test_what_is_written_runs_dry(name, clone, tmp_path):
     commands = done.stdout.partition("next:\n")[2].splitlines()
     assert len(commands) == 3 and all("--system new" in command for command in commands)
     again = init(clone, name, tmp_path / "again", "--name", "new", "--yes", *OPTIONS[name])
-    assert again.returncode == 1 and "there is a system 'new' in config already, which stays as it is" in again.stderr
+    assert (
+        again.returncode == 1 and "there is already a system 'new' in config, which is left unchanged" in again.stderr
+    )
     forget(clone, "new")
 
 
@@ -86,7 +88,7 @@ def test_questions_and_answers(clone, tmp_path):
     answers = "cbc\nnew\n\nmany\n32\n\n100\n"
     done = init(clone, "slurm_infiniband", tmp_path / "tools", answers=answers)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "there is a system 'cbc' in config already" in done.stdout and "'many' is no number" in done.stdout
+    assert "there is already a system 'cbc' in config" in done.stdout and "'many' is not a number" in done.stdout
     text = (clone / "config/systems/new.py").read_text()
     assert '"access": ["--exclusive", "--partition=batch"]' in text and '"nodes": 32,' in text
     assert '"link_MBps": 12500.0,' in text
@@ -96,10 +98,10 @@ def test_questions_and_answers(clone, tmp_path):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ([], "error: nobody answers; give --name, or --yes to take the guesses"),
-        (["--name", "a b", "--yes"], "error: --name: 'a b' is no name of a system"),
-        (["--name", "new", "--nodes", "0", "--yes"], "error: --nodes: '0' is no number of 1 or more"),
-        (["--name", "new", "--queue", "$(x)", "--yes"], "error: --queue: '$(x)' is none of batch, debug, himem"),
+        ([], "error: nobody answers; give --name, or --yes to accept the guesses"),
+        (["--name", "a b", "--yes"], "error: --name: 'a b' is not a name for a system"),
+        (["--name", "new", "--nodes", "0", "--yes"], "error: --nodes: '0' is not a number of 1 or more"),
+        (["--name", "new", "--queue", "$(x)", "--yes"], "error: --queue: '$(x)' is not one of batch, debug, himem"),
     ],
 )
 def test_what_it_cannot_do_is_one_line(options, line, clone, tmp_path):
@@ -111,7 +113,7 @@ def test_what_it_cannot_do_is_one_line(options, line, clone, tmp_path):
 
 def test_an_option_that_says_nothing_here(clone, tmp_path):
     done = init(clone, "no_scheduler", tmp_path / "tools", "--name=new", "--yes", "--queue=batch")
-    assert done.returncode == 1 and done.stderr == "error: --queue says nothing of this machine; leave it out\n"
+    assert done.returncode == 1 and done.stderr == "error: --queue does not apply to this machine; leave it out\n"
 
 
 def test_a_dry_run_that_fails_is_told(clone, tmp_path):
@@ -121,4 +123,4 @@ def test_a_dry_run_that_fails_is_told(clone, tmp_path):
     (clone / "config/systems/other.py").unlink()
     forget(clone, "new")
     assert done.returncode == 1 and done.stderr.startswith("error: the dry run of new failed: "), done.stderr
-    assert "mend config/systems/new.py, or remove it" in done.stderr and done.stderr.count("\n") == 1
+    assert "fix config/systems/new.py, or remove it" in done.stderr and done.stderr.count("\n") == 1

@@ -112,7 +112,7 @@ def test_modules_that_show_behind_a_compiler_only():
     core, everything = "/core:\ngcc/12.2\n", "gcc/12.2\nopenmpi/\nopenmpi/4.1.5\n"
     found = look(Recorded(f"% LMOD_CMD=/lmod\n$ module -t avail\n{core}$ module -t spider\n{everything}"), "box")
     assert [mpi.module for mpi in found.mpis] == ["openmpi/4.1.5"]
-    assert found.notes == ("MPIs show in `module spider` only: their compiler's module may have to be loaded before",)
+    assert found.notes == ("MPIs appear only in `module spider`: their compiler's module may have to be loaded first",)
 
 
 def test_commands_without_a_cluster():
@@ -122,4 +122,6 @@ def test_commands_without_a_cluster():
 
 def test_what_is_not_understood_is_told_and_left_out():
     found = look(Recorded("$ lscpu\nArchitecture: riscv64\n"), "box")
-    assert found.cores is None and found.notes[0].startswith("lscpu is not understood: lscpu states no 'Core(s) per")
+    assert found.cores is None and found.notes[0].startswith(
+        "the output of lscpu is not understood: lscpu states no 'Core(s) per"
+    )

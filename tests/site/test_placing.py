@@ -16,7 +16,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
     files = {"systems/new/spack/site/a.yaml": "a", "references/new.yaml": "b", "systems/new.py": "c"}
     (tmp_path / "systems").mkdir()
     (tmp_path / "systems/new.py").write_text("mine")
-    with pytest.raises(FabricError, match="new.py: is there already, and stays as it is; nothing was written"):
+    with pytest.raises(FabricError, match="new.py: already exists and is left unchanged; nothing was written"):
         placing.place(files, tmp_path)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "systems/new.py"]
     assert (tmp_path / "systems/new.py").read_text() == "mine"

@@ -14,11 +14,14 @@ from tests.site.recorded import HOSTS, site
 @pytest.mark.parametrize(
     ("key", "text", "why"),
     [
-        ("name", "a b", "is no name of a system"), ("name", "8wide", "is no name"), ("name", "$(x)", "is no name"),
-        ("name", "taken", "which stays as it is"), ("queue", "nowhere", "is none of batch, debug, himem"),
-        ("nodes", "0", "is no number of 1 or more"), ("nodes", "many", "is no number"), ("cores", "-1", "is no number"),
-        ("account", "a;b", "the account is 'a;b', which is no name"), ("link_gbits", "fast", "is no rate in Gbit/s"),
-        ("link_gbits", "0", "is no rate in Gbit/s"), ("link_gbits", "1e999", "is no rate"),
+        ("name", "a b", "is not a name for a system"),
+        ("name", "8wide", "is not a name"), ("name", "$(x)", "is not a name"),
+        ("name", "taken", "which is left unchanged"), ("queue", "nowhere", "is not one of batch, debug, himem"),
+        ("nodes", "0", "is not a number of 1 or more"), ("nodes", "many", "is not a number"),
+        ("cores", "-1", "is not a number"),
+        ("account", "a;b", "the account is 'a;b', which is not a name"),
+        ("link_gbits", "fast", "is not a rate in Gbit/s"),
+        ("link_gbits", "0", "is not a rate in Gbit/s"), ("link_gbits", "1e999", "is not a rate"),
     ],
 )  # fmt: skip
 def test_what_is_no_answer(key, text, why):

@@ -121,7 +121,7 @@ def test_what_is_said_is_no_guess():
     text = written("slurm_infiniband", **told)["systems/new.py"]
     marked = re.findall(r"# guess: (.*)", text)
     # Only of what nobody is asked.
-    assert {mark.split()[0] for mark in marked} == {"the", "of"} and '"nodes": 4,' in text
+    assert {mark.split()[0] for mark in marked} == {"hosts", "the"} and '"nodes": 4,' in text
 
 
 def test_the_templates_are_what_is_written():

@@ -24,8 +24,8 @@ def test_what_is_not_there_is_told_with_the_line_that_installs_it(tmp_path):
         packages.require(["json", "no_such_a", "no_such_b"], "Rotate needs them to see")
     place = tmp_path / "home/python" / sys.implementation.cache_tag
     assert str(error.value) == (
-        "Python packages that are not there: no_such_a no_such_b: Rotate needs them to see. To install them for this "
-        f"collection alone: {sys.executable} -m pip install --target {place} no_such_a no_such_b"
+        "missing Python packages: no_such_a no_such_b: Rotate needs them to see. To install them for this collection "
+        f"alone: {sys.executable} -m pip install --target {place} no_such_a no_such_b"
     )
 
 

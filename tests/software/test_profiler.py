@@ -18,5 +18,5 @@ def test_no_such_compiler_wrapper(tmp_path):
 def test_a_wrapper_that_builds_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("FABRIC_HOME", str(tmp_path / "home"))
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FabricError, match="false: the library that profiles cannot be built"):
+    with pytest.raises(FabricError, match="false: the profiling library cannot be built"):
         profiler.build("false", tmp_path / "folder")

@@ -29,5 +29,5 @@ def test_an_environment_says_what_it_has_and_why_not_the_rest():
 
 
 def test_a_reason_is_for_a_suite_that_exists():
-    with pytest.raises(ValueError, match="no suite nbp; there are imb, lammps, ls_dyna, npb, osu"):
+    with pytest.raises(ValueError, match="there is no suite nbp; the suites are imb, lammps, ls_dyna, npb, osu"):
         programs.environment({"name": "ours"}, "modules", why_not={"nbp": "no licence"})

@@ -56,7 +56,7 @@ def test_what_a_clone_needs_stays_whatever_others_need(home, a_clone):
     assert not sharing.has_leftovers() and collect() == []
     sharing.register([*install(home, "core-3"), "mpich-1"])
     assert sharing.has_leftovers()
-    assert collect() == ["core-2 is deleted: no clone that uses this home needs it any more"]
+    assert collect() == ["core-2 is deleted: no clone that uses this home needs it any longer"]
     assert left(home) == ["core-1", "core-3", "mpich-1"] and not sharing.has_leftovers()
 
 

@@ -17,7 +17,7 @@ from fabric_checks.software.suites import imb, lammps
     ],
 )
 def test_a_program_is_what_its_suite_declares(said, wrong):
-    with pytest.raises(ValueError, match=f"the suite imb and this program of it do not agree about {wrong}"):
+    with pytest.raises(ValueError, match=f"the suite imb and this program of it disagree about {wrong}"):
         imb.SUITE.program("/bin/{benchmark}", "2021.7", **said)
     with pytest.raises(ValueError, match="inputs"):
         lammps.SUITE.program("/bin/lmp", "2025")

@@ -342,7 +342,9 @@ def test_no_file_is_deleted_that_has_more_than_its_name_says(tmp_path):
     archive, _ = nights(tmp_path, 2)
     (file,) = archiving.add(write(tmp_path / "x.jsonl", [record(metric="other")]), tmp_path / "other").files
     stray = file.rename(next(archive.rglob("*.parquet")).with_name("records-1.parquet"))
-    with pytest.raises(RecordError, match=r"records-1.parquet: 1 of its records are not in a file whose name says"):
+    with pytest.raises(
+        RecordError, match=r"records-1.parquet: 1 of its records are missing from the file whose " r"name says"
+    ):
         archiving.add(tmp_path / "0.jsonl", archive)
     stray.rename(stray.with_name("records-99.parquet"))
     archiving.add(tmp_path / "0.jsonl", archive)

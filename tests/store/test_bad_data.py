@@ -34,15 +34,15 @@ LINES = {
     "a number": (b"17\n", "not a JSON object: '17'"),
     "null": (b"null\n", "not a JSON object: 'null'"),
     "an empty object": (b"{}\n", "the record has no 'format'"),
-    "another format": (record(format=1), "format '1' is of another release"),
+    "another format": (record(format=1), "format '1' belongs to a different release"),
     "no system": (without("system"), "the record has no 'system'"),
     "no time": (without("time"), "the record has no 'time'"),
     "a time without zone": (record(time="2026-01-31T12:00:00"), "the time '2026-01-31T12:00:00' is not of the form"),
     "no such day": (record(time="2026-02-30T12:00:00+00:00"), "the time '2026-02-30T12:00:00+00:00' is not"),
     "a time in words": (record(time="noon \x1b[31m\n"), "the time 'noon ?[31m ' is not of the form"),
     "a time as number": (record(time=1769860800), "the time '1769860800' is not of the form"),
-    "NaN": (raw("NaN", value=1), "NaN is no number of JSON"),
-    "-Infinity": (raw("-Infinity", value=1), "-Infinity is no number of JSON"),
+    "NaN": (raw("NaN", value=1), "NaN is not a JSON number"),
+    "-Infinity": (raw("-Infinity", value=1), "-Infinity is not a JSON number"),
     "infinite": (raw("1e999", value=1), "'value' is 'inf', not a finite number"),
     "a huge integer": (raw("1" + "0" * 400, value=1), "not a finite number"),
     "text for a value": (record(value="1.5"), "'value' is '1.5', not a finite number"),
@@ -50,18 +50,18 @@ LINES = {
     "a list for a value": (record(value=[1.5]), "'value' is '[1.5]', not a finite number"),
     "half a node": (record(nodes=1.5), "'nodes' is '1.5', not an integer"),
     "more nodes than there are": (raw(str(2**63), nodes=1), "not an integer"),
-    "a metric without value": (record(value=None), "the record has a metric and no value"),
-    "a value without metric": (record(metric=None), "the record has a value and no metric"),
+    "a metric without value": (record(value=None), "the record has a metric but no value"),
+    "a value without metric": (record(metric=None), "the record has a value but no metric"),
     "no unit": (record(unit=None), "the record has no 'unit'"),
-    "another unit": (record(unit="furlongs"), "unknown unit 'furlongs'; known are us, s, MB/s"),
-    "an object for a name": (record(system={"a": 1}), "'system' is '{\"a\": 1}' where a name has to be"),
-    "a list for a name": (record(metric=["a"]), "'metric' is '[\"a\"]' where a name has to be"),
-    "text for a list": (record(nodelist="n1"), "'nodelist' is 'n1' where a list or an object has to be"),
+    "another unit": (record(unit="furlongs"), "unknown unit 'furlongs'; known units are us, s, MB/s"),
+    "an object for a name": (record(system={"a": 1}), "'system' is '{\"a\": 1}' where a name is expected"),
+    "a list for a name": (record(metric=["a"]), "'metric' is '[\"a\"]' where a name is expected"),
+    "text for a list": (record(nodelist="n1"), "'nodelist' is 'n1' where a list or an object is expected"),
     "not UTF-8": (raw('"caf\xe9"', mpi=1).decode("utf-8").encode("latin-1"), "not UTF-8 text"),
     "NUL bytes": (b"\0" * 1000 + b"\n", "not a JSON object: '\\x00"),
-    "nested deep": (raw("[" * 100_000 + "]" * 100_000, findings=1), "nested too deep"),
-    "objects nested deep": (raw('{"a":' * 100_000 + "1" + "}" * 100_000, findings=1), "nested too deep"),
-    "nested deep, unknown": (raw("[" * 100_000 + "]" * 100_000, unknown=1), "nested too deep"),
+    "nested deep": (raw("[" * 100_000 + "]" * 100_000, findings=1), "nested too deeply"),
+    "objects nested deep": (raw('{"a":' * 100_000 + "1" + "}" * 100_000, findings=1), "nested too deeply"),
+    "nested deep, unknown": (raw("[" * 100_000 + "]" * 100_000, unknown=1), "nested too deeply"),
     "never closed": (b'{"format": ' + b"[" * 100_000 + b"\n", "not a JSON object"),
 }
 
@@ -74,7 +74,7 @@ def test_a_bad_line_is_named_and_the_others_are_used(name, tmp_path):
     assert loaded.frame["value"].to_list() == [1.5, 2.5, None]
     (fault,) = loaded.faults
     assert fault.startswith(f"{path}:2: ") and cause in fault and fault.isprintable()
-    assert fault.endswith("; the line is left out: mend or delete it")
+    assert fault.endswith("; the line is left out: fix or delete it")
 
 
 def test_only_few_columns_find_the_same_faults_in_what_makes_a_record(tmp_path):
@@ -109,7 +109,7 @@ def test_records_that_were_written_twice(tmp_path):
     loaded = load(tmp_path)
     assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5]
     duplicates = [fault for fault in loaded.faults if "each is used once" in fault]
-    assert [fault.split(" here or")[0] for fault in duplicates] == [
+    assert [fault.split(" already in")[0] for fault in duplicates] == [
         f"{tmp_path}/a.jsonl:3: 3 records from here on are",
         f"{tmp_path}/b.jsonl:1: this record is",
     ]
@@ -142,7 +142,7 @@ def test_a_clock_that_went_backwards(tmp_path):
 
 def test_a_clock_that_went_backwards_once(tmp_path):
     (fault,) = load(write(tmp_path / "a.jsonl", [record(1), record(0)])).faults
-    assert "comes after a later time; the records are used" in fault
+    assert "comes after a later time; records are used" in fault
 
 
 def test_sessions_at_once_may_write_out_of_order_by_a_minute(tmp_path):
@@ -160,7 +160,7 @@ def test_a_value_in_two_units_is_a_note(tmp_path):
     loaded = load(write(tmp_path / "a.jsonl", [record(0), record(1, unit="s"), record(2, metric="m")]))
     assert loaded.faults == ()
     (note,) = loaded.notes
-    assert note == "a: latency_8B of A %layout=1x2 @s:p+e is in several units: us, s; each is a series of its own"
+    assert note == "a: latency_8B of A %layout=1x2 @s:p+e is in several units: us, s; each becomes a separate series"
 
 
 GARBAGE = {
@@ -190,7 +190,7 @@ def test_a_file_of_garbage(kind, tmp_path, report_table):
         assert len(loaded.faults) == 1
     else:
         assert [fault.split(": ")[0] for fault in loaded.faults[:5]] == [f"{path}:{n}" for n in range(1, 6)]
-        assert loaded.faults[5:] == (f"{path}: and 999995 more lines that are no sound records",)
+        assert loaded.faults[5:] == (f"{path}: and 999995 more lines that are not sound records",)
 
 
 def test_a_line_without_end(tmp_path, monkeypatch):
@@ -210,7 +210,7 @@ def test_what_cannot_be_opened(tmp_path):
     loaded = load(tmp_path)
     assert loaded.frame.height == 1
     assert loaded.faults == (
-        f"{tmp_path}/b.jsonl: No such file or directory; it is left out with what is in it",
+        f"{tmp_path}/b.jsonl: No such file or directory; it and its contents are left out",
         f"{tmp_path}/c.jsonl: not a regular file; it is left out",
     )
 
@@ -234,7 +234,7 @@ def test_what_may_not_be_read(tmp_path):
 def test_nothing_there(tmp_path):
     with pytest.raises(RecordError, match="there is no such file or folder"):
         load(tmp_path / "nowhere")
-    with pytest.raises(RecordError, match=r"no results here: no file \*.jsonl or \*.parquet in it or below; start"):
+    with pytest.raises(RecordError, match=r"no results here: no file \*.jsonl or \*.parquet in it or below it; start"):
         load(tmp_path)
     (tmp_path / "a.log").write_text("x\n")
     with pytest.raises(RecordError, match="its .log files are ReFrame's own perflogs, which are not read"):
@@ -284,7 +284,7 @@ def test_somebody_elses_parquet_file_is_named(archive):
 
     bad = parquet_of(archive)[1]
     pl.DataFrame({"x": [1]}).write_parquet(bad)
-    assert load(archive).faults == (f"{bad}: its column 'format' is not that of an archive; it is left out",)
+    assert load(archive).faults == (f"{bad}: its column 'format' is not one of an archive's; it is left out",)
 
 
 def test_temporary_files_of_a_writer_are_no_part_of_an_archive(archive):

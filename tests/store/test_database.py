@@ -131,7 +131,7 @@ def test_a_session_that_is_no_report_is_named_and_the_others_are_used(foreign, t
     path, uuid = changed(foreign, tmp_path, lambda text: text[:100])
     loaded = load(path)
     assert loaded.frame.height == 3
-    assert loaded.faults == (f"{path}:1: session '{uuid}' is no run report (JSONDecodeError); it is left out",)
+    assert loaded.faults == (f"{path}:1: session '{uuid}' is not a run report (JSONDecodeError); it is left out",)
 
 
 @pytest.mark.parametrize(

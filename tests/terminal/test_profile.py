@@ -23,7 +23,7 @@ def test_the_screen(found):
     assert "4 ranks on 1 host" in text and "32K to 64K" in text and "Allreduce" in text
     assert all(len(line) <= 160 for line in text.splitlines())
     assert "calls are missing" not in text
-    assert "7 calls are missing: there were more sorts of them than a profile has room for" in report.as_lines(PROFILE)
+    assert "7 calls are missing: there were more kinds of them than a profile has room for" in report.as_lines(PROFILE)
 
 
 def test_without_messages():

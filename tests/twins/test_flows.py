@@ -157,8 +157,8 @@ def test_bounds_hold(planned):
     [
         ("100000000 shared -", "100000000 fatpipe -", [0, 4], "link n0:up is not of the policy `shared`"),
         ("next 4 ", "#", [0, 4], "a switch has no line `next`"),
-        ("", "", [0, 8], "has a pair that is none of two hosts"),
-        ("", "", [3, 3], "has a pair that is none of two hosts"),
+        ("", "", [0, 8], "has a pair that does not join two hosts"),
+        ("", "", [3, 3], "has a pair that does not join two hosts"),
         ("", "", [0, 4, 1], "is no file of as many pairs in each of the rounds"),
     ],
 )

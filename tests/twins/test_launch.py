@@ -44,7 +44,10 @@ def test_what_ends_well(tmp_path, broken):
 @pytest.mark.parametrize(
     ("how", "cause"),
     [
-        ("deadlock", "error: the simulated ranks wait for each other (deadlock); look for a message that nobody sends"),
+        (
+            "deadlock",
+            "error: the simulated ranks wait for each other (deadlock); look for a message that is never sent",
+        ),
         ("abort", "error: a rank called MPI_Abort: 'rank 1: the data are wrong'"),
     ],
 )
@@ -57,14 +60,14 @@ def test_out_of_memory(tmp_path, broken):
     script = f"ulimit -v 3000000; exec {sys.executable} -m fabric_twins.launch --nodes 2 --ppn 1 {broken} memory"
     env = os.environ | {"FABRIC_TWIN": str(TWINS / "cbc.yaml")}
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 1 and "ran out of memory, as all ranks live in one process" in done.stderr
+    assert done.returncode == 1 and "ran out of memory, because all ranks are in one process" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("given", "cause"),
     [
         ({"nodes": 17}, "cbc has 16 nodes of 2 processors, so 17 x 1 do not fit"),
-        ({"twin": ""}, "FABRIC_TWIN is not set; let it name the description of a twin"),
+        ({"twin": ""}, "FABRIC_TWIN is not set; set it to the description of a twin"),
         ({"twin": "/none.yaml"}, "/none.yaml: cannot be read: No such file or directory"),
         ({"SIMGRID_ROOT": "/none"}, "there is no smpirun in /none/bin (SIMGRID_ROOT); install SimGrid 3.32"),
     ],
@@ -91,7 +94,7 @@ def test_the_folder_of_the_job_has_what_the_simulation_read(tmp_path, monkeypatc
 def test_a_limit_that_is_no_number_of_seconds(tmp_path, broken, text):
     done = run(tmp_path, broken, "well", FABRIC_TWIN_SECONDS=text)
     assert done.returncode == 1
-    assert done.stderr == f"error: FABRIC_TWIN_SECONDS is {text!r}; let it be a number of seconds, 1 or more\n"
+    assert done.stderr == f"error: FABRIC_TWIN_SECONDS is {text!r}; set it to a number of seconds, 1 or more\n"
 
 
 def test_a_simulation_that_takes_too_much_processor_time(tmp_path):

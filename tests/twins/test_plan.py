@@ -53,15 +53,18 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
     ("added", "message"),
     [
         ("alternatives: 3\n", "p.yaml: alternatives: a list of fewer than 16"),
-        ("alternatives: [7]\n", r"alternatives\[0\]: a mapping belongs here, not '7'"),
+        ("alternatives: [7]\n", r"alternatives\[0\]: a mapping is expected here, not '7'"),
         ("alternatives: [{faults: []}]\n", r"alternatives\[0\]\.name: is missing; write a text"),
-        ("alternatives: [{name: x}]\n", r"alternatives\[0\]: differs in nothing; write the keys"),
+        ("alternatives: [{name: x}]\n", r"alternatives\[0\]: does not differ; write the keys"),
         (
             "alternatives: [{name: as described, nodes: 4}]\n",
             r"alternatives\[0\]\.name: 'as described' is there alread",
         ),
-        ("alternatives: [{name: x, values: {}}]\n", r"alternatives\[0\]\.values: cannot differ; take it away"),
-        ("alternatives: [{name: x, faults: null}]\n", r"alternatives\[0\]\.faults: is taken away, and is not there"),
+        ("alternatives: [{name: x, values: {}}]\n", r"alternatives\[0\]\.values: cannot differ; remove it"),
+        (
+            "alternatives: [{name: x, faults: null}]\n",
+            r"alternatives\[0\]\.faults: is removed here, but does not " r"exist",
+        ),
         (
             "alternatives: [{name: x, topology: {oversubscription: 2}}]\n",
             r"p\.yaml: alternatives\[0\] \(x\): topology\.oversubscription: 2 does not divide 4 ports; write one",
@@ -89,7 +92,7 @@ def test_a_wrong_plan_gets_one_line(load, added, message):
 def test_a_file_that_is_no_mapping(tmp_path):
     file = tmp_path / "p.yaml"
     file.write_text("[1, 2]\n")
-    with pytest.raises(TwinError, match=r"p\.yaml: a mapping belongs here, not '\[1, 2\]'"):
+    with pytest.raises(TwinError, match=r"p\.yaml: a mapping is expected here, not '\[1, 2\]'"):
         plan.load(file)
 
 

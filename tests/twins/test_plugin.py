@@ -52,7 +52,7 @@ def test_it_exports_what_simgrid_looks_for(simulator):
         ("next 0 - - 0 2", "next 0 - - - 2", "switch leaf-0 has no way to host n2"),
         ("next 4 1 1 5 5", "next 4 1 1 1 5", "the routes to host n2 go in a circle through switch leaf-0"),
         ("next 4 ", "#", "a switch has no line `next`"),
-        ("\nend ", "\n#", "the last line `end` is missing: the file was cut; write it again"),
+        ("\nend ", "\n#", "the last line `end` is missing: the file was cut off; write it again"),
         ("\nend ", "\nend 9", ": lines are missing before this one"),
     ],
 )

@@ -260,11 +260,15 @@ def edit(file, old, new):
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        ("# complete: 4 actions\n", "", "rank-0.trace: line 7: the trace is cut: its last line is missing"),
-        ("# complete: 4 actions", "# cut: the limit of 9 bytes is reached", "the trace is cut: 'the limit of 9 bytes"),
+        ("# complete: 4 actions\n", "", "rank-0.trace: line 7: the trace is cut off: its last line is missing"),
+        (
+            "# complete: 4 actions",
+            "# cut: the limit of 9 bytes is reached",
+            "the trace was cut off: 'the limit of 9 bytes",
+        ),
         ("# complete: 4 actions", "# stopped: MPI_Put cannot be replayed", "was stopped: 'MPI_Put cannot be replayed'"),
-        ("0 send 1", "0 shout 1", "rank-0.trace: line 6: 'shout' is no action that can be replayed"),
-        ("# flops/s: 1", "# flops/s: 2", "rank-1.trace: is of another trace than that of rank 0"),
+        ("0 send 1", "0 shout 1", "rank-0.trace: line 6: 'shout' is not an action that can be replayed"),
+        ("# flops/s: 1", "# flops/s: 2", "rank-1.trace: belongs to a different trace than that of rank 0"),
         ("of 2", "of 1", "line 6: send: there is no rank 1"),
     ],
 )
@@ -277,7 +281,7 @@ def test_a_lost_rank_and_one_too_many(pair, small):
     (pair / "rank-1.trace").rename(pair / "rank-2.trace")
     assert "rank-1.trace: is not there; is it a folder that" in refused(pair, small().file)
     (pair / "rank-1.trace").write_bytes((pair / "rank-2.trace").read_bytes().replace(b"# rank: 2", b"# rank: 1"))
-    assert "has files of more ranks than 2; trace into an empty folder" in refused(pair, small().file)
+    assert "has files from more ranks than 2; trace into an empty folder" in refused(pair, small().file)
     assert "rank-0.trace: is not there" in refused(pair / "none", small().file)
 
 

@@ -40,7 +40,7 @@ def test_the_prefix_goes_before_the_path(monkeypatch, tmp_path):
 def test_another_release(monkeypatch, tmp_path):
     fake_smpirun(tmp_path, "SimGrid version 3.36")
     monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
-    with pytest.raises(TwinError, match=r"bin/smpirun: SimGrid is 3\.36, and the plugin .* is written for 3\.32"):
+    with pytest.raises(TwinError, match=r"bin/smpirun: SimGrid is 3\.36, but the plugin .* is written for 3\.32"):
         sim.smpirun()
 
 
@@ -68,5 +68,5 @@ def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written(tmp_path):
     tmp_path.chmod(0o555)
-    with pytest.raises(TwinError, match="let FABRIC_HOME name a writable folder"):
+    with pytest.raises(TwinError, match="set FABRIC_HOME to a writable folder"):
         sim.plugin(tmp_path / "twins")

@@ -66,23 +66,27 @@ def test_hosts_are_filled_one_after_the_other():
 
 def test_another_release_of_simgrid():
     smpirun.require_release("SimGrid version 3.32\n")
-    with pytest.raises(TwinError, match=r"SimGrid is 3\.36, and the plugin of the twins is written for 3\.32"):
+    with pytest.raises(TwinError, match=r"SimGrid is 3\.36, but the plugin of the twins is written for 3\.32"):
         smpirun.require_release("SimGrid version 3.36\n")
-    with pytest.raises(TwinError, match=r"smpirun -version says 'bash: no', which names no SimGrid; install 3\.32"):
+    with pytest.raises(
+        TwinError, match=r"smpirun -version says 'bash: no', which does not name a SimGrid; install " r"3\.32"
+    ):
         smpirun.require_release("bash: no")
 
 
 def test_an_end_without_the_last_line_is_a_failure_whatever_the_status():
     assert smpirun.failure("x\n# complete: 3 rows\n\n", "", 0, LAST) is None
     said = smpirun.failure("1 2\n3 4\n", "", 0, LAST)
-    assert said == "the simulation ended before the program's last line; the last that it said is '3 4'"
+    assert said == "the simulation ended before the program's last line; the last thing it said is '3 4'"
     assert "with status 2" in smpirun.failure("# complete: 3 rows\n", "", 2, LAST)
-    assert "before the program's last line; the last that it said is 'nothing'" in smpirun.failure("", "", 0, LAST)
+    assert "before the program's last line; the last thing it said is 'nothing'" in smpirun.failure("", "", 0, LAST)
 
 
 @pytest.mark.parametrize("status", [-9, 137])
 def test_a_killed_simulation(status):
-    assert "was killed, for its memory most likely; give it fewer" in smpirun.failure("1 2\n", "Killed\n", status, LAST)
+    assert "was killed, most likely because of its memory use; give it fewer" in smpirun.failure(
+        "1 2\n", "Killed\n", status, LAST
+    )
 
 
 @pytest.mark.parametrize("path", ["", "/nowhere"])
@@ -135,9 +139,9 @@ def broken(tmp_path_factory):
     ("how", "status", "cause"),
     [
         ("well", 0, None),
-        ("deadlock", 0, "the simulated ranks wait for each other (deadlock); look for a message that nobody sends"),
+        ("deadlock", 0, "the simulated ranks wait for each other (deadlock); look for a message that is never sent"),
         ("abort", 0, "a rank called MPI_Abort: 'rank 1: the data are wrong'"),
-        ("quiet", 0, "the simulation ended before the program's last line; the last that it said is 'nothing'"),
+        ("quiet", 0, "the simulation ended before the program's last line; the last thing it said is 'nothing'"),
     ],
 )
 def test_what_simgrid_does_is_told(simulator, broken, how, status, cause):
@@ -160,7 +164,7 @@ def test_a_simulation_out_of_memory(simulator, broken):
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)),
     )
-    assert "ran out of memory, as all ranks live in one process" in smpirun.failure(
+    assert "ran out of memory, because all ranks are in one process" in smpirun.failure(
         done.stdout, done.stderr, done.returncode, LAST
     )
 

@@ -136,7 +136,7 @@ def test_the_command_is_the_same_to_the_byte_and_tells_what_is_to_blame(planned,
     assert [name for name, _ in runs[0][1]] == [
         *("bigger-links.svg", "cut-in-half.svg", "distributions.svg", "healthy.svg", "slow-host.svg")
     ]
-    assert "healthy: nothing stands out of what was measured" in runs[0][0]
+    assert "healthy: nothing stands out in what was measured" in runs[0][0]
     assert "node n1 " in runs[0][0] and " at 0.50 of the rate of others, alone as well" in runs[0][0]
 
 

@@ -45,5 +45,5 @@ def test_nodes_are_not_good_where_the_budget_ends_before_a_job_tells_who_is_slow
     verdicts, spent = spend(names(8), run, 50, 5.0)
     assert spent.jobs == 2 and verdicts.of(Word.NOT_SEEN) == names(8) and not verdicts.paths
     assert set(verdicts.reasons.values()) == {
-        "its jobs pass, but do not tell whether it is slow: a pair differs by 8 %"
+        "its jobs pass, but do not show whether it is slow: a pair differs by 8 %"
     }  # fmt: skip

@@ -102,7 +102,7 @@ def test_no_node_is_good_of_which_no_job_tells_whether_it_is_slow():
     machine = Noisy(8, slow=["n4"], unsure=99)
     found = machine.vet()
     assert found.of(Word.NOT_SEEN) == machine.nodes and not found.paths and machine.jobs == 4
-    assert found.reasons["n4"] == "its jobs pass, but do not tell whether it is slow: a pair differs by 8 %"
+    assert found.reasons["n4"] == "its jobs pass, but do not show whether it is slow: a pair differs by 8 %"
     found = Noisy(8, ["n3"], unsure=99).vet()
     assert found.of(Word.FAULTY) == ["n3"] and len(found.of(Word.NOT_SEEN)) == 7
 
@@ -110,7 +110,7 @@ def test_no_node_is_good_of_which_no_job_tells_whether_it_is_slow():
 def test_what_was_not_held_against_all_others_is_said():
     """Where a path fails, no job of all nodes can pass; four nodes and one of the other four did."""
     found = Machine(8, paths=[("n1", "n6")]).vet()
-    assert found.paths and any("at most 5 of them" in note for note in found.notes), found.notes
+    assert found.paths and any("at most 5 at a time" in note for note in found.notes), found.notes
 
 
 def test_nodes_that_are_good_in_small_jobs_only_are_no_path():
@@ -179,7 +179,7 @@ def test_a_failure_that_does_not_come_back_blames_nobody():
         pass
     assert verdicts.of(Word.GOOD) == names(8)
     assert verdicts.paths == [
-        "a job on n0, n1, n2, n3 and n4, n5, n6, n7 failed, and did not when it was repeated: nobody is blamed"
+        "a job on n0, n1, n2, n3 and n4, n5, n6, n7 failed, but not when it was repeated: nothing is blamed"
     ]
 
 

@@ -17,11 +17,11 @@ def outcome(*cases, records):
 
 
 def test_a_case_that_passes_tells_who_is_slow():
-    limits = {"kind": "limits", "text": "a node slower by a tenth\nit would not have seen"}
+    limits = {"kind": "limits", "text": "it would not have seen\na node slower by a tenth"}
     said = [fault("n3", text="n3 sends at 0.5"), fault("n1", "n2", kind="pair"), fault("n5", confirmed=False), limits]
     found = outcome(case("R"), case("Build", fixture=True), records=[record("R", findings=said)])
     assert found == Outcome(True, {}, {"n3": "n3 sends at 0.5"}, ("pair n1 to n2",), "pass", (
-        "a node slower by a tenth it would not have seen",
+        "it would not have seen a node slower by a tenth",
     ))  # fmt: skip
 
 
@@ -59,8 +59,8 @@ def test_a_case_that_fails_names_the_nodes_that_the_scheduler_does():
 @pytest.mark.parametrize(
     ("cases", "says"),
     [
-        ([], "0 cases ran, not one: the last line"),
-        ([case("R"), case("S")], "2 cases ran, not one"),
+        ([], "0 cases ran instead of one: the last line"),
+        ([case("R"), case("S")], "2 cases ran instead of one"),
         ([case("R", "fail_deps"), case("B", "fail", "cc not found", "compile", fixture=True)], "cc not found"),
     ],
 )

@@ -37,7 +37,7 @@ def refuse():
     [
         ([], lambda: "No topology information available\n", "Slurm knows of no switches"),
         ([], lambda: "SwitchName=a Nodes=x1\n", "Slurm's topology has none of these nodes"),
-        ([], lambda: "SwitchName=a Nodes=n1 Junk\n", "no line of Slurm's topology"),
+        ([], lambda: "SwitchName=a Nodes=n1 Junk\n", "not a line of Slurm's topology"),
         ([], refuse, "scontrol: it does not answer"),
         (["/nowhere/topology.conf"], refuse, "/nowhere/topology.conf: No such file"),
     ],

@@ -17,7 +17,7 @@ static const char method[] =
     "per node to see the interconnect:\n"
     "  mpirun -np 2 buffer_reuse\n"
     "\n"
-    "Of N iterations (--iterations), R use one buffer and N - R use a buffer each that is new,\n"
+    "Of N iterations (--iterations), R use one buffer and N - R use a new buffer each,\n"
     "for R/N of 0, 25, 50, 75 and 100 %. The R are spread evenly among the N. New buffers are\n"
     "pages of a mapping (mmap) made for these N iterations and given back (munmap) after them:\n"
     "one byte a page has been written, so they exist, but they never took part in communication.\n"
@@ -31,9 +31,9 @@ static const char method[] =
     "and then for an empty acknowledgement that rank 1 sends after it has got all N messages.\n"
     "The time is that from the first MPI_Isend to the acknowledgement, divided by N.\n"
     "\n"
-    "Timed are these N iterations only. Mapping, writing, checking and unmapping lie outside, but\n"
-    "count for --max-seconds-per-point: points of large new buffers end with few samples, and not\n"
-    "before 8. The message sizes are --min-size and its multiples by powers of 4 up to\n"
+    "Only these N iterations are timed. Mapping, writing, checking and unmapping are not, but they\n"
+    "count towards --max-seconds-per-point: points of large new buffers end with few samples, but\n"
+    "not before 8. The message sizes are --min-size and its multiples by powers of 4 up to\n"
     "--max-size. A rank needs 2 (N + 1) buffers of the largest message.\n"
     "\n"
     "Sampling: a sample is the mean of a batch of such N iterations that lasts at least 0.2 ms\n"
@@ -358,7 +358,7 @@ int main(int argc, char **argv)
     const struct fc_option options[] = {
         {"min-size", FC_SIZE, &plan.min_size, 1, INT_MAX, "smallest message, bytes", NULL},
         {"max-size", FC_SIZE, &plan.max_size, 1, INT_MAX,
-         "largest message, bytes; the sizes are 4 times each other", NULL},
+         "largest message, bytes; each size is 4 times the one before", NULL},
         {"iterations", FC_COUNT, &plan.iterations, 4, 65536, "N, a multiple of 4", NULL},
         FC_RULE_OPTIONS(plan.rule),
         {"raw", FC_TEXT, &plan.raw_name, 0, 0,

@@ -19,8 +19,8 @@ static const char method[] =
     "before the post to after the wait, and the longest of all ranks counts (IMB takes the\n"
     "longest too, OSU the mean): a rank that is done early, as the root of a broadcast, does\n"
     "not make the operation fast. The ranks start together after an MPI_Allreduce that is not\n"
-    "timed and that collects these times; what they leave it apart is part of the time. The\n"
-    "time of the work alone is the longest of all ranks, too.\n"
+    "timed and that collects these times; the skew with which they leave it is part of the\n"
+    "time. The time of the work alone is also the longest of all ranks.\n"
     "\n"
     FC_OVERLAP_METHOD
     "\n"

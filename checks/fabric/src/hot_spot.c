@@ -264,7 +264,7 @@ int main(int argc, char **argv)
     const struct fc_option options[] = {
         {"min-size", FC_SIZE, &plan.min_size, 1, INT_MAX, "smallest message, bytes", NULL},
         {"max-size", FC_SIZE, &plan.max_size, 1, INT_MAX,
-         "largest message, bytes; the sizes are 8 times each other", NULL},
+         "largest message, bytes; each size is 8 times the one before", NULL},
         FC_RULE_OPTIONS(plan.rule),
         {"raw", FC_TEXT, &plan.raw_name, 0, 0,
          "write every sample to this file, as lines `size slaves mode sample_us`", NULL},

@@ -13,15 +13,15 @@ static const char method[] =
     "One rank is one node: run one process per node, on two nodes or more:\n"
     "  mpirun -np 64 latency_map\n"
     "\n"
-    "The rounds are those of the tournament of `rotate --pattern round-robin`: who sends there\n"
+    "The rounds are those of the tournament of `rotate --pattern round-robin`: the sender there\n"
     "starts the ping-pong here, so that a pass over all rounds measures each pair twice, at two\n"
     "moments, once from either end. --shifts S measures S of the rounds, as there.\n"
     "\n"
     "A round: a barrier, then every pair exchanges untimed messages, and then `samples` times\n"
     "`repetitions` ping-pongs, all pairs at once. A sample is half of the time of one ping-pong,\n"
-    "in us; a row has the median and the least of the samples. The message comes back as it was\n"
-    "sent or the program ends. Nothing is collected before all rounds are over: who collects\n"
-    "would seem to be far from everybody.\n";
+    "in us; a row has the median and the least of the samples. The message must come back\n"
+    "unchanged, or the program ends. Nothing is collected before all rounds are over: the node\n"
+    "that collects would seem to be far from all others.\n";
 
 static const char method_line[] =
     "ping-pong of size bytes, all pairs of a round at once; latency_us is the median over samples "
@@ -131,7 +131,7 @@ static size_t print_round(const struct node *node, size_t pass, int round, const
             continue;
         }
         if (!(found[starter][1] > 0.0)) {
-            fc_abort("%zu ping-pongs of %zu bytes took no time that MPI_Wtime can tell; raise "
+            fc_abort("%zu ping-pongs of %zu bytes took no time that MPI_Wtime can measure; raise "
                      "--repetitions", node->plan->repetitions, node->plan->size);
         }
         printf("%zu %d %d %d %.6g %.6g\n", pass, round, starter, other, found[starter][0],

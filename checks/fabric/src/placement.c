@@ -17,7 +17,7 @@ static const char method[] =
     "Columns: rank; host (MPI_Get_processor_name); node (SLURMD_NODENAME, `-` if not\n"
     "set); cpu the rank was on when asked (-1 if unknown); cpus of its affinity mask\n"
     "as a list such as 0-3,8; cores these are on as package:core, each once; online,\n"
-    "the CPUs of the node that are in service (`-` if the system does not tell, or\n"
+    "the CPUs of the node that are in service (`-` if the system does not say, or\n"
     "simulates the node). Blanks and non-printing bytes in names become `?`.\n";
 
 /* ------------------------------------------------------------ growing text */

@@ -369,7 +369,7 @@ static inline struct fc_times fc_time_rounds(struct fc_search *search,
     fc_write_series(search, FC_WORK, "work", iterations);
     search->nominal = times.of[FC_NOMINAL].median;
     if (!(search->nominal > 0.0)) {
-        fc_abort("a transfer took no time that MPI_Wtime can tell; the clock of this MPI is too "
+        fc_abort("a transfer took no time that MPI_Wtime can measure; the clock of this MPI is too "
                  "coarse");
     }
     return times;

@@ -231,7 +231,7 @@ static void write_file(const char *text, size_t length)
         fprintf(out, "# complete: %d ranks\n", p.ranks);
         const bool failed = ferror(out) != 0;
         if (fclose(out) != 0 || failed) {
-            fprintf(stderr, "profile: %s: %s; the profile is not whole\n", p.file, strerror(errno));
+            fprintf(stderr, "profile: %s: %s; the profile is incomplete\n", p.file, strerror(errno));
         }
     }
 }

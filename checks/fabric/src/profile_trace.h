@@ -69,7 +69,7 @@ static void trace_ends(const char *how, const char *why)
         fprintf(t.out, "\n# %s: %s\n", how, why); /* it may be within a line */
         const bool failed = ferror(t.out) != 0;
         if (fclose(t.out) != 0 || failed) {
-            fprintf(stderr, "profile: %s: %s; the trace is not whole\n", t.file, strerror(errno));
+            fprintf(stderr, "profile: %s: %s; the trace is incomplete\n", t.file, strerror(errno));
         }
     }
 }
@@ -120,7 +120,7 @@ static void action(const char *name)
 static void add_count(int64_t count)
 {
     if (count > INT_MAX) {
-        trace_stops("%lld bytes or elements at once are more than a replay can have", (long long)count);
+        trace_stops("%lld bytes or elements at once are more than a replay can handle", (long long)count);
     }
     add(" %lld", (long long)count);
 }
@@ -227,12 +227,12 @@ static int wire_tag(const struct comm *of, int tag)
 {
     if (of->id == world_id) {
         if (tag >= highest_tag) {
-            trace_stops("the tag %d is above those that can be traced", tag);
+            trace_stops("the tag %d is too large to be traced", tag);
         }
         return tag;
     }
     if (of->id == 0) {
-        trace_stops("a message by a communicator that was made by a call which is not traced");
+        trace_stops("a message on a communicator made by a call that is not traced");
         return tag;
     }
     const uint64_t mixed = (of->id ^ (uint64_t)(uint32_t)tag) * 0x9E3779B97F4A7C15U;
@@ -293,7 +293,7 @@ static struct pending *ask(MPI_Comm comm, MPI_Request request, bool is_send, int
 {
     struct pending *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        trace_stops("there is no memory for what is known of a request");
+        trace_stops("there is no memory to keep track of a request");
         return NULL;
     }
     struct comm *of = (struct comm *)known(comm);
@@ -344,7 +344,7 @@ static void traced_start(MPI_Request handle, enum call call)
 {
     struct pending *found = *find_pending(handle);
     if (found == NULL) {
-        trace_stops("MPI_%s of a request that is not known cannot be replayed", names[call]);
+        trace_stops("MPI_%s of an unknown request cannot be replayed", names[call]);
     } else {
         post(found);
     }
@@ -367,7 +367,7 @@ static void traced_free(MPI_Request handle)
     struct pending **found = find_pending(handle);
     if (*found != NULL) {
         if ((*found)->is_active) {
-            trace_stops("MPI_Request_free of a request that is under way cannot be replayed");
+            trace_stops("MPI_Request_free of a request in progress cannot be replayed");
         }
         drop(found);
     }
@@ -552,7 +552,7 @@ static void add_counts(MPI_Comm comm, const void *counts, size_t width, int64_t 
 {
     for (int i = 0; i < p.ranks; i++) {
         if (world_rank(comm, i) != i) {
-            trace_stops("counts of ranks in another order than that of MPI_COMM_WORLD cannot be replayed");
+            trace_stops("counts of ranks in an order other than that of MPI_COMM_WORLD cannot be replayed");
         }
         add_count(count_of(counts, width, i) * unit);
     }

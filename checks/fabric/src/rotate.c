@@ -25,7 +25,7 @@ static const char method[] =
     "             In round k = 0 .. M-1 seats whose sum is k modulo M meet. They are equally far\n"
     "             from the one in the middle: from the upper to the lower by an odd number of\n"
     "             seats, from the lower to the upper by an even one (of 16 nodes and more the other\n"
-    "             way if the seat that comes first is odd and the other one even). Who is in the\n"
+    "             way if the seat that comes first is odd and the other one even). The one in the\n"
     "             middle meets rank N/2, which sends if that seat is odd; with an odd N it has a\n"
     "             bye. Rounds M .. 2M-1 are the same the other way: then all ordered pairs were\n"
     "             measured.\n"
@@ -56,7 +56,7 @@ static const char method[] =
     "last, that one waits for confirm-pause: traffic of others ends, a fault stays. In these phases\n"
     "the rounds count the measurements. As the options stand they are N/2 + 64 log2 N at most.\n"
     "\n"
-    "A rank needs memory for two messages and for some numbers per node. The last lines tell the\n"
+    "A rank needs memory for two messages and for some numbers per node. The last lines give the\n"
     "time of all transfers (the slowest pair of each test) and the time that passed without pause.\n";
 
 static const char method_line[] =

@@ -90,7 +90,7 @@ static double best_MBps(const struct plan *plan, const double *times)
         shortest = times[test] < shortest ? times[test] : shortest;
     }
     if (!(shortest > 0.0)) {
-        fc_abort("%zu messages of %zu bytes took no time that MPI_Wtime can tell; raise --size or "
+        fc_abort("%zu messages of %zu bytes took no time that MPI_Wtime can measure; raise --size or "
                  "--messages", plan->messages, plan->size);
     }
     return (double)plan->messages * (double)plan->size / shortest / 1e6;

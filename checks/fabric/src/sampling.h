@@ -239,7 +239,7 @@ static inline unsigned long long fc_calibrate(const struct fc_world *world,
             if (seconds > 0.0) {
                 return repetitions;
             }
-            fc_abort("%llu repetitions took no time that MPI_Wtime can tell; "
+            fc_abort("%llu repetitions took no time that MPI_Wtime can measure; "
                      "the clock of this MPI does not advance", repetitions);
         }
         const double missing = seconds > 0.0 ? 1.2 * wanted / seconds : 10.0;

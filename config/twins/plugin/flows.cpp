@@ -499,7 +499,7 @@ std::vector<Pair> read_pairs(const std::string& name, size_t rounds, size_t host
     std::ifstream file(name, std::ios::binary | std::ios::ate);
     const auto bytes = file ? static_cast<size_t>(file.tellg()) : 0;
     if (rounds == 0 || bytes == 0 || bytes % (rounds * sizeof(Pair)) != 0) {
-        throw FileError(name + ": cannot be read, or is no file of as many pairs in each of the rounds");
+        throw FileError(name + ": cannot be read, or does not have that many pairs in each round");
     }
     std::vector<Pair> pairs(bytes / sizeof(Pair));
     file.seekg(0);
@@ -507,11 +507,11 @@ std::vector<Pair> read_pairs(const std::string& name, size_t rounds, size_t host
     const auto there = [hosts](int32_t host) { return host >= 0 && static_cast<size_t>(host) < hosts; };
     for (const Pair& pair : pairs) {
         if (!there(pair.sender) || !there(pair.receiver) || pair.sender == pair.receiver) {
-            throw FileError(name + ": has a pair that is none of two hosts");
+            throw FileError(name + ": has a pair that does not join two hosts");
         }
     }
     if (!file) {
-        throw FileError(name + ": cannot be read to its end");
+        throw FileError(name + ": cannot be read to the end");
     }
     return pairs;
 }
@@ -531,7 +531,7 @@ double number(const char* text)
     char* end = nullptr;
     const double value = std::strtod(text, &end);
     if (end == text || *end != '\0' || !(value >= 0.0) || !std::isfinite(value)) {
-        throw FileError(std::string("'") + text + "' is no number from 0 on");
+        throw FileError(std::string("'") + text + "' is not a number of 0 or more");
     }
     return value;
 }

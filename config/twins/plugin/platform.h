@@ -432,7 +432,7 @@ Platform read_platform(const std::string& name)
         lines++;
     }
     if (more) {
-        throw FileError(name + ": the last line `end` is missing: the file was cut; write it again");
+        throw FileError(name + ": the last line `end` is missing: the file was cut off; write it again");
     }
     require_whole(name, platform);
     return platform;

@@ -291,7 +291,7 @@ extern "C" void load_platform(const s4u::Engine& /*engine*/)
     try {
         const char* const name = std::getenv("FABRIC_TWIN_PLATFORM");
         if (name == nullptr || *name == '\0') {
-            throw FileError("FABRIC_TWIN_PLATFORM is not set; let it name the platform file of a twin");
+            throw FileError("FABRIC_TWIN_PLATFORM is not set; set it to the platform file of a twin");
         }
         static Platform platform;
         platform = read_platform(name);

@@ -82,7 +82,7 @@ def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, fl
 
 
 def repeatability(first: PairMatrix, second: PairMatrix) -> float:
-    """Return how alike the patterns of two runs are: Spearman's rank correlation over the pairs both have measured.
+    """Return how similar the patterns of two runs are: Spearman's rank correlation over the pairs both have measured.
 
     1: the same pairs are slow again, as with static routing; near 0, also where all pairs are alike: what was slow was
     chance.
@@ -97,7 +97,7 @@ def repeatability(first: PairMatrix, second: PairMatrix) -> float:
     )
     both = ~(np.isnan(one) | np.isnan(two))
     if both.sum() < 3:
-        raise ValueError("two runs with fewer than three pairs in common cannot be compared")
+        raise ValueError("two runs cannot be compared if they have fewer than three pairs in common")
     correlation = pl.DataFrame({"one": one[both], "two": two[both]}).select(pl.corr("one", "two", method="spearman"))
     value = float(correlation.item())
     return 0.0 if np.isnan(value) else value

@@ -43,8 +43,8 @@ def missed(ground: Ground, hosts: tuple[str, ...]) -> list[str]:
         never_crossed = [(a, b) for a in leaves.tolist() for b in leaves.tolist() if a != b and (a, b) not in crossed]
         if never_crossed:
             ways = [f"{known.switches[a]} to {known.switches[b]}" for a, b in never_crossed]
-            lines.append(f"ways between switches that no pair took: {listed(ways)}")
+            lines.append(f"paths between switches that no pair took: {listed(ways)}")
     lost = int((ground.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
     if lost:
-        lines.append(f"the topology does not tell the way of {lost} of {len(ground.arcs)} pairs")
+        lines.append(f"the topology does not say which path {lost} of {len(ground.arcs)} pairs take")
     return lines

@@ -145,7 +145,7 @@ def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
     """Read the output of ``rotate``; the parameters and errors are those of :func:`of_text`."""
     output = rotate.parse(text)
     if pattern not in (None, output.pattern):
-        raise OutputError(f"the pattern {pattern} was asked for, the output is that of {output.pattern}")
+        raise OutputError(f"the pattern {pattern} was asked for, but the output is that of {output.pattern}")
     return output
 
 

@@ -144,13 +144,13 @@ def _finding(ground: Ground, hosts: tuple[str, ...], culprit: Culprit) -> Findin
     side = f" {said.side}" if said.side and part.kind not in (*OF_NODES, "pair") else ""
     text = f"{said.name} {said.verb}{side} at {culprit.share:.2f} of the rate of others, {_evidence(culprit)}"
     if names:
-        text += f"; {listed(names)} would explain that as well"
+        text += f"; {listed(names)} would explain it too"
     if part.kind in OF_NODES and not _near(ground, culprit):
-        text += "; no pair with its neighbours was measured, so it may be its way to all others as well"
+        text += "; no pair with its neighbours was measured, so its path to all other nodes may be the cause instead"
     elif also:
         text += "; the other direction was not measured often enough to tell"
     if not culprit.sure:
-        text += "; that is within what chance or the differences of healthy ones can be"
+        text += "; chance, or the differences between healthy ones, could explain this"
     return Finding(
         _KINDS.get(part.kind, part.kind),
         said.ranks,
@@ -198,10 +198,10 @@ def _group(ground: Ground, hosts: tuple[str, ...], pairs: list[Finding]) -> Find
     receivers = sorted({each.ranks[1] for each in pairs})
     share = float(np.median([each.share for each in pairs]))
     ends = " to ".join(_alike(hosts, ranks) for ranks in (senders, receivers))
-    look = "tell the switches of the hosts (--topology), or the forwarding tables, and the cable or switch is named"
+    look = "give the switches of the hosts (--topology), or the forwarding tables, to have the cable or switch named"
     text = (
-        f"{len(pairs)} pairs, {ends}, run at {share:.2f} of the rate of others alone, and no node of theirs is slow "
-        f"with everybody; that they behave alike is inferred from the rates: {look}"
+        f"{len(pairs)} pairs, {ends}, run at {share:.2f} of the rate of others alone, and none of their nodes is slow "
+        f"with every partner; that they behave alike is inferred from the rates: {look}"
     )
     part = f"what is between {ends}"
     return Finding("group", (), (), share, True, text, part, "", len(pairs), look=look)
@@ -216,7 +216,7 @@ def _alike(hosts: tuple[str, ...], ranks: list[int]) -> str:
 
 
 def _rest(ground: Ground, output: RotateOutput, found: Explanation) -> list[Finding]:
-    """Return what is to be said of suspect pairs that no fault accounts for."""
+    """Return what to say about suspect pairs that no fault accounts for."""
     evidence = ground.evidence
     alone = np.zeros(len(evidence.sender), dtype=bool)
     keys = evidence.sender * evidence.ranks + evidence.receiver
@@ -231,8 +231,8 @@ def _rest(ground: Ground, output: RotateOutput, found: Explanation) -> list[Find
     if len(healthy):
         least = float(np.exp(evidence.alone[healthy].min()))
         text = (
-            f"{len(healthy)} of {len(suspects)} suspect pairs run at {least:.2f} of the rate of others or more alone, "
-            "and are slower only while others run: they share what they pass through"
+            f"{len(healthy)} of {len(suspects)} suspect pairs reach at least {least:.2f} of the rate of others when "
+            "measured alone, and are slower only while others run: they share what they pass through"
         )
         rest.append(Finding("sharing", (), (), float(len(healthy)), True, text))
     unsure = np.intersect1d(left, found.unsure)
@@ -246,7 +246,7 @@ def _noise(ground: Ground, pairs: int) -> Finding:
     others = f" and healthy pairs by {100 * noise.between:.0f} % from each other" if noise.between > 0 else ""
     text = (
         f"a pair differs by {100 * noise.repeat:.0f} % from one measurement to the next{others}, so nothing is certain "
-        f"of {_pairs(pairs)} that look{'s' if pairs == 1 else ''} slow; measure on idle nodes, one process on each"
+        f"about {_pairs(pairs)} that look{'s' if pairs == 1 else ''} slow; measure on idle nodes, one process on each"
     )
     # Repeats show a pair more exactly, and what others are no better.
     text += "" if noise.between > noise.repeat else ", or raise --confirm-repeats"
@@ -283,7 +283,7 @@ def _unconfirmed(output: RotateOutput, matrix: PairMatrix) -> list[Finding]:
     return faults
 
 
-_AGAIN = "not measured again, use --confirm"
+_AGAIN = "not measured again; use --confirm"
 
 
 def _suspect_node(output: RotateOutput, kind: Literal["sender", "receiver"], rank: int, share: float) -> Finding:
@@ -296,7 +296,7 @@ def _suspect_node(output: RotateOutput, kind: Literal["sender", "receiver"], ran
 
 def _suspect_pair(output: RotateOutput, sender: int, receiver: int, share: float) -> Finding:
     names = " to ".join(name_of(output.hosts, rank) for rank in (sender, receiver))
-    text = f"{names} runs at {share:.2f} of what its nodes have with others; {_AGAIN}"
+    text = f"{names} runs at {share:.2f} of the rate that its nodes reach with others; {_AGAIN}"
     hosts = (output.hosts[sender], output.hosts[receiver])
     return Finding("pair", (sender, receiver), hosts, share, False, text, names, "one way", look=_AGAIN)
 

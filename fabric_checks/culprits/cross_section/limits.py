@@ -65,7 +65,7 @@ class Limits:
         known = ", ".join(f"{what} slower by {100 * value:.0f} %" for what, value in named if value is not None)
         text = f"the smallest faults that this run would have named: {known or 'none'}"
         if not self.saw_a_tenth:
-            text += "; a node slower by a tenth it would not have seen"
+            text += "; it would not have seen a node slower by a tenth"
         return text
 
 

@@ -59,7 +59,7 @@ def of_output(output: RotateOutput) -> PairMatrix:
     receivers, column = _present(scan.receiver, ranks)
     if len(senders) * len(receivers) > MOST_PAIRS:
         raise OutputError(
-            f"{len(senders)} senders and {len(receivers)} receivers make more than the {MOST_PAIRS} pairs that can be "
+            f"{len(senders)} senders and {len(receivers)} receivers make more pairs than the {MOST_PAIRS} that can be "
             "analysed; run it on fewer processes"
         )
     cell = row * len(receivers) + column

@@ -33,7 +33,7 @@ def median_polish(values: Array, *, sweeps: int = 4, tolerance: float = 1e-4) ->
     Medians keep a few very slow pairs from spoiling the shares of their sender and receiver.
 
     :param values: rows x columns, positive; NaN where nothing was measured.
-    :param sweeps: at most so many passes over rows and columns.
+    :param sweeps: the most passes over rows and columns.
     :param tolerance: stop when no median changes by more than this share.
     """
     rest = np.log(values)

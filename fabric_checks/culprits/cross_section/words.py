@@ -49,7 +49,7 @@ def of_part(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
 
 def _pair(hosts: tuple[str, ...], part: Part) -> Words:
     name = " to ".join(name_of(hosts, rank) for rank in part.key)
-    look = "measure it again, the other way too; with the forwarding tables its cables are known"
+    look = "measure it again, in both directions; with the forwarding tables its cables are known"
     return Words(name, "one way", "runs", look, part.key)
 
 
@@ -66,10 +66,10 @@ def _switch(ground: Ground, known: FabricMap, hosts: tuple[str, ...], part: Part
     key = part.key
     leaf = known.switches[key[0]]
     if part.kind == "switch":
-        return Words(f"switch {leaf}", "", "passes on all that goes through it", f"look at {leaf} and at its counters")
+        return Words(f"switch {leaf}", "", "forwards everything", f"look at {leaf} and at its counters")
     if part.kind in ("leaf out", "leaf in", "leaf"):
         side = {"leaf out": "out of it", "leaf in": "into it", "leaf": "both ways"}[part.kind]
-        look = f"look at {leaf}, at its uplinks all together, and at how many there are"
+        look = f"look at {leaf}, at all its uplinks together, and at how many there are"
         return Words(f"all uplinks of {leaf}", side, "run", look)
     look = f"look at the error counters of the uplinks of {leaf}; with the forwarding tables the cable is named"
     if part.kind == "leaf pair":
@@ -87,7 +87,7 @@ def _node(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
         "receiver": ("receives", "receiving"),
         "node": ("sends and receives", "both"),
     }[part.kind]
-    look = f"look at its adapter, its slot and its cable{there}, which bandwidth does not tell apart"
+    look = f"look at its adapter, its slot and its cable{there}, which bandwidth cannot tell apart"
     return Words(f"node {name}", side, verb, look, (rank,))
 
 

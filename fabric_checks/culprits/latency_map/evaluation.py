@@ -122,10 +122,10 @@ class Report:
                 "kind": "groups",
                 "border_us": self.border_us,
                 "members": members if self.border_us is not None else [],
-                "text": "all pairs are of one level of latency: no groups"
+                "text": "all pairs have one level of latency: no groups"
                 if self.border_us is None
-                else f"{len(members)} groups of nodes that are nearer to each other than {self.border_us:.2f} us, of "
-                f"{min(map(len, members))} to {max(map(len, members))} nodes",
+                else f"{len(members)} groups of nodes nearer to each other than "
+                f"{self.border_us:.2f} us, each of {min(map(len, members))} to {max(map(len, members))} nodes",
             },
         ]
 
@@ -229,7 +229,7 @@ def _slow(
     for rank in np.flatnonzero(effect > max(least, ERRORS * _deviation(effect))).tolist():
         excess = float(effect[rank])
         sure = all(half[0][rank] > excess / 2 for half in whole[1:])
-        text = f"node {name_of(hosts, rank)} is {excess:.2f} us farther from everybody than other nodes are"
+        text = f"node {name_of(hosts, rank)} is {excess:.2f} us farther from every other node than is usual"
         found.append(_found("slow node", (rank,), hosts, excess, text, sure=sure))
     blamed = {finding.ranks[0] for finding in found}
     upper = np.triu(np.nan_to_num(rest, nan=0.0), 1)
@@ -247,7 +247,7 @@ def _misplaced(
     """
     found, left = [], dict(groups.misplaced(group, hosts, known))
     twice = set.intersection(*(set(groups.misplaced(half, hosts, known)) for half in halves))
-    by = "as the switches are known" if known else "as the order of names says"
+    by = "going by the known switches" if known else "going by the order of names"
     while left:
         rank, own = left.popitem()
         name = name_of(hosts, rank)
@@ -333,9 +333,9 @@ def _detours(pairs: list[tuple[int, int]], whole: list[tuple[Array, Array]], hos
         worst = max(some, key=lambda pair: float(whole[0][1][pair]))
         excess = float(whole[0][1][worst])
         one, other = (name_of(hosts, rank) for rank in worst)
-        more = f", and {len(some) - 1} more pairs are" if len(some) > 1 else ""
-        text = f"{one} and {other} are {excess:.2f} us farther from each other than pairs like them{more}"
-        where = "the cores that they ran on" if hosts[worst[0]] == hosts[worst[1]] else "the way between them"
+        more = f", and so are {len(some) - 1} more pairs" if len(some) > 1 else ""
+        text = f"{one} and {other} are {excess:.2f} us farther apart than pairs like them{more}"
+        where = "the cores they ran on" if hosts[worst[0]] == hosts[worst[1]] else "the path between them"
         found.append(_found("detour", worst, hosts, excess, f"{text}; look at {where}", sure=confirmed))
     return found
 
@@ -344,5 +344,5 @@ def _found(
     kind: str, ranks: tuple[int, ...], hosts: tuple[str, ...], excess_us: float, text: str, *, sure: bool
 ) -> Finding:
     names = tuple(hosts[rank] for rank in ranks)
-    text += ", measured again as well" if sure else "; not so when it was measured again"
+    text += "; confirmed by a second measurement" if sure else "; not confirmed by a second measurement"
     return Finding(kind if sure else "not repeated", ranks, names, excess_us, sure, text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 #: How many nodes a message names.
 MOST_SHOWN = 8
 
-CANCELLED = "it was cancelled, and not by this session"
+CANCELLED = "it was cancelled, but not by this session"
 NODE_FAILED = "a node of it failed"
 OUT_OF_MEMORY = "it ran out of memory"
 OVER_LIMIT = "it ran over its time limit"

@@ -125,7 +125,7 @@ def parse_nodes(text: str, expand: Callable[[str], Sequence[str]]) -> list[Node]
     """Read the lines of :data:`NODES_FORMAT`; nodes that Flux is told not to use are left out.
 
     :param expand: turns Flux's notation of nodes into their names.
-    :raises OutputError: if a line is none of these.
+    :raises OutputError: if a line is not one of these.
     """
     nodes = []
     for line in filter(None, map(str.strip, text.splitlines())):

@@ -34,7 +34,7 @@ def _layouts_of(partition: SystemPartition) -> list[Layout]:
     cores = partition.extras.get("cores") or partition.processor.num_cores
     if not cores:
         raise ConfigError(
-            f"{partition.fullname}: the number of cores is not known; give the partition 'processor' or extras['cores']"
+            f"{partition.fullname}: the number of cores is unknown; give the partition 'processor' or extras['cores']"
         )
     try:
         return fitting(int(partition.extras.get("nodes", 1)), int(cores), partition.extras.get("ppn"))
@@ -85,10 +85,10 @@ def _require_environments() -> None:
     if not any(partition.environs for partition in system.partitions):
         stack = selected_stack()
         what = f"no environment of the stack {stack!r}" if stack else "no environment (FABRIC_MPI is 'none')"
-        # ReFrame goes on after errors of a test file, or prints where in Python it was; this is the user's to mend.
+        # ReFrame goes on after errors of a test file, or prints where in Python it was; this is the user's to fix.
         raise SystemExit(
             f"error: the system {system.name} has {what}; list one in the `environs` of its partitions "
-            "(config/templates shows how), or take another --stack, --mpi or --system"
+            "(config/templates shows how), or choose another --stack, --mpi or --system"
         )
 
 

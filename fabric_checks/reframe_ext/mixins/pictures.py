@@ -34,7 +34,7 @@ class PicturesMixin(RegressionTestPlugin):
 def why_no_pictures() -> str:
     """Return why nothing can be drawn, or nothing; a session that cannot says so once. Values do without pictures."""
     try:
-        packages.require(["matplotlib"], "the pictures beside the output are drawn by them")
+        packages.require(["matplotlib"], "they draw the pictures beside the output")
     except packages.MissingPackageError as error:
         getlogger().warning(f"no pictures are drawn: {error}")
         return f"no pictures: {error}"

@@ -92,7 +92,7 @@ class PortsMixin(RegressionTestPlugin):
             self._note_ports({})
 
     def hold_to_ports(self, text: str) -> None:
-        """Note what the ports say, behind what the analysis has found, and hold the traffic to what was moved.
+        """Note what the ports say, after what the analysis has found, and compare the traffic with what was moved.
 
         :param text: the output of the job, which was measured.
         :raises SanityError: if another network than the named one carried it.
@@ -107,7 +107,7 @@ class PortsMixin(RegressionTestPlugin):
 
     def _note_ports(self, moved: Mapping[Layout, int | None]) -> str | None:
         try:
-            packages.require(["scipy"], "what the ports say is judged by them")
+            packages.require(["scipy"], "they judge what the ports say")
         except packages.MissingPackageError as error:
             return self._note_not_judged(f"what the ports say was not judged: {error}")
         from fabric_checks.ports import evaluation  # noqa: PLC0415  (SciPy, which may be missing)
@@ -165,7 +165,7 @@ class PortsMixin(RegressionTestPlugin):
         told = {_short(name) for name in (*unknown, *(node.node for node in nodes))}
         for rank in self.ranks:
             if _short(rank.node) not in told:
-                unknown[rank.node] = "there is no file of it"
+                unknown[rank.node] = "it left no file"
         return nodes, unknown
 
     def _files(self) -> Iterator[tuple[str, str]]:

@@ -55,9 +55,9 @@ class ProfileMixin(RegressionTestPlugin):
     def skip_what_has_no_profile(self):
         """Skip the case where ranks are no processes, and where several launches are compared."""
         if self.profile and len(self.launches) > 1:
-            self.skip("several launches are compared here; profile the check of one")
+            self.skip("several launches are compared here; profile a check with a single launch")
         if self.profile and SIMULATED in self.current_partition.features:
-            self.skip("a simulation is not profiled: all of its ranks are one process")
+            self.skip("a simulation is not profiled: all of its ranks are in one process")
 
     def profiled(self, words: list[str]) -> list[str]:
         """Return a command line that profiles that of the check.
@@ -87,8 +87,8 @@ class ProfileMixin(RegressionTestPlugin):
             return parser.parse(path.read_text(errors="replace"), self.num_tasks)
         except FileNotFoundError:
             raise SanityError(
-                f"{path}: no profile was written: the program did not come to MPI_Finalize, or its MPI is another one, "
-                "or its Fortran calls pass by the library, as with Open MPI"
+                f"{path}: no profile was written: the program did not reach MPI_Finalize, or its MPI is another one, "
+                "or its Fortran calls bypass the library, as with Open MPI"
             ) from None
         except OutputError as error:
             raise SanityError(f"{path}: {error}") from None

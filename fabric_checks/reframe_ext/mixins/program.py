@@ -78,6 +78,6 @@ class ProgramMixin(RegressionTestPlugin):
 
     @run_before("performance")
     def note_doubts(self):
-        """Record what is not known of what Spack built, behind what the analysis has found."""
+        """Record what is unknown about what Spack built, after what the analysis has found."""
         if self.program["stack"] == "spack" and self.built.doubts():
             self.facts.findings = [*(self.facts.findings or []), *self.built.doubts()]

@@ -98,7 +98,7 @@ class ReferencesMixin(RegressionTestPlugin):
         try:
             if self.profile:
                 complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
-                reasons = dict.fromkeys(complete, "a profile describes a program, and is not judged")
+                reasons = dict.fromkeys(complete, "a profile describes a program and is not judged")
             else:
                 complete, reasons = self._find_references(path, metrics)
         except ReferenceError as error:

@@ -65,7 +65,7 @@ class TopologyMixin(RegressionTestPlugin):
         return not self.topology_names and self.current_layout.nodes > 1 and scheduler in SLURM
 
     def known_fabric(self, hosts: Sequence[str]) -> tuple[FabricMap | None, list[dict[str, Any]]]:
-        """Return the map of the fabric, as far as it is known, and what is to be noted of it.
+        """Return the map of the fabric, as far as it is known, and what to note about it.
 
         :param hosts: the host of each rank, as the program names it.
         """
@@ -84,7 +84,7 @@ class TopologyMixin(RegressionTestPlugin):
         if not missing:
             return known, doubts
         some = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
-        lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}; bring it up to date"
+        lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}; update it"
         if len(missing) == len(set(hosts)):
             return None, [_note(f"the topology is not used: {lacks}")]
         return known, [_note(f"the topology is used for the other nodes: {lacks}"), *doubts]

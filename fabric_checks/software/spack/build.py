@@ -88,7 +88,7 @@ def build(
     times = Times()
     concrete = environment.concretize(say)
     times.note("concretize")
-    say(f"building {concrete}; to follow: tail -f {folder / INSTALL_LOG}")
+    say(f"building {concrete}; to follow it: tail -f {folder / INSTALL_LOG}")
     found = environment.install(say)
     times.note("install")
     environment.require_files()
@@ -106,7 +106,7 @@ def build(
     )
     environment.remember(built)
     for name in built.unverified:
-        say(f"{name} is from a build cache; nobody checked a signature of it")
+        say(f"{name} is from a build cache; its signature was not checked")
     say(f"built {built.spec} in {sum(times.steps.values()):.0f} s")
     return built
 
@@ -159,7 +159,7 @@ class Environment:
     def prepared(cls, package: Package, scopes: Scopes, folder: Path, variables: Mapping[str, str]) -> Environment:
         """Copy ``spack.yaml``, render the scopes beside it, and hash it all before Spack writes into the copy.
 
-        :raises SpackError: if there is no Spack, or a scope is missing or wrong.
+        :raises SpackError: if Spack is missing, or a scope is missing or wrong.
         """
         wanted = asked(package, scopes)
         folder.mkdir(parents=True, exist_ok=True)
@@ -249,8 +249,8 @@ class Environment:
         for each in found:
             if each.lost:
                 raise SpackError(
-                    f"Spack: a prefix is damaged ({each.name}), {_lost(each)}, installed again or not\n"
-                    f"To do: remove {each.prefix}, and see who writes there"
+                    f"Spack: a prefix is damaged ({each.name}), {_lost(each)}, even after a reinstallation\n"
+                    f"To do: remove {each.prefix}, and find out who writes there"
                 )
         return found
 
@@ -289,8 +289,8 @@ class Environment:
         if missing:
             raise SpackError(
                 f"Spack: {self.package.name} was installed without {', '.join(missing)}\n"
-                "To do: see its build log (`spack location -i` and `.spack/` below it) for what could not be built, or "
-                "require less of it in the site's scope"
+                "To do: see its build log (`spack location -i` and `.spack/` below it) to learn what could not be "
+                "built, or require less of it in the site's scope"
             )
 
     def remember(self, built: Built) -> None:
@@ -310,7 +310,7 @@ class Environment:
 def _lost(damaged: Installed) -> str:
     """Return what is lost of a package, in words: one file of it."""
     more = f" and {len(damaged.lost) - 1} more" if len(damaged.lost) > 1 else ""
-    return f"{damaged.lost[0]}{more} is not as it was installed"
+    return f"{damaged.lost[0]}{more} differs from what was installed"
 
 
 def _progress(line: str, stage: Path, say: Callable[[str], object]) -> None:

@@ -70,7 +70,7 @@ def _environment(mpi: str, systems: Sequence[str], scopes: Scopes, variables: Ma
     requirement = ""
     for suite in SUITES.values():
         if suite.package is None:
-            without[suite.name] = "`spack-envs` has no package of it"
+            without[suite.name] = "`spack-envs` has no package for it"
             continue
         wanted = asked(suite.package, scopes)
         requirement = wanted.mpi
@@ -113,8 +113,8 @@ def _external(scopes: Scopes, requirement: str) -> Mapping[str, Any]:
         if version is None or (release is not None and same_release(release, version)):
             return dict(external)
     raise SpackError(
-        f"{scopes.environ}: requires {requirement}, which is no external here; name its prefix or modules under "
-        f"`packages: {name}: externals:` (an MPI is never built: the one of the site is what is tested)"
+        f"{scopes.environ}: requires {requirement}, which is not an external here; name its prefix or modules under "
+        f"`packages: {name}: externals:` (an MPI is never built: the site's own is what is tested)"
     )
 
 

@@ -60,13 +60,13 @@ CAUSES = (
     _cause(
         "it cannot write",
         r"\[Errno (?:1|13|30)\]|read-only file|PermissionError|Lock(?:RO|Permission)\w*Error|No accessible stage paths",
-        "see who owns the folder named and whether its file system is mounted for writing, or move install_tree, "
+        "check who owns the folder named and whether its file system is mounted for writing, or move install_tree, "
         "build_stage and the caches (config.yaml of the site's scope)",
     ),
     _cause(
-        "there is no git",
+        "git is missing",
         r"spack requires 'git'|git: (?:command )?not found|No such file or directory: '(?:\S*/)?git'",
-        "install git, or load its module: Spack brings its package repository by it",
+        "install git, or load its module: Spack fetches its package repository with it",
     ),
     _cause(
         "out of memory",
@@ -76,17 +76,18 @@ CAUSES = (
     _cause(
         "checksum mismatch",
         r"ChecksumError|checksum failed for",
-        "the archive is not the release; delete it in the mirror or source cache named and fetch it again",
+        "the archive is not that of the release; delete it in the mirror or source cache named and fetch it again",
     ),
     _cause(
-        "no source to be had",
+        "no source can be fetched",
         r"All fetchers failed|FetchError|Will not fetch",
-        "connect the machine, or bring a source mirror that has it and name it in mirrors.yaml of the site's scope",
+        "connect the machine to the network, or provide a source mirror that has it and name it in mirrors.yaml of "
+        "the site's scope",
     ),
     _cause(
         "a scope is missing",
         r"Required path \(.*\) does not exist",
-        "create that folder, or set FABRIC_SPACK_ENVIRON, FABRIC_SPACK_SITE and FABRIC_SPACK_COMMON right",
+        "create that folder, or correct FABRIC_SPACK_ENVIRON, FABRIC_SPACK_SITE and FABRIC_SPACK_COMMON",
     ),
     _cause(
         "a scope is wrong",
@@ -99,8 +100,8 @@ CAUSES = (
         "no package repository",
         r"Error constructing repository|No repo\.yaml found|UnknownRepo|Unable to clone"
         r"|no repositor(?:y|ies) configured",
-        "see that FABRIC_SPACK_PACKAGES_URL can be cloned, and delete the folder named, which holds half a clone; or "
-        "name a clone of spack-packages, at the pinned release, in repos.yaml of the site's scope",
+        "make sure that FABRIC_SPACK_PACKAGES_URL can be cloned, and delete the folder named, which holds half a "
+        "clone; or name a clone of spack-packages, at the pinned release, in repos.yaml of the site's scope",
     ),
     _cause(
         "a compiler is missing",
@@ -111,20 +112,20 @@ CAUSES = (
     _cause(
         "Spack cannot load clingo",
         r"cannot bootstrap the \"clingo\"|clingo.*(?:bootstrap|ImportError|No module)|No module named 'clingo'",
-        "let SPACK_PYTHON name a Python that has clingo (`pip install clingo`)",
+        "set SPACK_PYTHON to a Python that has clingo (`pip install clingo`)",
     ),
     _cause(
-        "there is no patchelf",
+        "patchelf is missing",
         r"cannot bootstrap any of the patchelf executables",
-        "install it: what is from a build cache is fitted to its new place by it; or take a mirror of sources alone",
+        "install it: Spack needs it to relocate packages from a build cache; or use a mirror with sources only",
     ),
     _cause(
         "Spack is too old",
         r"path_override_env_var.*(?:unexpected|not allowed)|newer version of Spack|unsupported.*lockfile",
-        "1.1 or later is needed; take another by SPACK_ROOT",
+        "1.1 or later is needed; name another with SPACK_ROOT",
     ),
     _cause(
-        "the package repository is another release",
+        "the package repository is of another release",
         r"cannot match any known version|since '[-\w]+' does not exist|Package '[-\w]+' not found|UnknownPackageError"
         r"|requires Spack|package api",
         "check out the pinned release of spack-packages, or require a version that it has",
@@ -132,17 +133,17 @@ CAUSES = (
     _cause(
         "it cannot be concretized",
         r"failed to concretize|cannot concretize|UnsatisfiableSpecError|No solution|conflicts? with",
-        "see what the scopes require of the packages named, and whether the externals offer it",
+        "check what the scopes require of the packages named, and whether the externals offer it",
     ),
     _cause(
         "it was interrupted",
         r"Keyboard interrupt|KeyboardInterrupt|Terminated$|received signal|Killed$",
-        "run it again; what was built stays",
+        "run it again; what is already built is kept",
     ),
     _cause(
         BUILD_FAILED,
         r"ProcessError|InstallError|See build log for details|Command exited with status",
-        "the log says more; the compiler or MPI of this environment may not suit this release",
+        "see the log; the compiler or MPI of this environment may not suit this release",
     ),
 )
 
@@ -151,10 +152,12 @@ _BY_NAME = {cause.name: cause for cause in CAUSES}
 #: What a build log shows, and Spack's own words may not.
 IN_LOG = (_BY_NAME["the disk is full"], _BY_NAME["out of memory"])
 INTERRUPTED = _BY_NAME["it was interrupted"]
-NO_GIT = _BY_NAME["there is no git"]
+NO_GIT = _BY_NAME["git is missing"]
 NO_REPOSITORY = _BY_NAME["no package repository"]
-NOT_THERE = Cause("there is no Spack", re.compile(""), "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` bring one")
-UNKNOWN = Cause("it failed", re.compile(""), "run the same command by hand in the stage folder, as `spack -d`")
+NOT_THERE = Cause(
+    "Spack is missing", re.compile(""), "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one"
+)
+UNKNOWN = Cause("it failed", re.compile(""), "run the same command by hand in the stage folder, with `spack -d`")
 
 
 def telling(output: str) -> list[str]:

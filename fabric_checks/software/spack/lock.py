@@ -96,7 +96,7 @@ class Lock:
         if len(found) != 1:
             roots = ", ".join(self.nodes[key]["name"] for key in self.roots) or "nothing"
             fault = "is not in it" if not found else "is in it more than once"
-            raise SpackError(f"{self.place}: {name} {fault}, which holds {roots}; give it one environment of its own")
+            raise SpackError(f"{self.place}: {name} {fault}, which holds {roots}; give it an environment of its own")
         node = self.nodes[found[0]]
         compilers = [self._provider(node, language) for language in LANGUAGES]
         compiler = next((each for each in compilers if each), None)
@@ -149,7 +149,7 @@ def read_lock(path: Path) -> Lock:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise SpackError(f"{path}: there is no such lock, so Spack concretized nothing; its output says why") from None
+        raise SpackError(f"{path}: there is no such lock, so Spack concretized nothing; see its output") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SpackError(f"{path}: cannot be read ({error}); delete it and concretize again") from None
     return parse_lock(text, str(path))
@@ -164,13 +164,13 @@ def parse_lock(text: str, place: str = "spack.lock") -> Lock:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise SpackError(f"{place}:{error.lineno}: not whole ({error.msg}); delete it and concretize again") from None
+        raise SpackError(f"{place}:{error.lineno}: incomplete ({error.msg}); delete it and concretize again") from None
     try:
         found = data["_meta"]["lockfile-version"]
         if found != LOCKFILE_VERSION:
             raise SpackError(
-                f"{place}: format {found!r}, which another Spack wrote (1.1 writes {LOCKFILE_VERSION}); "
-                "delete it and concretize again"
+                f"{place}: format {found!r}, written by another Spack (1.1 writes "
+                f"{LOCKFILE_VERSION}); delete it and concretize again"
             )
         lock = Lock(
             place, data["spack"]["version"], tuple(root["hash"] for root in data["roots"]), data["concrete_specs"]
@@ -179,8 +179,7 @@ def parse_lock(text: str, place: str = "spack.lock") -> Lock:
             raise SpackError(f"{place}: {message}; delete it and concretize again")
     except (KeyError, TypeError, AttributeError) as error:
         raise SpackError(
-            f"{place}: not a lock of Spack ({type(error).__name__} {quoted(str(error))}); "
-            "delete it and concretize again"
+            f"{place}: not a Spack lock ({type(error).__name__} {quoted(str(error))}); delete it and concretize again"
         ) from None
     return lock
 
@@ -193,10 +192,10 @@ def _flaws(lock: Lock) -> Iterator[str]:
     for key, node in lock.nodes.items():
         for field in (node["name"], node["version"], _target(node)):
             if not isinstance(field, str):
-                yield f"{quoted(key)} has {field!r} where a name or a version belongs"
+                yield f"{quoted(key)} has {field!r} where a name or a version is expected"
         for edge in node.get("dependencies", []):
             if not isinstance(edge["parameters"]["virtuals"], list):
-                yield f"{quoted(key)} does not say what it takes {quoted(str(edge['name']))} for"
+                yield f"{quoted(key)} does not say what it uses {quoted(str(edge['name']))} for"
             if edge["hash"] not in lock.nodes:
                 yield f"{node['name']} depends on {edge['name']}, which is missing"
 
@@ -215,14 +214,14 @@ def require(
     found = lock.concrete(package)
     wrong = []
     if version is not None and not same_release(found.package.version, version):
-        wrong.append(f"{package}@{version} was asked for, {found.package} came out")
+        wrong.append(f"{package}@{version} was asked for, but the result is {found.package}")
     for what, asked, got in (("MPI", mpi, found.mpi), ("compiler", compiler, found.compiler)):
         if asked is not None and not _is(got, asked):
-            wrong.append(f"{what} {asked} was asked for, {got or 'none'} came out")
+            wrong.append(f"{what} {asked} was asked for, but the result is {got or 'none'}")
     if wrong:
         raise SpackError(
-            f"{lock.place}: {'; '.join(wrong)}; delete spack.lock and concretize again, and see that the scopes ask "
-            "for it with `require`"
+            f"{lock.place}: {'; '.join(wrong)}; delete spack.lock and concretize again, and make sure that the scopes "
+            "ask for it with `require`"
         )
     return found
 

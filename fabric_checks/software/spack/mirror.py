@@ -51,11 +51,11 @@ def write(
             if build_cache:
                 order.bring_built(package, mpi, scope)
         except FabricError as error:
-            say(f"{what} is NOT whole in {order.folder}")
+            say(f"{what} is NOT complete in {order.folder}")
             missing.append(f"{what}: {error}")
     if missing:
         raise SpackError(
-            f"{order.folder}: {len(missing)} of {len(wanted)} are missing or not whole; the others are there\n"
+            f"{order.folder}: {len(missing)} of {len(wanted)} are missing or incomplete; the others are there\n"
             + "\n".join(missing)
         )
 

@@ -43,8 +43,9 @@ def contradiction(spec: str, reported: str) -> str | None:
     if match and (_covers(release, match[1]) or (name in COARSE and _covers(match[1], release))):
         return None
     return (
-        f"MPI: the program was built for {spec}, but the library that runs says {quoted(reported.strip())}; write its "
-        "release and prefix into the MPI's scope (packages.yaml, `externals` and `require`), or load the MPI it names"
+        f"MPI: the program was built for {spec}, but the library that runs says {quoted(reported.strip())}; write the "
+        "release and prefix of that library into the MPI's scope (packages.yaml, `externals` and `require`), or load "
+        "the MPI that the scope names"
     )
 
 

@@ -121,11 +121,11 @@ def _parse(file: Path, _changed_ns: int) -> dict[str, Any]:
     try:
         data = yaml.load(_text(file), Loader=LOADER)
     except yaml.YAMLError as error:
-        raise SpackError(f"{file}: no YAML: {' '.join(str(error).split())}") from None
+        raise SpackError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise SpackError(f"{file}: a {type(data).__name__} where a mapping belongs")
+        raise SpackError(f"{file}: a {type(data).__name__} where a mapping is expected")
     return data
 
 
@@ -171,7 +171,7 @@ def requirement(scopes: list[Path], package: str) -> str | None:
         return None
     one = said[0] if isinstance(said, list) and len(said) == 1 else said
     if not isinstance(one, str):
-        raise SpackError(f"{file}: `require` of {package} has to be one text here, such as '@1.2'")
+        raise SpackError(f"{file}: `require` of {package} must be a single string here, such as '@1.2'")
     return one
 
 

@@ -250,7 +250,7 @@ class Spack:
             raise
         except (ValueError, LookupError, TypeError, AttributeError):
             last = said.strip().splitlines()[-1:] or ["nothing"]
-            raise SpackError(f"{self.program}: `spack python` said {quoted(last[0])}, which is no answer") from None
+            raise SpackError(f"{self.program}: `spack python` said {quoted(last[0])}, which is not an answer") from None
         require_version(release, str(self.program))
         if self.program == brought():
             require_pinned(release, str(self.program))

@@ -40,7 +40,7 @@ def parse_version(output: str) -> tuple[int, int, int]:
     lines = output.strip().splitlines() or [""]
     match = VERSION.fullmatch(lines[-1].strip())
     if not match:
-        raise SpackError(f"`spack --version` said {quoted(lines[-1])}, which is no version; is that Spack?")
+        raise SpackError(f"`spack --version` said {quoted(lines[-1])}, which is not a version; is that Spack?")
     return int(match[1]), int(match[2]), int(match[3] or 0)
 
 
@@ -53,8 +53,8 @@ def require_version(output: str, place: str = "spack") -> tuple[int, int, int]:
     version = parse_version(output)
     if version[:2] < OLDEST:
         raise SpackError(
-            f"{place}: Spack {'.'.join(map(str, version))} is too old, 1.1 or later is needed; "
-            f"take another by SPACK_ROOT, or none, and {PINNED} is brought"
+            f"{place}: Spack {'.'.join(map(str, version))} is too old: 1.1 or later is needed; name another with "
+            f"SPACK_ROOT, or unset it to have {PINNED} installed"
         )
     return version
 
@@ -69,9 +69,9 @@ def require_pinned(output: str, place: str) -> None:
     commit = match[4] if match else None
     if commit != PINNED_COMMIT:
         raise SpackError(
-            f"{place}: commit {quoted(commit or 'unknown')} where {PINNED_COMMIT} belongs, that of release {PINNED}: "
-            "its tag was moved where it was cloned from, or the clone was changed; delete it, and let FABRIC_SPACK_URL "
-            "name a sound copy"
+            f"{place}: commit {quoted(commit or 'unknown')} instead of {PINNED_COMMIT}, that of release {PINNED}: the "
+            "tag was moved where it was cloned from, or the clone was changed; delete it, and set FABRIC_SPACK_URL to "
+            "a sound copy"
         )
 
 
@@ -96,13 +96,13 @@ def require_packages(found: Checkout, place: str = "package repository") -> None
     """
     if not found.commit:
         raise SpackError(
-            f"{place}: no clone of Git where release {PINNED_PACKAGES} of spack-packages is needed; name a clone of it "
+            f"{place}: not a Git clone, but release {PINNED_PACKAGES} of spack-packages is needed; name a clone of it "
             "in the site's repos.yaml"
         )
     if found.commit != PINNED_PACKAGES_COMMIT:
         moved = found.described == PINNED_PACKAGES
         remedy = (
-            "that tag was moved there: delete the clone, and let FABRIC_SPACK_PACKAGES_URL name a sound copy"
+            "that tag was moved there: delete the clone, and set FABRIC_SPACK_PACKAGES_URL to a sound copy"
             if moved
             else "check that release out, or name a clone of it in the site's repos.yaml"
         )
@@ -113,6 +113,6 @@ def require_packages(found: Checkout, place: str = "package repository") -> None
     if found.changed:
         more = f" and {len(found.changed) - 1} more" if len(found.changed) > 1 else ""
         raise SpackError(
-            f"{place}: {quoted(found.changed[0])}{more} is not that of release {PINNED_PACKAGES}; take the change "
-            "back, and put recipes of your own into a repository of your own (repos.yaml of the site's scope)"
+            f"{place}: {quoted(found.changed[0])}{more} differs from release {PINNED_PACKAGES}; undo the change, and "
+            "put your own recipes into a repository of your own (repos.yaml of the site's scope)"
         )

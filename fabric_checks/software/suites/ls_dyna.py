@@ -28,6 +28,6 @@ SUITE = Suite(
     "ls_dyna",
     "MPP-DYNA",
     features={"ls_dyna_pfile": "another decomposition of its deck, in a pfile"},
-    keys={"deck": "the path of the input", "pfile": "that of a file with another decomposition, or nothing"},
+    keys={"deck": "the path of the input", "pfile": "the path of a file with another decomposition, or nothing"},
     only_of_sites=True,
 )

@@ -62,9 +62,9 @@ SUITE = Suite(
     "osu",
     "OSU Micro-Benchmarks",
     features={
-        "osu_c": "OSU's own programs, which have more than the ten that mpi4py has ports of",
-        "osu_7_3": "what came with 7.3: persistent requests and neighbourhoods (with osu_c)",
-        "osu_7_4": "what came with 7.4: congestion and further collectives (with osu_c)",
+        "osu_c": "OSU's own programs, of which mpi4py has ports of only ten",
+        "osu_7_3": "new in 7.3: persistent requests and neighbourhoods (with osu_c)",
+        "osu_7_4": "new in 7.4: congestion and further collectives (with osu_c)",
         "osu_cuda": "built for CUDA memory, for partitions with the feature cuda",
         "osu_rocm": "built for ROCm memory, for partitions with the feature rocm",
     },

@@ -78,8 +78,8 @@ def counts(comparison: Comparison) -> list[str]:
         )
     if comparison.count(TOO_FEW):
         lines.append(
-            f"too few runs: fewer than {MIN_RUNS} on a side tell no spread; if values are known to repeat, to 5 % "
-            "for instance, --repeatable 5% judges by that"
+            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat, say within "
+            "5 %, --repeatable 5% judges by that"
         )
     return lines
 

@@ -35,7 +35,7 @@ def test_a_slow_node_is_named_and_the_exit_status_says_so(saved):
 def test_a_healthy_fabric_has_exit_status_0(saved):
     done = CliRunner().invoke(main.cli, ["rotate", saved("a.txt", Fabric(16, 0.01, 1))])
     assert done.exit_code == 0
-    assert "nothing stands out of what was measured" in done.output
+    assert "nothing stands out in what was measured" in done.output
     assert "the slowest pair is n" in done.output
     assert "MB/s, run 100.0 % at link/1" in " ".join(done.output.split())
 

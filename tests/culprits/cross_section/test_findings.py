@@ -93,7 +93,7 @@ def test_pairs_that_only_share_are_told_by_the_slowest_of_them():
     suspects = np.isin(of_alone.sender * 32 + of_alone.receiver, alone.sender * 32 + alone.receiver)
     least, most = np.exp(of_alone.alone[suspects].min()), np.exp(of_alone.alone[suspects].max())
     (found,) = findings.find(output, of_output(output))
-    assert f"run at {least:.2f} of the rate of others or more alone" in found.text
+    assert f"reach at least {least:.2f} of the rate of others when measured alone" in found.text
     assert f"{least:.2f}" != f"{most:.2f}"
 
 
@@ -103,7 +103,7 @@ def test_pairs_that_only_share_are_counted_apart_from_the_slow_one():
     slow, sharing = findings.find(output, of_output(output))
     assert slow.hosts == ("n3", "n20")
     assert sharing.share == len(alone) - 1
-    assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs run at 0.9")
+    assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs reach at least 0.9")
 
 
 def test_the_words_name_hosts_share_and_direction():
@@ -125,7 +125,7 @@ def test_without_confirmation_nothing_is_certain():
     found = findings.find(output, of_output(output))
     assert {(finding.kind, *finding.ranks) for finding in found} == {("receiver", 20), ("pair", 9, 25)}
     assert not findings.faults(found)
-    assert all(finding.text.endswith("; not measured again, use --confirm") for finding in found)
+    assert all(finding.text.endswith("; not measured again; use --confirm") for finding in found)
     assert not findings.faults(found)
     assert all("not measured again" in finding.text for finding in found)
 
@@ -154,7 +154,7 @@ def test_the_noise_is_the_pooled_spread_of_the_logarithms():
     output = replace(output, phases=output.phases | {"alone": again, "control": NONE})
     (found,) = findings.find(output, of_output(output))
     assert found.text.startswith(
-        "a pair differs by 141 % from one measurement to the next, so nothing is certain of 1 "
+        "a pair differs by 141 % from one measurement to the next, so nothing is certain about 1 "
     )
     assert found.text.endswith(", or raise --confirm-repeats")
 
@@ -220,7 +220,7 @@ def test_what_may_be_chance_is_said_to_be(sure):
     output = run(Fabric(16, 0.01, 1))
     found = replace(culprit("pair", 0.8, 0), sure=sure, part=Part("pair", (0, 8), 1.0, np.array([0]), np.zeros(1)))
     text = findings._finding(lay(evidence.of_output(output), output.hosts, None), output.hosts, found).text
-    assert ("within what chance or the differences of healthy ones can be" in text) is not sure
+    assert ("chance, or the differences between healthy ones, could explain this" in text) is not sure
 
 
 @pytest.mark.parametrize(

@@ -43,5 +43,5 @@ def test_more_pairs_than_fit_are_refused():
     sender = np.arange(half, dtype=np.int32)
     scan = Transfers(np.zeros(half, dtype=np.int32), sender, sender + half, np.ones(half))
     output = replace(run(Fabric(4, 0.0, 1)), hosts=("n",) * 2 * half, phases={"scan": scan})
-    with pytest.raises(OutputError, match="100000 senders and 100000 receivers make more than the 67108864 pairs"):
+    with pytest.raises(OutputError, match="100000 senders and 100000 receivers make more pairs than the 67108864"):
         of_output(output)

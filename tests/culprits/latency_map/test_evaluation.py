@@ -44,7 +44,7 @@ def test_the_values():
     assert found["faults"] == 1
     notes = report.notes()
     assert notes[-2]["hosts"] == ["n003", "n040"]
-    assert notes[-1]["text"].startswith("4 groups of nodes that are nearer to each other than ")
+    assert notes[-1]["text"].startswith("4 groups of nodes nearer to each other than ")
     assert json.loads(json.dumps(notes)) == json.loads(json.dumps(report.notes()))
 
 
@@ -100,7 +100,7 @@ def test_a_detour_is_a_pair(noise):
 
 def test_several_detours_are_one_finding():
     (found,) = evaluation.of_text(text_of(latencies(LEAVES, pair={(3, 40): 0.6, (4, 41): 0.5}))).findings
-    assert found.ranks == (3, 40) and "and 1 more pairs are" in found.text
+    assert found.ranks == (3, 40) and "and so are 1 more pairs" in found.text
 
 
 def test_what_one_of_two_halves_does_not_show_is_not_certain():
@@ -111,7 +111,7 @@ def test_what_one_of_two_halves_does_not_show_is_not_certain():
     assert mixed != fast and mixed != slow
     found = evaluation.of_text("".join(mixed)).findings
     assert [(each.kind, each.is_fault) for each in found] == [("not repeated", False)]
-    assert "not so when it was measured again" in found[0].text
+    assert "not confirmed by a second measurement" in found[0].text
 
 
 @pytest.mark.parametrize(

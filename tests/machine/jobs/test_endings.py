@@ -11,7 +11,7 @@ def test_of_many_nodes_some_are_named():
 
 def test_a_job_that_never_had_a_node():
     said = endings.ended("7", [], endings.CANCELLED, "CA", {})
-    assert said.text == "job 7 had not started; it was cancelled, and not by this session (CA)"
+    assert said.text == "job 7 had not started; it was cancelled, but not by this session (CA)"
 
 
 def test_what_a_job_waited_for():

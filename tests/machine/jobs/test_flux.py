@@ -95,9 +95,9 @@ def test_too_few_nodes():
         (
             "cancelled",
             ["n1"],
-            "job 7 ran on n1; it was cancelled, and not by this session (cancel: maintenance begins)",
+            "job 7 ran on n1; it was cancelled, but not by this session (cancel: maintenance begins)",
         ),
-        ("cancelled_waiting", [], "job 7 had not started; it was cancelled, and not by this session (cancel)"),
+        ("cancelled_waiting", [], "job 7 had not started; it was cancelled, but not by this session (cancel)"),
         (
             "node_lost",
             ["n1", "n2"],

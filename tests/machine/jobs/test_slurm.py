@@ -104,7 +104,7 @@ def test_too_few_nodes_are_those_of_the_jobs_partitions():
         ("NODE_FAIL", ["n1", "n2"], [node("n1"), SILENT],
          "job 7 ran on n1, n2; a node of it failed (NODE_FAIL): n2 does not respond"),
         ("TIMEOUT", ["n1"], [node("n1"), SILENT], "job 7 ran on n1; it ran over its time limit (TIMEOUT)"),
-        ("CANCELLED", [], [DRAINED], "job 7 had not started; it was cancelled, and not by this session (CANCELLED)"),
+        ("CANCELLED", [], [DRAINED], "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"),
         ("FAILED", ["n1", "n2"], [DRAINED], "job 7 failed on n1, n2: n2 is drained (broken cable)"),
         # Its output says why.
         ("FAILED", ["n1", "n2"], [node("n1"), node("n2")], None),

@@ -216,7 +216,7 @@ FAILURES = [
     Failure("no scope", ("a scope is missing", "create that folder"), "decides", "concretize.no-scope", 3),
     Failure("no clingo", ("cannot load clingo", "SPACK_PYTHON"), "concretize", "concretize.no-clingo"),
     Failure("checksum mismatch", ("checksum mismatch", "delete it"), "install", "install.checksum"),
-    Failure("no source", ("no source to be had", "mirror"), "install", "install.no-source"),
+    Failure("no source", ("no source can be fetched", "mirror"), "install", "install.no-source"),
     Failure(
         "build failure",
         ("the build failed", "error:", "spack-build-out.txt", "the log says more"),
@@ -230,29 +230,29 @@ FAILURES = [
     Failure("kill", ("it was interrupted", "run it again"), "install", "install.killed", -9),
     Failure(
         "wrong MPI",
-        ("MPI mpich@5.0.2 was asked for, openmpi@5.0.11 came out", "concretize again"),
+        ("MPI mpich@5.0.2 was asked for, but the result is openmpi@5.0.11", "concretize again"),
         also=_lock("osu-micro-benchmarks.openmpi"),
     ),
     Failure(
         "wrong release",
-        ("osu-micro-benchmarks@7.4 was asked for, osu-micro-benchmarks@7.3 came out",),
+        ("osu-micro-benchmarks@7.4 was asked for, but the result is osu-micro-benchmarks@7.3",),
         also=_site("packages: {osu-micro-benchmarks: {require: '@7.4'}}\n"),
     ),
     Failure(
         "wrong compiler",
-        ("compiler llvm was asked for, gcc@12.2.0 came out",),
+        ("compiler llvm was asked for, but the result is gcc@12.2.0",),
         also=_site("packages: {c: {require: [llvm]}}\n"),
     ),
     Failure(
         "no lock",
-        ("there is no such lock", "its output says why"),
+        ("there is no such lock", "see its output"),
         also=lambda tape: (tape.played / "concretize.lock").unlink(),
     ),
     Failure("missing program", ("installed without", "startup/osu_init", "build log"), also=_without_ft),
     Failure(
         "too old", ("Spack 0.23.1 is too old", "SPACK_ROOT"), also=lambda tape: tape.write("--version.txt", "0.23.1\n")
     ),
-    Failure("no Spack", ("which is no version",), also=lambda tape: tape.write("--version.txt", "hello\n")),
+    Failure("no Spack", ("which is not a version",), also=lambda tape: tape.write("--version.txt", "hello\n")),
     Failure(
         "another repository",
         ("'v2026.07.0', commit ", "where release v2026.06.0 of spack-packages", "check that release out"),
@@ -265,17 +265,17 @@ FAILURES = [
     ),
     Failure(
         "edited recipe",
-        ("'packages/zlib/package.py' is not that of release v2026.06.0", "a repository of your own"),
+        ("'packages/zlib/package.py' differs from release v2026.06.0", "a repository of your own"),
         also=_edit("packages/zlib/package.py"),
     ),
     Failure(
         "added recipe",
-        ("'packages/mine/' is not that of release v2026.06.0", "a repository of your own"),
+        ("'packages/mine/' differs from release v2026.06.0", "a repository of your own"),
         also=_edit("packages/mine/package.py"),
     ),
     Failure(
         "no clone",
-        ("no clone of Git where release v2026.06.0", "name a clone of it"),
+        ("not a Git clone, but release v2026.06.0", "name a clone of it"),
         also=lambda tape: shutil.rmtree(tape.repository / ".git"),
     ),
     Failure(
@@ -283,14 +283,18 @@ FAILURES = [
     ),
     Failure(
         "damaged for good",
-        ("a prefix is damaged (osu-micro-benchmarks)", "osu_init is not as it was installed", "see who writes there"),
+        (
+            "a prefix is damaged (osu-micro-benchmarks)",
+            "osu_init differs from what was installed",
+            "find out who writes there",
+        ),
         also=lambda tape: tape.write(
             "install.sh", (tape.played / "install.sh").read_text() + f"echo x > {tape.prefix}/{INIT}\n"
         ),
     ),
     Failure(
         "no answer",
-        ("said 'hello', which is no answer",),
+        ("said 'hello', which is not an answer",),
         also=lambda tape: tape.write("decides.sh", "echo hello\n"),
     ),
 ]

@@ -78,10 +78,10 @@ def test_another_site_scope_by_variable(site, tmp_path):
         (
             "cray/packages.yaml",
             "packages: {mpi: {require: [cray-mpich@9]}}\n",
-            "requires cray-mpich@9, which is no external",
+            "requires cray-mpich@9, which is not an external",
         ),
         ("cray/packages.yaml", "packages: {}\n", "requires no MPI"),
-        ("cray/packages.yaml", "packages: [\n", "no YAML"),
+        ("cray/packages.yaml", "packages: [\n", "not YAML"),
         ("cray/env_vars.yaml", "env_vars: {unset: [A]}\n", "env_vars has 'unset'; only `set` and `prepend_path`"),
         ("cray/env_vars.yaml", "env_vars: {set: {A: '${NOT_SET}'}}\n", "the environment variable NOT_SET is not set"),
     ],

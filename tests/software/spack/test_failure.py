@@ -23,16 +23,16 @@ def played(name, exit_code=1, log=""):
                 "it cannot be concretized, exit status 1",
                 "1. Cannot build mpich, since it is configured `buildable:false`",
             ],
-            "see what the scopes require",
+            "check what the scopes require",
         ),
         (
             "concretize.no-version",
-            ["the package repository is another release", "Version requirement 99.9 on osu-micro-benchmarks"],
+            ["the package repository is of another release", "Version requirement 99.9 on osu-micro-benchmarks"],
             "check out the pinned release of spack-packages",
         ),
         (
             "concretize.unknown-package",
-            ["the package repository is another release", "'osu-micro-benchmark' does not exist"],
+            ["the package repository is of another release", "'osu-micro-benchmark' does not exist"],
             "check out the pinned release of spack-packages",
         ),
         (
@@ -55,7 +55,7 @@ def played(name, exit_code=1, log=""):
         (
             "concretize.no-clingo",
             ["cannot load clingo", "no bootstrapping sources are enabled"],
-            "let SPACK_PYTHON name",
+            "set SPACK_PYTHON to",
         ),
         (
             "install.checksum",
@@ -64,8 +64,8 @@ def played(name, exit_code=1, log=""):
         ),
         (
             "install.no-source",
-            ["no source to be had (compiler-wrapper-1.1.0)", "All fetchers failed for"],
-            "bring a source mirror",
+            ["no source can be fetched (compiler-wrapper-1.1.0)", "All fetchers failed for"],
+            "provide a source mirror",
         ),
         (
             "install.disk-full-stage",
@@ -102,7 +102,7 @@ def test_a_source_that_a_mirror_lacks_is_named_with_its_reason():
     """As `spack mirror create` prints it: as a warning."""
     message = explain((TRANSCRIPTS / "mirror.no-source.txt").read_text(), 1)
     lines = message.splitlines()
-    assert lines[0] == "Spack: no source to be had (osu-micro-benchmarks-7.5.2), exit status 1"
+    assert lines[0] == "Spack: no source can be fetched (osu-micro-benchmarks-7.5.2), exit status 1"
     assert lines[4].startswith("  https://mirror.spack.io/") and lines[4].endswith("Name or service not known")
 
 
@@ -118,10 +118,10 @@ def test_a_long_line_keeps_its_reason():
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("==> Error: spack requires 'git'. Make sure it is in your path.", "there is no git"),
+        ("==> Error: spack requires 'git'. Make sure it is in your path.", "git is missing"),
         (
             '==> Error: cannot bootstrap any of the patchelf executables from spec "patchelf@0.13.1"',
-            "there is no patchelf",
+            "patchelf is missing",
         ),
         ("[Errno 30] Read-only file system: '/opt/spack/.spack-db/lock'", "it cannot write"),
         ("PermissionError: [Errno 13] Permission denied: '/opt/spack/.spack-db'", "it cannot write"),
@@ -169,12 +169,14 @@ def test_one_that_was_killed(exit_code):
     """A killed Spack says nothing at all: the transcript just ends, in the middle of the build."""
     message = played("install.killed", exit_code)
     assert message.startswith(f"Spack: it was interrupted (intel-mpi-benchmarks-2021.7), exit status {exit_code}\n")
-    assert "Executing phase: 'build'" in message and message.endswith("To do: run it again; what was built stays")
+    assert "Executing phase: 'build'" in message and message.endswith(
+        "To do: run it again; what is already built is kept"
+    )
 
 
 def test_a_spack_that_is_not_there():
-    assert "there is no Spack" in explain("", 127) and "set SPACK_ROOT" in explain("", 127)
-    assert "there is no Spack" in explain("/bin/sh: 1: spack: not found\n", 127)
+    assert "Spack is missing" in explain("", 127) and "set SPACK_ROOT" in explain("", 127)
+    assert "Spack is missing" in explain("/bin/sh: 1: spack: not found\n", 127)
 
 
 def test_what_nobody_has_seen_yet():

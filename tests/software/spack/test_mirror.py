@@ -80,14 +80,14 @@ def test_what_cannot_be_had_does_not_stop_the_rest_and_is_named_at_the_end(tape,
     with pytest.raises(SpackError) as raised:
         write(tape, ("osu-micro-benchmarks", "intel-mpi-benchmarks"), said=said)
     lines = str(raised.value).splitlines()
-    assert lines[0] == f"{tape.folder}/mirror: 1 of 2 are missing or not whole; the others are there"
+    assert lines[0] == f"{tape.folder}/mirror: 1 of 2 are missing or incomplete; the others are there"
     assert lines[1].startswith("osu-micro-benchmarks for mpich: Spack: ") and lines[-2].startswith("To do: ")
     assert (tape.folder / "brought").exists() and said[-1].startswith("intel-mpi-benchmarks for mpich: sources are in")
-    assert f"osu-micro-benchmarks for mpich is NOT whole in {tape.folder}/mirror" in said
+    assert f"osu-micro-benchmarks for mpich is NOT complete in {tape.folder}/mirror" in said
 
 
 def test_a_build_that_fails_leaves_its_sources_in_the_mirror(tape):
     tape.fail("install", "install.checksum", 1)
-    with pytest.raises(SpackError, match="1 of 1 are missing or not whole"):
+    with pytest.raises(SpackError, match="1 of 1 are missing or incomplete"):
         write(tape, build_cache=True)
     assert "mirror" in tape.calls and "buildcache" not in tape.calls

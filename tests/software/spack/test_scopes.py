@@ -89,7 +89,7 @@ def test_the_strongest_requirement_holds(environment, tmp_path):
     assert requirement(scopes, "a") == "@1"
     assert requirement(scopes, "b") == "@3 +x"
     assert requirement(scopes, "d") is None
-    with pytest.raises(SpackError, match="`require` of c has to be one text here"):
+    with pytest.raises(SpackError, match="`require` of c must be a single string here"):
         requirement(scopes, "c")
 
 
@@ -110,7 +110,7 @@ def test_required_versions(text, version):
     assert required_version(text) == version
 
 
-@pytest.mark.parametrize(("text", "message"), [("a: [", "no YAML"), ("- a", "a list where a mapping belongs")])
+@pytest.mark.parametrize(("text", "message"), [("a: [", "not YAML"), ("- a", "a list where a mapping is expected")])
 def test_what_is_no_configuration(tmp_path, text, message):
     with pytest.raises(SpackError, match=message):
         load(write(tmp_path / "x.yaml", text))

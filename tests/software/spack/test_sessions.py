@@ -121,12 +121,12 @@ def test_what_is_from_a_build_cache_is_among_the_findings(tape):
     for record in done.session.records:
         (finding,) = record["findings"]
         assert finding["kind"] == "unverified" and "osu-micro-benchmarks is from a build cache" in finding["text"]
-    assert "osu-micro-benchmarks is from a build cache; nobody checked a signature of it" in done.shown
+    assert "osu-micro-benchmarks is from a build cache; its signature was not checked" in done.shown
 
 
 def test_a_session_says_where_to_follow_a_build(tape):
     done = Run(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
-    (line,) = [line for line in done.output.splitlines() if "by Spack; to follow: tail -f " in line]
+    (line,) = [line for line in done.output.splitlines() if "by Spack; to follow it: tail -f " in line]
     said = Path(line.split("tail -f ")[1]).read_text()
     assert "osu-micro-benchmarks for mpich-spack" in line and "concretizing osu-micro-benchmarks" in said
 

@@ -31,7 +31,9 @@ def test_where_some_values_are_measured():
 
 def test_a_value_that_no_check_measures():
     twin = shipped("cbc")
-    with pytest.raises(TwinError, match=r"cbc\.yaml: values\.bcast: no check measures that; known are streaming"):
+    with pytest.raises(
+        TwinError, match=r"cbc\.yaml: values\.bcast: no check measures that; the known ones are " r"streaming"
+    ):
         place_of(twin, "bcast", "latency_us")
-    with pytest.raises(TwinError, match=r"cbc\.yaml: values\.rotate\.pairs: has no unit; end it in one of us"):
+    with pytest.raises(TwinError, match=r"cbc\.yaml: values\.rotate\.pairs: has no unit; end the name in one of us"):
         place_of(twin, "rotate", "pairs")

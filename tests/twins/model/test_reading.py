@@ -48,13 +48,13 @@ def test_a_value_has_its_own_source_or_that_of_its_section(section):
         ("x_us: {value: 1, fitted: y, assumed: z}", "x_us: no source; write one of"),
         ("source: {fitted: y}\nx: 1", "x: has no unit; write x_us"),
         ("source: {fitted: y}\nxx_us: 1", "x_us: is missing; write a number"),
-        ("source: {fitted: y}\nx_us: 1 us", "x_us: '1 us' is no number; write one, without a unit"),
-        ("source: {fitted: y}\nx_us: yes", "x_us: 'True' is no number"),
-        ("source: {fitted: y}\nx_us: .nan", "x_us: 'nan' is no number"),
+        ("source: {fitted: y}\nx_us: 1 us", "x_us: '1 us' is not a number; write one, without a unit"),
+        ("source: {fitted: y}\nx_us: yes", "x_us: 'True' is not a number"),
+        ("source: {fitted: y}\nx_us: .nan", "x_us: 'nan' is not a number"),
         ("source: {fitted: y}\nx_us: -1", "x_us: -1 is too small; write a number above 0"),
         ("source: {fitted: y}\nx_us: 0", "x_us: 0 is too small; write a number above 0"),
         ("source: {fitted: y}\nx_us: 1\nx_uss: 2", "x_uss: unknown key; did you mean x_us?"),
-        ("source: {fitted: y}\nx_us: 1\nqqq: 2", "qqq: unknown key; known are source, x_us"),
+        ("source: {fitted: y}\nx_us: 1\nqqq: 2", "qqq: unknown key; known keys are source, x_us"),
     ],
 )
 def test_a_wrong_value_is_one_line(section, text, message):
@@ -69,9 +69,9 @@ def test_a_wrong_value_is_one_line(section, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("t_us: {8: 1, 0: 2}", "t_us: the sizes do not rise; write them in order"),
+        ("t_us: {8: 1, 0: 2}", "t_us: the sizes do not increase; write them in order"),
         ("t_us: {}", "t_us: the table is empty; write {0: ...}"),
-        ("t_us: {4K: 1}", "t_us: '4K' is no message size; write whole bytes"),
+        ("t_us: {4K: 1}", "t_us: '4K' is not a message size; write whole bytes"),
         ("t_us: {0: -1}", "t_us.0: -1 is too small; write a number at least 0"),
     ],
 )
@@ -83,9 +83,9 @@ def test_a_wrong_table_is_one_line(section, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", r"twin\.yaml:1: no valid YAML"),
-        ("a: 1\nb: 2\na: 3", r"twin\.yaml:3: no valid YAML: the key 'a' is there twice"),
-        ("[1]", r"twin\.yaml: a mapping belongs here, not '\[1\]'"),
+        ("a: [", r"twin\.yaml:1: not valid YAML"),
+        ("a: 1\nb: 2\na: 3", r"twin\.yaml:3: not valid YAML: the key 'a' is there twice"),
+        ("[1]", r"twin\.yaml: a mapping is expected here, not '\[1\]'"),
     ],
 )
 def test_what_is_no_mapping(section, text, message):

@@ -101,18 +101,18 @@ def test_explicit_routes_and_d_mod_k_for_the_rest(small):
     ("old", "new", "message"),
     [
         ("at: leaf-0, to: n7, next: level-2-0", "at: leaf-9, to: n7, next: level-2-0", "there is no leaf-9; write one"),
-        ("next: level-2-0", "next: leaf-1", "there is no cable from leaf-0 to leaf-1; write one that there is"),
+        ("next: level-2-0", "next: leaf-1", "there is no cable from leaf-0 to leaf-1; name one that exists"),
         (
             "{at: leaf-0, to: n7, next: level-2-0}",
             "{at: level-2-0, to: n7, next: leaf-1}, {at: leaf-1, to: n7, next: level-2-0}",
-            r"what is for n7 goes in a circle: leaf-1 -> level-2-0 -> leaf-1; change `next` of one of them",
+            r"what is sent to n7 goes in a circle: leaf-1 -> level-2-0 -> leaf-1; change `next` of one of them",
         ),
         ("[leaf-0, level-2-1, leaf-1]", "[leaf-0, level-2-1]", "does not begin and end at their switches; write `via`"),
         ("[leaf-0, level-2-1, leaf-1]", "[leaf-0, leaf-1]", "there is no cable from leaf-0 to leaf-1"),
         (
             "[leaf-0, level-2-1, leaf-1]",
             "[leaf-0, level-2-1, leaf-0, level-2-0, leaf-1]",
-            "the way from n0 to n2 goes in a circle; pass each switch once",
+            "the path from n0 to n2 goes in a circle; pass each switch only once",
         ),
     ],
 )
@@ -126,6 +126,6 @@ def test_wrong_explicit_routes_are_one_line(small, old, new, message):
 def test_an_unreachable_host_is_one_line(small):
     broken = "{cable: [leaf-0, level-2-0], fraction: 0}, {cable: [leaf-0, level-2-1], fraction: 0}"
     twin = small(added=f"faults: [{broken}]\n")
-    message = "host n0 cannot be reached from leaf-1; take back the faults that cut it off"
+    message = "host n0 cannot be reached from leaf-1; remove the faults that cut it off"
     with pytest.raises(TwinError, match=message):
         routes(with_faults(twin.topology.wiring(), twin.faults), twin.routing)

@@ -103,11 +103,14 @@ def test_two_swapped_cables(small):
     [
         ("{host: n9, fraction: 0.5}", r"faults\[0\]\.host: there is no n9; write one of n0 to n7"),
         ("{cable: [leaf-0, leaf-1], fraction: 0}", r"there is no cable between leaf-0 and leaf-1; write the two ends"),
-        ("{cable: leaf-0, fraction: 0}", r"two names belong here, as in \[leaf-0, spine-1\]"),
-        ("{cable: [leaf-0, level-2-0], fraction: 1.5}", r"fraction: 1\.5 is no fraction of a rate; write one from 0"),
+        ("{cable: leaf-0, fraction: 0}", r"two names are expected here, as in \[leaf-0, spine-1\]"),
+        (
+            "{cable: [leaf-0, level-2-0], fraction: 1.5}",
+            r"fraction: 1\.5 is not a fraction of a rate; write one " r"from 0",
+        ),
         ("{host: n1, fraction: 0}", r"fraction: 0 is no fraction"),
-        ("{swap: [n1, [leaf-0, level-2-0]]}", r"swap: swaps no two of a kind; write two hosts, or two cables"),
-        ("{fraction: 0.5}", r"faults\[0\]: says not what is wrong; write cable, switch, host or swap"),
+        ("{swap: [n1, [leaf-0, level-2-0]]}", r"swap: does not swap two of a kind; write two hosts, or two cables"),
+        ("{fraction: 0.5}", r"faults\[0\]: does not say what is wrong; write cable, switch, host or swap"),
     ],
 )
 def test_a_malformed_fault(small, text, message):
@@ -121,7 +124,7 @@ def test_malformed_dragonflies(small):
     assert small((old, text)).topology.groups == 9
     with pytest.raises(TwinError, match="global_ports: 2 routers with 3 do not reach the 8 other groups; write more"):
         small((old, text.replace("global_ports: 4", "global_ports: 3")))
-    with pytest.raises(TwinError, match="hosts: there are places for 6 of the 8 nodes"):
+    with pytest.raises(TwinError, match="hosts: there is room for 6 of the 8 nodes"):
         small((old, text.replace("groups: 9", "groups: 3")))
 
 
