@@ -48,14 +48,14 @@ def test_links():
         (["head=1gbit"], "no node is called 'head'"),
         (["n1=1gbit", "n1=none"], "n1 has two rates, 1gbit and none"),
         (["n1=1gbit", "n1.send=none"], "n1 has two rates, 1gbit and none"),
-        (["n1="], "'' is no rate"),
+        (["n1="], "'' is not a rate"),
         (["n1.up=1gbit"], "'n1.up' is not a direction of a link; write n1.send or n1.receive"),
         (["n1.=1gbit"], "'n1.' is no direction"),
         (["n1=1gbit,delay=fast"], "'delay=fast' is neither a delay nor a loss; write delay=100us or loss=1%"),
         (["n1=1gbit,loss=101%"], "'loss=101%' is neither"),
         (["n1=1gbit,jitter=1us"], "'jitter=1us' is neither"),
         (["n1=1gbit,loss=1%,loss=2%"], "gives loss twice; give it once"),
-        (["n1=delay=1us"], "'delay=1us' is no rate"),
+        (["n1=delay=1us"], "'delay=1us' is not a rate"),
     ],
 )
 def test_wrong_shapes(texts, says):
