@@ -53,7 +53,7 @@ def test_a_signature_of_something_else_is_none(keys):
 
 
 def test_what_cannot_sign_says_so(tmp_path, keys):
-    with pytest.raises(FabricError, match="it cannot sign"):
+    with pytest.raises(FabricError, match="it cannot be used to sign"):
         signing.signature(b"", tmp_path / "nothing")
     with pytest.raises(FabricError, match="there is no such file"):
         signing.verify(b"", b"", tmp_path / "nothing")

@@ -131,7 +131,7 @@ def test_two_nights_at_once(nights):
         other = nights.spend(TWO)
         nights.cluster.sh(f"kill -CONT {night}")
         assert other.status == 1
-        assert "another night of this system runs" in other.said and "nothing was run" in other.said
+        assert "another night of this system is running" in other.said and "nothing was run" in other.said
         said, _ = one.communicate(timeout=GUARD_S)
         assert one.returncode == 0, said
     finally:
@@ -183,7 +183,7 @@ def test_a_runner_that_is_killed_half_way(nights):
         freeze = f"{find} && kill -STOP -$run && kill -KILL {night} && echo $run"
         run = nights.cluster.sh(freeze).strip()
         # As long as its run is there, nobody joins it.
-        assert "another night of this system runs" in nights.spend(TWO).said
+        assert "another night of this system is running" in nights.spend(TWO).said
         nights.cluster.sh(f"kill -KILL -{run}")
     finally:
         victim.kill()

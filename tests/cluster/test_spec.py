@@ -50,7 +50,7 @@ def test_links():
         (["n1=1gbit", "n1.send=none"], "n1 has two rates, 1gbit and none"),
         (["n1="], "'' is not a rate"),
         (["n1.up=1gbit"], "'n1.up' is not a direction of a link; write n1.send or n1.receive"),
-        (["n1.=1gbit"], "'n1.' is no direction"),
+        (["n1.=1gbit"], "'n1.' is not a direction"),
         (["n1=1gbit,delay=fast"], "'delay=fast' is neither a delay nor a loss; write delay=100us or loss=1%"),
         (["n1=1gbit,loss=101%"], "'loss=101%' is neither"),
         (["n1=1gbit,jitter=1us"], "'jitter=1us' is neither"),

@@ -149,7 +149,7 @@ def test_a_cost_that_cannot_be_noted_hides_no_value(run, tmp_path, capsys):
     (tmp_path / recorded.FILE).mkdir()
     ending.end(tmp_path, NAME, 1.0)
     said = capsys.readouterr()
-    assert "warning: " in said.err and "is not noted" in said.err and "1 case passed" in said.out
+    assert "warning: " in said.err and "is not recorded" in said.err and "1 case passed" in said.out
     with pytest.raises(RecordError, match="the cost of a run is not recorded; make sure that the file can be written"):
         recorded.append(tmp_path, {}, recorded.MEASURED)
 

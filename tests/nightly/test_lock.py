@@ -14,7 +14,7 @@ from tests.guard import GUARD_S, wait_for
 
 def test_the_second_is_told_who_the_first_is(tmp_path):
     path = tmp_path / "a" / "lock"
-    mine = f"process {os.getpid()} of .*: another night of this system runs.*; nothing was run"
+    mine = f"process {os.getpid()} of .*: another night of this system is running.*; nothing was run"
     with only_one(path), pytest.raises(BusyError, match=mine), only_one(path):
         pytest.fail("both have it")
     with only_one(path):

@@ -79,7 +79,7 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
         ),
         (
             "alternatives: [{name: x, faults: [{switch: level-2-0, fraction: 0}, {switch: level-2-1, fraction: 0}]}]\n",
-            r"p\.yaml: alternatives\[0\] \(x\): topology\.routing: host n\d cannot be reached from .*; take back",
+            r"p\.yaml: alternatives\[0\] \(x\): topology\.routing: host n\d cannot be reached from .*; remove the",
         ),
     ],
 )

@@ -219,7 +219,7 @@ FAILURES = [
     Failure("no source", ("no source can be fetched", "mirror"), "install", "install.no-source"),
     Failure(
         "build failure",
-        ("the build failed", "error:", "spack-build-out.txt", "the log says more"),
+        ("the build failed", "error:", "spack-build-out.txt", "see the log"),
         "install",
         "install.build-error",
         also=log_of_the_build,

@@ -108,7 +108,7 @@ def test_two_swapped_cables(small):
             "{cable: [leaf-0, level-2-0], fraction: 1.5}",
             r"fraction: 1\.5 is not a fraction of a rate; write one " r"from 0",
         ),
-        ("{host: n1, fraction: 0}", r"fraction: 0 is no fraction"),
+        ("{host: n1, fraction: 0}", r"fraction: 0 is not a fraction"),
         ("{swap: [n1, [leaf-0, level-2-0]]}", r"swap: does not swap two of a kind; write two hosts, or two cables"),
         ("{fraction: 0.5}", r"faults\[0\]: does not say what is wrong; write cable, switch, host or swap"),
     ],
