@@ -16,7 +16,7 @@ from fabric_checks import door
 #: The modules of the commands by name, in the order of the help, and what each does: the help of the whole, and the
 #: shell's completion, load none of them.
 MODULES = {
-    "init": ("fabric_checks.cli.init", "Look at this machine, ask for the rest, write a site's files."),
+    "init": ("fabric_checks.cli.init", "Look at this machine, ask for the rest, write its files."),
     "show": ("fabric_checks.cli.show", "Print the metrics of a run."),
     "history": ("fabric_checks.cli.history", "Plot a metric from run to run."),
     "references": ("fabric_checks.cli.references", "Propose references from history, and check the files."),
@@ -34,7 +34,7 @@ MODULES = {
     "profile": ("fabric_checks.cli.profile", "Run an MPI program, show what it asks of MPI."),
     "twin": ("fabric_twins.cli.twin", "Predict what a planned cluster will deliver."),
     "replay": ("fabric_twins.cli.replay", "Predict a traced program's run time on simulated clusters."),
-    "replay-series": ("fabric_twins.cli.replay_series", "Predict it by number of nodes and processes a node."),
+    "replay-series": ("fabric_twins.cli.replay_series", "Predict run times by number of nodes and processes a node."),
     "twins-table": ("fabric_twins.cli.twins_table", "Print published and simulated values of the twins."),
     "twins-references": ("fabric_twins.cli.twins_references", "Write the reference files of the twins."),
     "spack": ("fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),

@@ -274,7 +274,7 @@ def test_a_tag_that_was_moved_is_refused(tmp_path):
     """Spack's own commit is pinned, and this is another."""
     commit = origin_of(tmp_path / "origin")
     line = one_error(without_spack(tmp_path, FABRIC_SPACK_URL=f"file://{tmp_path}/origin"))
-    assert f"release v1.1.0 is {commit} there, and {installed.SPACK.commit} is pinned: the tag was moved" in line
+    assert f"release v1.1.0 is {commit} there, but {installed.SPACK.commit} is pinned: the tag was moved" in line
     assert not list((tmp_path / "home").glob("parts/spack-*"))
 
 

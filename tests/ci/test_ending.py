@@ -91,7 +91,7 @@ def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
 def test_a_run_without_a_case_is_no_success(tmp_path, env):
     done = run(tmp_path, env, cases=[], status=0)
     assert done.returncode == 1
-    assert "No case ran" in done.stdout and "ci/run -l lists what there is" in done.stdout
+    assert "No case ran" in done.stdout and "ci/run -l lists the checks there are" in done.stdout
     assert "report   none: nothing was measured" in done.stdout
 
 

@@ -53,7 +53,7 @@ def test_without_a_name_it_is_that_of_the_shell_in_use():
     bash = CliRunner().invoke(cli, ["completion", "bash"]).stdout
     assert CliRunner().invoke(cli, ["completion"], env={"SHELL": "/bin/bash"}).stdout == bash
     other = CliRunner().invoke(cli, ["completion"], env={"SHELL": "/bin/tcsh"})
-    assert other.exit_code == 2 and "Say one of bash, zsh, fish." in other.output
+    assert other.exit_code == 2 and "Give one of bash, zsh, fish." in other.output
 
 
 def test_the_help_of_all_names_every_command_but_the_hidden():

@@ -159,7 +159,7 @@ def test_bounds_hold(planned):
         ("next 4 ", "#", [0, 4], "a switch has no line `next`"),
         ("", "", [0, 8], "has a pair that does not join two hosts"),
         ("", "", [3, 3], "has a pair that does not join two hosts"),
-        ("", "", [0, 4, 1], "is no file of as many pairs in each of the rounds"),
+        ("", "", [0, 4, 1], "does not have that many pairs in each round"),
     ],
 )
 def test_wrong_files_end_the_program_with_one_line(small, tmp_path, old, new, pairs, message):
