@@ -205,7 +205,10 @@ def _lock(name):
 
 FAILURES = [
     Failure(
-        "concretizer error", ("cannot be concretized", "mpich", "check what the scopes require"), "concretize", "concretize.unsatisfiable"
+        "concretizer error",
+        ("cannot be concretized", "mpich", "check what the scopes require"),
+        "concretize",
+        "concretize.unsatisfiable",
     ),
     Failure("unknown release", ("another release", "99.9", "check out"), "concretize", "concretize.no-version"),
     Failure("unknown package", ("another release", "To do"), "concretize", "concretize.unknown-package"),
