@@ -40,8 +40,11 @@ def pytest_ignore_collect(collection_path, config):
     return True if left_out else None
 
 
-def pytest_collection_modifyitems(items):
-    """Order the tests, where several processes run them."""
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is not quick of modules that were named, which pytest always collects; order the tests."""
+    if config.getoption("--quick"):
+        config.hook.pytest_deselected(items=[item for item in items if not quick.is_quick(item.path)])
+        items[:] = [item for item in items if quick.is_quick(item.path)]
     if os.environ.get("PYTEST_XDIST_WORKER"):
         from tests import parallel
 
