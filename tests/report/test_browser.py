@@ -90,6 +90,7 @@ def test_the_data_of_a_figure_are_a_table_when_they_are_asked_for(opened):
     assert page.locator("#streaming-0 table").count() == 0
     page.locator("#streaming-0 summary").click()
     tables = page.locator("#streaming-0 table")
+    tables.first.wait_for()  # a browser says that something was opened after the click is done
     assert tables.count() == page.locator("#streaming-0 svg.plot").count()
     text = page.get_by_role("table", name="ping pong time, 2x1, us", exact=True).inner_text()
     assert [line.split() for line in text.splitlines() if line.startswith("4K")] == [["4K", "5"]]

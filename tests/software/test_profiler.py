@@ -9,7 +9,7 @@ from fabric_checks.software import profiler
 
 def test_no_such_compiler_wrapper(tmp_path):
     with pytest.raises(
-        FabricError, match="there is no no-such-mpicc.*name the compiler wrapper .* by --mpicc"
+        FabricError, match="there is no no-such-mpicc.*name the compiler wrapper .* with --mpicc"
     ) as caught:
         profiler.build("no-such-mpicc", tmp_path)
     assert "\n" not in str(caught.value)
