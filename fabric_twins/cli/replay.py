@@ -9,6 +9,7 @@ import click
 
 from fabric_checks import door
 from fabric_twins import replay
+from fabric_twins.cli import options
 from fabric_twins.simulate import Bounds
 
 _EPILOG = """
@@ -24,23 +25,11 @@ Examples:
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.argument("twin", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--ppn", type=click.IntRange(min=1), help="Processes a node.  [default: as few as will do]")
-@click.option(
-    "--cpu-speed",
-    type=click.FloatRange(min=1e-3, max=1e3),
-    default=1,
-    show_default=True,
-    help="Speed of a processor relative to the one that the trace was made on.",
-)
+@options.CPU_SPEED
 @click.option("--one-rank", type=click.Path(path_type=Path), help="A trace of the same problem on one rank.")
 @click.option("--no-sensitivity", is_flag=True, help="Predict only the run time; this takes a ninth of the replays.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=1),
-    default=600,
-    show_default=True,
-    help="Time limit of a replay, in seconds.",
-)
+@options.REPLAY_TIME_LIMIT
 @click.option(
     "--memory-limit",
     type=click.IntRange(min=64),

@@ -10,6 +10,7 @@ import click
 from fabric_checks import door
 from fabric_checks.errors import FabricError
 from fabric_twins import replay, replay_series
+from fabric_twins.cli import options
 from fabric_twins.simulate import Bounds
 
 _EPILOG = """
@@ -26,24 +27,12 @@ Examples:
 @click.option(
     "--ppn", type=click.IntRange(min=1), multiple=True, default=(1, 2), show_default=True, help="Processes a node."
 )
-@click.option(
-    "--cpu-speed",
-    type=click.FloatRange(min=1e-3, max=1e3),
-    default=1,
-    show_default=True,
-    help="Speed of a processor relative to the one that the traces were made on.",
-)
+@options.CPU_SPEED
 @click.option("--json", "form", flag_value="json", help="Print everything as JSON.")
 @click.option(
     "--table", "form", flag_value="table", help="Print the values of one twin in the form that the checks read."
 )
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=1),
-    default=600,
-    show_default=True,
-    help="Time limit of a replay, in seconds.",
-)
+@options.REPLAY_TIME_LIMIT
 def command(
     traces: Path,
     twin: tuple[Path, ...],
