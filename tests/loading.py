@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Load the checks for a system as `reframe -c checks` does, without running them."""
 
+import contextlib
 import functools
 import runpy
 import sys
 from unittest import mock
 
-from reframe.utility import osext
+from reframe.utility import osext, typecheck
 
 from fabric_checks.reframe_ext import internals
 from tests.conftest import TESTS
@@ -31,11 +32,27 @@ def cases(system, set_up=True):
     ordered, skipped = internals.load_cases(TESTS.parent / "checks")
     assert not skipped
     if set_up:
-        # ReFrame's srun asks for Slurm's version in each case.
-        with mock.patch.object(osext, "run_command", functools.cache(osext.run_command)):
+        with once_a_process():
             for case in ordered:
                 internals.set_up(case)
     return ordered
+
+
+@contextlib.contextmanager
+def once_a_process():
+    """Let ReFrame do but once what it does for each case, and what comes out the same.
+
+    Its srun asks for Slurm's version. And the types that it makes to look at references are registered with the ABC
+    of all mappings, which every later look goes through: they stay until the garbage is collected, which a process
+    that holds thousands of cases seldom does.
+    """
+    mapping, builtin = typecheck._MappingType, typecheck._BuiltinType
+    with (
+        mock.patch.object(osext, "run_command", functools.cache(osext.run_command)),
+        mock.patch.object(mapping, "__getitem__", functools.cache(mapping.__getitem__)),
+        mock.patch.object(builtin, "__invert__", functools.cache(builtin.__invert__)),
+    ):
+        yield
 
 
 def forget_checks():
