@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scipy.special import pdtrc
-
 from fabric_checks.ports.alike import finding, listed, nodes_text
 from fabric_checks.ports.changes import NodeChange
 
@@ -89,6 +87,8 @@ def _is_above(node: NodeChange, again: int) -> bool:
     """Return whether more was lost than may be, not by chance: of what is lost together, each time counts once."""
     if again < AT_LEAST:
         return False
+    from scipy.special import pdtrc  # noqa: PLC0415  (slow to import, and seldom needed)
+
     together = _together(node)
     return bool(pdtrc(again / together - 1, LOST_SHARE * node.tcp.get("OutSegs", 0) / together) < CHANCE)
 

@@ -10,7 +10,7 @@ fields. The annotations are also the types of the columns of tables (:mod:`fabri
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, TypedDict, get_args, get_origin, get_type_hints
 
 Record = Mapping[str, Any]
@@ -62,6 +62,10 @@ class MetricFacts:
     no_reference: str | None = None  # why there is none
     evidence: str | None = None  # of a simulation: fitted, predicted, said or simulated (references.EVIDENCE)
     reference_source: str | None = None  # the document and the place that the reference is from
+
+    def as_data(self) -> dict[str, Any]:
+        """Return all of it as JSON has it."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class _Said(TypedDict):
@@ -129,8 +133,9 @@ class Facts:
     findings: list[Finding] | None = None
 
     def as_data(self) -> dict[str, Any]:
-        """Return all of it as JSON has it."""
-        return asdict(self)
+        """Return all of it as JSON has it, not copied: ReFrame asks for it at every line of its log."""
+        data = {name: getattr(self, name) for name in self.__slots__}
+        return data | {"metrics": {name: facts.as_data() for name, facts in self.metrics.items()}}
 
 
 #: Results of what is as it should be.
