@@ -40,8 +40,12 @@ EXTRAS = {
     "max_pending_time": "12h",
     # What the launcher has to be told to start fewer processes than the job has room for, with {nodes}, {ppn} and
     # {tasks} for the numbers. The checks that compare one process a node with more start their program several times in
-    # one job; without it they are left out.
-    "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
+    # one job; without it they are left out. The list of nodes keeps a program on those of the probe before it: where
+    # there are more, Slurm passes over nodes that have not yet ended their part of the step before.
+    "launch_options": [
+        *("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"),
+        "--nodelist=$(scontrol show hostnames | head -n{nodes} | paste -sd,)",
+    ],
 }
 
 # ------------------------------------------------------------------------------------------------ what runs on it

@@ -89,7 +89,10 @@ DESCRIPTION = {
 }
 LAUNCHER = {"pmi2": "srun", "pmix": "srun", "pmi": "flux-run", "hydra": "mpiexec", "prrte": "mpirun"}
 # What `launch_options` of generic_slurm.py and generic_pbs.py are; `flux run` is always told.
-SRUN = ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"]
+SRUN = [
+    *("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"),
+    "--nodelist=$(scontrol show hostnames | head -n{nodes} | paste -sd,)",
+]
 LAUNCH_OPTIONS = {
     **{"pmi2": SRUN, "pmix": SRUN, "pmi": []},
     **{"hydra": ["-ppn {ppn}"], "prrte": ["--map-by ppr:{ppn}:node"]},

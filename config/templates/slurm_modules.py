@@ -40,7 +40,12 @@ systems = [
                     "link_MBps": 25000.0,
                     # guess: as many as this host has
                     "nics": 1,
-                    "launch_options": ["--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"],
+                    "launch_options": [
+                        "--nodes={nodes}",
+                        "--ntasks={tasks}",
+                        "--ntasks-per-node={ppn}",
+                        "--nodelist=$(scontrol show hostnames | head -n{nodes} | paste -sd,)",
+                    ],
                 },
             },
         ],

@@ -34,9 +34,13 @@ class Style:
     options: tuple[str, ...] = ()
 
 
+_SRUN = (
+    *("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"),
+    "--nodelist=$(scontrol show hostnames | head -n{nodes} | paste -sd,)",
+)
 #: By scheduler and by how an MPI's processes are managed. generic_slurm.py and its like in config/systems say why.
 _STYLES = {
-    "slurm": {"": Style("fabric-slurm", "srun", ("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"))},
+    "slurm": {"": Style("fabric-slurm", "srun", _SRUN)},
     "pbs": {
         "hydra": Style("fabric-pbs", "mpiexec", ("-ppn {ppn}",)),
         "prrte": Style("fabric-pbs", "mpirun", ("--map-by ppr:{ppn}:node",)),
@@ -256,8 +260,7 @@ def _extras(facts: Facts, answers: Mapping[str, Answer], style: Style) -> list[s
             "# To have cables named, give the output of ibnetdiscover and dump_lfts.sh as files beside this one.",
             '# "topology": ["ibnetdiscover.txt", "lfts.txt"],',
         ]
-    lines.append(f'"launch_options": {_list(style.options)},')
-    return lines
+    return [*lines, *_listing(0, '"launch_options"', map(_text, style.options))]
 
 
 def _environment(system: str, mpi: Mpi) -> list[str]:

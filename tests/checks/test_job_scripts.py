@@ -130,10 +130,14 @@ LAUNCHER = {
 }
 
 
+#: In a script, the names of the first nodes of a job, by Slurm.
+FIRST_NODES = re.compile(r"\$\(scontrol show hostnames \| head -n(\d+) \| paste -sd,\)")
+
+
 def launches(script, launcher):
     """Return (arguments of the launcher, program) for each of a script's launches."""
     found = []
-    for line in script.splitlines():
+    for line in FIRST_NODES.sub(r"first:\1", script).splitlines():
         match = re.fullmatch(rf"(?:\{{ )?{launcher}((?: -\S+(?: [\w:]+)?)*) ([/<].*)", line)
         assert match or not re.match(rf"(\{{ )?{launcher}\b", line), line
         if match:
@@ -198,6 +202,8 @@ def test_the_launchers_are_told_the_same(dry):
                 match = pattern and re.search(rf" {pattern}(?= |$)", arguments)
                 assert match or pattern is None or not (compares or name in always), (where, case, name, arguments)
                 assert not match or int(match[1]) == getattr(of, name), (where, case, arguments)
+            # Else Slurm may start the program on other nodes than the probe.
+            assert (f"--nodelist=first:{of.nodes}" in arguments.split()) == (compares and launcher == "srun"), arguments
             assert f"placement-{of}.txt" in program or not (compares and "/placement >" in program)
 
 

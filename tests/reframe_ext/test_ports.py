@@ -142,4 +142,18 @@ def test_files_that_are_missing_or_damaged_prove_nothing_and_are_said(stage):
     check.hold_to_ports("")
     said = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
     assert len(said) == 2 and all(text.isprintable() for text in said)
-    assert said[1] == "node n3.domain: nothing is known about the ports: it left no file"
+    assert said[1] == "node n3.domain: nothing is known about the ports: no file was left"
+
+
+def test_a_program_that_ran_on_other_nodes_than_its_probe_is_said(stage):
+    """As steps of Slurm do that need fewer nodes than their job has."""
+    text = (stage / "ports" / "n2.txt").read_text()
+    (stage / "ports" / "n2.txt").unlink()
+    (stage / "ports" / "n7.txt").write_text(text.replace("# node: n2", "# node: n7"))
+    check = Check(stage)
+    check.hold_to_ports("")
+    said = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
+    assert said == [
+        "node n2.domain: nothing is known about the ports: no file was left; n7 left one: the program ran on other "
+        "nodes than the probe before it"
+    ]

@@ -163,9 +163,13 @@ class PortsMixin(RegressionTestPlugin):
             else:
                 nodes.append(did)
         told = {_short(name) for name in (*unknown, *(node.node for node in nodes))}
+        probed = {_short(rank.node) for rank in self.ranks}
+        why = "no file was left"
+        if elsewhere := sorted(told - probed):
+            why += f"; {', '.join(elsewhere)} left one: the program ran on other nodes than the probe before it"
         for rank in self.ranks:
             if _short(rank.node) not in told:
-                unknown[rank.node] = "it left no file"
+                unknown[rank.node] = why
         return nodes, unknown
 
     def _files(self) -> Iterator[tuple[str, str]]:
