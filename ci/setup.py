@@ -406,9 +406,7 @@ def check_machine(home: Home, missing: list[Part]) -> None:
             )
     try:
         home.path.mkdir(parents=True, exist_ok=True)
-        probe = home.path / f".write-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        tempfile.TemporaryFile(dir=home.path).close()
     except OSError as error:
         raise SetupError(
             f"cannot write to {home.path} ({error.strerror}); set FABRIC_HOME to a folder that can be written"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,25 +88,25 @@ def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """Give a place to write a file to; it takes its path at the end of the block, unless that raises.
 
     Folders are made. A link stays one, and what it leads to is replaced. What is no file, as ``/dev/stdout``, is
-    written itself.
+    written itself. Several may write the same file at once, from any host or container: the last to end has written it.
 
+    :param mode: of a file that was not there, less the umask.
     :raises OSError: if it cannot be written, with ``path`` as its file; what was there is as it was.
     """
     target = Path(os.path.realpath(path))
     # The ending tells programs what to write; a long name has to leave room.
-    part = target.with_name(f".{target.stem[:150]}.{os.getpid()}{target.suffix}")
+    part = target.with_name(f".{target.stem[:150]}.{secrets.token_hex(8)}{target.suffix}")
     beside = False
     try:
         if target.exists() and not target.is_file():
             yield target
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)  # of a process that was killed and had the same number
-        part.open("xb").close()  # follows no link that another has put there
+        part.touch(mode, exist_ok=False)  # follows no link that another has put there
         beside = True
         yield part
         _settle(part, target)

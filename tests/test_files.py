@@ -96,12 +96,32 @@ def test_a_link_stays_one(tmp_path):
     assert link.is_symlink() and (tmp_path / "there" / "a.txt").read_text() == "one"
 
 
-def test_a_link_in_the_way_is_not_followed(tmp_path):
+def test_a_link_in_the_way_is_not_followed(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_text("dear")
-    (tmp_path / f".a.{os.getpid()}.txt").symlink_to(victim)
-    files.write_text(tmp_path / "a.txt", "new")
-    assert victim.read_text() == "dear" and (tmp_path / "a.txt").read_text() == "new"
+    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "f00")
+    (tmp_path / ".a.f00.txt").symlink_to(victim)
+    with pytest.raises(OSError, match="File exists"):
+        files.write_text(tmp_path / "a.txt", "new")
+    assert victim.read_text() == "dear" and not (tmp_path / "a.txt").exists()
+
+
+def test_two_of_the_same_number_write_one_file(tmp_path, monkeypatch):
+    """As on two hosts, or in two containers, that share the folder."""
+    monkeypatch.setattr(os, "getpid", lambda: 122)
+    path = tmp_path / "a.txt"
+    with files.replacing(path) as one:
+        with files.replacing(path) as other:
+            one.write_text("one")
+            other.write_text("other")
+        assert path.read_text() == "other"
+    assert path.read_text() == "one" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_new_file_is_only_for_whom_it_is_meant(tmp_path):
+    with files.replacing(tmp_path / "a.txt", mode=0o600) as place:
+        assert place.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o600
 
 
 def test_what_is_no_file_is_written_itself():

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabric_checks import files
 from fabric_checks.errors import ReferenceError
 from fabric_checks.references import edit, reference_file, wording
 from fabric_checks.references.propose import Proposal
@@ -76,17 +76,12 @@ def _read(path: Path) -> str:
 
 def _write(path: Path, text: str) -> None:
     """Put a file in place of another, if it loads."""
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        with new.open("w", newline="") as file:
-            file.write(text)
-        if path.exists():
-            new.chmod(path.stat().st_mode)
-        try:
-            reference_file.load(new)
-        except ReferenceError as error:
-            raise ReferenceError(f"{path}: was left as it is, because the result would not load: {error}") from None
-        new.replace(path)
+        with files.replacing(path) as new:
+            new.write_text(text, newline="")
+            try:
+                reference_file.load(new)
+            except ReferenceError as error:
+                raise ReferenceError(f"{path}: was left as it is, because the result would not load: {error}") from None
     finally:
-        new.unlink(missing_ok=True)
         reference_file.load.cache_clear()

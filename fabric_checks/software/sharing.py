@@ -13,13 +13,12 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from fabric_checks import locks
+from fabric_checks import files, locks
 from fabric_checks.paths import ROOT, home
 from fabric_checks.software.installed import STAMP
 
@@ -63,10 +62,8 @@ def _write(path: Path, text: str) -> None:
     if path.is_file() and path.read_text() == text:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    new.touch(mode=0o600)
-    new.write_text(text)
-    new.replace(path)
+    with files.replacing(path, mode=0o600) as new:
+        new.write_text(text)
 
 
 def has_leftovers() -> bool:

@@ -21,6 +21,7 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.errors import FileError, RecordError
+from fabric_checks.files import replacing
 from fabric_checks.locks import LockedError, exclusive
 from fabric_checks.store import archive, database, jsonlines, listing, objects, remembered, rows
 from fabric_checks.store.faults import LEFT_OUT, Faults
@@ -249,19 +250,12 @@ def _replace(path: Path, frame: pl.DataFrame) -> None:
     """
     content = io.BytesIO()
     frame.write_parquet(content, compression="zstd", compression_level=9, row_group_size=BATCH)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with temporary.open("wb") as file:
-                file.write(content.getbuffer())
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(path) as place:
+            place.write_bytes(content.getbuffer())
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}; the archive is unchanged: fix that and run it again") from None
+        cause = os.strerror(error.errno or 0)
+        raise RecordError(f"{path}: {cause}; the archive is unchanged: fix that and run it again") from None
 
 
 def export(folder: Path, faults: Faults) -> Iterator[str]:

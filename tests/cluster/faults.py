@@ -72,10 +72,20 @@ class Session:
     def wait_until_held(self):
         """Wait until both ranks of the victim have started."""
         started = [self.hold / f"osu_latency.started.{rank}" for rank in (0, 1)]
-        wait_for(lambda: all(path.exists() for path in started), lambda: f"the held job has not started\n{self.said}")
+        self._wait_for(lambda: all(path.exists() for path in started), "the held job has not started")
 
     def wait_until_said(self, text):
-        wait_for(lambda: text in self.said, lambda: f"ReFrame has not said {text!r}\n{self.said}")
+        self._wait_for(lambda: text in self.said, f"ReFrame has not said {text!r}")
+
+    def _wait_for(self, condition, what):
+        """Wait as long as the session goes on."""
+
+        def met():
+            ended = self.process.poll() is not None
+            assert condition() or not ended, f"{what}, and the session has ended\n{self.said}"
+            return condition()
+
+        wait_for(met, lambda: f"{what}\n{self.said}")
 
     def end(self):
         """Wait for the end and return what there is of the session; a session that does not end is killed."""

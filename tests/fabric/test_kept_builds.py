@@ -4,10 +4,12 @@
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.fabric.test_programs import SOURCES
+from tests.guard import GUARD_S, wait_for
 
 #: One small program, and a library that stands for the MPI library.
 SMALL = {
@@ -41,8 +43,11 @@ class Folder:
         source.write_text(f"int rank(void) {{ return {rank}; }}\n")
         subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", self.lib / "libmpi.so"], check=True)
 
-    def build(self, **variables):
-        """Build in a new folder, as each session does; tell whether what was kept was taken."""
+    def build(self, under=(), **variables):
+        """Build in a new folder, as each session does; tell whether what was kept was taken.
+
+        :param under: a command line to run it under.
+        """
         self.builds += 1
         place = self.root / f"stage-{self.builds}"
         place.mkdir()
@@ -51,7 +56,12 @@ class Folder:
             (place / name).write_text(text)
         env = os.environ | {"PATH": f"{self.bin}:{os.environ['PATH']}"} | variables
         done = subprocess.run(
-            ["sh", "build.sh", self.kept, "mpicc"], cwd=place, env=env, capture_output=True, text=True, timeout=600
+            [*under, "sh", "build.sh", self.kept, "mpicc"],
+            cwd=place,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=GUARD_S,
         )
         assert done.returncode == 0, done.stderr
         assert subprocess.run([place / "placement"], env=env).returncode in (0, 1)
@@ -112,6 +122,32 @@ def test_a_program_that_is_not_as_it_was_left_is_built_anew(folder):
     assert not folder.build() and folder.build()
     program.unlink()
     assert not folder.build() and folder.build()
+
+
+def test_two_sessions_of_one_process_number_build_side_by_side(folder, tmp_path, monkeypatch):
+    """Each in a container of its own: both build, and what is kept is whole."""
+    folder.sources["placement.c"] += "/* new */\n"
+    # The first waits where it has copied its program, until the second has ended.
+    copied, go_on = tmp_path / "copied", tmp_path / "go-on"
+    os.mkfifo(go_on)
+    real = shutil.which("ldd")
+    wait = f"case $PWD in *.new-*) mkdir {copied} 2>/dev/null && read -r _ < {go_on} ;; esac"
+    (folder.bin / "ldd").write_text(f'#!/bin/sh\n{wait}\nexec {real} "$@"\n')
+    (folder.bin / "ldd").chmod(0o755)
+    (folder.bin / "hostname").write_text("#!/bin/sh\necho head\n")
+    (folder.bin / "hostname").chmod(0o755)
+    alone = ("unshare", "--user", "--map-root-user", "--pid", "--fork")
+    done = subprocess.run([*alone, "true"], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no namespace of processes can be made: {done.stderr.strip()}")
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(folder.build, alone)
+        wait_for(copied.exists, "the first has not built")
+        assert not folder.build(alone)
+        go_on.write_text("go on\n")
+        assert not first.result()
+    assert "warning" not in folder.said and folder.build()
+    assert [path.name for path in folder.kept.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_folder_that_cannot_be_kept_is_told_and_fails_nothing(folder, tmp_path):

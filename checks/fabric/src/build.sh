@@ -30,7 +30,27 @@ manifest() {
 }
 
 folder=$kept/$(state | sha256sum | cut -c1-64)
-if [ -e "$folder/MANIFEST" ] && [ "$(manifest "$folder" 2>&1)" = "$(cat "$folder/MANIFEST")" ]; then
+unchanged() {
+    [ -e "$folder/MANIFEST" ] && [ "$(manifest "$folder" 2>&1)" = "$(cat "$folder/MANIFEST")" ]
+}
+
+# Beside it first, under a name of its own: another session may be building the same, and process numbers repeat from
+# host to host and from container to container.
+keep() {
+    mkdir -p "$kept" &&
+        new=$(mktemp -d "$kept/.new-XXXXXXXXXX") &&
+        chmod =rwx "$new" && # as the umask has it; mktemp lets nobody else in
+        # shellcheck disable=SC2086
+        cp $programs "$new" &&
+        manifest "$new" > "$new/MANIFEST" || return
+    if unchanged; then # another session was first
+        rm -rf "$new"
+    else
+        rm -rf "$folder" && mv -T "$new" "$folder"
+    fi
+}
+
+if unchanged; then
     echo "built before, and unchanged: $folder"
     cat "$folder/MANIFEST"
     for program in $programs; do
@@ -41,15 +61,8 @@ fi
 
 make -j "$(nproc)" CC="$cc"
 manifest .
-# Beside it first: another session may be building the same.
-new=$kept/.new-$(hostname)-$$
-if mkdir -p "$new"; then
-    for program in $programs; do
-        cp "$program" "$new"
-    done
-    manifest "$new" > "$new/MANIFEST"
-    rm -rf "$folder"
-    mv -T "$new" "$folder" || rm -rf "$new"
-else
+new=
+if ! keep; then
     echo "warning: cannot keep what was built; it is built anew each time" >&2
+    rm -rf "$new"
 fi

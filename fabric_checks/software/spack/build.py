@@ -12,13 +12,12 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from fabric_checks import door, locks
+from fabric_checks import door, files, locks
 from fabric_checks.paths import home
 from fabric_checks.software.spack import lock
 from fabric_checks.software.spack.credentials import without_user
@@ -228,7 +227,7 @@ class Environment:
         self.spack.run("concretize", environment=self.folder, log=self.folder / CONCRETIZE_LOG)
         concrete = self._require(self.folder / LOCK)
         self.memory.mkdir(parents=True, exist_ok=True)
-        _replace(kept, (self.folder / LOCK).read_bytes())
+        files.write_text(kept, (self.folder / LOCK).read_text(encoding="utf-8"))
         return concrete
 
     def install(self, say: Callable[[str], object]) -> list[Installed]:
@@ -304,7 +303,7 @@ class Environment:
             shutil.rmtree(self.memory / VIEWS, ignore_errors=True)
             shutil.copytree(view, self.memory / VIEWS / view.name, symlinks=True)
             shutil.copy(self.folder / LOCK, self.memory / LOCK)
-            _replace(self.memory / BUILT, text.encode())
+            files.write_text(self.memory / BUILT, text)
 
 
 def _lost(damaged: Installed) -> str:
@@ -334,10 +333,3 @@ def _is_as_installed(prefix: Path) -> bool:
         return all(Path(file).lstat().st_size == entry["size"] for file, entry in manifest.items() if "size" in entry)
     except (OSError, ValueError, AttributeError, TypeError):
         return False
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file so that others see the old one or the new one."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as temporary:
-        temporary.write(data)
-    Path(temporary.name).replace(path)
