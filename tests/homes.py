@@ -23,7 +23,7 @@ def linked(home, *left_out):
 
 #: What ci/setup.py needs of the library.
 NEEDED = (
-    *("__init__", "errors", "locks", "paths", "results/__init__", "results/sessions"),
+    *("__init__", "errors", "files", "locks", "paths", "results/__init__", "results/sessions"),
     *("software/__init__", "software/installed", "software/sharing"),
 )
 
