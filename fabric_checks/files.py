@@ -88,18 +88,21 @@ def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B
 
 
 @contextmanager
-def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
+def replacing(path: Path, mode: int = 0o666, ending: str | None = None) -> Iterator[Path]:
     """Give a place to write a file to; it takes its path at the end of the block, unless that raises.
 
     Folders are made. A link stays one, and what it leads to is replaced. What is no file, as ``/dev/stdout``, is
     written itself. Several may write the same file at once, from any host or container: the last to end has written it.
 
     :param mode: of a file that was not there, less the umask.
+    :param ending: of the file's name until then, its own by default; another keeps it from those who look for such
+        files, for a writer that is killed leaves it.
     :raises OSError: if it cannot be written, with ``path`` as its file; what was there is as it was.
     """
     target = Path(os.path.realpath(path))
     # The ending tells programs what to write; a long name has to leave room.
-    part = target.with_name(f".{target.stem[:150]}.{secrets.token_hex(8)}{target.suffix}")
+    ending = target.suffix if ending is None else ending
+    part = target.with_name(f".{target.stem[:150]}.{secrets.token_hex(8)}{ending}")
     beside = False
     try:
         if target.exists() and not target.is_file():

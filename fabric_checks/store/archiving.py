@@ -251,7 +251,8 @@ def _replace(path: Path, frame: pl.DataFrame) -> None:
     content = io.BytesIO()
     frame.write_parquet(content, compression="zstd", compression_level=9, row_group_size=BATCH)
     try:
-        with replacing(path) as place:
+        # Polars' "*.parquet" finds hidden files too: what a killed writer leaves must not be one.
+        with replacing(path, ending=".part") as place:
             place.write_bytes(content.getbuffer())
     except OSError as error:
         cause = os.strerror(error.errno or 0)

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+import polars as pl
+
 from fabric_checks.store import archiving
 from tests.store.samples import load, record, write
 from tests.store.test_archive import canonical, exported, files
@@ -42,6 +44,8 @@ def test_a_kill_at_any_moment_leaves_an_archive_that_can_be_read(tmp_path):
         writer.wait()
         writer.stdout.close()
         if files(folder):
+            # As docs/buyers.md has it: for Polars, "*" is also what is hidden.
+            assert pl.scan_parquet(folder / "*/*/*.parquet", hive_partitioning=True).collect().height >= least
             loaded = load(folder)
             assert loaded.faults == () and loaded.frame.height >= least
             least = loaded.frame.height
@@ -49,6 +53,25 @@ def test_a_kill_at_any_moment_leaves_an_archive_that_can_be_read(tmp_path):
     archiving.add(results, folder)
     assert canonical(exported(folder)) == canonical(records)
     assert [path for path in folder.rglob(".records*")] == []
+
+
+def test_what_a_killed_writer_leaves_is_not_read_with_the_archive(tmp_path):
+    """It is killed when the first file of the archive is whole, and has not got its name."""
+    path = write(tmp_path / "a.jsonl", [record()])
+    code = (
+        "import os, signal, sys; from pathlib import Path; from fabric_checks import files;"
+        "from fabric_checks.store import archiving;"
+        "files._settle = lambda part, target: os.kill(os.getpid(), signal.SIGKILL);"
+        "archiving.add(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path), str(tmp_path / "archive")])
+    assert done.returncode == -signal.SIGKILL
+    (left,) = (tmp_path / "archive").rglob(".records*")
+    assert left.suffix == ".part"
+    assert files(tmp_path / "archive") == {}
+    archiving.add(path, tmp_path / "archive")
+    assert load(tmp_path / "archive").frame.height == 1
+    assert not left.exists()
 
 
 def test_a_full_disk_leaves_the_old_archive(tmp_path):
