@@ -150,8 +150,9 @@ def test_what_is_inherited_is_inherited(run):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
 def test_signals_are_passed_on(run, number):
     code = (
-        "import signal, sys; signal.signal(int(sys.argv[1]), lambda n, _: sys.exit(40 + n)); "
-        "print('ready', flush=True); [signal.pause() for _ in range(9)]"
+        "import signal, sys, time; signal.signal(int(sys.argv[1]), lambda n, _: sys.exit(40 + n)); "
+        # Not one long wait: a signal that comes just before the kernel's is seen after it.
+        "print('ready', flush=True); [time.sleep(0.1) for _ in range(9000)]"
     )
     with subprocess.Popen(
         run.line(sys.executable, "-c", code, int(number)), env=run.env, stdout=subprocess.PIPE, text=True
