@@ -16,6 +16,6 @@ def test_what_is_eager_and_what_is_not():
 
 
 def test_the_table_has_each_error_and_says_who_shares_cores():
-    lines = rows({("lj", 2): [1.0, 2.0, 4.0], ("lj", 8): [1.0]}, {("lj", 2): (2.2, 30.0), ("lj", 8): (0.5, 1.0)})
+    lines = rows({("lj", 2): [1.0, 2.0, 4.0], ("lj", 8): [1.0]}, {("lj", 2): (2.2, 30.0), ("lj", 8): (0.5, 1.0)}, 4)
     assert lines[2] == "| lj | 2 | 2 | 1 to 4 | 2.2 | +10.0 | 30 |"
     assert lines[3] == "| lj | 8, sharing 4 cores | 1 | 1 to 1 | 0.5 | -50.0 | 1 |"

@@ -2,18 +2,24 @@
 """Replay against measurement, on the test cluster: what is predicted of programs, and what they take.
 
     . ci/env.sh
-    python -m tests.twins.trials.replay 9                    # runs of each; a quiet machine of four cores, root
+    python -m tests.twins.trials.replay 9                    # runs of each; root, a quiet machine, a core for each node
     python -m tests.twins.trials.replay 9 --npb FOLDER       # with IS and FT of NPB, from the folder of its MPI version
     python -m tests.twins.trials.replay 3 --only lj halo --nodes 4
+    python -m tests.twins.trials.replay 3 --nodes 8 --rate-Mbitps 10    # where nodes share cores: see below
 
 One cluster is brought up, with links of one rate that hand on packet by packet. Then, in this order: three nodes are
 described by ``streaming``, ``message_cost`` and ``turns``; every program is traced in every layout; all traces are
 replayed on the description; the programs run without the tracer, in turns. So nothing that was measured of a program
 is in what is predicted of it, but for its trace. Last, bytes: what ranks send to others by the profile, and what the
 ports count.
+
+Ranks that wait poll, so where nodes share a core, a rank waits some milliseconds for its turn to compute or to send. A
+replay knows nothing of that. On slow links it weighs less.
 """
 
 import argparse
+import math
+import os
 import re
 import shutil
 import statistics
@@ -40,16 +46,22 @@ from tests.twins.trials import described
 
 HERE = Path(__file__).parent
 #: Slow enough for the network to decide, and not the cores that the kernel moves its packets with.
-RATE = "100mbit"
+RATE_MBITPS = 100
 #: A bucket of two packets: a larger one would let whole messages through at no time. And a queue that loses nothing.
-SHAPE = f"tbf rate {RATE} burst 3000 limit 64m"
-LARGEST_B, LARGEST_COST_B, LARGEST_TURN_B, LEAST_RATE = 1 << 20, 1 << 23, 1 << 18, 10e6
+SHAPE = "tbf rate {}mbit burst 3000 limit 64m"
+LARGEST_TURN_B = 1 << 18
+#: So long takes the largest message that is streamed, and the largest whose cost is measured: at the usual rate those
+#: of 1 MiB, and of 8 MiB, of which IS has some.
+LARGEST_STREAMED_S, LARGEST_COST_S = 0.084, 0.68
+#: What is left of a link's rate for a message, at least.
+LEAST_SHARE = 0.8
 #: Nodes that are described: two, and a third that the first one of them sends to as well.
 DESCRIBED = 3
 FEW = ("--window", "8", "--min-samples", "8", "--warmup", "1", "--max-seconds-per-point", "0.2")
 ALL_NODES = (2, 4, 8)
-#: What all of the trials need a core for.
-CORES = 4
+CORES = len(os.sched_getaffinity(0))
+#: Hosts whose bytes are compared.
+COMPARED = 4
 #: Kernels of NPB, and of which class.
 NPB = {"IS": "A", "FT": "W"}
 #: FT is of an older Fortran. The wheel of MPICH has no Fortran library: what FT calls is in ``fortran.c``.
@@ -78,11 +90,10 @@ PORT_BYTES = (1 + HEADERS, 1 + 2 * HEADERS)
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the trials: its name, its command, and on how many nodes it is tried at most."""
+    """A program of the trials: its name and its command."""
 
     name: str
     line: tuple[str, ...]
-    most: int = ALL_NODES[-1]
 
 
 def programs(folder, npb):
@@ -95,22 +106,23 @@ def programs(folder, npb):
     quiet = ("-log", "none", "-screen", "none")
     found = [
         Program("lj", (str(lmp), "-in", str(bench / "in.lj"), *quiet)),
-        Program("rhodo", (str(lmp), "-in", str(rhodo), *quiet), CORES),
+        Program("rhodo", (str(lmp), "-in", str(rhodo), *quiet)),
         *(Program(name, (str(folder / "kernels"), name, "60")) for name in ("halo", "keys", "transpose")),
     ]
     classes = NPB if npb else {}
     built = folder / "npb" / "bin"
     return [
         *found,
-        *(Program(f"NPB {name}", (str(built / f"{name.lower()}.{size}.x"),), CORES) for name, size in classes.items()),
+        *(Program(f"NPB {name}", (str(built / f"{name.lower()}.{size}.x"),)) for name, size in classes.items()),
     ]
 
 
 class Trials:
     """A cluster, the programs for it, and how they are run."""
 
-    def __init__(self, folder, nodes):
-        self.folder, self.cluster = folder, Cluster()
+    def __init__(self, folder, nodes, rate_Mbitps):
+        self.folder, self.cluster, self.rate_Bps = folder, Cluster(), rate_Mbitps * 1e6 / 8
+        shape = SHAPE.format(rate_Mbitps)
         for source in [*SOURCES.iterdir(), *HERE.glob("*.c")]:
             shutil.copy(source, folder)
         mpi = Mpi("mpich", folder, "streaming", "ports", "profile.so")
@@ -124,8 +136,8 @@ class Trials:
             self.do("mpicc", "-O2", *line.split())
         self.cluster("up", "--nodes", str(nodes), "--cores", str(CORES))
         for host in self.cluster.entry.spec.hosts:
-            self.cluster.on(host, *f"tc qdisc replace dev eth0 root {SHAPE}".split())
-            self.cluster.on("head", *f"tc qdisc replace dev {bridge_side(host)} root {SHAPE}".split())
+            self.cluster.on(host, *f"tc qdisc replace dev eth0 root {shape}".split())
+            self.cluster.on("head", *f"tc qdisc replace dev {bridge_side(host)} root {shape}".split())
 
     def do(self, *command, cwd=None):
         done = subprocess.run(command, env=self.env, cwd=cwd or self.folder, capture_output=True, text=True)
@@ -154,14 +166,19 @@ class Trials:
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         return done.stdout, done.stderr
 
+    def sent_in(self, duration_s):
+        """Return what a link moves in so long, in bytes, to the nearest power of two."""
+        return 1 << round(math.log2(duration_s * self.rate_Bps))
+
     def describe(self, nodes):
         """Return the description of the cluster, as a twin."""
-        streamed, _ = self.run(2, [self.folder / "streaming", *FEW, "--directions", "both", "--max-size", LARGEST_B])
-        told, _ = self.run(2, [self.folder / "message_cost", LARGEST_COST_B, LEAST_RATE])
+        largest_B, largest_cost_B = (self.sent_in(each) for each in (LARGEST_STREAMED_S, LARGEST_COST_S))
+        streamed, _ = self.run(2, [self.folder / "streaming", *FEW, "--directions", "both", "--max-size", largest_B])
+        told, _ = self.run(2, [self.folder / "message_cost", largest_cost_B, LEAST_SHARE * self.rate_Bps])
         turns, _ = self.run(DESCRIBED, [self.folder / "turns", LARGEST_TURN_B])
-        output = streaming.parse(streamed, half_octaves(0, LARGEST_B), directions="both")
+        output = streaming.parse(streamed, half_octaves(0, largest_B), directions="both")
         file = self.folder / "described.yaml"
-        costs, in_turn_B = described.costs(told, LARGEST_COST_B), described.in_turn_below(turns, LARGEST_TURN_B)
+        costs, in_turn_B = described.costs(told, largest_cost_B), described.in_turn_below(turns, LARGEST_TURN_B)
         text = described.description("test-cluster", nodes, output, costs, in_turn_B)
         file.write_text(text)
         print(text, *streamed.splitlines(), sep="\n", flush=True)
@@ -194,10 +211,11 @@ class Trials:
         return [sum(moved for _, moved in rank.partners.values()) for rank in told.ranks], counted
 
 
-def rows(measured, predicted):
+def rows(measured, predicted, cores):
     """Return the lines of the table: a case's median with its interval, what was predicted, and the error.
 
-    :param measured: run times in s by program and nodes; :param predicted: likewise, one each, and the computed share.
+    :param measured: run times in s by program and nodes; :param predicted: likewise, one each, and the computed share;
+    :param cores: those of the machine.
     """
     lines = [
         "| | nodes | measured, s | interval | predicted, s | error, % | computation, % |",
@@ -207,7 +225,7 @@ def rows(measured, predicted):
         drawn = bootstrap.median([times])
         median, low, high = (float(each[0]) for each in (drawn.estimate, drawn.low, drawn.high))
         found, share = predicted[name, nodes]
-        sharing = f"{nodes}, sharing {CORES} cores" if nodes > CORES else str(nodes)
+        sharing = f"{nodes}, sharing {cores} cores" if nodes > cores else str(nodes)
         error = f"{100 * (found / median - 1):+.1f}"
         interval = f"{low:.4g} to {high:.4g}"
         lines.append(f"| {name} | {sharing} | {median:.4g} | {interval} | {found:.4g} | {error} | {share:.0f} |")
@@ -217,12 +235,11 @@ def rows(measured, predicted):
 def compare_bytes(trials, chosen):
     """Print what profiles and ports say; return whether it is the same within the bound."""
     is_same = True
-    nodes = 4
-    _, nothing = trials.bytes(nodes, [trials.folder / "kernels", "nothing", 0], "nothing")
+    _, nothing = trials.bytes(COMPARED, [trials.folder / "kernels", "nothing", 0], "nothing")
     print(f"\nports of a program that sends nothing: {min(nothing)} to {max(nothing)} B a node, taken off below\n")
     print("| | rank | bytes to others, profile | bytes sent, port | ratio |\n|---|---|---|---|---|")
     for program in chosen:
-        told, counted = trials.bytes(nodes, program.line, program.name)
+        told, counted = trials.bytes(COMPARED, program.line, program.name)
         for rank, (asked, sent) in enumerate(zip(told, counted, strict=True)):
             ratio = (sent - statistics.median(nothing)) / asked
             is_same &= PORT_BYTES[0] <= ratio <= PORT_BYTES[1]
@@ -235,13 +252,13 @@ def main(asked):
     """Print the tables; return an exit status."""
     with tempfile.TemporaryDirectory(prefix="replay-trials-") as place:
         folder = Path(place)
-        trials = Trials(folder, max(*asked.nodes, DESCRIBED))
+        trials = Trials(folder, max(*asked.nodes, DESCRIBED), asked.rate_Mbitps)
         try:
             chosen = [each for each in programs(folder, asked.npb) if not asked.only or each.name in asked.only]
             if asked.npb:
                 trials.build_npb(asked.npb)
             twin = trials.describe(max(*asked.nodes, DESCRIBED))
-            cases = [(each, nodes) for each in chosen for nodes in asked.nodes if nodes <= each.most]
+            cases = [(each, nodes) for each in chosen for nodes in asked.nodes]
             predicted = {}
             for program, nodes in cases:
                 trace = trials.trace(nodes, program.line, f"{program.name.replace(' ', '-')}-{nodes}")
@@ -255,9 +272,9 @@ def main(asked):
                     if number > 0:  # the first loads programs
                         measured[program.name, nodes].append(took)
                         print(f"{program.name} on {nodes}: {took:.4g} s", file=sys.stderr, flush=True)
-            print("\n".join(rows(measured, predicted)), flush=True)
+            print("\n".join(rows(measured, predicted, CORES)), flush=True)
             is_same = True
-            if max(asked.nodes) >= CORES:
+            if max(asked.nodes) >= COMPARED:
                 is_same = compare_bytes(trials, [each for each in chosen if each.name in ("halo", "lj")])
         finally:
             trials.cluster.end()
@@ -270,4 +287,5 @@ if __name__ == "__main__":
     parser.add_argument("--npb", type=Path, help="NPB3.4-MPI, as NASA has it; its FT needs gfortran")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--nodes", nargs="*", type=int, default=ALL_NODES)
+    parser.add_argument("--rate-Mbitps", type=int, default=RATE_MBITPS, help="of the links (default: %(default)s)")
     sys.exit(main(parser.parse_args()))
