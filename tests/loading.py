@@ -22,28 +22,6 @@ def shipped_systems():
     return [system["name"] for file in files for system in runpy.run_path(str(file))["systems"]]
 
 
-def cases(system, set_up=True):
-    """Return all test cases of a system, fixtures first, set up as far as a run takes them before their job starts.
-
-    What a check offers depends on the system that it was loaded for, and a process has one system and loads a module
-    once: so both are forgotten first. Cases of systems that were loaded before must not be run any more.
-    """
-    with without_collecting():
-        return _cases(system, set_up)
-
-
-def _cases(system, set_up):
-    forget_checks()
-    internals.take_system([str(SETTINGS)], system)
-    ordered, skipped = internals.load_cases(TESTS.parent / "checks")
-    assert not skipped
-    if set_up:
-        with once_a_process():
-            for case in ordered:
-                internals.set_up(case)
-    return ordered
-
-
 @contextlib.contextmanager
 def without_collecting():
     """Look for no garbage while thousands of cases are made, nearly all of which stay: it takes a tenth of the time."""
@@ -54,6 +32,24 @@ def without_collecting():
     finally:
         if was_enabled:
             gc.enable()
+
+
+@without_collecting()
+def cases(system, set_up=True):
+    """Return all test cases of a system, fixtures first, set up as far as a run takes them before their job starts.
+
+    What a check offers depends on the system that it was loaded for, and a process has one system and loads a module
+    once: so both are forgotten first. Cases of systems that were loaded before must not be run any more.
+    """
+    forget_checks()
+    internals.take_system([str(SETTINGS)], system)
+    ordered, skipped = internals.load_cases(TESTS.parent / "checks")
+    assert not skipped
+    if set_up:
+        with once_a_process():
+            for case in ordered:
+                internals.set_up(case)
+    return ordered
 
 
 @contextlib.contextmanager
