@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A node of a real cluster that is slow in one direction only is named with its side; a healthy cluster is quiet.
+"""Nodes of a real cluster that are slow in one direction only are named with their side; a healthy cluster is quiet.
 
 `python -m tests.faults.live` tries every kind many times.
 """
@@ -23,11 +23,13 @@ def test_slurm_says_which_nodes_are_at_which_switch(place):
     assert place.known.at.tolist() == [0] * 4 + [1] * 4
 
 
-@pytest.mark.parametrize(
-    ("kind", "node"), [("healthy", "n1"), ("sending", "n7"), ("receiving", "n2"), ("half rate", "n5")]
-)
+#: What is broken, by node. That of both sides is in test_nights.py.
+BROKEN = {"nothing": {}, "two": {"n7": "sending", "n2": "receiving"}}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 @despite_load
-def test_the_right_node_is_named_with_its_side_and_nobody_else(place, report_table, kind, node):
-    trial = place.try_(kind, node, *live.SOON)
-    report_table(f"{kind}, {node}", trial.words or ["quiet"])
+def test_the_right_nodes_are_named_with_their_side_and_nobody_else(place, report_table, broken):
+    trial = place.try_(broken, *live.SOON)
+    report_table(", ".join(f"{node} {kind}" for node, kind in broken.items()) or "healthy", trial.words or ["quiet"])
     assert trial.is_right, (trial.blamed, trial.words)

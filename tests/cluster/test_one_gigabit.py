@@ -26,6 +26,8 @@ pytestmark = pytest.mark.alone
 ALLOWED_MBps = LINK_MBps * PAYLOAD
 #: The rates of the links, of 1 Gbit/s: the first that the machine has time for.
 SHARES = (1.0, 0.5, 0.25)
+#: Of what a link allows: no other program, even one with a burst (1.03), is a tenth above it.
+ENOUGH = 0.94
 RUNS_ALL = {"mpich", "impi"}  # Open MPI is not of the ABI that IMB's wheel is linked to
 
 
@@ -97,7 +99,7 @@ def of_imb(job):
 def best(run, job, allowed_MBps):
     """Return the best of at most six runs: a busy machine can only lower what a link allows."""
     values = []
-    while not values or (len(values) < 6 and max(values) < 0.95 * allowed_MBps):
+    while not values or (len(values) < 6 and max(values) < ENOUGH * allowed_MBps):
         values.append(run(job))
     return max(values)
 

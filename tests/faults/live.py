@@ -59,17 +59,16 @@ while True:
 
 @dataclass
 class Trial:
-    """What was broken, and what was said: kinds and nodes of all that was blamed, with the words."""
+    """What was broken, as kinds by node, and what was said: kinds and nodes of all that was blamed, with the words."""
 
-    kind: str
-    node: str
+    broken: dict
     blamed: list
     words: list
 
     @property
     def is_right(self):
-        told = KINDS[self.kind][1]
-        return self.blamed == ([(told, self.node)] if told else [])
+        told = [(KINDS[kind][1], node) for node, kind in self.broken.items()]
+        return self.blamed == sorted(each for each in told if each[0])
 
 
 class Laboratory:
@@ -92,17 +91,22 @@ class Laboratory:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def try_(self, kind, node, *options):
-        """Break a node, measure, and mend it."""
-        for side in KINDS[kind][0]:
-            self.cluster("shape", f"{node}.{side}={HALF}")
+    def try_(self, broken, *options):
+        """Break nodes, each in its way, measure, and mend them.
+
+        :param broken: kinds by node.
+        """
+        for node, kind in broken.items():
+            for side in KINDS[kind][0]:
+                self.cluster("shape", f"{node}.{side}={HALF}")
         try:
             report = evaluation.of_text(self.measure(*options), "round-robin", known=self.known)
         finally:
-            self.cluster("shape", f"{node}={RATE}")
+            for node in broken:
+                self.cluster("shape", f"{node}={RATE}")
         faults = findings.faults(report.findings)
         blamed = sorted((found.kind, " ".join(found.hosts)) for found in faults)
-        return Trial(kind, node, blamed, [found.text for found in report.findings])
+        return Trial(broken, blamed, [found.text for found in report.findings])
 
     @contextlib.contextmanager
     def others_at_work(self):
@@ -142,10 +146,11 @@ def main():
         for kind in asked.kind or KINDS:
             right = 0
             for number in range(asked.trials):
-                trial = place.try_(kind, f"n{nodes.randint(1, NODES)}")
+                node = f"n{nodes.randint(1, NODES)}"
+                trial = place.try_({node: kind})
                 right += trial.is_right
                 if not trial.is_right:
-                    print(f"{kind}, trial {number}, {trial.node}: {trial.words}", flush=True)
+                    print(f"{kind}, trial {number}, {node}: {trial.words}", flush=True)
             wrong += asked.trials - right
             print(f"{kind}: {right} of {asked.trials} right", flush=True)
     return 1 if wrong else 0
