@@ -3,6 +3,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ os.environ["PATH"] = f"{FABRIC_CHECKS.parent}:{os.environ['PATH']}"
 os.environ["PYTHONPATH"] = str(TESTS.parent)
 # Matrices are small, and there is a worker a core: OpenBLAS's threads would take three times the processor time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A module is compiled once, and not by each of hundreds of programs that are started, whatever the shell says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 GOLDEN = TESTS / "golden"
 
 

@@ -22,9 +22,12 @@ LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
 
 
 class Run:
-    """One session of reframe and what `fabric-checks show` says of it."""
+    """One session of reframe and what `fabric-checks show` says of it.
 
-    def __init__(self, results, *arguments, checks=ROOT / "checks", before=(), **environment):
+    :param checks: the folder that they are loaded from; one suite's is loaded sooner than all.
+    """
+
+    def __init__(self, results, *arguments, checks=ROOT / "checks/osu", before=(), **environment):
         env = os.environ | {
             "FABRIC_RESULTS": str(results),
             "FABRIC_SESSION": "20260101T000000Z-test",
@@ -99,7 +102,7 @@ def test_a_cut_output_fails_and_names_the_place(run, tmp_path):
 
 
 def test_the_output_of_another_program_fails(run):
-    done = run("-n", "ImbPointToPoint.*PingPong", PLAYBACK=str(LATENCY))
+    done = run("-n", "ImbPointToPoint.*PingPong", checks=ROOT / "checks/imb", PLAYBACK=str(LATENCY))
     assert done.status == 1
     assert "no block '# Benchmarking PingPong'" in done.reasons[0]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.paths import ROOT
+from fabric_checks.paths import ROOT, home
 from fabric_checks.software import installed
 from tests import homes
 from tests.test_reframe_versions import NO_INDEX, VERSIONS
@@ -32,7 +32,8 @@ def make(folder, requirement, python=BASE):
     # The pip of the tests installs into it: one of its own would take as long as the rest.
     subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, capture_output=True)
     pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "--disable-pip-version-check"]
-    pip += ["install", "--quiet", "--retries=1"]
+    # What is imported is compiled by the first start; most of it never is.
+    pip += ["install", "--quiet", "--retries=1", "--no-compile"]
     done = subprocess.run([*pip, requirement], capture_output=True, text=True)
     if done.returncode and any(sign in done.stderr for sign in NO_INDEX):
         pytest.skip(f"no package index to take {requirement} from: {done.stderr.strip().splitlines()[-1]}")
@@ -41,11 +42,16 @@ def make(folder, requirement, python=BASE):
     return folder / "bin/reframe"
 
 
-def fresh(folder, with_mpis=True):
-    """Make a clone that nothing was set up in but links to the MPIs."""
+def fresh(folder, with_mpis=True, with_programs=False):
+    """Make a clone that nothing was set up in but links to the MPIs.
+
+    :param with_programs: our own programs are there as far as the tests' own home has them; others are built.
+    """
     clone = homes.checkout(folder / "clone")
     if with_mpis:
         homes.linked(clone / ".fabric", "core", "test")
+    if with_programs and (home() / "programs").is_dir():
+        shutil.copytree(home() / "programs", clone / ".fabric/programs")
     return clone
 
 
@@ -77,12 +83,28 @@ def clone(tmp_path_factory):
     return fresh(tmp_path_factory.mktemp("site"))
 
 
-def test_it_lists_what_ci_run_lists(reframe, clone, tmp_path):
-    done = call(reframe, clone, "-l", where=tmp_path)
-    names = re.findall(r"^- (\S.*) /\w{8}$", done.stdout, flags=re.MULTILINE)
-    own = call(Path(sys.executable).with_name("reframe"), clone, "-l", where=tmp_path)
-    assert len(names) > 50 and names == re.findall(r"^- (\S.*) /\w{8}$", own.stdout, flags=re.MULTILINE)
-    assert list(tmp_path.iterdir()) == []
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A clone without MPIs."""
+    return fresh(tmp_path_factory.mktemp("bare"), with_mpis=False, with_programs=True)
+
+
+def listed(reframe, clone, where):
+    """Return the names of the checks that a ReFrame lists; it leaves nothing where it is called."""
+    done = call(reframe, clone, "-l", where=where)
+    assert list(where.iterdir()) == []
+    return re.findall(r"^- (\S.*) /\w{8}$", done.stdout, flags=re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def own_names(clone, tmp_path_factory):
+    """What the ReFrame of the tests lists."""
+    return listed(Path(sys.executable).with_name("reframe"), clone, tmp_path_factory.mktemp("own"))
+
+
+def test_it_lists_what_ci_run_lists(reframe, clone, own_names, tmp_path):
+    names = listed(reframe, clone, tmp_path)
+    assert len(names) > 50 and names == own_names
 
 
 @pytest.mark.parametrize("options", [("--mode=smoke", "-x", "Lammps"), ("-n^OsuLatency", "-pmpich"), ("-tcollective",)])
@@ -122,9 +144,8 @@ def test_it_runs_what_needs_no_more_and_tells_what_the_rest_needs(reframe, clone
     assert (tmp_path / "prefix/perflogs/local/node/Rotate.jsonl").stat().st_size > 0
 
 
-def test_where_nothing_is_set_up(reframe, tmp_path):
+def test_where_nothing_is_set_up(reframe, bare):
     """It says how to set up; and takes the MPI that is at hand, if there is one."""
-    bare = fresh(tmp_path, with_mpis=False)
     done = call(reframe, bare, "-n^OsuBarrier%layout=1x2$", "-r")
     assert f"mpich of the wheels is not set up in {bare}/.fabric; to do so: {bare}/ci/run --mpi mpich -l" in done.stdout
     path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
@@ -181,7 +202,8 @@ def shared():
             pytest.skip("setpriv cannot become another user here")
         if python is None:
             pytest.skip(f"none of {', '.join(pythons)} can be run by another user")
-        yield make(folder / "venv", VERSIONS["newest"], python), fresh(folder, with_mpis=False), can
+        reframe = make(folder / "venv", VERSIONS["newest"], python)
+        yield reframe, fresh(folder, with_mpis=False, with_programs=True), can
     finally:
         shutil.rmtree(folder)
 

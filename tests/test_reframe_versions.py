@@ -45,7 +45,8 @@ class ReFrame:
         self.version = self("-V").stdout.strip()
 
     def _install(self, requirement):
-        options = ["--quiet", "--no-deps", "--no-cache-dir", "--retries=1", f"--target={self.folder / 'reframe'}"]
+        options = ["--quiet", "--no-deps", "--no-cache-dir", "--no-compile", "--retries=1"]
+        options += [f"--target={self.folder / 'reframe'}"]
         done = self._python("-m", "pip", "--disable-pip-version-check", "install", *options, requirement)
         if done.returncode and any(sign in done.stderr for sign in NO_INDEX):
             pytest.skip(f"no package index to take {requirement} from: {done.stderr.strip().splitlines()[-1]}")

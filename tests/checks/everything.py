@@ -8,11 +8,11 @@ from tests import loading
 SETTINGS = Path(__file__).resolve().parent / "rich.py"
 
 
-def cases(patch):
-    """Return all cases of `rich` but fixtures, set up.
+def cases(patch, set_up=True):
+    """Return all cases of `rich` but fixtures, set up unless told otherwise.
 
     :param patch: pytest's ``monkeypatch``, or one of its contexts.
     """
     with patch.context() as settings:
         settings.setattr(loading, "SETTINGS", SETTINGS)
-        return [case for case in loading.cases("rich") if not case.check.is_fixture()]
+        return [case for case in loading.cases("rich", set_up) if not case.check.is_fixture()]

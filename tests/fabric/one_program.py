@@ -3,11 +3,9 @@
 
 import subprocess
 
-from fabric_checks.software import installed
-from tests.fabric.test_programs import SOURCES, environment
+from tests.fabric import builds
+from tests.fabric.builds import SOURCES, STRICT, environment
 from tests.guard import GUARD_S
-
-FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 
 
 class OneProgram:
@@ -17,15 +15,15 @@ class OneProgram:
     """
 
     def __init__(self, mpi, program, folder, *, flags=(), shim=None):
-        assert (installed.folder(mpi) / "bin" / "mpicc").exists(), f"{mpi} is not set up; run ci/test"
         self.mpi, self.program, self.path, self.env = mpi, program, folder / program, environment(mpi)
+        if shim is None and not flags:
+            builds.make(mpi, program, self.path)
+            return
         sources = [SOURCES / f"{program}.c"]
         if shim is not None:
             sources.append(folder / "shim.c")
             sources[-1].write_text(shim)
-        command = ["mpicc", *FLAGS, *flags, *sources, "-o", self.path]
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        builds.compile_alone(mpi, sources, [*STRICT, *flags], self.path)
 
     def run(self, ranks, *arguments, **settings):
         """Run on so many ranks, with these environment variables added."""

@@ -4,8 +4,8 @@
 import pytest
 
 from fabric_checks.parsers import buffer_reuse
+from tests.fabric.builds import MPIS
 from tests.fabric.one_program import OneProgram
-from tests.fabric.test_programs import MPIS
 
 SHORT = ["--max-seconds-per-point", "0.001", "--warmup", "1"]
 

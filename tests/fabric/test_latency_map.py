@@ -5,17 +5,14 @@ import pytest
 
 from fabric_checks import rotate_patterns
 from fabric_checks.parsers import latency_map
-from tests.fabric.test_programs import MPIS, SOURCES, Mpi
+from tests.fabric.test_programs import MPIS, Mpi
 
 SHORT = ("--samples", "3", "--repetitions", "2", "--warmup", "1")
 
 
 @pytest.fixture(scope="module", params=MPIS)
 def mpi(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp(request.param)
-    for source in SOURCES.iterdir():
-        (folder / source.name).write_text(source.read_text())
-    return Mpi(request.param, folder, "latency_map")
+    return Mpi(request.param, tmp_path_factory.mktemp(request.param), "latency_map")
 
 
 def run(mpi, ranks, *arguments):

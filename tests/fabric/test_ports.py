@@ -14,7 +14,8 @@ import pytest
 
 from fabric_checks.ports import snapshots as ports
 from tests.conftest import TESTS
-from tests.fabric.test_programs import MPIS, SOURCES, environment
+from tests.fabric import builds
+from tests.fabric.builds import MPIS, SOURCES, environment
 from tests.fabric.trees import TREES
 from tests.guard import GUARD_S, wait_for
 
@@ -264,10 +265,8 @@ def test_help_and_version(program):
 def test_every_mpi_starts_its_programs_through_it(tmp_path, mpi):
     """Built by the MPI's own wrapper it loads no MPI library, and the ranks of a program in it find each other."""
     env = environment(mpi)
-    for source in SOURCES.iterdir():
-        (tmp_path / source.name).write_text(source.read_text())
-    build = ["make", "-C", str(tmp_path), "CC=mpicc", "CFLAGS=-Werror", "PROGRAMS=ports placement"]
-    subprocess.run(build, env=env, check=True, capture_output=True)
+    for name in ("ports", "placement"):
+        builds.make(mpi, name, tmp_path / name)
     assert "mpi" not in subprocess.run(["ldd", tmp_path / "ports"], capture_output=True, text=True).stdout
     line = ["mpirun", "-np", "2", tmp_path / "ports", "--output", tmp_path / "out", "--", tmp_path / "placement"]
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S)

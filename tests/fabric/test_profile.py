@@ -2,7 +2,6 @@
 """The library that profiles: its counts and bytes are exactly those of a program that knows what it did."""
 
 import re
-import shutil
 import subprocess
 from collections import Counter
 from functools import cache
@@ -12,7 +11,8 @@ import pytest
 
 from fabric_checks.profiling import profile
 from fabric_checks.software import installed
-from tests.fabric.test_programs import MPIS, SOURCES, environment
+from tests.fabric import builds
+from tests.fabric.builds import MPIS, environment
 from tests.guard import GUARD_S
 
 HERE = Path(__file__).parent
@@ -30,14 +30,11 @@ class Profiled:
     """One MPI with the library, and programs to try it on."""
 
     def __init__(self, name, folder):
-        assert (installed.folder(name) / "bin" / "mpicc").exists(), f"{name} is not set up; run ci/test"
         self.name, self.folder = name, folder
         # Its component of UCX complains of itself, and is slow where ranks share cores.
         self.env = environment(name) | {"OMPI_MCA_osc": "^ucx", "OMPI_MCA_mpi_yield_when_idle": "1"}
-        source = folder / "src"
-        shutil.copytree(SOURCES, source)
-        self.do("make", "-C", source, "CC=mpicc", "CFLAGS=-Wshadow -Wconversion -Werror", "profile.so")
-        self.library = source / "profile.so"
+        self.library = folder / "profile.so"
+        builds.make(name, "profile.so", self.library)
 
     def do(self, *command):
         done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=GUARD_S)
@@ -46,7 +43,7 @@ class Profiled:
 
     def build(self, source, *flags):
         path = self.folder / f"{source}{''.join(flags)}"
-        self.do("mpicc", "-O0", *flags, HERE / f"{source}.c", "-o", path, "-pthread")
+        builds.compile_alone(self.name, [HERE / f"{source}.c"], ["-O0", *flags, "-pthread"], path)
         return path
 
     def run(self, ranks, program, *arguments, file="profile.txt", before=(), preload=True):

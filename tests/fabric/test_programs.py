@@ -8,28 +8,11 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.parsers import placement
-from fabric_checks.software import installed
-from tests.conftest import TESTS
+from tests.fabric import builds
+from tests.fabric.builds import MPIS, PROGRAMS, SOURCES, environment
 from tests.guard import GUARD_S
 
-SOURCES = TESTS.parent / "checks" / "fabric" / "src"
-MPIS = ("mpich", "openmpi", "impi")
-#: The programs, without the library that profiles others.
-PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c") if path.suffixes == [".c"])
 SHORT = ["--max-seconds-per-point", "0.01", "--max-size", "4K"]
-
-
-def environment(mpi):
-    prefix = installed.folder(mpi)
-    env = os.environ | {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{prefix}/lib"}
-    env |= {
-        "HYDRA_LAUNCHER": "fork",
-        "I_MPI_HYDRA_BOOTSTRAP": "fork",
-        "I_MPI_ROOT": str(prefix),
-        "I_MPI_THREAD_YIELD": "3",
-    }
-    env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
-    return env | {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 
 
 class Mpi:
@@ -37,9 +20,8 @@ class Mpi:
 
     def __init__(self, name, folder, *programs):
         self.name, self.env, self.folder = name, environment(name), folder
-        build = ["make", "-C", str(folder), "CC=mpicc", "CFLAGS=-Werror", *programs]
-        done = subprocess.run(build, env=self.env, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        for program in programs or PROGRAMS:
+            builds.make(name, program, folder / program)
 
     def run(self, ranks, program, *arguments, stdout=subprocess.PIPE):
         command = ["mpirun", "-np", str(ranks), str(self.folder / program), *arguments]
@@ -48,11 +30,21 @@ class Mpi:
 
 @pytest.fixture(scope="module", params=MPIS)
 def mpi(request, tmp_path_factory):
-    assert (installed.folder(request.param) / "bin" / "mpicc").exists(), f"{request.param} is not set up; run ci/test"
-    folder = tmp_path_factory.mktemp(request.param)
-    for source in SOURCES.iterdir():
-        (folder / source.name).write_text(source.read_text())
-    return Mpi(request.param, folder)
+    return Mpi(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def test_make_builds_everything_with_the_warnings_demanded():
+    """Tests build programs one by one; users build what the Makefile lists."""
+    command = ["make", "-n", "-B", "-C", SOURCES, "CC=mpicc", f"CFLAGS={builds.CFLAGS}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("mpicc ")]
+    assert sorted(line[line.index("-o") + 1] for line in lines) == sorted([*PROGRAMS, "profile.so"])
+    # Exactly these for programs of MPI; the library and `ports` are linked in other ways, too.
+    for line in lines:
+        name = line[line.index("-o") + 1]
+        own = {"ports": {"-Wl,--as-needed"}, "profile.so": {"-shared", "-fPIC", "-fvisibility=hidden"}}.get(name, set())
+        assert set(line) - own == {"mpicc", *builds.STRICT, f"{name}.c", "-o", name}
 
 
 def test_placement_tells_where_every_rank_is(mpi):

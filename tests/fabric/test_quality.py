@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.software import installed
+from tests.fabric import builds
+from tests.fabric.builds import MPIS, SOURCES, environment
+from tests.fabric.builds import PROGRAMS as ALL
 from tests.fabric.quick import QUICK
-from tests.fabric.test_programs import MPIS, SOURCES, environment
-from tests.fabric.test_programs import PROGRAMS as ALL
 from tests.guard import GUARD_S
 
 #: Those of MPI; `ports` is none, and has tests of its own, as has the library that profiles.
 PROGRAMS = [name for name in ALL if name != "ports"]
-WARNINGS = "-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
 
 
 def test_every_program_has_a_quick_run():
@@ -35,8 +35,10 @@ def build(folder, mpi, flags, programs=PROGRAMS):
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_mpicc_alone_builds_every_program_without_a_warning(tmp_path, mpi):
+    """That the Makefile adds nothing but flags that warn is judged in test_programs."""
     build(tmp_path, mpi, "", [*PROGRAMS, "ports"])
-    build(tmp_path, mpi, WARNINGS, [*PROGRAMS, "ports"])
+    for program in [*PROGRAMS, "ports"]:
+        builds.make(mpi, program, tmp_path / program)
 
 
 def run(folder, program, *, mpi="mpich", before=(), timeout=GUARD_S, **variables):

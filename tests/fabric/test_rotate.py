@@ -16,15 +16,14 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.parsers import rotate
-from fabric_checks.software import installed
 from tests.conftest import TESTS
-from tests.fabric.test_programs import MPIS, SOURCES, environment
+from tests.fabric import builds
+from tests.fabric.builds import MPIS, SOURCES, environment
 from tests.guard import GUARD_S, despite_load
 
 SHIM = TESTS / "fabric" / "slow_shim.c"
 SHORT = ["--size", "4K", "--messages", "2", "--tests", "1", "--confirm-pause", "0"]
 PATTERNS = ("rotate", "shift", "bisection", "round-robin")
-FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 
 
 @dataclass
@@ -49,17 +48,14 @@ class Built:
         return header_of(done.stdout), rows_of(done.stdout)
 
 
-def build(mpi, folder, flags=(), always_shim=False):
-    for name, sources in (("rotate", []), ("rotate_slow", [SHIM])):
-        command = ["mpicc", *FLAGS, *flags, SOURCES / "rotate.c", *sources, "-o", folder / name]
-        done = subprocess.run(command, env=environment(mpi), capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+def build(mpi, folder, always_shim=False):
+    builds.make(mpi, "rotate", folder / "rotate")
+    builds.compile_alone(mpi, [SOURCES / "rotate.c", SHIM], builds.STRICT, folder / "rotate_slow")
     return Built(mpi, folder, always_shim)
 
 
 @pytest.fixture(scope="module", params=MPIS)
 def built(request, tmp_path_factory):
-    assert (installed.folder(request.param) / "bin" / "mpicc").exists(), f"{request.param} is not set up; run ci/test"
     return build(request.param, tmp_path_factory.mktemp(request.param))
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from fabric_checks.metrics import half_octaves
 from fabric_checks.parsers import streaming
+from tests.fabric.builds import MPIS
 from tests.fabric.one_program import OneProgram
-from tests.fabric.test_programs import MPIS
 
 SHORT = ["--max-seconds-per-point", "0.002", "--min-samples", "8", "--warmup", "2", "--max-size", "64"]
 SIZES = half_octaves(0, 64)

@@ -35,6 +35,10 @@ def spend(results, *options):
     return call(results, *options, "--", "-n", "^OsuBarrier%layout=1x2$")
 
 
+#: Which system it is need not be asked of ReFrame each time.
+HERE = ("--system", "local")
+
+
 @pytest.fixture(scope="module")
 def first(results):
     status, said, errors = spend(results)
@@ -78,12 +82,12 @@ def test_wrong_usage(results, first, arguments, status, says):
 
 
 def test_a_run_of_nothing_is_a_night_that_failed(results, first):
-    status, said, _ = call(results, "--", "-n", "NoSuchCheck")
+    status, said, _ = call(results, *HERE, "--", "-n", "NoSuchCheck")
     assert status == 1 and "**The night failed:**" in said and "no case ran" in said
 
 
 def test_a_run_that_does_not_start_says_why(results, first):
-    status, said, _ = call(results, "--", "--no-such-option")
+    status, said, _ = call(results, *HERE, "--", "--no-such-option")
     assert status == 1 and "**The night failed:** ci/run ended with status 2" in said, said
     assert "no-such-option" in said
 
@@ -102,14 +106,14 @@ def test_lost_and_broken_results_and_a_clock_that_was_set(results, first):
     perflog.write_text("\n".join([*lines, '{"cut": ']) + "\n")
     journal = results / "nightly/local/nights.jsonl"
     journal.write_text(journal.read_text() + "not json\n")
-    status, said, _ = spend(results, "--quiet")
+    status, said, _ = spend(results, *HERE, "--quiet")
     assert status == 0, said
     assert [path.read_bytes() for path in parquet.parent.glob("*.broken-*")] == [b"PAR1 broken"]
     for words in ("moved aside to", "not a line of a journal", f"{perflog.name}:{len(lines) + 1}"):
         assert words in said, said
     told = latest(results)
     assert told["session"] != before and told["records"] == 1 and told["new"] == []
-    status, said, _ = spend(results, "--quiet")
+    status, said, _ = spend(results, *HERE, "--quiet")
     assert (status, said) == (0, "")
     assert latest(results)["warnings"] == []  # they are known
     kept = [json.loads(line) for line in perflog.read_text().splitlines() if line.endswith("}")]
@@ -117,7 +121,7 @@ def test_lost_and_broken_results_and_a_clock_that_was_set(results, first):
     for lost in ("archive", "perflogs"):
         shutil.rmtree(results / lost)
     journal.unlink()
-    status, said, _ = spend(results)
+    status, said, _ = spend(results, *HERE)
     assert status == 0 and "The history has 1 run;" in said, said
 
 

@@ -44,7 +44,7 @@ class Session:
 
     def __init__(self, results, templates, arguments=("-n", "OsuLatency", "-r"), **variables):
         settings = TESTS / "perflogs_templates" / "settings.py"
-        command = [REFRAME, "-C", settings, "-c", TESTS.parent / "checks", *arguments]
+        command = [REFRAME, "-C", settings, "-c", TESTS.parent / "checks/osu", *arguments]
         self.environment = environment(results, templates, **variables)
         begin = time.monotonic()
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=600)

@@ -267,10 +267,9 @@ def pack(pairs: Sequence[Pair], most: int, *, beside: int = 0, both_ways: bool =
         chosen: list[Pair] = []
         later: list[Pair] = []
         senders: set[int] = set()
-        receivers: set[int] = set()
+        receivers: set[int] = set() if both_ways else senders
         for sender, receiver in left:
-            busy = (senders, receivers) if both_ways else (senders | receivers,) * 2
-            if len(chosen) == beside > 0 or sender in busy[0] or receiver in busy[1]:
+            if len(chosen) == beside > 0 or sender in senders or receiver in receivers:
                 later.append((sender, receiver))
             else:
                 chosen.append((sender, receiver))

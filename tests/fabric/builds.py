@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Our programs as the tests build them: once in a run for each MPI, program and flags, whichever module needs them.
+
+Compilers take more processor time than most of the programs under test. What is built is kept under the state of all
+that it was made of, so whoever changes a source or a header has a build of its own.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from fabric_checks import locks
+from fabric_checks.software import installed
+from tests.conftest import TESTS
+
+SOURCES = TESTS.parent / "checks" / "fabric" / "src"
+MPIS = ("mpich", "openmpi", "impi")
+#: The programs, without the library that profiles others.
+PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c") if path.suffixes == [".c"])
+#: What is demanded of every program.
+STRICT = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+#: What these have beyond the Makefile's own flags.
+CFLAGS = "-Wshadow -Wconversion -Werror"
+
+_shared: list[Path] = []
+
+
+def environment(mpi):
+    """Return the environment of an MPI whose ranks sleep while they wait: there are more of them than cores."""
+    prefix = installed.folder(mpi)
+    return os.environ | {
+        "PATH": f"{prefix}/bin:{os.environ['PATH']}",
+        "LD_LIBRARY_PATH": f"{prefix}/lib",
+        "HYDRA_LAUNCHER": "fork",
+        "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+        "I_MPI_HYDRA_BOOTSTRAP": "fork",
+        "I_MPI_ROOT": str(prefix),
+        "I_MPI_THREAD_YIELD": "3",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }
+
+
+def share(folder):
+    """Keep what is built in this folder from now on, for all processes that share it."""
+    _shared[:] = [folder / "builds"]
+
+
+def make(mpi, program, path):
+    """Put a program there as the Makefile builds it, with the strict warnings."""
+
+    def build(stage):
+        shutil.copytree(SOURCES, stage / "src")
+        _run(mpi, ["make", "-C", stage / "src", "CC=mpicc", f"CFLAGS={CFLAGS}", program])
+        return stage / "src" / program
+
+    _take(["make", mpi, program], [SOURCES / "Makefile", SOURCES / f"{program}.c"], build, mpi, path)
+
+
+def compile_alone(mpi, sources, flags, path):
+    """Put a program there that nothing but mpicc builds, of sources anywhere; flags may name libraries."""
+
+    def build(stage):
+        _run(mpi, ["mpicc", *sources, *flags, "-o", stage / "program"])
+        return stage / "program"
+
+    _take(["mpicc", mpi, *flags], sources, build, mpi, path)
+
+
+def _take(words, sources, build, mpi, path):
+    """Copy a program from where it is kept, where it is built first if nobody has done so."""
+    assert (installed.folder(mpi) / "bin" / "mpicc").exists(), f"{mpi} is not set up; run ci/test"
+    if not _shared:
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(build(Path(folder)), path)
+        return
+    (kept,) = _shared
+    kept.mkdir(exist_ok=True)
+    built = kept / _state([str(installed.folder(mpi)), *words], sources)
+    with locks.exclusive(built.with_suffix(".lock"), locks.BUILD_WAIT_S):
+        if not built.exists():
+            with tempfile.TemporaryDirectory(dir=kept) as folder:
+                build(Path(folder)).rename(built)
+    # A copy, so that a process tells by its program which test it belongs to.
+    shutil.copy(built, path)
+
+
+def _state(words, sources):
+    """Return a name for what a program is made of: how, its sources, and every header that they may include."""
+    state = hashlib.sha256("\0".join(words).encode())
+    for source in [*sources, *sorted(SOURCES.glob("*.h"))]:
+        text = source.read_bytes()
+        state.update(f"\0{source.name} {len(text)}\0".encode() + text)
+    return state.hexdigest()
+
+
+def _run(mpi, command):
+    done = subprocess.run(command, env=environment(mpi), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
