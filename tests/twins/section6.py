@@ -168,7 +168,8 @@ def unpacked(folder):
     """Unpack the traces that are kept; return them by problem."""
     for problem in PROBLEMS:
         with tarfile.open(TRACES / f"lammps-{problem}.tar.xz") as archive:
-            archive.extractall(folder, filter="data")
+            # Pythons before 3.11.4 and 3.10.12 have no filters; later ones want to be told.
+            archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     return {problem: replay_series.load(folder / problem) for problem in PROBLEMS}
 
 
