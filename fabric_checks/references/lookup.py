@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,7 +93,10 @@ def key_of(level: Mapping[Any, Any], value: str) -> Any:
 
 def _matches(pattern: str, value: str) -> bool:
     try:
-        return re.fullmatch(pattern, value) is not None
+        # Of what later Pythons may take otherwise, such as `[[`, this one warns in the middle of what a user reads.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            return re.fullmatch(pattern, value) is not None
     except re.error:
         return False
 

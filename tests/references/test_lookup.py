@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where a reference stands: against ReFrame's own dictionary of references."""
 
+import warnings
+
 import pytest
 from reframe.core.pipeline import RegressionTestDict, RegressionTestPlugin
 
@@ -47,3 +49,9 @@ def test_a_new_key_stands_for_itself_only():
     slot = lookup.slot({}, record(environ="gcc+mpi"))
     assert slot.keys[1] == r"gcc\+mpi"
     assert lookup.slot({}, record(environ="gcc.mpi")).keys[1] == "gcc.mpi"
+
+
+def test_a_name_that_python_warns_of_as_a_pattern_is_found_without_a_word():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lookup.key_of({"[[a]": 1}, "[") == "[[a]"
