@@ -1,21 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Load the checks for a system as `reframe -c checks` does, without running them."""
 
-import collections
 import contextlib
-import copy
 import functools
 import gc
 import runpy
 import sys
-import types
 from unittest import mock
 
-import yaml
-from reframe.core import pipeline
-from reframe.core.deferrable import _DeferredExpression
-from reframe.core.fixtures import FixtureRegistry
-from reframe.frontend import executors
 from reframe.utility import osext, typecheck
 
 from fabric_checks.reframe_ext import internals
@@ -54,7 +46,7 @@ def cases(system, set_up=True):
     ordered, skipped = internals.load_cases(TESTS.parent / "checks")
     assert not skipped
     if set_up:
-        with once_a_process(), unshared_as_they_are(ordered):
+        with once_a_process():
             for case in ordered:
                 internals.set_up(case)
     return ordered
@@ -66,52 +58,14 @@ def once_a_process():
 
     Its srun asks for Slurm's version. And the types that it makes to look at references are registered with the ABC
     of all mappings, which every later look goes through: they stay until the garbage is collected, which a process
-    that holds thousands of cases seldom does. What these types accept depends on nothing but the types in the
-    references, and what a file of references holds is read only.
+    that holds thousands of cases seldom does.
     """
-    mapping, builtin, indexed = typecheck._MappingType, typecheck._BuiltinType, pipeline.RegressionTestDict
-    validate, accepted = indexed.validate, set()
-    load = functools.cache(yaml.safe_load)
-
-    def validate_once(references, value_type):
-        looked_at = value_type, len(references.index or ()), types_in(references.data)
-        if looked_at not in accepted:
-            validate(references, value_type)
-            accepted.add(looked_at)
-
+    mapping, builtin = typecheck._MappingType, typecheck._BuiltinType
     with (
         mock.patch.object(osext, "run_command", functools.cache(osext.run_command)),
         mock.patch.object(mapping, "__getitem__", functools.cache(mapping.__getitem__)),
         mock.patch.object(builtin, "__invert__", functools.cache(builtin.__invert__)),
-        mock.patch.object(indexed, "validate", validate_once),
-        mock.patch.object(pipeline, "yaml", types.SimpleNamespace(safe_load=lambda file: load(file.read()))),
     ):
-        yield
-
-
-def types_in(value):
-    """Return the types of which a value is made, without an order where it is a mapping."""
-    if isinstance(value, dict):
-        return frozenset((type(key), types_in(each)) for key, each in value.items())
-    return (type(value), *map(type, value)) if type(value) in (list, tuple) else type(value)
-
-
-@contextlib.contextmanager
-def unshared_as_they_are(cases):
-    """Let the last case of a check have it as it was loaded: ReFrame copies it for each, to run it again some day.
-
-    The copies share what only loading needed, which is most of what there is to copy.
-    """
-    left = collections.Counter(id(case.check) for case in cases)
-
-    def copied(check):
-        left[id(check)] -= 1
-        if not left[id(check)]:
-            return check
-        done = [each for each in vars(check).values() if isinstance(each, (_DeferredExpression, FixtureRegistry))]
-        return copy.deepcopy(check, {id(each): each for each in done})
-
-    with mock.patch.object(executors, "copy", types.SimpleNamespace(deepcopy=copied)):
         yield
 
 

@@ -17,7 +17,7 @@ from fabric_checks.software import installed
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_minicluster import PAYLOAD, LINK_MBps
 from tests.cluster.test_mpi import MPIS
-from tests.fabric.test_programs import SOURCES, Mpi
+from tests.fabric.test_programs import Mpi
 
 MiB = 1024**2
 pytestmark = pytest.mark.alone
@@ -51,8 +51,6 @@ class Job:
     """Programs of one MPI, started by Slurm on the cluster."""
 
     def __init__(self, cluster, mpi, folder):
-        for source in SOURCES.iterdir():
-            (folder / source.name).write_text(source.read_text())
         self.cluster, self.built = cluster, Mpi(mpi, folder, "streaming", "rotate")
         self.plugin, self.more = MPIS[mpi]
 

@@ -41,7 +41,7 @@ def test_what_is_wrong_is_named(four_with_two_links, tmp_path, kind, report_tabl
 MOST_BESIDE = {
     "^Rotate%pattern=shift%layout=4x1$": 1.05,
     "^Streaming%layout=2x1$": 1.05,
-    "^HotSpot%layout=4x1$": 1.25,
+    "^HotSpot%layout=4x1$": 1.2,
     "^BufferReuse%layout=2x1$": 1.05,
     "^Notification%wait=default%layout=2x1$": 3.0,
     "^ImbParallel%benchmark=Exchange%layout=4x1$": 1.05 * 2.1 / 1.1,

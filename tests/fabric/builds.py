@@ -29,20 +29,18 @@ _shared: list[Path] = []
 
 
 def environment(mpi):
-    """Return the environment of an MPI whose ranks sleep while they wait: there are more of them than cores."""
+    """Return the environment of an MPI whose ranks offer their cores to others while they wait, where it can be set."""
     prefix = installed.folder(mpi)
     return os.environ | {
         "PATH": f"{prefix}/bin:{os.environ['PATH']}",
         "LD_LIBRARY_PATH": f"{prefix}/lib",
         "HYDRA_LAUNCHER": "fork",
-        "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
         "I_MPI_HYDRA_BOOTSTRAP": "fork",
         "I_MPI_ROOT": str(prefix),
         "I_MPI_THREAD_YIELD": "3",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_mpi_yield_when_idle": "1",
-        "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }
 

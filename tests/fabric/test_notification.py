@@ -21,9 +21,6 @@ SLEEPING = [
 #: By which settings a wait only offers the CPU to others, by sched_yield.
 YIELDING = [("openmpi", {"OMPI_MCA_mpi_yield_when_idle": "1"}), ("impi", {"I_MPI_THREAD_YIELD": "2"})]
 
-#: What the tests of other programs let sleep does not, unless a test says so.
-AWAKE = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "0", "OMPI_MCA_threads_pthreads_yield_strategy": "sched_yield"}
-
 #: An MPI_Wait that polls in a way of its own, and says on standard error how often it slept in the first 20 waits.
 WAIT = """
 #include <mpi.h>
@@ -87,18 +84,11 @@ double MPI_Wtime(void)
 """
 
 
-def build(mpi, folder, **how):
-    """Build the program; its ranks do not sleep by themselves."""
-    built = OneProgram(mpi, "notification", folder, **how)
-    built.env |= AWAKE
-    return built
-
-
 @pytest.fixture(scope="module", params=[(mpi, {}) for mpi in MPIS], ids=lambda of: of[0])
 def program(request, tmp_path_factory):
     """The program built by an MPI, and the settings that it is to be run with."""
     mpi, settings = request.param
-    built = build(mpi, tmp_path_factory.mktemp(mpi))
+    built = OneProgram(mpi, "notification", tmp_path_factory.mktemp(mpi))
     built.settings = settings
     return built
 
@@ -106,13 +96,13 @@ def program(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """The program built by one MPI, for what no MPI changes."""
-    return build("mpich", tmp_path_factory.mktemp("quick"))
+    return OneProgram("mpich", "notification", tmp_path_factory.mktemp("quick"))
 
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory):
     """Return a function that runs the program with a wait of its own and returns how often that slept, too."""
-    shimmed = build("mpich", tmp_path_factory.mktemp("waiting"), flags=["-pthread"], shim=WAIT)
+    shimmed = OneProgram("mpich", "notification", tmp_path_factory.mktemp("waiting"), flags=["-pthread"], shim=WAIT)
 
     def run(way):
         done = shimmed.run(2, *SHORT, "--max-size", "0", "--delay", "0.05", WAY=way)
@@ -167,7 +157,7 @@ def test_what_is_no_sleep_of_the_wait(waiting, way):
 
 
 def test_nothing_is_said_of_the_cpu_in_a_simulation(tmp_path):
-    simulated = build("mpich", tmp_path, shim=OTHER_CLOCK)
+    simulated = OneProgram("mpich", "notification", tmp_path, shim=OTHER_CLOCK)
     output = notification.parse(simulated.output(2, *SHORT, "--max-size", "0"), [0])
     assert output.cpu_percent is None and output.sleeps is None
     assert output.blocking_wait == "unknown"

@@ -25,7 +25,7 @@ SHORT = ["--max-seconds-per-point", "0.002", "--warmup", "1"]
 #: Runs that share the machine with others must not be bound to the same processor as they.
 UNBOUND = {"PRTE_MCA_hwloc_default_binding_policy": "none", "I_MPI_PIN": "off"}
 #: What measures alone keeps its processors: one that is given away while a message is on its way comes back late.
-SPINNING = {"OMPI_MCA_mpi_yield_when_idle": "0", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
+SPINNING = {"OMPI_MCA_mpi_yield_when_idle": "0"}
 
 #: Short against the time slices of the kernel: on a loaded machine few samples are then interrupted, and the median
 #: does not see them. Long against the microsecond that the real message takes.

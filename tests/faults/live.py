@@ -23,7 +23,7 @@ from fabric_checks.culprits.cross_section import evaluation, findings
 from fabric_checks.fabric_map import reading
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_mpi import MPIS
-from tests.fabric.test_programs import SOURCES, Mpi
+from tests.fabric.test_programs import Mpi
 
 #: A rate that a few cores reach for all pairs at once, also beside other work: what is measured is the links.
 NODES, RATE, HALF = 8, "200mbit", "100mbit"
@@ -75,8 +75,6 @@ class Laboratory:
     """A cluster that is up, `rotate` for it, and what Slurm says of its switches."""
 
     def __init__(self, cluster, folder, mpi="mpich"):
-        for source in SOURCES.iterdir():
-            (folder / source.name).write_text(source.read_text())
         self.cluster, self.built = cluster, Mpi(mpi, folder, "rotate")
         self.plugin, self.more = MPIS[mpi]
         self.known = reading.of_texts([("scontrol", cluster.on("n1", "scontrol", "show", "topology"))])

@@ -5,7 +5,6 @@
 python -m tests.cluster.ports.cost 20      # launches of each kind; the medians, their difference, the snapshots
 """
 
-import shutil
 import statistics
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from fabric_checks.ports import snapshots as ports
 from tests.cluster.conftest import Cluster
-from tests.fabric.test_programs import SOURCES, Mpi
+from tests.fabric.test_programs import Mpi
 
 NODES = 8
 #: What it may cost a case.
@@ -25,8 +24,6 @@ def main(count):
     """Print the values; return an exit status."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        for source in SOURCES.iterdir():
-            shutil.copy(source, folder)
         mpi = Mpi("mpich", folder, "ports", "placement")
         env = {name: mpi.env[name] for name in ("PATH", "LD_LIBRARY_PATH")}
         cluster = Cluster()
