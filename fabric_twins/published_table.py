@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from os import sched_getaffinity
 
@@ -14,7 +13,8 @@ from fabric_twins import measured
 from fabric_twins.model import description
 from fabric_twins.model.description import FITTED, PublishedValue, Saying, Twin
 from fabric_twins.model.places import UNITS, place_of
-from fabric_twins.simulate import Bounds, end_all, output, wait_for
+from fabric_twins.pool import pool
+from fabric_twins.simulate import Bounds, output
 
 #: Where the descriptions are.
 DESCRIPTIONS = ROOT / "config" / "twins"
@@ -108,15 +108,10 @@ def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Values]:
 
     If one fails, or this is interrupted, the others are ended.
     """
-    with ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool:
-        asked: dict[str, Future[tuple[measured.Values, list[str]]]] = {}
-        try:
-            for twin in twins:
-                asked[twin.name] = pool.submit(simulated, twin)
-            wait_for(asked.values())
-            return {name: future.result()[0] for name, future in asked.items()}
-        finally:
-            end_all(asked.values())
+    with pool(max(1, len(sched_getaffinity(0)))) as threads:
+        asked = {twin.name: threads.ask(simulated, twin) for twin in twins}
+        threads.wait()
+        return {name: future.result()[0] for name, future in asked.items()}
 
 
 def rows(twins: Iterable[Twin], found: Mapping[str, measured.Values]) -> list[Row]:

@@ -11,7 +11,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ from fabric_twins.errors import TwinError
 from fabric_twins.model.description import Table, Twin
 from fabric_twins.model.reading import sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree
-from fabric_twins.simulate import Bounds, bounded, end_all, require_end, wait_for
+from fabric_twins.pool import pool
+from fabric_twins.simulate import Bounds, bounded, require_end
 from fabric_twins.smpirun import failure
 
 #: Computation takes its time, and SimGrid says at the end what time it is.
@@ -259,20 +260,18 @@ def replay(
     layouts = [layout_of(twin, len(trace.ranks), questions.ppn) for _, twin in clusters]
     steps = [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)] if questions.sensitivity else []
     say(f"{len(clusters) * (1 + len(steps))} replays of {trace.actions} actions")
-    with ThreadPoolExecutor(slots.count()) as pool:
-        asked: list[list[Future[float]]] = []
+    with pool(slots.count()) as threads:
 
         def ask(twin: Twin, layout: Layout, quantity: str, step: float) -> Future[float]:
             cpu_speed = questions.cpu_speed * (1 + step if quantity == "CPU speed" else 1)
-            return pool.submit(run_s, changed(twin, quantity, 1 + step), layout, trace, cpu_speed, bounds)
+            return threads.ask(run_s, changed(twin, quantity, 1 + step), layout, trace, cpu_speed, bounds)
 
-        try:
-            for (_, twin), layout in zip(clusters, layouts, strict=True):
-                asked.append([ask(twin, layout, *each) for each in [("", 0.0), *steps]])
-            wait_for([future for each in asked for future in each])
-            times = [[future.result() for future in each] for each in asked]
-        finally:
-            end_all([future for each in asked for future in each])
+        asked = [
+            [ask(twin, layout, *each) for each in [("", 0.0), *steps]]
+            for (_, twin), layout in zip(clusters, layouts, strict=True)
+        ]
+        threads.wait()
+        times = [[future.result() for future in each] for each in asked]
     alone = questions.one_rank.compute_s / questions.cpu_speed if questions.one_rank else None
     compute_s = trace.compute_s / questions.cpu_speed
     found = []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +18,8 @@ from fabric_twins import replay, slots
 from fabric_twins.errors import TwinError
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import sources_by_kind
-from fabric_twins.simulate import Bounds, end_all, wait_for
+from fabric_twins.pool import pool
+from fabric_twins.simulate import Bounds
 
 
 @dataclass(frozen=True)
@@ -109,17 +109,13 @@ def run(
         with slots.slot():
             return Point(replay.run_s(twin, layout, trace, cpu_speed, bounds), trace.compute_s / cpu_speed)
 
-    with ThreadPoolExecutor(slots.count()) as pool:
+    with pool(slots.count()) as threads:
         futures = [
-            {layout: pool.submit(replayed, twin, layout) for layout in own}
+            {layout: threads.ask(replayed, twin, layout) for layout in own}
             for (_, twin), own in zip(clusters, asked, strict=True)
         ]
-        every = [future for each in futures for future in each.values()]
-        try:
-            wait_for(every)
-            points = [{layout: future.result() for layout, future in each.items()} for each in futures]
-        finally:
-            end_all(every)
+        threads.wait()
+        points = [{layout: future.result() for layout, future in each.items()} for each in futures]
     return [Series(name, twin, found) for (name, twin), found in zip(clusters, points, strict=True)]
 
 

@@ -12,12 +12,10 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fabric_checks.errors import quoted
 from fabric_checks.locks import BUILD_WAIT_S, exclusive
@@ -171,28 +169,10 @@ def _end(process: subprocess.Popen[str]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def wait_for(asked: Iterable[Future[Any]]) -> None:
-    """Wait until all is done, or something failed.
-
-    The system may hand an interrupt to any thread, and the main one learns of it when it wakes up, as it does here.
-    """
-    left = set(asked)
-    while left:
-        done, left = wait(left, timeout=0.5, return_when=FIRST_EXCEPTION)
-        if any(future.exception() for future in done):
-            return
-
-
-def end_all(asked: Iterable[Future[Any]]) -> None:
-    """End the simulations that threads wait for: an interrupt comes to the main thread alone.
-
-    :param asked: what the threads were asked for; a thread whose simulation is killed begins no other.
-    """
-    left = [future for future in asked if not future.cancel()]
-    while left:
-        for process in list(_running):
-            _end(process)
-        left = list(wait(left, timeout=0.1).not_done)
+def end_running() -> None:
+    """Kill the simulations that run now, in all threads: an interrupt comes to the main one alone."""
+    for process in list(_running):
+        _end(process)
 
 
 def _without_progress(stderr: str) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests share: golden outputs, and a ReFrame runtime of a machine of known size."""
 
+import itertools
 import os
 import signal
 import sys
@@ -80,10 +81,16 @@ def quick_tests_start_no_programs(request):
     GUARD.refuses = False
 
 
+NUMBERS = itertools.count()
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory, monkeypatch):
     """Keep what tests write apart from the results of real runs."""
-    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
+    # By numbers of its own: for the next free one pytest would look through the folders of all tests before.
+    results = tmp_path_factory.getbasetemp() / "results" / str(next(NUMBERS))
+    results.mkdir(parents=True)
+    monkeypatch.setenv("FABRIC_RESULTS", str(results))
     monkeypatch.delenv("FABRIC_SESSION", raising=False)
     monkeypatch.delenv("FABRIC_MPI", raising=False)
     monkeypatch.setenv("COLUMNS", "160")

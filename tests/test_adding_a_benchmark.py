@@ -58,8 +58,9 @@ def test_the_files_are_as_the_others_are(copy):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_parsers_test_passes(copy):
-    done = run(copy[0], sys.executable, "-m", "pytest", "-q", "tests/parsers/test_ringtest.py")
+def test_the_parsers_test_passes(copy, tmp_path):
+    line = ["pytest", "-q", f"--basetemp={tmp_path / 'pytest'}", "tests/parsers/test_ringtest.py"]
+    done = run(copy[0], sys.executable, "-m", *line)
     assert done.returncode == 0 and "9 passed" in done.stdout, done.stdout + done.stderr
 
 

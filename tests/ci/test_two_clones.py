@@ -102,7 +102,7 @@ def test_its_jobs(other, tmp_path):
     assert words[:4] == ["env", f"PYTHONPATH={other}", sys.executable, "-m"]
 
 
-def test_its_tests(other):
+def test_its_tests(other, tmp_path):
     """Those that start programs too."""
     (other / "tests/test_whose.py").write_text(
         "import subprocess, sys\n"
@@ -113,5 +113,6 @@ def test_its_tests(other):
         "    version = subprocess.run(['fabric-checks', '--version'], capture_output=True, text=True).stdout\n"
         "    assert [text[:3] for text in (fabric_checks.__version__, found, version.split()[-1])] == ['99.'] * 3\n"
     )
-    done = run("pytest", "-q", "tests/test_whose.py", cwd=other)
+    # Elsewhere: beside the folders of this run they would count as one, and the oldest, which are large, are deleted.
+    done = run("pytest", "-q", f"--basetemp={tmp_path / 'pytest'}", "tests/test_whose.py", cwd=other)
     assert done.returncode == 0, done.stdout

@@ -118,31 +118,51 @@ def test_a_picture_is_written_where_it_is_said_or_not_at_all(records, tmp_path, 
         assert status in (1, 2) and says in err.splitlines()[-1] and "Traceback" not in err
 
 
-def test_an_interrupt_is_one_line_and_ends_what_threads_wait_for(tmp_path):
+#: In the middle of starting the second thread, which nobody has in a list yet.
+WHILE_A_THREAD_STARTS = """
+import itertools, os, signal, threading
+number, start = itertools.count(1), threading.Thread.start
+def interrupted(thread):
+    start(thread)
+    if next(number) == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+threading.Thread.start = interrupted
+"""
+
+
+@pytest.mark.parametrize("itself", ["", WHILE_A_THREAD_STARTS], ids=["from outside", "while a thread starts"])
+def test_an_interrupt_is_one_line_and_ends_what_threads_wait_for(tmp_path, itself):
     """Simulations that do not end, as for `twins-table`; each tells its process."""
     script = f"""
-from pathlib import Path
+import time
 from types import SimpleNamespace
 from fabric_checks.cli import main
 from fabric_twins import published_table, simulate
 
 def simulated(twin, bounds=None):
+    time.sleep(0 if twin.name == "0" else 1)  # until the first was ended
     line = ["sh", "-c", 'echo $$ > "$0" && exec sleep 600', f"{tmp_path}/{{twin.name}}"]
     simulate._run(line, {{"PATH": "/usr/bin:/bin"}}, "/", 600, twin.name)
     raise SystemExit("a simulation that was killed came to its end")
 
 published_table.simulated = simulated
 published_table.shipped = lambda: [SimpleNamespace(name=str(number)) for number in range(64)]
+published_table.sched_getaffinity = lambda _: range(4)
+{itself}
 main.main()
 """
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", script, "twins-table"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    while not (begun := [path for path in tmp_path.iterdir() if path.read_text().endswith("\n")]):
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
+
+    def begun():
+        return [text.strip() for path in tmp_path.iterdir() if (text := path.read_text()).endswith("\n")]
+
+    if not itself:
+        while not begun():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=600)
     assert (process.returncode, out, err) == (130, "", "error: interrupted\n")
-    for path in {*begun, *tmp_path.iterdir()}:
-        assert not Path(f"/proc/{path.read_text().strip()}").exists()
+    assert not [number for number in begun() if Path(f"/proc/{number}").exists()]

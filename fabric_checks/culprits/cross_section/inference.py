@@ -9,7 +9,7 @@ dropped as long as that is better. Parts that explain as well as the one that wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -263,17 +263,16 @@ class _Search:
         before = level.of(pairs)
         low = self.alone[pairs] < before.alone - self.floor
         below = self.scan[pairs] < before.beside - max(self.floor, 2 * self.of_scan)
-        if (low | below).sum() < (1 if part.kind == "pair" else FEWEST_PAIRS):
+        if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
             return None
         # What a pair reached beside others in a part is its share over their number.
         shares = np.concatenate((self.alone[pairs][low], (self.scan[pairs] + part.sharing)[below & ~low]))
         cost = self.cost(pairs, before).sum()
         best = None
-        for share in np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest")):
-            for own in (share, float(np.median(shares[np.abs(shares - share) < 0.1]))):
-                gain = cost - self.cost(pairs, before.with_part(part, float(own))).sum() - part.price
-                if best is None or gain > best.gain:
-                    best = _Choice(part, float(own), float(gain))
+        for own in _levels(shares):
+            gain = cost - self.cost(pairs, before.with_part(part, own)).sum() - part.price
+            if best is None or gain > best.gain:
+                best = _Choice(part, own, float(gain))
         return None if best is None or self.contradicted(best) else best
 
     def contradicted(self, choice: _Choice) -> bool:
@@ -346,6 +345,15 @@ class _Search:
         before, after = (self.predicted(each).of(pairs) for each in (chosen, [*chosen, *more]))
         saved = self.cost(pairs, before).sum() - self.cost(pairs, after).sum()
         return float(saved) - sum(each.part.price for each in more)
+
+
+def _levels(shares: Array) -> Iterable[float]:
+    """Return the shares that are tried: quartiles, and for each the median of what is near."""
+    if len(shares) == 1:
+        return (float(shares[0]),)
+    quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
+    tried = ((share, np.median(shares[np.abs(shares - share) < 0.1])) for share in quartiles)
+    return dict.fromkeys(float(share) for both in tried for share in both)
 
 
 def _compared(best: _Choice, fits: Sequence[_Choice]) -> _Choice:
