@@ -10,6 +10,7 @@ import pytest
 
 from fabric_checks import locks
 from fabric_checks.errors import FabricError
+from tests.guard import GUARD_S
 
 HOLD = """
 import sys
@@ -32,7 +33,7 @@ class Holder:
 
     def let_go(self):
         self.process.stdin.close()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(GUARD_S) == 0
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ def test_who_only_waits_or_has_it_open_is_no_holder(held):
     assert f"process {holder.process.pid} " in who
     os.close(descriptor)
     holder.let_go()
-    assert waiting.wait(60) == 0
+    assert waiting.wait(GUARD_S) == 0
     assert locks.holders(path) == []
 
 

@@ -29,7 +29,7 @@ def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(ma
         output, _ = run.communicate(timeout=GUARD_S)
     finally:
         run.terminate()  # which ends its cluster, too, if it is still there
-        run.wait(60)
+        run.wait(GUARD_S)
     assert run.returncode == 0, output
     found = records.load_session(tmp_path)
     cases = [case for case in found.cases if not case.fixture]

@@ -22,10 +22,10 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from tests.conftest import TESTS
+from tests.guard import GUARD_S, wait_for
 from tests.perflogs_templates.examples import failed_case, record
 
 TEMPLATES = TESTS.parent / "perflogs-templates"
-LIMIT_S = 30
 #: Names that a store could stumble over.
 HARD = 'a "quoted" back\\slash/, 50 % = é {x}'
 #: Some hours ago, in another time zone than that of the stores.
@@ -51,13 +51,6 @@ def write(path, records):
         out.write("".join(json.dumps(each) + "\n" for each in records))
 
 
-def eventually(condition, what):
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.2)
-
-
 def moment(text):
     return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
 
@@ -77,7 +70,7 @@ class Store:
         command = [part.replace("PORT", str(self.port)).replace("DATA", f"{self.folder}/data") for part in self.command]
         with (self.folder / "store.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
-        eventually(self._answers, f"{command[0]} does not start: {self.folder}/store.log")
+        wait_for(self._answers, f"{command[0]} does not start: {self.folder}/store.log")
 
     def _answers(self):
         assert self._process.poll() is None, f"{self.folder}/store.log"
@@ -99,7 +92,7 @@ class Store:
             {"Content-Type": "application/json"},
             method=method,
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=GUARD_S) as answer:
             return answer.read().decode()
 
 
@@ -246,7 +239,7 @@ def shipper(store):
 def arrive(store, records):
     """Wait until a store has these records, and nothing else."""
     wanted = store.wanted(records)
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + GUARD_S
     while (got := store.got()) != wanted and time.monotonic() < deadline:
         time.sleep(0.2)
     missing, more = set(wanted) - set(got), set(got) - set(wanted)
@@ -267,16 +260,16 @@ def test_nothing_is_lost_with_a_store_that_is_down_a_shipper_that_is_killed_and_
     path = store.folder / "perflogs/s/p/A.jsonl"
     records = run(0, count=500)
     write(path, records)
-    eventually(store.got, "nothing arrives")
+    wait_for(store.got, "nothing arrives")
     shipper.kill()
     before = len(store.got())
     assert before < len(store.wanted(records))  # it was in the middle
     shipper.start()
-    eventually(lambda: len(store.got()) > before, "nothing arrives after the shipper was killed")
+    wait_for(lambda: len(store.got()) > before, "nothing arrives after the shipper was killed")
     store.stop()
     records += (more := run(1))
     write(path, more)
-    eventually(
+    wait_for(
         lambda: "Error writing to outputs" in shipper.log.read_text(), "the shipper does not see that the store is down"
     )
     shipper.kill()  # with lines that it has read and could not send

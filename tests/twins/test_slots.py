@@ -10,6 +10,7 @@ import time
 import pytest
 
 from fabric_twins import slots
+from tests.guard import GUARD_S
 
 HOLDER = """\
 import sys, time
@@ -36,12 +37,12 @@ def test_never_more_at_once_than_slots(tmp_path):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_whoever_is_killed_gives_its_slot_back(tmp_path, how):
-    with holder(tmp_path, 1, 60) as first:
+    with holder(tmp_path, 1, GUARD_S) as first:
         first.stdout.readline()
         os.kill(first.pid, how)
     begin = time.monotonic()
     with slots.slot(tmp_path, 1):
-        assert time.monotonic() - begin < 30
+        assert time.monotonic() - begin < GUARD_S / 2
 
 
 def test_there_are_as_many_as_processors(tmp_path):

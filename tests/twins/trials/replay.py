@@ -286,6 +286,9 @@ if __name__ == "__main__":
     parser.add_argument("runs", type=int)
     parser.add_argument("--npb", type=Path, help="NPB3.4-MPI, as NASA has it; its FT needs gfortran")
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--nodes", nargs="*", type=int, default=ALL_NODES)
+    parser.add_argument("--nodes", nargs="+", type=int, default=ALL_NODES)
     parser.add_argument("--rate-Mbitps", type=int, default=RATE_MBITPS, help="of the links (default: %(default)s)")
-    sys.exit(main(parser.parse_args()))
+    asked = parser.parse_args()
+    if min(asked.runs, asked.rate_Mbitps, *asked.nodes) < 1:
+        parser.error("runs, --nodes and --rate-Mbitps are at least 1")
+    sys.exit(main(asked))
