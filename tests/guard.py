@@ -7,6 +7,8 @@ import warnings
 
 #: Longer than any bound of the programs themselves, which say more, and than a loaded machine takes.
 GUARD_S = 600
+#: How long something sleeps that a test waits to see ended: were it shorter, it would end by itself meanwhile.
+ENDLESS_S = 10 * GUARD_S
 
 
 def wait_for(condition, what):

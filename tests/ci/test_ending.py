@@ -7,13 +7,12 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import TESTS
-from tests.guard import GUARD_S
+from tests.guard import GUARD_S, wait_for
 
 SAID = TESTS / "terminal" / "reframe-4.10.4.txt"
 SESSION = "20260101T000000Z-test"
@@ -112,13 +111,6 @@ def test_reframe_that_is_not_there_is_one_line(env):
     )
 
 
-def wait_for(path):
-    until = time.monotonic() + GUARD_S
-    while not path.exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_still_shows_what_there_is(tmp_path, env, how):
     """An interrupt goes to the whole group, as a terminal sends it; an end is passed on."""
@@ -126,7 +118,7 @@ def test_an_interrupted_run_still_shows_what_there_is(tmp_path, env, how):
     process = subprocess.Popen(
         line(tmp_path, cases=cases, waits=True), env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    wait_for(Path(env["FABRIC_RESULTS"]) / "waits")
+    wait_for((Path(env["FABRIC_RESULTS"]) / "waits").exists, "the run has not begun")
     if how == signal.SIGINT:
         os.killpg(process.pid, how)
     else:

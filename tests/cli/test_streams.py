@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.guard import ENDLESS_S, GUARD_S
 from tests.references.records import record, write
 
 COMMAND = [sys.executable, "-m", "fabric_checks"]
@@ -29,7 +30,7 @@ def shell(line, **options):
     """Run a line of bash in which $fc is the command; return the status of the first of a pipe, and both streams."""
     line = f"fc='{' '.join(COMMAND)}'; {line}; exit ${{PIPESTATUS[0]}}"
     env = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
-    done = subprocess.run(["bash", "-c", line], capture_output=True, env=env, timeout=600, **options)
+    done = subprocess.run(["bash", "-c", line], capture_output=True, env=env, timeout=GUARD_S, **options)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -99,7 +100,7 @@ def test_a_full_disk_keeps_the_old_report(records, tmp_path):
 
     command = [*COMMAND, "report", str(tmp_path / "few"), "-o", str(path)]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, preexec_fn=limit, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, env=env, preexec_fn=limit, timeout=GUARD_S)
     assert (done.returncode, done.stderr) == (1, f"error: {path}: File too large; it is unchanged\n")
     assert path.read_text() == "old"
     assert {each.name for each in tmp_path.iterdir()} == {"a.html", "few", "records"}
@@ -141,8 +142,8 @@ from fabric_twins import published_table, simulate
 
 def simulated(twin, bounds=None):
     time.sleep(0 if twin.name == "0" else 1)  # until the first was ended
-    line = ["sh", "-c", 'echo $$ > "$0" && exec sleep 600', f"{tmp_path}/{{twin.name}}"]
-    simulate._run(line, {{"PATH": "/usr/bin:/bin"}}, "/", 600, twin.name)
+    line = ["sh", "-c", 'echo $$ > "$0" && exec sleep {ENDLESS_S}', f"{tmp_path}/{{twin.name}}"]
+    simulate._run(line, {{"PATH": "/usr/bin:/bin"}}, "/", {ENDLESS_S}, twin.name)
     raise SystemExit("a simulation that was killed came to its end")
 
 published_table.simulated = simulated
@@ -163,6 +164,6 @@ main.main()
             assert process.poll() is None, process.communicate()
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=GUARD_S)
     assert (process.returncode, out, err) == (130, "", "error: interrupted\n")
     assert not [number for number in begun() if Path(f"/proc/{number}").exists()]

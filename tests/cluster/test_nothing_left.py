@@ -12,7 +12,7 @@ import pytest
 
 from ci.minicluster import control, state
 from tests.cluster.conftest import CI, MARK, Cluster
-from tests.guard import GUARD_S, wait_for
+from tests.guard import ENDLESS_S, GUARD_S, wait_for
 
 
 def processes(cluster):
@@ -191,7 +191,8 @@ def test_run_is_told_to_end(cluster, number):
 
 
 def test_run_is_killed(cluster):
-    command = cluster.started("run", "--nodes", "2", "--without-accounting", "--", "sh", "-c", "echo on; sleep 99")
+    script = f"echo on; sleep {ENDLESS_S}"
+    command = cluster.started("run", "--nodes", "2", "--without-accounting", "--", "sh", "-c", script)
     assert command.stdout.readline() == "on\n"
     command.kill()
     command.communicate()

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.cluster.conftest import CI, Cluster
-from tests.guard import GUARD_S, wait_for
+from tests.guard import ENDLESS_S, GUARD_S, wait_for
 
 
 def nodes(cluster):
@@ -36,9 +36,10 @@ def test_accounting_knows_the_job(four):
 
 
 def test_a_host_shows_its_own_processes_interfaces_and_memory(four):
-    job = four.sh("sbatch --parsable -w n2 -o /dev/null --wrap 'sleep 98.7'").strip()
-    wait_for(lambda: "sleep 98.7" in four.on("n2", "ps", "-e", "-o", "args"), "no process of the job on n2")
-    assert "sleep 98.7" not in four.on("n3", "ps", "-e", "-o", "args")
+    program = f"sleep {ENDLESS_S}.1"
+    job = four.sh(f"sbatch --parsable -w n2 -o /dev/null --wrap '{program}'").strip()
+    wait_for(lambda: program in four.on("n2", "ps", "-e", "-o", "args"), "no process of the job on n2")
+    assert program not in four.on("n3", "ps", "-e", "-o", "args")
     four.on("head", "scancel", job)
     assert sorted(four.on("n2", "ls", "/sys/class/net").split()) == ["eth0", "lo"]
     assert "10.213.0.3/16" in four.on("n2", "ip", "-brief", "address", "show", "eth0")
@@ -56,11 +57,12 @@ def test_the_status_of_a_command_is_passed_on(four):
 
 
 def test_a_command_on_a_host_ends_with_the_one_who_started_it(four):
-    line = [CI / "cluster", "exec", "n1", "--name", four.name, "--", "sleep", "97.6"]
+    program = ["sleep", f"{ENDLESS_S}.2"]
+    line = [CI / "cluster", "exec", "n1", "--name", four.name, "--", *program]
     command = subprocess.Popen(line)
 
     def sleeps():
-        return "sleep 97.6" in four.on("n1", "ps", "-e", "-o", "args")
+        return " ".join(program) in four.on("n1", "ps", "-e", "-o", "args")
 
     wait_for(sleeps, "no process on n1")
     command.kill()
@@ -155,7 +157,7 @@ def test_packets_are_delayed_or_the_kernel_is_said_not_to(four):
 
 
 def test_a_host_that_loses_its_power_is_noticed_and_comes_back(four):
-    job = four.sh("sbatch --parsable -N4 -o /dev/null --wrap 'srun sleep 300'").strip()
+    job = four.sh(f"sbatch --parsable -N4 -o /dev/null --wrap 'srun sleep {ENDLESS_S}'").strip()
     wait_for(lambda: four.on("head", "squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING", "job not running")
     four("kill", "n3")
     assert "n3: IS DOWN" in four("status")

@@ -17,7 +17,7 @@ from tests.conftest import TESTS
 from tests.fabric import builds
 from tests.fabric.builds import MPIS, SOURCES, environment
 from tests.fabric.trees import TREES
-from tests.guard import GUARD_S, wait_for
+from tests.guard import ENDLESS_S, GUARD_S, wait_for
 
 GOLDEN = TESTS / "golden" / "ports"
 FLAGS = "-std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsanitize=address,undefined"
@@ -165,7 +165,9 @@ def test_signals_are_passed_on(run, number):
 
 
 def test_a_recorder_that_is_killed_takes_the_program_with_it(run):
-    with subprocess.Popen(run.line("sh", "-c", "echo $$; exec sleep 600"), env=run.env, stdout=subprocess.PIPE) as job:
+    with subprocess.Popen(
+        run.line("sh", "-c", f"echo $$; exec sleep {ENDLESS_S}"), env=run.env, stdout=subprocess.PIPE
+    ) as job:
         child = int(job.stdout.readline())
         job.kill()
     wait_for(lambda: "Z (" in status(child), "the program lives on")

@@ -15,7 +15,7 @@ import pytest
 from fabric_checks.runs import records
 from fabric_checks.software.spack.build import BUILT
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
-from tests.guard import GUARD_S, wait_for
+from tests.guard import ENDLESS_S, GUARD_S, wait_for
 from tests.homes import linked
 from tests.software.spack.tape import FAILURES, LOCAL, Tape, cache
 
@@ -216,7 +216,7 @@ def test_two_sessions_at_once_on_one_install_tree(tape):
 
 def test_a_session_that_is_killed_while_it_builds_leaves_the_next_one_free(tape):
     good = (tape.played / "install.sh").read_text()
-    tape.write("install.sh", f"touch {tape.folder}/started\nsleep 60\n")
+    tape.write("install.sh", f"touch {tape.folder}/started\nsleep {ENDLESS_S}\n")
     first = Run(tape, "-n", "^OsuLatency")
     wait_for(lambda: (tape.folder / "started").exists() or first.process.poll() is not None, "no build has begun")
     assert first.process.poll() is None
