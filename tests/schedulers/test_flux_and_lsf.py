@@ -133,16 +133,17 @@ def test_a_job_that_waits_for_too_long_is_cancelled_once(make_job, flux):
     flux.knows("held", nnodes=1)
     polled(job)
     assert "cancel" not in flux.calls
-    job._submit_time = time.time() - GUARD_S
+    job._submit_time = submitted = time.time() - GUARD_S
     polled(job)
     polled(job)
     assert flux.calls.count("cancel 1004\n") == 1
     flux.knows("cancelled_waiting")
     assert polled(job) == ("CANCELLED", True)
     said = job.scheduler.why_failed(job).text
-    assert re.match(
-        r"job 1004 is still waiting after \d+ s in the queue and was cancelled; Flux says: it is held", said
+    waited = re.match(
+        r"job 1004 is still waiting after (\d+) s in the queue and was cancelled; Flux says: it is held", said
     )
+    assert GUARD_S <= int(waited[1]) <= time.time() - submitted + 1
     assert "n1, n2, n3, n4 taken by other jobs (4 of 4 nodes)" in said and not job.nodelist
 
 
