@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fabric_checks.paths import ROOT
 from fabric_checks.software import installed
+from tests.guard import GUARD_S
 
 
 def linked(home, *left_out):
@@ -80,7 +81,7 @@ class Toy:
     def run(self, home, script="", **variables):
         """Do so to its end, and return its exit status and what it printed."""
         process = self.shell(home, script, **variables)
-        output, _ = process.communicate(timeout=600)
+        output, _ = process.communicate(timeout=GUARD_S)
         return process.returncode, output
 
 

@@ -14,6 +14,7 @@ import pytest
 from fabric_checks.results.record import FIELDS
 from fabric_checks.runs import records
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
+from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
 REFRAME = Path(sys.executable).with_name("reframe")
@@ -35,7 +36,7 @@ class Run:
         }
         env |= environment
         command = [*before, REFRAME, "-C", TESTS / "playback/settings.py", "-c", checks, *arguments, "-r"]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
         self.status, self.output = done.returncode, done.stdout + done.stderr
         self.session = records.load_session(results, "20260101T000000Z-test")
         show = subprocess.run(

@@ -14,6 +14,7 @@ import pytest
 
 from fabric_checks.runs import records
 from tests.conftest import TESTS
+from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
 PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement", "profile.so"}
@@ -24,7 +25,7 @@ def session(results, *arguments):
     """Run reframe for real and return its status and what it left."""
     env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "FABRIC_MPI": "mpich"}
     command = [Path(sys.executable).with_name("reframe"), "-C", TESTS / "settings.py", "-c", ROOT / "checks"]
-    done = subprocess.run([*command, *arguments, "-r"], env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([*command, *arguments, "-r"], env=env, capture_output=True, text=True, timeout=GUARD_S)
     return done.returncode, records.load_session(results, SESSION)
 
 

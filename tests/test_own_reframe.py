@@ -18,6 +18,7 @@ import pytest
 from fabric_checks.paths import ROOT, home
 from fabric_checks.software import installed
 from tests import homes
+from tests.guard import GUARD_S
 from tests.test_reframe_versions import NO_INDEX, VERSIONS
 
 #: What the library needs somewhere, and a ReFrame does not bring.
@@ -61,7 +62,7 @@ def call(reframe, clone, *options, user=None, path="/usr/bin:/bin", where="/", *
     env = {"PATH": path, "HOME": tempfile.gettempdir(), "LANG": "C.UTF-8"} | variables
     done = subprocess.run(
         [*as_user, reframe, "-C", clone / "config/settings.py", "-c", clone / "checks", "--nocolor", *options],
-        env=env, cwd=where, capture_output=True, text=True, timeout=600,
+        env=env, cwd=where, capture_output=True, text=True, timeout=GUARD_S,
     )  # fmt: skip
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     return done

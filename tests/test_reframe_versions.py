@@ -16,6 +16,7 @@ import pytest
 from fabric_checks.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import OLDEST
 from tests.checks import job_scripts
+from tests.guard import GUARD_S
 
 #: By what a version is to be called; what pip is told.
 VERSIONS = {"oldest": f"reframe-hpc=={OLDEST}", "newest": "reframe-hpc"}
@@ -59,7 +60,7 @@ class ReFrame:
         env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(self.folder / "results"), "FABRIC_MPI": "mpich"}
         env |= {"PYTHONPATH": self.path, "RFM_COLORIZE": "no"} | variables
         return subprocess.run(
-            [sys.executable, *arguments], env=env, cwd=self.folder, capture_output=True, text=True, timeout=600
+            [sys.executable, *arguments], env=env, cwd=self.folder, capture_output=True, text=True, timeout=GUARD_S
         )
 
     def __call__(self, *options, **variables):

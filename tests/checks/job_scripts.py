@@ -19,6 +19,7 @@ from pathlib import Path
 
 from fabric_checks.paths import home
 from tests.conftest import GOLDEN, TESTS
+from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
 SCRIPTS = GOLDEN / "job_scripts"
@@ -44,7 +45,11 @@ def dry_run(system, results):
     name = "^(" + "|".join(re.escape(case.replace(" ", "")) for case in CASES) + ")$"
     command = [Path(sys.executable).with_name("reframe"), "-C", ROOT / "config/settings.py", "-c", ROOT / "checks"]
     done = subprocess.run(
-        [*command, "--system", system, "-n", name, "--dry-run"], env=env, capture_output=True, text=True, timeout=600
+        [*command, "--system", system, "-n", name, "--dry-run"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=GUARD_S,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     found = {}

@@ -11,6 +11,7 @@ import pytest
 
 from fabric_checks.paths import ROOT, home
 from tests.checks import everything
+from tests.guard import GUARD_S
 
 #: What stands for itself in the lines of a script, as it is in those of SETTINGS.
 PLACEHOLDERS = {
@@ -115,7 +116,12 @@ def dry_run(folder):
     ]
     names = "|".join(re.escape(case.replace(" ", "")) for case in (*PLAIN, *SEVERAL))
     done = subprocess.run(
-        [*command, "-n", f"^({names})$", "--dry-run"], env=env, cwd=folder, capture_output=True, text=True, timeout=600
+        [*command, "-n", f"^({names})$", "--dry-run"],
+        env=env,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=GUARD_S,
     )
     found = {}
     for case, digest in re.findall(r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @", done.stdout):

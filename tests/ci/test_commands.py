@@ -122,7 +122,7 @@ def test_reframe_by_itself_refuses_them_too(tmp_path):
         {"SIMGRID_ROOT": f"{tmp_path}/a;touch run"},
     ):
         done = subprocess.run(
-            reframe, env=os.environ | variables, capture_output=True, text=True, timeout=600, cwd=tmp_path
+            reframe, env=os.environ | variables, capture_output=True, text=True, timeout=GUARD_S, cwd=tmp_path
         )
         assert done.returncode == 1
         assert f"failed to load configuration: {next(iter(variables))} is " in done.stdout + done.stderr

@@ -56,7 +56,7 @@ class SetUp:
         return until(self.process, text)
 
     def end(self):
-        output, _ = self.process.communicate("\n", timeout=600)
+        output, _ = self.process.communicate("\n", timeout=GUARD_S)
         assert self.process.returncode == 0, output
         return output
 
@@ -90,7 +90,7 @@ def complete(home):
 
 
 def end(shell):
-    output, _ = shell.communicate("\n", timeout=600)
+    output, _ = shell.communicate("\n", timeout=GUARD_S)
     assert shell.returncode == 0, output
     return output
 
@@ -218,7 +218,7 @@ def test_the_wait_for_another_set_up_has_an_end(clones, home):
         "sys.exit(setup['main']())\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], env=two.environment(home), capture_output=True, text=True, timeout=600
+        [sys.executable, "-c", script], env=two.environment(home), capture_output=True, text=True, timeout=GUARD_S
     )
     assert done.returncode == 1
     assert done.stderr.startswith(f"error: {home}/.lock: locked by process {first.process.pid} of "), done.stderr
@@ -252,7 +252,7 @@ def test_relative_folders_are_those_of_where_it_was_called(clones, tmp_path):
     one, _ = clones
     script = f'cd "{tmp_path}" && . "{one.root}/ci/env.sh" && echo "$FABRIC_HOME" "$FABRIC_RESULTS"'
     env = one.environment("here") | {"FABRIC_RESULTS": "there"}
-    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.stdout.splitlines()[-1] == f"{tmp_path}/here {tmp_path}/there", done.stdout + done.stderr
 
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from fabric_checks.paths import ROOT
+from tests.guard import GUARD_S
 from tests.homes import checkout
 
 #: What a shell has that has sourced this clone's ci/env.sh, but for the home, which the tests may have set.
@@ -32,7 +33,12 @@ def other(tmp_path_factory):
 
 def run(*command, **more):
     return subprocess.run(
-        [str(word) for word in command], env=os.environ | SOURCED, capture_output=True, text=True, timeout=600, **more
+        [str(word) for word in command],
+        env=os.environ | SOURCED,
+        capture_output=True,
+        text=True,
+        timeout=GUARD_S,
+        **more,
     )
 
 

@@ -9,12 +9,13 @@ import subprocess
 import pytest
 
 from tests.conftest import FABRIC_CHECKS
+from tests.guard import GUARD_S
 from tests.store.samples import record, write
 
 
 def run(*arguments, **options):
     command = [FABRIC_CHECKS, "archive", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=GUARD_S, **options)
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_what_a_user_can_mend_is_one_line(arguments, status, message, results, t
 def test_a_terminal_sees_progress_and_a_pipe_does_not(results, tmp_path):
     leader, follower = pty.openpty()
     command = [FABRIC_CHECKS, "archive", results, tmp_path / "archive"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=follower, text=True, timeout=600)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=follower, text=True, timeout=GUARD_S)
     os.close(follower)
     seen = os.read(leader, 10_000).decode()
     os.close(leader)

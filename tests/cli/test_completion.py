@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.commands import HIDDEN, MODULES
 from fabric_checks.cli.main import cli
+from tests.guard import GUARD_S
 
 _ASK = """
 eval "$(fabric-checks completion bash)"
@@ -23,7 +24,7 @@ def completed(*words):
     """Return what bash offers for the last word."""
     line = " ".join(f"'{word}'" for word in ("fabric-checks", *words))
     script = _ASK.format(words=line, position=len(words))
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=600, check=True)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=GUARD_S, check=True)
     assert done.stderr == ""
     return done.stdout.split()
 

@@ -16,6 +16,7 @@ from fabric_checks.errors import FabricError
 from fabric_checks.references import cases, reference_file
 from fabric_checks.runs import records
 from tests.conftest import GOLDEN, TESTS
+from tests.guard import GUARD_S
 from tests.references.records import record, write
 
 ROOT = TESTS.parent
@@ -129,7 +130,7 @@ def _played(results, playback, folder):
         "OsuLatency",
         "-r",
     ]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=GUARD_S)
     return done.returncode, records.load_session(results, name)
 
 

@@ -74,7 +74,7 @@ needs.check_namespaces(needs.Account("me", 0, 0, rootless=False))
 
 def test_the_root_of_a_user_namespace_is_refused(machine):
     done = subprocess.run(
-        ["unshare", "-Ur", CI / "cluster", "up", "--nodes", "1"], capture_output=True, text=True, timeout=600
+        ["unshare", "-Ur", CI / "cluster", "up", "--nodes", "1"], capture_output=True, text=True, timeout=GUARD_S
     )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()

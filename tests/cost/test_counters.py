@@ -9,6 +9,7 @@ import pytest
 
 from fabric_checks.cost import counters
 from fabric_checks.cost.counters import node_traffic_B, parse
+from tests.guard import GUARD_S
 
 HEAD = "Inter-|   Receive\n face |bytes    packets errs\n"
 
@@ -95,7 +96,7 @@ def run(folder, *lines, **options):
     script = folder / "job.sh"
     script.write_text("#!/bin/bash\n" + "\n".join([*counters.script_lines(), *lines]) + "\n")
     return subprocess.run(
-        [shutil.which("bash"), script], cwd=folder, capture_output=True, text=True, timeout=600, **options
+        [shutil.which("bash"), script], cwd=folder, capture_output=True, text=True, timeout=GUARD_S, **options
     )
 
 

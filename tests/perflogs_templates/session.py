@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from tests.conftest import GOLDEN, TESTS
+from tests.guard import GUARD_S
 
 REFRAME = Path(sys.executable).with_name("reframe")
 NAME = "20260101T000000Z-test"
@@ -47,7 +48,7 @@ class Session:
         command = [REFRAME, "-C", settings, "-c", TESTS.parent / "checks/osu", *arguments]
         self.environment = environment(results, templates, **variables)
         begin = time.monotonic()
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=GUARD_S)
         self.seconds = time.monotonic() - begin
         self.status, self.output, self.results = done.returncode, done.stdout + done.stderr, results
 

@@ -22,6 +22,7 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler
 from fabric_checks.paths import ROOT
 from fabric_checks.reframe_ext import internals
 from fabric_checks.schedulers import slurm  # noqa: F401  (it registers)
+from tests.guard import GUARD_S
 from tests.loading import SETTINGS
 from tests.schedulers.test_slurm import Slurm
 
@@ -222,7 +223,7 @@ def select(folder, *options):
     env = os.environ | {"FABRIC_MPI": "mpich"}
     command = [sys.executable, "-c", SELECT, "-C", ROOT / "config/settings.py", "-c", folder / "checks.py"]
     command += ["--system", "minicluster", "-p", "mpich", "-r", *options]
-    return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=600).stdout
+    return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=GUARD_S).stdout
 
 
 @pytest.mark.parametrize(("option", "line"), [("--reruns=2", "handed over: 3 A B"), ("-n=B", "handed over: 1 B")])

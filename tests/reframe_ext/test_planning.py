@@ -12,6 +12,7 @@ import pytest
 from fabric_checks.cost import plan
 from fabric_checks.paths import home
 from tests.conftest import TESTS
+from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
 BIN = Path(sys.executable).parent
@@ -21,7 +22,7 @@ def call(folder, program, *options, **environment):
     env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
     env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder / "results"), "FABRIC_MPI": "mpich"} | environment
     command = [*program, "-C", ROOT / "config/settings.py", "-c", ROOT / "checks", *options]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
 
 
 def planned(folder, *options, **environment):

@@ -21,6 +21,7 @@ from fabric_checks import locks
 from fabric_checks.errors import RecordError
 from fabric_checks.results import perflog
 from fabric_checks.results.record import FIELDS
+from tests.guard import GUARD_S
 from tests.store.samples import load, record
 
 
@@ -289,7 +290,7 @@ def test_six_reframes_at_once_lose_and_mix_nothing(tmp_path):
             subprocess.Popen(command, env=env, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         )
     for session in sessions:
-        output, _ = session.communicate(timeout=600)
+        output, _ = session.communicate(timeout=GUARD_S)
         assert session.returncode == 0, output
     (path,) = (tmp_path / "perflogs").rglob("*.jsonl")
     loaded = load(path)

@@ -11,6 +11,7 @@ import pytest
 
 from fabric_checks.paths import home
 from tests import homes
+from tests.guard import GUARD_S
 from tests.site.recorded import HOSTS, site, tools
 
 #: What is told by options, because the links of this machine are others.
@@ -37,7 +38,7 @@ def init(clone, name, folder, *options, answers=None):
     env = {key: value for key, value in os.environ.items() if not key.startswith(("FABRIC_", "RFM_", "SLURM_"))}
     env |= {"FABRIC_HOME": str(home()), "PATH": f"{folder}:{os.environ['PATH']}", **variables}
     return subprocess.run(
-        [clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder, timeout=600,
+        [clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder, timeout=GUARD_S,
         capture_output=True, text=True,
     )  # fmt: skip
 

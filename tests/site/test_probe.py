@@ -47,13 +47,18 @@ def test_one_that_fails(machine, tmp_path):
 
 def test_one_that_does_not_end(machine, tmp_path):
     """Nor does what it has started, which holds its output open."""
-    machine.limit_s = 1.0
-    tool(tmp_path, f"sleep {ENDLESS_S} & echo $! > {tmp_path}/child; echo begun; wait")
+    child = tmp_path / "child"
+    child.touch()
+    tool(tmp_path, f"sleep {ENDLESS_S} & echo $! > {child}; echo begun; wait")
     began = time.monotonic()
-    assert machine.ask("tool") is None
-    assert machine.asked == {"tool": "no answer within 1 s"} and time.monotonic() - began < GUARD_S / 2
-    child = Path("/proc", (tmp_path / "child").read_text().strip(), "stat")
-    wait_for(lambda: is_over(child), "what the tool has started is still there")
+    for limit_s in (1, 10, 100):  # a loaded machine may take longer than 1 s to start it
+        machine.limit_s = limit_s
+        assert machine.ask("tool") is None
+        assert machine.asked == {"tool": f"no answer within {limit_s} s"} and time.monotonic() - began < GUARD_S / 2
+        if number := child.read_text().strip():
+            break
+    assert number
+    wait_for(lambda: is_over(Path("/proc", number, "stat")), "what the tool has started is still there")
 
 
 def test_one_that_prints_without_end(machine, tmp_path):

@@ -13,6 +13,7 @@ import pytest
 from fabric_checks.results.record import FIELDS
 from fabric_checks.store import archiving, database
 from tests.conftest import GOLDEN, TESTS
+from tests.guard import GUARD_S
 from tests.store.samples import load
 
 REFRAME = Path(sys.executable).with_name("reframe")
@@ -52,7 +53,7 @@ def session(folder, *arguments, **environment):
     env = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")} | environment
     env |= {"RFM_ENABLE_RESULTS_STORAGE": "1", "RFM_SQLITE_DB_FILE": str(folder / "results.db")}
     env |= {"RFM_PREFIX": str(folder / "prefix"), "RFM_REPORT_FILE": str(folder / "report-{sessionid}.json")}
-    subprocess.run([REFRAME, *map(str, arguments), "-r"], env=env, cwd=folder, capture_output=True, timeout=600)
+    subprocess.run([REFRAME, *map(str, arguments), "-r"], env=env, cwd=folder, capture_output=True, timeout=GUARD_S)
     return folder / "results.db"
 
 

@@ -11,6 +11,7 @@ from fabric_twins import simgrid as installed
 from fabric_twins import simulate, smpirun
 from fabric_twins.model import description, platform_file
 from tests.conftest import TESTS
+from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
 TWINS = ROOT / "config" / "twins"
@@ -59,7 +60,7 @@ class Simulator:
         program = [str(self.program(source)), *arguments]
         command = smpirun.command(twin, self.plugin, hosts, nodes * ppn, program)
         env = smpirun.FASTER | os.environ | {smpirun.PLATFORM_VARIABLE: str(file)}
-        return subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, timeout=600)
+        return subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, timeout=GUARD_S)
 
     def output(self, *arguments):
         """Return the output of a run that has to end well."""

@@ -21,6 +21,7 @@ from pathlib import Path
 from fabric_checks.runs.records import load_session
 from tests.cluster.conftest import CI, Cluster
 from tests.cluster.ports import wires
+from tests.guard import GUARD_S
 
 HERE = Path(__file__).parent
 CASE = "^Rotate%pattern=shift%layout=4x1$"
@@ -54,7 +55,7 @@ def run(cluster, results, *, ports="eth*", variables="", case=CASE, mpi="mpich")
     env = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": mpi, "FABRIC_TRIAL_PORTS": ports}
     env |= {"FABRIC_TRIAL_VARIABLES": variables}
     line = [CI / "run", "--system", "minicluster", "-C", HERE / "settings.py", "-n", case]
-    done = cluster.call("exec", "head", "--", *map(str, line), timeout=600, **env)
+    done = cluster.call("exec", "head", "--", *map(str, line), timeout=GUARD_S, **env)
     sessions = sorted((results / "stage").iterdir()) if (results / "stage").exists() else []
     assert sessions, done.stdout + done.stderr
     records = load_session(results, sessions[-1].name).records
