@@ -4,8 +4,10 @@
 import contextlib
 import functools
 import gc
+import os
 import runpy
 import sys
+from pathlib import Path
 from unittest import mock
 
 from reframe.utility import osext, typecheck
@@ -42,7 +44,9 @@ def cases(system, set_up=True):
     once: so both are forgotten first. Cases of systems that were loaded before must not be run any more.
     """
     forget_checks()
-    internals.take_system([str(SETTINGS)], system)
+    folder = Path(os.environ["FABRIC_RESULTS"]) / "cases"
+    folder.mkdir(parents=True, exist_ok=True)
+    internals.take_system([str(SETTINGS)], system, folder)
     ordered, skipped = internals.load_cases(TESTS.parent / "checks")
     assert not skipped
     if set_up:

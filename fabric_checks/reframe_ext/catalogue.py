@@ -24,10 +24,13 @@ from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.mixins.references import check_names
 
 
-def describe(system: str, attributes: list[str]) -> dict[str, Any]:
-    """Return all check names and the cases of a system."""
+def describe(system: str, folder: Path, attributes: list[str]) -> dict[str, Any]:
+    """Return all check names and the cases of a system.
+
+    :param folder: for ReFrame's files.
+    """
     files = os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config" / "settings.py")
-    internals.take_system(files.split(os.pathsep), system)
+    internals.take_system(files.split(os.pathsep), system, folder)
     ordered, _ = internals.load_cases(ROOT / "checks")
     cases = []
     for case in ordered:
@@ -62,7 +65,7 @@ def main() -> None:
     """Write the cases of the system that the command line names."""
     system, path, *attributes = sys.argv[1:]
     try:
-        content = describe(system, attributes)
+        content = describe(system, Path(path).parent, attributes)
     except ReframeError as error:
         sys.exit(f"{system}: {error}".splitlines()[0])
     Path(path).write_text(json.dumps(content))

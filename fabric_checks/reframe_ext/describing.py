@@ -92,8 +92,6 @@ def configuration(told: Any, folder: Path, topology: Path) -> dict[str, Any]:
             "name": _name(told["name"]),
             "hostnames": ["no-such-host[.]invalid"],
             "prefix": str(folder),
-            "stagedir": str(folder / "stage"),
-            "outputdir": str(folder / "output"),
             "partitions": partitions,
         }
     except (KeyError, TypeError, AttributeError, ValueError) as error:

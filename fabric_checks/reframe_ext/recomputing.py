@@ -57,7 +57,7 @@ def recompute(job: Job) -> dict[str, Any]:
     folder = Path(job.folder)
     settings = folder / "settings.json"
     settings.write_text(json.dumps(describing.configuration(job.system, folder, Path(job.topology))))
-    internals.take_system([str(settings)], job.system["name"])
+    internals.take_system([str(settings)], job.system["name"], folder)
     ordered, _ = internals.load_cases(ROOT / "checks")
     cases: dict[Key, internals.TestCase] = {}
     for case in ordered:

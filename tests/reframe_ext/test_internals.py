@@ -210,6 +210,19 @@ def test_cases_come_after_what_they_depend_on_and_are_set_up(tmp_path):
     internals.set_up(cases[0])
     assert cases[0].check.current_partition.fullname == "minicluster:pmi2"
     assert cases[0].check.job.scheduler.registered_name == "fabric-slurm"
+    assert cases[0].check.stagedir != cases[0].check.outputdir
+
+
+def test_cases_that_are_only_looked_at_share_a_folder(tmp_path):
+    (tmp_path / "checks.py").write_text(CHECKS)
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    internals.take_system([str(SETTINGS)], "minicluster", shared)
+    cases, _ = internals.load_cases(tmp_path)
+    for case in cases:
+        internals.set_up(case)
+        assert (case.check.stagedir, case.check.outputdir) == (str(shared), str(shared))
+    assert not list(shared.iterdir())
 
 
 SELECT = """
