@@ -165,6 +165,7 @@ def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: b
     if as_json:
         door.json_text(json.dumps({"files": found.files, "faults": found.faults}, indent=1))
     else:
-        door.say(*found.faults, f"{found.files} file{'s' if found.files != 1 else ''}, {len(found.faults)} faults")
+        counts = {"file": found.files, "fault": len(found.faults)}
+        door.say(*found.faults, ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items()))
     if found.faults:
         raise SystemExit(1)

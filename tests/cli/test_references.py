@@ -196,7 +196,7 @@ def test_check_looks_at_history_too(folder, tmp_path):
     done = invoke("check", results, "--system", "local")
     assert done.exit_code == 1
     assert "local.yaml:3: OsuLatency: 1x2: latency_8B: unreachable: at most 1.43 us, but the best of 5" in done.stdout
-    assert done.stdout.endswith("1 file, 1 faults\n")
+    assert done.stdout.endswith("1 file, 1 fault\n")
 
 
 def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):

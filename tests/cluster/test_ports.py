@@ -10,6 +10,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 from tests.cluster.ports import trials, wires
+from tests.guard import despite_load
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="filters of packets are put on links by root only")
 
@@ -24,6 +25,7 @@ def four_with_two_links(machine):
 
 
 @pytest.mark.parametrize("kind", trials.KINDS_OF_FAULTS)
+@despite_load
 def test_what_is_wrong_is_named(four_with_two_links, tmp_path, kind, report_table):
     said, is_right = trials.trial(four_with_two_links, tmp_path, kind, "n3")
     report_table(f"ports: {kind}, n3", [str(said)])
