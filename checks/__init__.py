@@ -4,7 +4,7 @@
 import sys
 from pathlib import Path
 
-from fabric_checks.paths import ROOT
+from fabric_checks.core.paths import ROOT
 
 # In a shell that has sourced another clone's ci/env.sh, ReFrame takes the configuration of that, with its library.
 _HERE = Path(__file__).resolve().parent.parent

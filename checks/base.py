@@ -6,7 +6,7 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before
 
-from fabric_checks.cost.counters import AFTER, BEFORE
+from fabric_checks.records.cost.counters import AFTER, BEFORE
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import (
     CostMixin,
@@ -17,10 +17,10 @@ from fabric_checks.reframe_ext.mixins import (
     PerflogMixin,
     PlacementMixin,
     PortsMixin,
-    ProfileMixin,
     ReferencesMixin,
     ResultsMixin,
 )
+from fabric_profile.mixin import ProfileMixin
 
 from .builds import FabricPrograms
 
@@ -173,6 +173,6 @@ class FabricCheck(
 
     def draw_profile(self, profile, path):
         """Draw the profile of the program; return the name of the picture."""
-        from fabric_checks.terminal import profile as report  # noqa: PLC0415  (only a run that profiles needs it)
+        from fabric_profile import table as report  # noqa: PLC0415  (only a run that profiles needs it)
 
         return report.draw(profile, path, f"{self.display_name}, {self.current_layout}, {self.current_environ.name}")

@@ -15,7 +15,7 @@ from reframe.core.logging import getlogger
 from reframe.core.meta import make_test
 from reframe.core.runtime import runtime
 
-from fabric_checks.paths import ROOT, home
+from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.software.spack import mpi
 from fabric_checks.software.suites import SUITES

@@ -6,7 +6,7 @@ from reframe.core.builtins import parameter
 from reframe.core.meta import make_test
 
 from fabric_checks.analysis import ppn_ratio
-from fabric_checks.layouts import Layout
+from fabric_checks.core.layouts import Layout
 from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of
 

@@ -44,12 +44,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fabric_checks.metrics import half_octaves, powers_of_two
+from fabric_checks.core.metrics import half_octaves, powers_of_two
 from fabric_checks.parsers import imb, streaming
-from fabric_checks.results.record import FIELDS
+from fabric_checks.records import archiving
+from fabric_checks.records.record import FIELDS
+from fabric_checks.records.schema import COLUMNS
 from fabric_checks.software import installed
-from fabric_checks.store import archiving
-from fabric_checks.store.schema import COLUMNS
 from fabric_twins import simgrid, simulate, what_if
 from fabric_twins.launch import prepare
 from fabric_twins.model import description
@@ -245,7 +245,7 @@ def rotate(arguments: argparse.Namespace) -> None:
 ANALYSIS = """\
 import resource, sys, time
 start = time.perf_counter()
-from fabric_checks.culprits.cross_section import evaluation
+from fabric_checks.diagnosis.cross_section import evaluation
 found = evaluation.of_text(open(sys.argv[1]).read())
 found.metrics(), found.notes()
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
@@ -553,7 +553,7 @@ def history(arguments: argparse.Namespace) -> None:
 def report(arguments: argparse.Namespace) -> None:
     from playwright.sync_api import sync_playwright
 
-    from fabric_checks.report import pdf
+    from fabric_checks.report.html import pdf
     from tests.report.conftest import html_of
     from tests.report.records import twenty_thousand
 

@@ -36,10 +36,10 @@ fabric_env() {
     export RFM_CONFIG_FILES=$root/config/settings.py
     # What another clone has put there goes, and so does what this one had before its pins changed.
     other=${FABRIC_PATH:-}
-    [ -z "$other" ] || PATH=$(fabric_without "$other" "$PATH") PYTHONPATH=$(fabric_without "${other%%/ci/bin:*}" "${PYTHONPATH:-}")
+    [ -z "$other" ] || PATH=$(fabric_without "$other" "$PATH") PYTHONPATH=$(fabric_without "${other%%/ci/bin:*}/src" "${PYTHONPATH:-}")
     export FABRIC_PATH=$root/ci/bin:$venv/bin
     export PATH=$FABRIC_PATH:$PATH
-    export PYTHONPATH=$root${PYTHONPATH:+:$PYTHONPATH}
+    export PYTHONPATH=$root/src${PYTHONPATH:+:$PYTHONPATH}
 }
 
 # Print a search path without one part of it.

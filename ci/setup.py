@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "src"))
 
-from fabric_checks import locks, paths  # noqa: E402  (they are of this clone)
-from fabric_checks.errors import FabricError  # noqa: E402
-from fabric_checks.results import sessions  # noqa: E402  (they are of this clone)
+from fabric_checks.core import locks, paths  # noqa: E402  (they are of this clone)
+from fabric_checks.core.errors import FabricError  # noqa: E402
+from fabric_checks.records import sessions  # noqa: E402  (they are of this clone)
 from fabric_checks.software import installed, sharing  # noqa: E402  (they are of this clone)
 
 MPIS = ("mpich", "openmpi", "impi")

@@ -24,7 +24,7 @@ def take_library(name):
     A copy of this folder elsewhere takes the one that Python finds. (sys.path must not grow while ReFrame loads this:
     it then takes away by its position what it has appended, and would take something else.)
     """
-    package = HERE.parent / name / "__init__.py"
+    package = HERE.parent / "src" / name / "__init__.py"
     if name not in sys.modules and package.is_file():
         spec = spec_from_file_location(name, package)
         sys.modules[name] = module_from_spec(spec)
@@ -43,20 +43,17 @@ from fabric_checks.reframe_ext.internals import require_reframe
 
 require_reframe()
 
-from fabric_checks import reservations
-from fabric_checks.errors import FabricError
-from fabric_checks.levels import modes
-from fabric_checks.paths import home, results, sound_path
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.levels import modes
+from fabric_checks.core.paths import home, results, sound_path
+from fabric_checks.records.sessions import session_id
 from fabric_checks.reframe_ext import handlers  # noqa: F401  (they register)
 from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
-from fabric_checks.results.sessions import session_id
-from fabric_checks.schedulers import (  # noqa: F401  (they register)
-    flux,
-    launchers,
-    lsf,
-    pbs,
-    slurm,
-)
+from fabric_checks.schedulers import launchers, reservations  # noqa: F401  (launchers register)
+from fabric_checks.schedulers.flux import scheduler as flux  # noqa: F401
+from fabric_checks.schedulers.lsf import scheduler as lsf  # noqa: F401
+from fabric_checks.schedulers.pbs import scheduler as pbs  # noqa: F401
+from fabric_checks.schedulers.slurm import scheduler as slurm  # noqa: F401
 from fabric_checks.software.stacks import environments_for
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ReFrame's own database: append these lines to the file of your system."""
 
-from fabric_checks.paths import results
+from fabric_checks.core.paths import results
 
 storage = [
     {

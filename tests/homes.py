@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fabric_checks.paths import ROOT
+from fabric_checks.core.paths import ROOT
 from fabric_checks.software import installed
 from tests.guard import GUARD_S
 
@@ -24,7 +24,8 @@ def linked(home, *left_out):
 
 #: What ci/setup.py needs of the library.
 NEEDED = (
-    *("__init__", "errors", "files", "locks", "paths", "results/__init__", "results/sessions"),
+    *("__init__", "core/__init__", "core/errors", "core/files", "core/locks", "core/paths"),
+    *("records/__init__", "records/sessions"),
     *("software/__init__", "software/installed", "software/sharing"),
 )
 
@@ -36,9 +37,9 @@ class Toy:
         self.root = root
         shutil.copytree(ROOT / "ci", root / "ci", ignore=shutil.ignore_patterns("__pycache__", "minicluster"))
         for name in NEEDED:
-            place = root / "fabric_checks" / f"{name}.py"
-            place.parent.mkdir(exist_ok=True)
-            shutil.copy(ROOT / "fabric_checks" / f"{name}.py", place)
+            place = root / "src" / "fabric_checks" / f"{name}.py"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / "src" / "fabric_checks" / f"{name}.py", place)
         self._install_nothing()
         self.pin(pins)
 
@@ -61,7 +62,7 @@ class Toy:
 
     def pin_spack(self, commit):
         """Let the pinned commit of both repositories of Spack be another."""
-        path = self.root / "fabric_checks" / "software" / "installed.py"
+        path = self.root / "src" / "fabric_checks" / "software" / "installed.py"
         path.write_text(re.sub(r'"[0-9a-f]{40}"', f'"{commit}"', path.read_text()))
 
     def environment(self, home, **variables):

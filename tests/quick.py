@@ -16,8 +16,8 @@ TESTS = Path(__file__).resolve().parent
 LEFT_OUT = {
     "reframe_ext": "ReFrame is started, which is a program",
     "schedulers": "stand-ins of schedulers are programs",
-    "site/test_probe.py": "tools are asked, which are programs",
-    "software/test_profiler.py": "a build is tried, which is a program",
+    "onboarding/test_probe.py": "tools are asked, which are programs",
+    "profile/test_building.py": "a build is tried, which is a program",
     "checks": "all cases of all systems are set up, which takes minutes",
     "report": "pages are drawn, and opened in a browser",
 }

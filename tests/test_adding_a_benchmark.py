@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.paths import ROOT
+from fabric_checks.core.paths import ROOT
 from tests.guard import GUARD_S
 
 REFRAME = Path(sys.executable).with_name("reframe")
 BLOCK = re.compile(r"^`(?P<path>[\w./-]+)`:\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-COPIED = ("checks", "config", "docs", "fabric_checks", "fabric_twins", "tests", "pyproject.toml", "spack-envs", "ci")
+COPIED = ("checks", "config", "docs", "src", "tests", "pyproject.toml", "spack-envs", "ci")
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def copy(tmp_path_factory):
 
 def run(folder, *command, **variables):
     """Run a command in the copy, with the copy's library."""
-    env = os.environ | {"PYTHONPATH": str(folder)} | variables
+    env = os.environ | {"PYTHONPATH": str(folder / "src")} | variables
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=GUARD_S, check=False)
 
 
@@ -52,7 +52,7 @@ def test_it_touches_six_files(copy):
 def test_the_files_are_as_the_others_are(copy):
     folder, blocks = copy
     files = [path for path in blocks if path.endswith(".py")]
-    library = [path for path in files if path.startswith("fabric_checks")]
+    library = [path for path in files if path.startswith("src/fabric_checks")]
     for command in (["ruff", "format", "--check", *files], ["ruff", "check", *files], ["mypy", *library]):
         done = run(folder, sys.executable, "-m", *command)
         assert done.returncode == 0, done.stdout + done.stderr

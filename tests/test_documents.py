@@ -43,7 +43,7 @@ def test_the_screen_of_the_readme_is_one_that_was_printed():
     def without_numbers(text):
         return re.sub(r"[ \t]+", " ", re.sub(r"[▁-█]+", "~", re.sub(r"\d[\d.]*", "0", text)))
 
-    printed = (TESTS / "terminal/screens/one_machine.txt").read_text()
+    printed = (TESTS / "report/terminal/screens/one_machine.txt").read_text()
     lines = [f"    {line}".rstrip() for line in printed.rstrip().splitlines()]
     assert without_numbers("\n".join(lines)) in without_numbers((ROOT / "README.md").read_text())
 

@@ -16,14 +16,14 @@ from fabric_checks.cli import ending
 from fabric_checks.cli.main import cli
 from fabric_checks.comparison import gathering, history
 from fabric_checks.comparison.changes import search
-from fabric_checks.errors import FabricError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import keeping
+from fabric_checks.records import archiving, validation
+from fabric_checks.records.faults import Faults
+from fabric_checks.records.record import FIELDS
 from fabric_checks.references import propose
-from fabric_checks.report import collecting
-from fabric_checks.results.record import FIELDS
-from fabric_checks.store import archiving, validation
-from fabric_checks.store.faults import Faults
-from tests.store.samples import load, record, write
+from fabric_checks.report.html import collecting
+from tests.records.samples import load, record, write
 
 NAME = record()["session"]
 #: More than the statistics need, so that they have something to say.

@@ -7,7 +7,7 @@ import runpy
 import pytest
 from reframe.utility import cpuinfo
 
-from fabric_checks.paths import ROOT
+from fabric_checks.core.paths import ROOT
 
 CPUS = len(os.sched_getaffinity(0))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.paths import ROOT, home
+from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software import installed
 from tests import homes
 from tests.guard import GUARD_S

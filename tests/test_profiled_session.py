@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A session with the programs profiled: the records are the profile's, with the file and its picture beside them."""
 
-from fabric_checks.profiling import evaluation as analysis
-from fabric_checks.profiling import profile as parser
+from fabric_profile import evaluation as analysis
+from fabric_profile import profile as parser
 from tests.test_own_programs_end_to_end import session
 
 

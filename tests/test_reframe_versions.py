@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.paths import ROOT, home
+from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import OLDEST
 from tests.checks import job_scripts
 from tests.guard import GUARD_S

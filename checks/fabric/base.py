@@ -49,6 +49,6 @@ class OwnProgram(PicturesMixin, FabricCheck):
     @property
     def pictures(self):
         """The module that draws."""
-        from fabric_checks.pictures import charts as pictures  # noqa: PLC0415  (Matplotlib: slow, and may be missing)
+        from fabric_checks.report.pictures import charts as pictures  # noqa: PLC0415  (Matplotlib: slow, and may be missing)
 
         return pictures

@@ -4,7 +4,7 @@
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
 from fabric_checks.analysis.curves import bandwidth_MBps
-from fabric_checks.metrics import Metric, curve, points
+from fabric_checks.core.metrics import Metric, curve, points
 from fabric_checks.parsers import buffer_reuse
 from fabric_checks.reframe_ext.mixins import layouts
 

@@ -3,7 +3,7 @@
 
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
-from fabric_checks.culprits.latency_map.metrics import METRICS
+from fabric_checks.diagnosis.latency_map.metrics import METRICS
 from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
 
 from ..registration import check
@@ -36,7 +36,7 @@ class LatencyMap(TopologyMixin, OwnProgram):
 
     def measure(self, text):
         # Only a run: a ReFrame of one's own may lack NumPy, and is to list this and run the rest.
-        from fabric_checks.culprits.latency_map import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
+        from fabric_checks.diagnosis.latency_map import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text)
         known, doubts = self.known_fabric(output.hosts)

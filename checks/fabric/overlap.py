@@ -4,7 +4,7 @@
 from reframe.core.builtins import parameter, run_after
 from reframe.core.runtime import runtime
 
-from fabric_checks.metrics import curve, points, powers_of_two
+from fabric_checks.core.metrics import curve, points, powers_of_two
 from fabric_checks.parsers import collective_overlap, overlap
 from fabric_checks.reframe_ext.mixins import layouts
 

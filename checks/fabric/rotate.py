@@ -3,8 +3,8 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks import rotate_patterns
-from fabric_checks.culprits.cross_section.metrics import METRICS, OF_SWITCHES
+from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
+from fabric_checks.parsers import rotate_patterns
 from fabric_checks.ports import moved
 from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
 
@@ -51,7 +51,7 @@ class Rotate(TopologyMixin, OwnProgram):
 
     def measure(self, text):
         # Only a run: a ReFrame of one's own may lack NumPy, and is to list this and run the rest.
-        from fabric_checks.culprits.cross_section import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
+        from fabric_checks.diagnosis.cross_section import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text, self.pattern)
         known, doubts = self.known_fabric(output.hosts)

@@ -4,10 +4,10 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.analysis import curves
-from fabric_checks.metrics import Metric, curve, half_octaves, points
+from fabric_checks.core.metrics import Metric, curve, half_octaves, points
+from fabric_checks.core.text import size_text
 from fabric_checks.parsers import streaming
 from fabric_checks.reframe_ext.mixins import layouts
-from fabric_checks.text import size_text
 
 from ..registration import check
 from .base import OwnProgram

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the checks of the Intel MPI Benchmarks share."""
 
-from fabric_checks.metrics import curve, point, powers_of_two
+from fabric_checks.core.metrics import curve, point, powers_of_two
 from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 

@@ -3,7 +3,7 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.metrics import Metric, curve, powers_of_two
+from fabric_checks.core.metrics import Metric, curve, powers_of_two
 from fabric_checks.parsers import imb
 from fabric_checks.ports import moved
 from fabric_checks.reframe_ext.mixins import layouts

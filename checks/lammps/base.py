@@ -4,8 +4,8 @@
 from reframe.core.builtins import run_after
 
 from fabric_checks.analysis import ppn_series
-from fabric_checks.errors import OutputError
-from fabric_checks.metrics import Metric
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers import lammps
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 

@@ -4,7 +4,7 @@
 from reframe.core.builtins import parameter, run_after
 from reframe.utility import udeps
 
-from fabric_checks.metrics import Metric
+from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check

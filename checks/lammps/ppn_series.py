@@ -4,7 +4,7 @@
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.analysis import ppn_series
-from fabric_checks.layouts import Layout
+from fabric_checks.core.layouts import Layout
 from fabric_checks.reframe_ext.mixins import LaunchesMixin, layouts_of, whole_partitions
 
 from ..registration import check

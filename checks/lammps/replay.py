@@ -6,9 +6,9 @@ import sys
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.analysis import ppn_series
-from fabric_checks.metrics import Metric
+from fabric_checks.core.metrics import Metric
+from fabric_checks.core.paths import ROOT
 from fabric_checks.parsers import replay
-from fabric_checks.paths import ROOT
 from fabric_checks.reframe_ext.mixins import LauncherlessMixin, whole_partitions
 
 from ..base import FabricCheck

@@ -4,7 +4,7 @@
 from reframe.core.builtins import run_after
 from reframe.utility import udeps
 
-from fabric_checks.metrics import Metric
+from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers import ls_dyna
 from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
 

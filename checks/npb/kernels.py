@@ -3,7 +3,7 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from fabric_checks.metrics import Metric
+from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers import npb
 from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
 

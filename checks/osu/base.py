@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.runtime import runtime
 
-from fabric_checks.errors import OutputError
-from fabric_checks.metrics import curve, point, powers_of_two
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import curve, point, powers_of_two
 from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
@@ -21,7 +21,7 @@ HOST = "host"
 
 @dataclass(frozen=True)
 class Curve:
-    """One column of a benchmark's table as metrics: what ``fabric_checks.metrics.curve`` takes, and where it stands.
+    """One column of a table as metrics: what ``fabric_checks.core.metrics.curve`` takes, and its position.
 
     The column times ``factor`` is the metric in its unit.
     """

@@ -3,7 +3,7 @@
 
 from reframe.core.builtins import parameter
 
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from fabric_checks.ports import moved
 from fabric_checks.reframe_ext.mixins import layouts
 

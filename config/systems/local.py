@@ -6,7 +6,7 @@ import shutil
 
 from reframe.utility.cpuinfo import cpuinfo
 
-from fabric_checks.locks import host_lock, lock_in_job
+from fabric_checks.core.locks import host_lock, lock_in_job
 from fabric_checks.software import installed
 from fabric_checks.software.stacks import WHEEL_MPIS, selected_mpis, selected_stack
 

@@ -15,7 +15,7 @@ nodes share the machine's cores, so latencies, and everything within a node, are
 import os
 import re
 
-from fabric_checks.errors import FabricError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.software.stacks import selected_mpis, selected_stack
 
 

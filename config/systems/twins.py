@@ -21,8 +21,8 @@ The large messages of their collectives take a simulation long, so say which ben
 import os
 from pathlib import Path
 
-from fabric_checks.errors import FabricError
-from fabric_checks.paths import sound_name, sound_path
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.paths import sound_name, sound_path
 from fabric_checks.software.programs import environment
 from fabric_checks.software.spack.environments import environments as built_by_spack
 from fabric_checks.software.suites import imb, osu

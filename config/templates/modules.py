@@ -5,7 +5,7 @@
 not run, and the summary says so.
 """
 
-from fabric_checks.locks import host_lock, lock_in_job
+from fabric_checks.core.locks import host_lock, lock_in_job
 from fabric_checks.software.programs import environment
 from fabric_checks.software.suites import imb, lammps, npb, osu
 

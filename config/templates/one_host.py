@@ -5,7 +5,7 @@ Written by `fabric-checks init`. What follows a line with `guess` depends on wha
 config/systems/generic_slurm.py explains every line.
 """
 
-from fabric_checks.locks import host_lock, lock_in_job
+from fabric_checks.core.locks import host_lock, lock_in_job
 from fabric_checks.software.programs import environment
 from fabric_checks.software.stacks import selected_stack
 from fabric_checks.software.suites import imb, lammps, osu

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric_checks.analysis import curves
-from fabric_checks.errors import OutputError
-from fabric_checks.metrics import half_octaves, powers_of_two
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import half_octaves, powers_of_two
 
 MiB = 1024**2
 SIZES = powers_of_two(0, 4 * MiB)

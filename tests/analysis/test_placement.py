@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric_checks.analysis.placement import binding, describe, verify
-from fabric_checks.errors import PlacementError
-from fabric_checks.layouts import Layout
+from fabric_checks.core.errors import PlacementError
+from fabric_checks.core.layouts import Layout
 from fabric_checks.parsers.placement import RankPlace
 
 

@@ -6,9 +6,9 @@ import math
 import pytest
 
 from fabric_checks.analysis import ppn_ratio
-from fabric_checks.errors import OutputError
-from fabric_checks.layouts import fitting, of_shape
-from fabric_checks.metrics import Metric, curve
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.layouts import fitting, of_shape
+from fabric_checks.core.metrics import Metric, curve
 
 
 @pytest.mark.parametrize(

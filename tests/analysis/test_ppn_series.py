@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric_checks.analysis import ppn_series
-from fabric_checks.layouts import Layout
+from fabric_checks.core.layouts import Layout
 
 
 def times(**seconds):

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fabric_checks.paths import home
+from fabric_checks.core.paths import home
 from tests.conftest import GOLDEN, TESTS
 from tests.guard import GUARD_S
 

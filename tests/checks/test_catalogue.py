@@ -6,7 +6,7 @@ import runpy
 
 import pytest
 
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import osu
 from fabric_checks.references import audit, reference_file
 from fabric_checks.references.cases import Case

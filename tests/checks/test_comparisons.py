@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from reframe.core.exceptions import SanityError
 
-from fabric_checks.errors import OutputError
-from fabric_checks.layouts import Layout
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.layouts import Layout
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 from tests.checks import everything
 from tests.checks.outputs import broken_outputs, comparison, healthy_output, kind_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from fabric_checks.layouts import Layout
+from fabric_checks.core.layouts import Layout
 from tests.checks import job_scripts
 
 MPIS = {"mpich", "openmpi", "impi"}

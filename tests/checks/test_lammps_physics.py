@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from checks.lammps import physics
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import lammps
 
 SCALED = {"2": None, "scaled2.2": 2}

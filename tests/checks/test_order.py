@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.paths import ROOT, home
+from fabric_checks.core.paths import ROOT, home
 from tests.checks import everything
 from tests.guard import GUARD_S
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from fabric_checks.errors import OutputError
-from fabric_checks.fabric_map.model import of_switches
+from fabric_checks.core.errors import OutputError
+from fabric_checks.diagnosis.fabric_map.model import of_switches
 from tests import loading
 from tests.checks import everything
 from tests.checks.outputs import OWN, broken_outputs, comparison, healthy_output

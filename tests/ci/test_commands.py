@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from reframe.frontend.reporting import _expand_report_filename
 
-from fabric_checks.results.sessions import session_id
+from fabric_checks.records.sessions import session_id
 from fabric_checks.software import installed, stacks
 from fabric_twins import smpirun
 from tests.conftest import TESTS

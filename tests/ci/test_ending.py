@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import TESTS
 from tests.guard import GUARD_S, wait_for
 
-SAID = TESTS / "terminal" / "reframe-4.10.4.txt"
+SAID = TESTS / "report" / "terminal" / "reframe-4.10.4.txt"
 SESSION = "20260101T000000Z-test"
 CASE = {
     "name": "x", "system": "local", "partition": "node", "environ": "mpich", "fixture": False, "perfvalues": {},
@@ -61,7 +61,11 @@ def line(tmp_path, **told):
 def env(tmp_path):
     results = tmp_path / "results"
     results.mkdir()
-    return os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "PYTHONPATH": str(TESTS.parent)}
+    return os.environ | {
+        "FABRIC_RESULTS": str(results),
+        "FABRIC_SESSION": SESSION,
+        "PYTHONPATH": str(TESTS.parent / "src"),
+    }
 
 
 def case(name, result, **fields):

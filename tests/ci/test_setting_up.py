@@ -101,8 +101,8 @@ def test_each_clone_runs_its_own_library_on_parts_that_both_share(clones, home):
     assert status == 0 and "set-up 1/1" in first, first
     status, second = two.run(home, WHERE)
     assert status == 0, second
-    assert second.split() == [f"{two.root}/fabric_checks/__init__.py", first.split()[-1]]
-    assert first.split()[-2] == f"{one.root}/fabric_checks/__init__.py"
+    assert second.split() == [f"{two.root}/src/fabric_checks/__init__.py", first.split()[-1]]
+    assert first.split()[-2] == f"{one.root}/src/fabric_checks/__init__.py"
     assert len(parts(home)) == 1
 
 
@@ -112,7 +112,7 @@ def test_in_a_shell_of_one_clone_the_other_ones_env_is_its_own(clones, home):
     status, output = one.run(
         home, f'. "{two.root}/ci/env.sh" || exit 1\n{WHERE}\necho $PATH $PYTHONPATH $RFM_CONFIG_FILES'
     )
-    assert status == 0 and f"{two.root}/fabric_checks/__init__.py {home}/parts/core-" in output, output
+    assert status == 0 and f"{two.root}/src/fabric_checks/__init__.py {home}/parts/core-" in output, output
     assert str(one.root) not in output and len(complete(home)) == 2
     assert output.splitlines()[-1].count("/parts/") == 1
 
@@ -132,7 +132,7 @@ def test_other_pins_are_installed_beside_a_running_session(clones, home):
     status, output = two.run(home)
     assert status == 0 and f"older parts are kept for process {session.pid} of " in output, output
     assert "bash" in output and len(complete(home)) == 2
-    assert f"{one.root}/fabric_checks/__init__.py {home}/parts/core-" in end(session)
+    assert f"{one.root}/src/fabric_checks/__init__.py {home}/parts/core-" in end(session)
     status, output = two.run(home)
     assert status == 0 and "is deleted: no clone that uses this home needs it any longer" in output, output
     assert len(parts(home)) == 1

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from fabric_checks.paths import ROOT
+from fabric_checks.core.paths import ROOT
 from tests.guard import GUARD_S
 from tests.homes import checkout
 
 #: What a shell has that has sourced this clone's ci/env.sh, but for the home, which the tests may have set.
 SOURCED = {
-    "PYTHONPATH": str(ROOT), "RFM_CONFIG_FILES": f"{ROOT}/config/settings.py",
+    "PYTHONPATH": str(ROOT / "src"), "RFM_CONFIG_FILES": f"{ROOT}/config/settings.py",
     "FABRIC_PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin", "PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin:{os.environ['PATH']}",
 }  # fmt: skip
 
@@ -22,8 +22,8 @@ SOURCED = {
 def other(tmp_path_factory):
     """Another clone, whose library is of another version."""
     clone = checkout(tmp_path_factory.mktemp("other") / "clone")
-    text = (clone / "fabric_checks/__init__.py").read_text()
-    (clone / "fabric_checks/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "99.'))
+    text = (clone / "src/fabric_checks/__init__.py").read_text()
+    (clone / "src/fabric_checks/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "99.'))
     file = clone / "config/systems/local.py"
     file.write_text(
         "from fabric_checks import __version__\n" + file.read_text().replace('"Any one machine"', "__version__", 1)
@@ -78,7 +78,7 @@ def test_two_configurations_are_not_mixed(other, tmp_path):
         f"import fabric_checks; load_config('<builtin>', '{other}/config/settings.py')\n"
     )
     done = run(sys.executable, "-c", script, cwd=tmp_path)
-    assert f"the library in use belongs to another clone, {ROOT}/fabric_checks" in done.stderr
+    assert f"the library in use belongs to another clone, {ROOT}/src/fabric_checks" in done.stderr
 
 
 def test_its_checks_with_its_configuration(other, tmp_path):
@@ -105,7 +105,7 @@ def test_its_jobs(other, tmp_path):
         "print(*SmpirunLauncher.command(None, job))\n"
     )
     words = run(sys.executable, "-c", script, other, cwd=tmp_path).stdout.split()
-    assert words[:4] == ["env", f"PYTHONPATH={other}", sys.executable, "-m"]
+    assert words[:4] == ["env", f"PYTHONPATH={other}/src", sys.executable, "-m"]
 
 
 def test_its_tests(other, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import FABRIC_CHECKS
 from tests.guard import GUARD_S
-from tests.store.samples import record, write
+from tests.records.samples import record, write
 
 
 def run(*arguments, **options):

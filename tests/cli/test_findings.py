@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
-from fabric_checks.errors import FabricError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import journal
 from tests.nightly.samples import finding, night
 

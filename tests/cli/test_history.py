@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
 from fabric_checks.comparison import history
-from fabric_checks.errors import FabricError
-from fabric_checks.terminal import history_plot
+from fabric_checks.core.errors import FabricError
+from fabric_checks.report.terminal import history_plot
 from tests.references.records import frame, record, write
 
 VALUES = [1.3, 1.31, 1.29, 1.3, 1.6, 1.32]

@@ -12,11 +12,11 @@ import yaml
 from markdown_it import MarkdownIt
 
 from fabric_checks.cli import main
-from fabric_checks.cli.commands import MODULES
-from fabric_checks.store import bundle_file
+from fabric_checks.cli.commands import all_verbs
+from fabric_checks.records import bundle_file
 from fabric_twins import published_table, replay, what_if
 from tests.conftest import GOLDEN
-from tests.culprits.cross_section.model import Fabric, run, text_of
+from tests.diagnosis.cross_section.model import Fabric, run, text_of
 from tests.nightly.test_child_pipeline import GENERATED
 from tests.references.records import record, write
 from tests.twins.conftest import SMALL
@@ -246,7 +246,7 @@ CALLS = (
 
 
 def test_every_verb_is_called():
-    assert {words.split()[0] for words, *_ in CALLS} - {"ODD"} == set(MODULES)
+    assert {words.split()[0] for words, *_ in CALLS} - {"ODD"} == set(all_verbs())
 
 
 def require_harmless(text, of):

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
-from fabric_checks.errors import FabricError
+from fabric_checks.core.errors import FabricError
 from tests.references.records import record, write
 
 SESSION = record(0)["session"]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
-from fabric_checks.errors import FabricError
+from fabric_checks.core.errors import FabricError
 from tests.conftest import GOLDEN
 from tests.fabric.test_programs import environment
 from tests.guard import GUARD_S

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from fabric_checks import reservations
 from fabric_checks.cli import run
-from fabric_checks.errors import FabricError
+from fabric_checks.core.errors import FabricError
+from fabric_checks.schedulers import reservations
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
-from fabric_checks.errors import FabricError
-from fabric_checks.runs import records
-from fabric_checks.store import archiving
+from fabric_checks.core.errors import FabricError
+from fabric_checks.records import archiving
+from fabric_checks.records import run_records as records
 from tests.references.records import record, write
 
 NAMES = [record(day)["session"] for day in range(3)]

@@ -29,7 +29,7 @@ def records(tmp_path):
 def shell(line, **options):
     """Run a line of bash in which $fc is the command; return the status of the first of a pipe, and both streams."""
     line = f"fc='{' '.join(COMMAND)}'; {line}; exit ${{PIPESTATUS[0]}}"
-    env = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")} | options.pop("env", {})
     done = subprocess.run(["bash", "-c", line], capture_output=True, env=env, timeout=GUARD_S, **options)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -99,7 +99,7 @@ def test_a_full_disk_keeps_the_old_report(records, tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
     command = [*COMMAND, "report", str(tmp_path / "few"), "-o", str(path)]
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(command, capture_output=True, text=True, env=env, preexec_fn=limit, timeout=GUARD_S)
     assert (done.returncode, done.stderr) == (1, f"error: {path}: File too large; it is unchanged\n")
     assert path.read_text() == "old"
@@ -152,7 +152,7 @@ published_table.sched_getaffinity = lambda _: range(4)
 {itself}
 main.main()
 """
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", script, "twins-table"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 

@@ -20,8 +20,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric_checks.results.record import is_success
-from fabric_checks.runs.records import load_session
+from fabric_checks.records.record import is_success
+from fabric_checks.records.run_records import load_session
 from tests.cluster.conftest import CI, Cluster
 from tests.conftest import FABRIC_CHECKS, TESTS
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from fabric_checks.results.record import FIELDS, never_began
+from fabric_checks.records.record import FIELDS, never_began
 from tests.cluster import faults
 
 #: What a case that passed, that failed without values, and that left nothing has in the perflog.

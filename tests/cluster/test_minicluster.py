@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from fabric_checks.errors import FabricError
-from fabric_checks.runs import records
+from fabric_checks.core.errors import FabricError
+from fabric_checks.records import run_records as records
 from tests.cluster.conftest import CI, Cluster, skip_without_programs
 from tests.guard import GUARD_S
 

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from fabric_checks.analysis.curves import bandwidth_MBps
-from fabric_checks.culprits.cross_section import evaluation
-from fabric_checks.metrics import powers_of_two
+from fabric_checks.core.metrics import powers_of_two
+from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.parsers import imb, osu, streaming
 from fabric_checks.software import installed
 from tests.cluster.conftest import Cluster

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta, timezone
 import polars as pl
 
 from fabric_checks.comparison import gathering
-from fabric_checks.results.record import FIELDS
-from fabric_checks.store import series
-from fabric_checks.store.schema import COLUMNS, NESTED
-from tests.store.samples import parameters_of
+from fabric_checks.records import series
+from fabric_checks.records.record import FIELDS
+from fabric_checks.records.schema import COLUMNS, NESTED
+from tests.records.samples import parameters_of
 
 START = datetime(2026, 10, 1, tzinfo=timezone.utc)
 

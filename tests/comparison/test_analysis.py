@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from fabric_checks.comparison.analysis import COLUMNS, compare
-from fabric_checks.errors import RecordError
+from fabric_checks.core.errors import RecordError
 from tests.comparison.making import FAILED, parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]

@@ -9,7 +9,7 @@ import pytest
 
 from fabric_checks.comparison import gathering
 from fabric_checks.comparison.gathering import CASE, LATEST, MACHINE, METRIC
-from fabric_checks.store import series
+from fabric_checks.records import series
 from tests.comparison.making import FAILED, START, frame, parts, runs
 
 SIDES = "AB"

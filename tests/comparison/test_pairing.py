@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.comparison.pairing import machine_key
-from fabric_checks.errors import RecordError
+from fabric_checks.core.errors import RecordError
 from tests.comparison.making import frame, runs
 
 ALL = ("system", "partition", "environ")

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from fabric_checks import locks
+from fabric_checks.core import locks
 from fabric_checks.software import installed
 from tests.conftest import TESTS
 

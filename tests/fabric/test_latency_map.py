@@ -3,8 +3,7 @@
 
 import pytest
 
-from fabric_checks import rotate_patterns
-from fabric_checks.parsers import latency_map
+from fabric_checks.parsers import latency_map, rotate_patterns
 from tests.fabric.test_programs import MPIS, Mpi
 
 SHORT = ("--samples", "3", "--repetitions", "2", "--warmup", "1")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.profiling import profile
 from fabric_checks.software import installed
+from fabric_profile import profile
 from tests.fabric import builds
 from tests.fabric.builds import MPIS, environment
 from tests.guard import GUARD_S

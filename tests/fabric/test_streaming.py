@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.metrics import half_octaves
+from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import streaming
 from tests.fabric.builds import MPIS
 from tests.fabric.one_program import OneProgram

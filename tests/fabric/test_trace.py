@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.errors import OutputError
-from fabric_checks.profiling import trace
+from fabric_checks.core.errors import OutputError
+from fabric_profile import trace
 from tests.fabric import test_profile
 
 RANKS = 4

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fabric_checks.files import write_text
+from fabric_checks.core.files import write_text
 from tests.faults.program import ROUND_s
 from tests.faults.trials import NOISES, Trial, outcomes
 

@@ -18,9 +18,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric_checks import rotate_patterns
-from fabric_checks.culprits.cross_section import evaluation, findings
-from fabric_checks.fabric_map import reading
+from fabric_checks.diagnosis.cross_section import evaluation, findings
+from fabric_checks.diagnosis.fabric_map import reading
+from fabric_checks.parsers import rotate_patterns
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_mpi import MPIS
 from tests.fabric.test_programs import Mpi

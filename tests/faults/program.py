@@ -6,9 +6,9 @@ Its rounds are those of `rotate_patterns`, its suspects those of `suspects`, whi
 
 import numpy as np
 
-from fabric_checks import rotate_patterns
+from fabric_checks.parsers import rotate_patterns
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
-from tests.culprits.cross_section import suspects
+from tests.diagnosis.cross_section import suspects
 
 #: What the program takes without `--confirm-repeats` and `--suspect-share`.
 REPEATS, SHARE = suspects.REPEATS, 0.06

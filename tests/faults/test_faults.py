@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from fabric_checks.fabric_map.sharing import max_min
+from fabric_checks.diagnosis.fabric_map.sharing import max_min
 from tests.faults.trials import NOISES, Trial, outcomes
 
 SEEDS = range(50_000, 50_003)

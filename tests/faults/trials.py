@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fabric_checks.culprits.cross_section import evaluation
-from fabric_checks.fabric_map.model import of_switches
+from fabric_checks.diagnosis.cross_section import evaluation
+from fabric_checks.diagnosis.fabric_map.model import of_switches
 from tests.faults.fabric import Fabric, Noise, wired
 from tests.faults.program import round_robin, rounds_of, run
 

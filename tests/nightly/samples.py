@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fabric_checks.nightly.acknowledged import Acknowledgement
 from fabric_checks.nightly.model import Finding, Night
-from fabric_checks.runs.records import Case, Session
-from tests.store import samples
+from fabric_checks.records.run_records import Case, Session
+from tests.records import samples
 
 MACHINE = "sys:part+mpich"
 

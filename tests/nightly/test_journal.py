@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from fabric_checks.errors import RecordError
+from fabric_checks.core.errors import RecordError
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.night import day_of
 from tests.guard import wait_for

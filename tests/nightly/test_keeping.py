@@ -6,11 +6,11 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from fabric_checks.errors import RecordError
+from fabric_checks.core.errors import RecordError
 from fabric_checks.nightly import keeping
-from fabric_checks.store import archiving
-from fabric_checks.store.faults import Faults
-from tests.store import samples
+from fabric_checks.records import archiving
+from fabric_checks.records.faults import Faults
+from tests.records import samples
 
 
 def results(tmp_path, *records):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from fabric_checks.errors import FabricError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly.lock import BusyError, only_one
 from tests.guard import GUARD_S, wait_for
 

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from fabric_checks.errors import RecordError
+from fabric_checks.core.errors import RecordError
+from fabric_checks.core.paths import ROOT
 from fabric_checks.nightly import journal, night, running
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.trends import Trends
-from fabric_checks.paths import ROOT
 from tests.nightly.samples import case, record, session
 
 SESSION = "20260101T000000Z-aaaa"

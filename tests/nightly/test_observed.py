@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.machine.jobs import slurm
 from fabric_checks.nightly.observed import observed
+from fabric_checks.schedulers.slurm import jobs as slurm
 from tests.nightly.samples import MACHINE, case, fault, record, session
 
 DOWN = [

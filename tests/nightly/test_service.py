@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from fabric_checks.errors import FabricError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import service
 
 DOWN = "NodeName=n1 State=DOWN Partitions=p Reason=no power"

@@ -8,8 +8,8 @@ import pytest
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.nightly.trends import by_night, stands_out, trends
-from fabric_checks.store import archiving
-from tests.store import samples
+from fabric_checks.records import archiving
+from tests.records import samples
 
 #: Series of the simulation, and nights of each.
 SERIES, NIGHTS = 400, 30

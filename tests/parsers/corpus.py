@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from fabric_checks.metrics import half_octaves
+from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import (
     buffer_reuse,
     collective_overlap,

@@ -8,7 +8,7 @@ import sys
 import warnings
 from random import Random
 
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from tests.parsers import corpus, mutations, oracle
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import collective_overlap
 from tests import breakages
 from tests.parsers.test_overlap import AVAILABILITY, NOMINAL, OVERHEAD, STEPS, STOP, WORK, with_row

@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import hot_spot
 from tests import breakages
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from fabric_checks.errors import OutputError
-from fabric_checks.metrics import powers_of_two
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.parsers import imb
 from tests import breakages
 from tests.conftest import GOLDEN

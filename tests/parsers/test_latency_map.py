@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import latency_map
 from tests import breakages
-from tests.culprits.latency_map.model import latencies, text_of
+from tests.diagnosis.latency_map.model import latencies, text_of
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.errors import OutputError
-from fabric_checks.metrics import powers_of_two
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.parsers import osu
 from tests import breakages
 from tests.conftest import GOLDEN

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import osu_columns
 from tests.conftest import GOLDEN
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import plain
 from tests.parsers import corpus
 

@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.errors import OutputError
-from fabric_checks.layouts import Layout
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.layouts import Layout
 from fabric_checks.parsers import replay
 from tests.conftest import GOLDEN
 

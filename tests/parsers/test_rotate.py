@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from fabric_checks.errors import OutputError
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import rotate
 from tests import breakages
-from tests.culprits.cross_section.model import Fabric, run, text_of
+from tests.diagnosis.cross_section.model import Fabric, run, text_of
 
 
 @pytest.fixture(scope="module")

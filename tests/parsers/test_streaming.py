@@ -4,8 +4,8 @@
 import pytest
 
 from fabric_checks.analysis import curves
-from fabric_checks.errors import OutputError
-from fabric_checks.metrics import half_octaves
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import fabric, streaming
 from tests import breakages
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records to send."""
 
-from fabric_checks.results.record import FIELDS
+from fabric_checks.records.record import FIELDS
 
 
 def record(**changes):

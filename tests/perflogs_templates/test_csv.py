@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric_checks.results.csv_file import append_records, cell
-from fabric_checks.results.record import FIELDS
-from fabric_checks.store.schema import NESTED
+from fabric_checks.records.csv_file import append_records, cell
+from fabric_checks.records.record import FIELDS
+from fabric_checks.records.schema import NESTED
 from tests.perflogs_templates.examples import failed_case, record
 
 HEADER = ",".join(FIELDS) + "\n"

@@ -11,8 +11,8 @@ import pytest
 import requests
 from reframe.core.config import load_config
 
-from fabric_checks.results.csv_file import cell
-from fabric_checks.results.record import FIELDS
+from fabric_checks.records.csv_file import cell
+from fabric_checks.records.record import FIELDS
 from tests.conftest import TESTS
 from tests.perflogs_templates.session import Session
 

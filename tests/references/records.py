@@ -6,9 +6,9 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.results.record import FIELDS
-from fabric_checks.store.schema import COLUMNS, NESTED
-from tests.store.samples import parameters_of
+from fabric_checks.records.record import FIELDS
+from fabric_checks.records.schema import COLUMNS, NESTED
+from tests.records.samples import parameters_of
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=timezone.utc)
 

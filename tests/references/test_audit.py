@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fabric_checks.metrics import Metric
+from fabric_checks.core.metrics import Metric
 from fabric_checks.references import audit, reference_file, unreachable
 from fabric_checks.references.cases import Case
 from tests.references.records import bandwidth, frame, record

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.errors import ReferenceError
-from fabric_checks.metrics import Metric
+from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.metrics import Metric
 from fabric_checks.references import cases
 
 CASE = {"check": "A", "partition": "p", "environ": "e", "layout": "1x2", "file": "s", "extras": {}, "attributes": {}}

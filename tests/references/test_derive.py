@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from reframe.utility import sanity as sn
 from scipy import stats
 
-from fabric_checks.errors import ReferenceError
+from fabric_checks.core.errors import ReferenceError
+from fabric_checks.records.record import limit
 from fabric_checks.references.derive import Rule, derive
-from fabric_checks.results.record import limit
 
 STEADY = [10.0, 10.1, 9.9, 10.05, 9.95, 10.2, 9.8]
 

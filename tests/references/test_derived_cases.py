@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.results.perflog import records_of
+from fabric_checks.records.perflog import records_of
 from tests import loading
 
 REFERENCES = """

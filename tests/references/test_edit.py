@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabric_checks.errors import ReferenceError
+from fabric_checks.core.errors import ReferenceError
 from fabric_checks.references import reference_file
 from fabric_checks.references.edit import Setting, edited
 

@@ -4,7 +4,7 @@
 import pytest
 import yaml
 
-from fabric_checks.errors import ReferenceError
+from fabric_checks.core.errors import ReferenceError
 from fabric_checks.references import files, reference_file
 from fabric_checks.references.propose import Limits, propose
 from tests.references.records import bandwidth, frame, record

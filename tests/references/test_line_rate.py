@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.errors import ReferenceError
-from fabric_checks.metrics import Metric
+from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.metrics import Metric
 from fabric_checks.references import line_rate, reference_file
 
 CASE = {"check": "OsuBandwidth", "partition": "s:p", "environ": "e", "layout": "2x1"}

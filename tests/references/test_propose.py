@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.errors import ReferenceError
+from fabric_checks.core.errors import ReferenceError
 from fabric_checks.references import reference_file
 from fabric_checks.references.derive import Rule
 from fabric_checks.references.propose import Limits, propose

@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.errors import ReferenceError
-from fabric_checks.metrics import Metric
+from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.metrics import Metric
 from fabric_checks.references import reference_file
 
 CASE = {"check": "A", "partition": "s:p", "environ": "e", "layout": "1x2"}

@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
-from fabric_checks import locks
+from fabric_checks.core import locks
+from fabric_checks.records import csv_file
 from fabric_checks.reframe_ext import handlers
-from fabric_checks.results import csv_file
-from tests.results.test_perflog import attributes
+from tests.records.test_perflog import attributes
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fabric_checks import locks
+from fabric_checks.core import locks
 from fabric_checks.reframe_ext.mixins import HostLockMixin
-from tests.test_locks import Holder
+from tests.core.test_locks import Holder
 
 
 def wait(extras, dry_run=False):

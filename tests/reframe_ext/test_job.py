@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import LoggingError, SanityError
 
-from fabric_checks.machine.jobs.endings import Ending
-from fabric_checks.paths import ROOT
+from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext.mixins import JobMixin
 from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler, PerflogMixin
-from tests.results.test_perflog import attributes
+from fabric_checks.schedulers.endings import Ending
+from tests.records.test_perflog import attributes
 
 
 def case(scheduler=None, **extras):

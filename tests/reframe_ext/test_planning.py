@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.cost import plan
-from fabric_checks.paths import home
+from fabric_checks.core.paths import home
+from fabric_checks.records.cost import plan
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import ConfigError, SanityError
 
-from fabric_checks.layouts import Layout
-from fabric_checks.metrics import Metric
+from fabric_checks.core.layouts import Layout
+from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.reframe_ext.mixins import PortsMixin
 from fabric_checks.software import packages

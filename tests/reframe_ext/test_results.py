@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from fabric_checks.reframe_ext.mixins import ResultsMixin
-from tests.machine.test_launch_errors import CUT
+from tests.parsers.test_launch_errors import CUT
 
 
 @pytest.mark.parametrize(

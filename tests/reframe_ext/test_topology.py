@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import ConfigError
 
-from fabric_checks.culprits.cross_section import evaluation
-from fabric_checks.layouts import Layout
+from fabric_checks.core.layouts import Layout
+from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.reframe_ext.mixins.topology import ANSWER, TopologyMixin
 from fabric_twins.model.routing import routes
-from tests.culprits.cross_section.model import Fabric, run
+from tests.diagnosis.cross_section.model import Fabric, run
 from tests.faults import fabric, printed, program
 from tests.faults.trials import NOISES
 

@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from fabric_checks.report.sand import TABLES
+from fabric_twins.report.sand import TABLES
 
 WANTED = {(ask.check, ask.quantity, ask.layout) for _, asks in TABLES.values() for ask in asks}
 #: What no table shows.

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from fabric_checks.report import pdf
+from fabric_checks.report.html import pdf
 from tests.report import records
 from tests.report.conftest import html_of
 from tests.report.test_hostile import HOSTILE, hostile_rows

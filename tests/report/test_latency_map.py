@@ -3,11 +3,11 @@
 
 import pytest
 
-from fabric_checks.culprits.latency_map import evaluation
-from fabric_checks.report.collecting import collect
-from fabric_checks.report.latency_map import section
-from fabric_checks.report.matrices import roots
-from tests.culprits.latency_map.model import latencies, text_of
+from fabric_checks.diagnosis.latency_map import evaluation
+from fabric_checks.report.html.collecting import collect
+from fabric_checks.report.html.latency_map import section
+from fabric_checks.report.html.matrices import roots
+from tests.diagnosis.latency_map.model import latencies, text_of
 from tests.report import records
 from tests.report.records import record
 from tests.report.test_matrices import place

@@ -3,11 +3,11 @@
 
 import pytest
 
-from fabric_checks.culprits.cross_section import evaluation as cross_section
-from fabric_checks.report import build
-from fabric_checks.report.collecting import collect
-from fabric_checks.report.matrices import matrix_of, roots
-from fabric_checks.report.provenance import Provenance
+from fabric_checks.diagnosis.cross_section import evaluation as cross_section
+from fabric_checks.report.html import build
+from fabric_checks.report.html.collecting import collect
+from fabric_checks.report.html.matrices import matrix_of, roots
+from fabric_checks.report.html.provenance import Provenance
 from tests.report import records
 from tests.report.records import record
 

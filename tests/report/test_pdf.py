@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.report import pdf
+from fabric_checks.report.html import pdf
 
 
 def program(folder, name, script):

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from fabric_checks.report import build, drawing, families, judged, sand
-from fabric_checks.report.blocks import column_of
-from fabric_checks.report.collecting import collect
-from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.html import build, drawing, families, judged
+from fabric_checks.report.html.blocks import column_of
+from fabric_checks.report.html.collecting import collect
+from fabric_checks.report.html.provenance import Provenance
+from fabric_twins.report import sand
 from tests.report import records
 from tests.report.conftest import html_of
 from tests.report.records import SIZES_B, record
@@ -145,13 +146,13 @@ def test_equal_values_keep_their_own_provenance():
 
 
 def test_every_ask_of_the_tables_is_of_a_known_unit():
-    from fabric_checks.metrics import UNITS
+    from fabric_checks.core.metrics import UNITS
 
     assert {ask.unit for _, asks in sand.TABLES.values() for ask in asks} <= set(UNITS)
 
 
 def test_a_change_is_told_and_marked():
-    from fabric_checks.report.change_points import change_points
+    from fabric_checks.report.html.change_points import change_points
 
     noise = [1.0, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998, 1.01, 0.99, 1.0]
     rows = [row for day, n in enumerate(noise) for row in records.later(records.streaming(), day, n)]

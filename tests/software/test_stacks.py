@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.errors import FabricError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.software import stacks
 
 ENVIRONMENTS = [

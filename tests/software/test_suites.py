@@ -3,7 +3,7 @@
 
 import re
 
-from fabric_checks.paths import ROOT
+from fabric_checks.core.paths import ROOT
 from fabric_checks.software.programs import environment
 from fabric_checks.software.suites import SUITES, imb, lammps, ls_dyna, npb, osu
 

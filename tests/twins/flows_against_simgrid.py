@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from fabric_checks.culprits.cross_section import evaluation
+from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_twins import flows, plan, simulate, smpirun, what_if
 from fabric_twins.simulate import Bounds
 

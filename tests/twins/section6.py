@@ -28,8 +28,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from fabric_checks.layouts import Layout
-from fabric_checks.pictures import charts as pictures
+from fabric_checks.core.layouts import Layout
+from fabric_checks.report.pictures import charts as pictures
 from fabric_checks.software import installed
 from fabric_twins import replay, replay_series
 from fabric_twins.model.description import HostBus

@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
-from fabric_checks.fabric_map.sharing import max_min
+from fabric_checks.diagnosis.fabric_map.sharing import max_min
 from fabric_twins import flows, plan, simgrid, what_if
 from fabric_twins.errors import TwinError
 from fabric_twins.model.platform_file import platform

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from fabric_checks.culprits.latency_map import evaluation
-from fabric_checks.paths import ROOT
+from fabric_checks.core.paths import ROOT
+from fabric_checks.diagnosis.latency_map import evaluation
 from fabric_twins import plan, simulate
 from fabric_twins.model.topology import Fault
 from fabric_twins.sampling import OPTIONS

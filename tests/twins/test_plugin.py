@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from fabric_checks.metrics import half_octaves
+from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import buffer_reuse, overlap, rotate, streaming
 from fabric_twins.model.platform_file import platform
 from fabric_twins.sampling import FEWEST

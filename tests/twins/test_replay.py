@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
-from fabric_checks.errors import FabricError
-from fabric_checks.metrics import half_octaves
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import streaming
 from fabric_twins import replay
 from fabric_twins.model import description, platform_file

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
-from fabric_checks.errors import FabricError
-from fabric_checks.layouts import Layout
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.layouts import Layout
 from fabric_checks.parsers import replay as parser
 from fabric_twins import replay_series
 from tests.twins.simulation import shipped, simgrid

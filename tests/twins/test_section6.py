@@ -11,7 +11,7 @@ from statistics import linear_regression
 
 import pytest
 
-from fabric_checks.layouts import Layout
+from fabric_checks.core.layouts import Layout
 from fabric_twins import replay_series
 from fabric_twins.simulate import Bounds
 from tests.twins import section6

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from fabric_checks.paths import ROOT
+from fabric_checks.core.paths import ROOT
 from fabric_checks.software.spack.environments import environments, scopes_called
 from fabric_checks.software.spack.packages import PACKAGES, asked
 from tests.twins.simulation import simgrid

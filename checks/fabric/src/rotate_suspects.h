@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * Which pairs of `rotate` are measured again. The rule is written once more in Python,
- * tests/culprits/cross_section/suspects.py, and each is held against the other.
+ * tests/diagnosis/cross_section/suspects.py, and each is held against the other.
  */
 #ifndef ROTATE_SUSPECTS_H
 #define ROTATE_SUSPECTS_H

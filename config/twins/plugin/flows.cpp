@@ -9,7 +9,7 @@
  * receives for each pair, as a double, the seconds that rotate's sender would read from its clock.
  *
  * What a round takes is put together of what SimGrid makes of the same program (with the flags of
- * fabric_twins/smpirun.py), in this order:
+ * src/fabric_twins/smpirun.py), in this order:
  *
  *   the barrier     ranks leave a tree one after the other; who leaves earlier begins earlier
  *   fixed costs     of the message: of its sender, of the way, of each hop; then of the acknowledgement

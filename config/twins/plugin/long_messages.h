@@ -3,7 +3,7 @@
  * Long messages that need the processors of both hosts, which have time for them only within MPI's calls: for the
  * handshake before them, or for all of them.
  *
- * Outside its calls a rank reads the clock: nothing else takes time on a twin (FLAGS of fabric_twins/smpirun.py). A host
+ * Outside its calls a rank reads the clock: nothing else takes time on a twin (FLAGS of src/fabric_twins/smpirun.py). A host
  * is outside when all its ranks are. A message is looked at when an instant is over, in timers that end at once: what
  * takes no time, as posting it does, is no call that it could wait for.
  */

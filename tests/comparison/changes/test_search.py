@@ -11,7 +11,7 @@ import scipy.stats
 from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison.changes import grouping, search
 from fabric_checks.comparison.changes.model import Changes, Circumstance
-from fabric_checks.terminal import changes
+from fabric_checks.report.terminal import changes
 from tests.comparison.making import FAILED, START, frame, runs
 
 

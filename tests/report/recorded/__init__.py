@@ -10,8 +10,8 @@ import json
 from datetime import datetime, timezone
 from pathlib import Path
 
-from fabric_checks.results.record import FIELDS
-from fabric_checks.runs.records import Case, Session
+from fabric_checks.records.record import FIELDS
+from fabric_checks.records.run_records import Case, Session
 
 HERE = Path(__file__).resolve().parent
 NAMES = tuple(sorted(path.stem for path in HERE.glob("*.json")))

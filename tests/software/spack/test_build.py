@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fabric_checks import locks
+from fabric_checks.core import locks
 from fabric_checks.software import installed
 from fabric_checks.software.spack import SpackError
 from fabric_checks.software.spack.build import BUILT, VIEW, Times, build

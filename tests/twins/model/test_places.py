@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.layouts import Layout
+from fabric_checks.core.layouts import Layout
 from fabric_twins import published_table
 from fabric_twins.errors import TwinError
 from fabric_twins.model.places import Place, place_of

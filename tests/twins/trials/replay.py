@@ -31,12 +31,12 @@ from pathlib import Path
 
 from ci.minicluster.network import bridge_side
 from fabric_checks.analysis.statistics import bootstrap
-from fabric_checks.layouts import Layout
-from fabric_checks.metrics import half_octaves
+from fabric_checks.core.layouts import Layout
+from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import streaming
 from fabric_checks.ports import snapshots as ports
-from fabric_checks.profiling import profile
 from fabric_checks.software import installed
+from fabric_profile import profile
 from fabric_twins import replay
 from fabric_twins.model import description
 from fabric_twins.simulate import Bounds

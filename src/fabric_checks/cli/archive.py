@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks archive``: results in a tenth of the space, read many times as fast."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from fabric_checks.core import console
+from fabric_checks.core.errors import RecordError
+from fabric_checks.core.paths import results as results_folder
+from fabric_checks.records import archiving
+from fabric_checks.records.faults import Faults
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks archive ~/fabric-archive                     the results of this clone
+  fabric-checks archive /scratch/perflogs ~/fabric-archive   perflogs from another place
+  fabric-checks archive ~/.reframe/results.db ~/fabric-archive
+  fabric-checks archive --export ~/fabric-archive > all.jsonl
+"""
+
+
+@click.command("archive", epilog=_EPILOG)
+@click.argument("paths", nargs=-1, required=True, metavar="[RESULTS] FOLDER", type=click.Path(path_type=Path))
+@click.option("--export", is_flag=True, help="Print the records of the archive as JSON lines and add nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
+    """Add results to an archive.
+
+    RESULTS is a folder of results or perflogs, a file of JSON lines, a database of ReFrame, or another archive; without
+    it, the results of this clone. FOLDER holds the archive: Parquet files for each month of each system. No part of a
+    record is lost. What the archive already has is not added again, so the command can be run as often as you like, and
+    again after an interruption; from JSON lines that were added before, only what is new is read. The results
+    themselves are not changed. Every command that reads results reads archives too.
+    """
+    if len(paths) > (1 if export else 2):
+        raise click.UsageError("too many paths; --export takes one: the archive" if export else "too many paths")
+    if export:
+        _export(paths[0])
+        return
+
+    results = paths[0] if len(paths) == 2 else results_folder()
+    if not results.exists():
+        raise RecordError(f"{results}: there is no such file or folder")
+    with _progress() as progress:
+        outcome = archiving.add(results, paths[-1], progress)
+    console.warn(outcome.faults)
+    if as_json:
+        files = [str(path) for path in outcome.files]
+        whole = {"added": outcome.added, "known": outcome.known, "files": files, "faults": list(outcome.faults)}
+        console.print_json(json.dumps(whole, indent=1))
+    else:
+        many = f"{len(outcome.files)} file{'' if len(outcome.files) == 1 else 's'}"
+        console.print(f"{paths[-1]}: {outcome.added} records added, {outcome.known} already there; {many} written")
+    if outcome.faults:
+        raise SystemExit(1)
+
+
+def _export(folder: Path) -> None:
+
+    faults = Faults()
+    for line in archiving.export(folder, faults):
+        console.print_json(line)
+        if not console.out().has_reader:  # such as `head`, which has seen enough of what may be millions
+            return
+    left_out = list(faults.lines())
+    console.warn(left_out)
+    if left_out:
+        raise SystemExit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], object]]:
+    """Show on a terminal how many records were read."""
+    if not console.err().isatty():
+        yield lambda done: None
+        return
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} records read"), TimeElapsedColumn())
+    with Progress(*columns, console=console.rich_console(console.err()), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done: progress.update(task, completed=done)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks changes``: where metrics changed over time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import click
+from rich.progress import Progress
+
+from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option
+from fabric_checks.comparison.changes import grouping, search
+from fabric_checks.comparison.changes.model import OPEN, STATES
+from fabric_checks.comparison.gate import Gate
+from fabric_checks.core import console
+from fabric_checks.records import reading
+from fabric_checks.records import sources as sets_of
+from fabric_checks.report.terminal import changes
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks changes                                     in all results of this clone
+  fabric-checks changes .fabric/results,system=cbc --all    every series on its own line
+  fabric-checks changes --since 2026-11-20 --fail-on worse:5%    every night
+  fabric-checks changes /archive/2026 --only open --json
+
+\b
+A set of results is PATH[@FROM..TO][,FIELD=VALUE...]; several are read as one.
+Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-on finds something.
+"""
+
+
+@click.command("changes", epilog=_EPILOG)
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.option("--since", type=click.DateTime(), help="Only changes whose first run is at or after this time (UTC).")
+@confidence_option
+@click.option("--only", metavar="STATES", help="States to show, separated by commas: open, better, closed.")
+@fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")
+@click.option("--all", "each", is_flag=True, help="Print a line for each series.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(
+    sources: tuple[str, ...],
+    *,
+    since: datetime | None,
+    confidence: float,
+    only: str | None,
+    gates: tuple[Gate, ...],
+    each: bool,
+    as_json: bool,
+) -> None:
+    """Find where the level of a metric changed, by how much, and what else changed at the time.
+
+    A change is open if the value has been worse since, closed if the value is back where it was, or better. One bad run
+    is not a change; three are. Series of fewer than 8 runs are too short.
+    """
+    wanted = chosen_words(only, STATES)
+    if other := [gate.kind for gate in gates if gate.kind != "worse"]:
+        raise click.BadParameter(f"{other[0]!r}: only `worse` is possible here", param_hint="--fail-on")
+    sets = [sets_of.parse(source) for source in sources] or [sets_of.default()]
+    loaded = reading.load(sets, search.FIELDS, compact=True)
+    terminal = console.rich_console(console.err())
+    with Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
+        task = progress.add_task("series", total=None)
+        found = search.find(
+            loaded.frame,
+            since=since.replace(tzinfo=timezone.utc) if since else None,
+            confidence=confidence / 100,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    objections = []
+    for gate in gates:
+        count = sum(change.state == OPEN and change.at_least >= gate.margin_percent for change in found.changes)
+        if count:
+            margin = f" by at least {gate.margin_percent:g} % for certain" if gate.margin_percent else ""
+            objections.append(f"{count} series are worse{margin}")
+    events = grouping.events(change for change in found.changes if not wanted or change.state in wanted)
+    if as_json:
+        console.print_json(changes.as_json(found, events, objections, loaded.faults))
+    else:
+        console.print_rich(changes.render(found, events, each=each))
+    end_by(objections, loaded.faults)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which records a command is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.records import reading
+from fabric_checks.records import sources as sets_of
+
+
+def load(sources: Sequence[str], columns: Collection[str], where: Mapping[str, str] | None = None) -> reading.Loaded:
+    """Read the results that a user names, or those of this clone.
+
+    :param sources: as :func:`fabric_checks.records.sources.parse` reads them.
+    :param columns: the fields that are wanted; :param where: values that fields must have.
+    :raises RecordError: if there is nothing.
+    """
+    named = [sets_of.parse(text) for text in sources] or [sets_of.default()]
+    return reading.load([replace(each, where={**each.where, **(where or {})}) for each in named], columns)
+
+
+def matching(frame: pl.DataFrame, patterns: Mapping[str, str | None]) -> pl.DataFrame:
+    """Return the records whose fields match regular expressions in full; those without a pattern may be anything.
+
+    :raises RecordError: if one is no regular expression.
+    """
+    for field, pattern in patterns.items():
+        if pattern is None:
+            continue
+        try:
+            compiled = re.compile(pattern)
+        except re.error as error:
+            raise RecordError(f"--{field}: {quoted(pattern)} is not a regular expression: {error}") from None
+        fitting = [
+            value for value in frame[field].unique().to_list() if value is not None and compiled.fullmatch(value)
+        ]
+        frame = frame.filter(pl.col(field).is_in(fitting))
+    return frame

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks compare``: sets of results side by side."""
+
+from __future__ import annotations
+
+import click
+
+from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
+from fabric_checks.comparison import folding, gate, gathering
+from fabric_checks.comparison.analysis import compare
+from fabric_checks.comparison.gate import Gate
+from fabric_checks.comparison.verdicts import VERDICTS
+from fabric_checks.core import console
+from fabric_checks.records import reading
+from fabric_checks.records import sources as sets_of
+from fabric_checks.report.terminal.comparison import documents, table, terminal
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks compare old=/archive/2025 new=.fabric/results
+  fabric-checks compare before=.fabric/results@..2026-11-10 after=.fabric/results@2026-11-10..
+  fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman --only worse,missing
+  fabric-checks compare base.jsonl new.jsonl --fail-on worse:5% --fail-on missing
+  fabric-checks compare base.jsonl new.jsonl --repeatable 5% --format html > comparison.html
+
+\b
+A set of results is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...].
+Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-on finds something.
+"""
+
+_FORMS = ("terminal", "csv", "json", "markdown", "html")
+
+
+@click.command("compare", epilog=_EPILOG)
+@click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
+@confidence_option
+@click.option(
+    "--repeatable",
+    callback=read_share,
+    metavar="SHARE",
+    help="How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
+)
+@click.option("--across-versions", is_flag=True, help="Also compare values of different programs or releases.")
+@fail_on_option(
+    "Exit with status 3 if there is any of this: worse, worse:5%, missing, too-few, not-comparable; may be repeated."
+)
+@click.option(
+    "--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Format of the output."
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option(
+    "--only",
+    "only",
+    metavar="VERDICTS",
+    help="Verdicts to show: worse, missing, not-comparable, too-few, better, no-difference.",
+)
+@click.option(
+    "--sort", "order", type=click.Choice(("verdict", "change", "test")), default="verdict", help="Order of the rows."
+)
+@click.option("--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded.")
+def command(
+    sources: tuple[str, ...],
+    *,
+    confidence: float,
+    repeatable: float | None,
+    across_versions: bool,
+    gates: tuple[Gate, ...],
+    form: str,
+    only: str | None,
+    order: str,
+    every_point: bool,
+) -> None:
+    """Compare sets of results with the first one.
+
+    Medians and their ratio have bootstrap intervals. A metric is worse or better if its whole interval is; if not, the
+    smallest difference that could have been detected is shown beside it. What one side lacks is shown as missing, and
+    what cannot be compared is shown with the reason.
+    """
+    verdicts = chosen_words(only, VERDICTS)
+    if len(sources) < 2:
+        raise click.UsageError("two sets of results are needed, the baseline first")
+    sets = [sets_of.parse(source) for source in sources]
+    labels = [each.label for each in sets]
+    doubled = next((label for label in labels if labels.count(label) > 1), None)
+    if doubled is not None:
+        raise click.UsageError(f"two sets are called {doubled!r}; give them labels, as in LABEL=PATH")
+    faults: list[str] = []
+    found = compare(
+        reading.load_folded(sets, gathering.FIELDS, faults),
+        labels,
+        confidence=confidence / 100,
+        repeatable=repeatable,
+        across_versions=across_versions,
+    )
+    objections = gate.objections(found, gates)
+    rows = folding.chosen(found.frame, verdicts, order)
+    if form == "json":
+        console.print_json(documents.as_json(found, rows, objections, faults))
+    elif form == "csv":
+        console.print_document(documents.as_csv(rows))
+    else:
+        page = table.page(found, verdicts, order, every_point=every_point)
+        if form == "terminal":
+            console.print_rich(terminal.render(page))
+        elif form == "markdown":
+            console.print_document(documents.as_markdown(page))
+        else:
+            console.print_document(documents.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"))
+    end_by(objections, faults)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks findings`` and ``acknowledge``: what nights found and is open, and that somebody knows of it."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+import click
+
+from fabric_checks.core import console, paths
+from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.paths import name_is_sound
+from fabric_checks.nightly import journal
+from fabric_checks.nightly.acknowledged import Acknowledgement
+from fabric_checks.nightly.plan import folder_of, journals
+from fabric_checks.nightly.summary import as_dict, lines_of
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks findings                    of all systems that have had nights
+  fabric-checks findings --system oak --json
+
+\b
+Exit status: 0; 1 if a line of a journal could not be used; 2 for wrong usage.
+"""
+_ACKNOWLEDGE_EPILOG = """
+\b
+Examples:
+  fabric-checks acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
+  fabric-checks acknowledge 3fa1 --withdraw
+
+\b
+Exit status: 0; 1 if there is no such finding, or the journal cannot be written; 2 for wrong usage.
+"""
+
+
+@click.command("findings", epilog=_EPILOG)
+@click.option("--system", help="Only those of this system.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def findings(system: str | None, *, as_json: bool) -> None:
+    """List what nights found and is still open: its name, since when, and who has acknowledged it."""
+    warnings: list[str] = []
+    found = {name: journal.still_open(journal.read(path, warnings)) for name, path in _journals(system).items()}
+    if as_json:
+        listed = {name: [as_dict(entry) for entry in entries] for name, entries in found.items()}
+        console.print_json(json.dumps({"open": listed, "faults": warnings}, indent=1))
+    elif not any(found.values()):
+        console.print("Nothing is open.")
+    else:
+        console.print(*(f"{name}: {line}" for name, entries in found.items() for line in lines_of(entries)))
+    console.warn(warnings)
+    if warnings:
+        raise SystemExit(1)
+
+
+@click.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
+@click.argument("name", metavar="FINDING")
+@click.option("--reason", help="Why nobody needs to be woken.")
+@click.option("--ticket", help="Where it is being dealt with.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day on which this holds (UTC).")
+@click.option("--by", help="Who acknowledges it.  [default: your user name]")
+@click.option("--system", help="The system of config/systems, if several have nights.")
+@click.option("--withdraw", is_flag=True, help="Take it back: the next night reports it again.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was noted as JSON.")
+def acknowledge(
+    name: str,
+    *,
+    reason: str | None,
+    ticket: str | None,
+    until: datetime | None,
+    by: str | None,
+    system: str | None,
+    withdraw: bool,
+    as_json: bool,
+) -> None:
+    """Mark FINDING as known; name it as `fabric-checks findings` does, or by the beginning of that name.
+
+    Nights then report it in one line and stay quiet about it until it gets worse, the day has passed, or it is
+    repaired.
+    """
+    path, entry = _finding(name, system)
+    if withdraw:
+        if reason or ticket or until:
+            raise click.UsageError("--withdraw takes no reason, ticket or day")
+        if entry.known is None:
+            raise RecordError(f"{entry.id} is not acknowledged; `fabric-checks findings` lists what is")
+        reason, ticket, day = entry.known.reason, entry.known.ticket, entry.known.until
+    else:
+        day = _day(until)
+        reason, ticket = _words("--reason", reason), _words("--ticket", ticket)
+        if not entry.finding.signs:
+            raise RecordError(f"{entry.id} was found by an older version; acknowledge it after the next night")
+    who = _words("--by", by) if by else _user()
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    said = Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, who, now, withdrawn=withdraw)
+    journal.acknowledge(path, said)
+    if as_json:
+        console.print_json(json.dumps(said.as_dict(), indent=1))
+        return
+    what = "will be reported again" if withdraw else f"is quiet until {day}"
+    console.print(f"{entry.id} {what}: {entry.finding.title}")
+
+
+def _journals(system: str | None) -> dict[str, Path]:
+    """Return the journals of systems by name.
+
+    :raises RecordError: if the one that is asked for has none.
+    """
+    results = paths.results().absolute()
+    if system is not None and not name_is_sound(system):
+        raise click.BadParameter(f"{system!r} is not a name: use letters, digits, . _ and -", param_hint="--system")
+    found = journals(results)
+    if system is None:
+        return found
+    if system not in found:
+        folder = folder_of(results, system)
+        raise RecordError(f"{folder}: no night of {system!r} has run here; start one with ci/nightly --system {system}")
+    return {system: found[system]}
+
+
+def _finding(name: str, system: str | None) -> tuple[Path, journal.Open]:
+    found = [
+        (path, entry)
+        for path in _journals(system).values()
+        for entry in journal.still_open(journal.read(path, []))
+        if name and entry.id.startswith(name)
+    ]
+    if not found:
+        raise RecordError(f"no finding {quoted(name)} is open; `fabric-checks findings` lists those that are")
+    if len(found) > 1:
+        raise RecordError(f"{len(found)} findings begin with {quoted(name)}; give more of the name, or --system")
+    return found[0]
+
+
+def _day(until: datetime | None) -> date:
+    if until is None:
+        raise click.UsageError("--until is missing: the last day on which it holds, as in 2026-12-15")
+    if until.date() < datetime.now(timezone.utc).date():
+        raise click.BadParameter(f"{until.date()} is over", param_hint="--until")
+    return until.date()
+
+
+def _words(option: str, text: str | None) -> str:
+    words = " ".join((text or "").split())
+    if not words:
+        raise click.UsageError(f"{option} is missing: whoever reads the finding needs to know it")
+    return words
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        raise click.UsageError("who are you? This account has no name; give one with --by") from None

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks init``: look at this machine, ask what cannot be seen, and write what a site needs."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import click
+
+from fabric_checks.core import console
+from fabric_checks.core.errors import FabricError
+from fabric_checks.onboarding import placing, questions, writing
+from fabric_checks.onboarding.facts import Facts
+from fabric_checks.onboarding.looking import look
+from fabric_checks.onboarding.probe import Machine
+from fabric_checks.onboarding.questions import Answer, Question, taken
+from fabric_checks.onboarding.writing import CALLED
+
+T = TypeVar("T")
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks init                                      looks, asks, writes
+  fabric-checks init --name ada --link-gbits 200          asks only what these two leave open
+  fabric-checks init --name ada --partition batch --yes   asks nothing, accepts the guesses
+"""
+
+
+@click.command("init", epilog=_EPILOG)
+@click.option("--name", help="What to call the system.")
+@click.option("--partition", "--queue", "queue", help="The partition or queue to measure.")
+@click.option("--nodes", help="How many nodes a job may have.")
+@click.option("--cores", help="How many cores a node has.")
+@click.option("--account", help="The account that jobs name.")
+@click.option("--link-gbits", "link_gbits", help="What one link of a node carries, in Gbit/s.")
+@click.option("--nics", help="How many such links a node has.")
+@click.option("--yes", is_flag=True, help="Accept the guess where nothing else is given.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print what was written as JSON at the end; everything else goes to stderr."
+)
+def command(*, yes: bool, as_json: bool, **told: str | None) -> None:
+    """Look at this machine and write config/systems/NAME.py, scopes for Spack, and config/references/NAME.yaml.
+
+    It shows what it finds, asks for what it cannot see, and marks what it guessed in the file. It overwrites nothing.
+    At the end ReFrame tries the system in a dry run.
+    """
+    stream = console.err() if as_json else console.out()
+    if told["name"] is not None:
+        _told("--name", questions.free_name, told["name"], placing.is_free)  # before anything is asked
+    facts = look(Machine(), socket.gethostname())
+    console.print(*shown(facts), "", to=stream)
+    answers: dict[str, Answer] = {}
+    _answer(questions.questions(facts, placing.is_free), told, answers, stream, yes=yes)
+    queue = answers["queue"].value if "queue" in answers else None
+    _answer(questions.of_queue(facts, queue), told, answers, stream, yes=yes)
+    unused = [key for key, value in told.items() if value is not None and key not in answers]
+    if unused:
+        raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to this machine; leave it out")
+
+    name = str(answers["name"].value)
+    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.place(writing.files(facts, answers))]
+    console.print("written:", *(f"  {path}" for path in reversed(paths)), "", to=stream)
+    guesses = {key: each.guess for key, each in answers.items() if each.guess}
+    if guesses:
+        lines = [f"  {key.replace('_', ' ')}: {why}" for key, why in guesses.items()]
+        console.print("guessed, and marked in the file:", *lines, "", to=stream)
+    mpi = "none" if facts.mpis else writing.wheels(facts)[0]
+    cases = placing.dry_run(name, mpi)
+    option = {"none": " --mpi none", "mpich": ""}.get(mpi, f" --mpi {mpi}")
+    following = [
+        f"ci/run --system {name}{option} --mode smoke",
+        f"ci/nightly --system {name}{option}",
+        f"fabric-checks references propose --system {name} --write",
+    ]
+    console.print(
+        f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run", "", "next:",
+        *(f"  {line}" for line in following[:2]), f"  {following[2]}     # after five nights", to=stream,
+    )  # fmt: skip
+    if as_json:
+        found = {"system": name, "files": [str(path) for path in paths], "guesses": guesses, "cases": int(cases)}
+        console.print_json(json.dumps(found | {"next": following}))
+
+
+def shown(facts: Facts) -> Iterable[str]:
+    """Return what was found, in lines."""
+
+    def row(key: str, text: str) -> str:
+        return f"  {key:<12}{text}"
+
+    yield "found:"
+    yield row("scheduler", " ".join(filter(None, [CALLED[facts.scheduler], facts.version, facts.cluster])))
+    for queue in facts.queues[:20]:
+        cores = f", {queue.cores} cores" if queue.cores else ""
+        limit = f", at most {queue.most_nodes} in a job" if queue.most_nodes else ""
+        gpus = f", {queue.gpus}" if queue.gpus else ""
+        default = " (default)" if queue.is_default else ""
+        yield row("nodes", f"{queue.name or 'all'}{default}: {queue.nodes}{limit}{cores}{gpus}")
+    if len(facts.queues) > 20:
+        yield row("", f"... and {len(facts.queues) - 20} more")
+    if facts.switches:
+        yield row("topology", f"{facts.switches} leaf switches")
+    for link in facts.links:
+        yield row("link", f"{link.device} of this host: {link.kind}, {link.MBps / 125:g} Gbit/s")
+    for mpi in facts.mpis:
+        suites = ", ".join(suite.module for suite in mpi.suites)
+        yield row("MPI", f"{mpi.module or mpi.prefix or mpi.name}{f' with {suites}' if suites else ''}")
+    if not facts.mpis:
+        yield row("MPI", "none of the site's own; the wheels of ci/run are used")
+    if facts.spack:
+        yield row("Spack", "is there; `--stack spack` uses it")
+    for fault in [f"{tool}: {said}" for tool, said in facts.asked.items() if said != "ok"]:
+        yield row("no answer", fault)
+    for note in facts.notes:
+        yield row("note", note)
+    for name in facts.refused[:20]:
+        yield row("left out", f"{name}: the name cannot be used in a job script")
+
+
+def _told(option: str, read: Callable[..., T], *words: object) -> T:
+    """Return what an option says; its name goes before what is wrong with it."""
+    try:
+        return read(*words)
+    except FabricError as error:
+        raise FabricError(f"{option}: {error}") from None
+
+
+def _answer(
+    asked: Iterable[Question],
+    told: dict[str, str | None],
+    answers: dict[str, Answer],
+    stream: console.Stream,
+    *,
+    yes: bool,
+) -> None:
+    """Add an answer for each question: as told by an option, known, guessed, or given."""
+    for question in asked:
+        option = f"--{question.key.replace('_', '-')}"
+        if told.get(question.key) is not None:
+            answers[question.key] = _told(option, taken, question, told[question.key])
+        elif question.certain or yes:
+            if question.guess == "" and question.key == "name":
+                raise FabricError(f"nothing here suggests a name for the system; give one with {option}")
+            answers[question.key] = taken(question, None)
+        else:
+            answers[question.key] = _ask(question, option, stream)
+
+
+def _ask(question: Question, option: str, stream: console.Stream) -> Answer:
+    """Ask until there is an answer; an empty line takes the guess."""
+    guess = f"{question.guess:g}" if isinstance(question.guess, float) else str(question.guess or "")
+    if question.choices:
+        console.print(f"  there are {', '.join(question.choices)}", to=stream)
+    while True:
+        why = f" ({question.why})" if question.why else ""
+        stream.write(f"{question.text}? [{guess}]{why} ")
+        stream.flush()
+        line = sys.stdin.readline()
+        if not line:
+            console.print("", to=stream)
+            raise FabricError(f"nobody answers; give {option}, or --yes to accept the guesses")
+        try:
+            return taken(question, line.strip() if line.strip() or question.guess is None else None)
+        except FabricError as error:
+            console.print(f"  {error}", to=stream)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command ``fabric-checks``."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import click
+
+from fabric_checks import __version__
+from fabric_checks.cli.commands import INTERRUPTED, Commands
+from fabric_checks.core import console
+from fabric_checks.core.errors import FabricError
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="fabric-checks")
+def cli() -> None:
+    """Read and show what the checks measured."""
+
+
+def main() -> None:
+    """Run the command; an error that the user can fix is one line, not a traceback."""
+    console.hold_descriptors()
+    with console.opened():
+        status = _status()
+    if status == INTERRUPTED:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would only disturb the end
+    sys.exit(status)
+
+
+def _status() -> int | str | None:
+    """Run the command and return its exit status."""
+    try:
+        try:
+            cli()
+        except SystemExit as end:
+            console.out().flush()
+            return end.code
+    except FabricError as error:
+        console.error(f"error: {error}")
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        console.error(f"error: {place}{error.strerror or error}")
+    return 1

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks nightly``: what ``ci/nightly`` calls when everything is set up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabric_checks.core import console, paths
+from fabric_checks.core.errors import RecordError
+from fabric_checks.core.levels import LEVELS
+from fabric_checks.core.paths import name_is_sound
+from fabric_checks.nightly import keeping, lock
+from fabric_checks.nightly.night import spend
+from fabric_checks.nightly.plan import Plan, require_results
+from fabric_checks.nightly.service import system_here
+from fabric_checks.nightly.summary import markdown
+from fabric_checks.records import sessions
+
+_EPILOG = """
+\b
+ci/nightly sets up what is missing and then runs this command; it also takes --mpi, --stack, --mirror and
+--reservation, as ci/run does.
+
+\b
+Examples:
+  fabric-checks nightly                                  the level nightly on this machine
+  fabric-checks nightly --system yours --quiet           for cron: silent unless there is something to say
+  fabric-checks nightly --level smoke --system yours     after maintenance
+  fabric-checks nightly --system yours -- -n Rotate      part of it: what follows -- goes to ci/run
+  fabric-checks nightly --session 20261121T210000Z-8c1d  judge a run again, or someone else's; run nothing
+
+\b
+Exit status:
+  0  quiet: nothing is wrong
+  1  the night itself failed, so it says little about the machine
+  2  wrong usage
+  3  something is wrong: each finding is listed and says whether it is new
+"""
+
+
+@click.command("nightly", epilog=_EPILOG)
+@click.option(
+    "--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="The level to run."
+)
+@click.option(
+    "--system",
+    envvar="RFM_SYSTEM",
+    help="A system of config/systems.  [default: the one whose host names match, else local]",
+)
+@click.option(
+    "--archive", type=click.Path(path_type=Path), help="Folder of the archive.  [default: archive in the results]"
+)
+@click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
+@click.option("--quiet", is_flag=True, help="Print nothing if there is nothing to report.")
+@click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, like night.json.")
+@click.argument("options", nargs=-1)
+def command(
+    level: str,
+    system: str | None,
+    archive: Path | None,
+    judged: str | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+    options: tuple[str, ...],
+) -> None:
+    """Run a level, judge it by its references, its own analysis and history, archive it, and say what is new.
+
+    OPTIONS go to ci/run. The results keep, in nightly/SYSTEM/SESSION, summary.md, which is also printed, report.html,
+    junit.xml, night.json and the run's output, run.log; `latest` is the newest. Only one night of a system runs at a
+    time.
+    """
+    name = judged or sessions.new_session_id()
+    system = system or system_here()
+    for given, what in ((name, "--session"), (system, "--system")):
+        if not name_is_sound(given):
+            raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=what)
+    if judged and options:
+        raise click.UsageError("--session runs nothing, so options for ci/run have no effect; leave them out")
+    results = paths.results().absolute()
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"{results}: {error.strerror}; FABRIC_RESULTS says where results go") from None
+    plan = Plan(system, level, name, results, (archive or results / "archive").absolute(), options, runs=not judged)
+    if judged:
+        require_results(plan)
+    with lock.only_one(plan.folder / "lock") as descriptor:
+        told = spend(plan, descriptor)
+    if not (quiet and told.all_quiet):
+        if as_json:
+            console.print_json(keeping.as_json(told))
+        else:
+            console.print_document(markdown(told))
+    raise SystemExit(int(told.night.status))

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks rotate``: saved outputs of the program rotate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabric_checks.core import console
+from fabric_checks.diagnosis.fabric_map import topology_files
+from fabric_checks.report.terminal import cross_section as rotate_files
+
+_EPILOG = """
+\b
+Examples:
+  mpirun -np 16 rotate --confirm > a.txt
+  fabric-checks rotate a.txt                    values and findings
+  fabric-checks rotate a.txt --pictures folder  the heat map and the histogram too
+  fabric-checks rotate a.txt --topology net.txt --topology lfts.txt   of ibnetdiscover and dump_lfts.sh
+  fabric-checks rotate a.txt b.txt              and how similar the patterns of two runs are
+"""
+
+
+@click.command("rotate", epilog=_EPILOG)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
+@click.option(
+    "--topology",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="What is known about the fabric: output of ibnetdiscover, iblinkinfo, dump_lfts.sh or `scontrol show "
+    "topology`, or Slurm's topology.yaml. May be repeated.",
+)
+@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(
+    files: tuple[Path, ...],
+    link_MBps: float | None,
+    topology: tuple[Path, ...],
+    pictures: Path | None,
+    as_json: bool,
+) -> None:
+    """Analyse output of the program rotate: which node, cable or switch is slow.
+
+    Exit status 1 if one is slow for certain. With the topology, switches are named; with the forwarding tables too,
+    cables.
+    """
+    reports = rotate_files.load(files, link_MBps, topology_files.read(topology) if topology else None)
+    if pictures:
+        rotate_files.draw(reports, pictures)
+    if as_json:
+        console.print_json(rotate_files.as_json(reports))
+    else:
+        console.print(*rotate_files.as_lines(reports))
+    if any(report.has_faults for report in reports.values()):
+        raise SystemExit(1)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks run``: for ``ci/run``."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import IO
+
+import click
+
+from fabric_checks.core import console, paths
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.text import one_line
+from fabric_checks.records.sessions import session_id
+from fabric_checks.report.terminal import progress
+from fabric_checks.schedulers import reservations
+
+
+@click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.option("--began-at-uptime", "began_s", type=float, help="Uptime of the host when the run began, in seconds.")
+@click.argument("line", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(began_s: float | None, line: tuple[str, ...]) -> None:
+    """Run LINE, a ReFrame, show how far it is, and end with the one screen.
+
+    The exit status is ReFrame's, or 1 if it is 0 and the session is still no success.
+    """
+    if reservation := reservations.asked_for():
+        _require(reservation, line)
+    folder, session = paths.results(), session_id()
+    state = progress.State()
+
+    def get_ready() -> None:
+        from fabric_checks.records.cost import durations  # noqa: PLC0415  (slow to import)
+
+        state.past = durations.of_runs(folder)
+        _ending()
+
+    with progress.shown(state) as follow:
+        status = _run(line, follow, get_ready)
+    if not (folder / "logs" / f"{session}.log").exists():
+        # ReFrame did not start: its own message is all there is to say.
+        console.print(*state.lines)
+        sys.exit(status)
+    is_success = _ending().end(folder, session, began_s, tuple(state.said))
+    sys.exit(status or int(not is_success))
+
+
+def _require(reservation: str, line: tuple[str, ...]) -> None:
+    """Refuse a reservation that a partition of the system would not take."""
+    asked = [*(word for word in line if word not in ("-r", "--run")), "--show-config=systems/0"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    try:
+        system = json.loads(done.stdout)
+        name, partitions = str(system["name"]), list(system["partitions"])
+    except (ValueError, KeyError, TypeError):
+        said = one_line((done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1])
+        raise FabricError(
+            f"--reservation {reservation}: ReFrame does not say which partitions there are: {said}"
+        ) from None
+    reservations.require(reservation, name, partitions)
+
+
+def _ending() -> ModuleType:
+    """Return what ends a run, with all that it needs."""
+    from fabric_checks.cli import ending  # noqa: PLC0415  (slow to import)
+    from fabric_checks.report.html import build  # noqa: F401, PLC0415  (slow to import)
+
+    return ending
+
+
+def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable[[], object]) -> int:
+    """Run a command, and return its exit status.
+
+    :param read: gets each line of its standard output. What it says on standard error is passed on.
+    :param meanwhile: is called while the command starts, when nothing is measured yet.
+    """
+
+    def interrupted(number: int, _frame: object) -> None:
+        # A terminal, and a night, interrupt the whole group of processes: ReFrame ends in order, and is waited for.
+        if number == signal.SIGTERM:
+            process.terminate()
+
+    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        process = subprocess.Popen(
+            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace"
+        )
+        assert process.stdout is not None and process.stderr is not None
+        aside = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
+        aside.start()
+        meanwhile()
+        for text in process.stdout:
+            read(text.rstrip("\n"))
+        status = process.wait()
+        aside.join()
+    except OSError as error:
+        raise FabricError(
+            f"{line[0]}: {error.strerror}; make sure that ReFrame is installed, for example with `. ci/env.sh`"
+        ) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
+
+
+def _pass_on(stream: IO[str]) -> None:
+    for text in stream:
+        console.error(text.rstrip("\n"))

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks vet``: what ``ci/run --mode vet`` calls when everything is set up."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+from rich.table import Table
+
+from fabric_checks.core import console, paths
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.text import one_line
+from fabric_checks.nightly.vetting import budget as costs
+from fabric_checks.nightly.vetting import machine, switches
+from fabric_checks.nightly.vetting.planning import Verdicts, Word
+from fabric_checks.nightly.vetting.running import Jobs
+from fabric_checks.records import sessions
+
+_EPILOG = """
+\b
+ci/run --mode vet sets up what is missing and then runs this command.
+
+\b
+Examples:
+  fabric-checks vet --system oak --budget 8000
+  fabric-checks vet --system oak --budget 60 --only n17,n18,n19
+  fabric-checks vet --plan 2000 --faults 5 --step-minutes 5
+
+\b
+Exit status:
+  0  every node is good
+  1  some nodes were not seen, but none is slow or faulty; or the vet itself failed
+  2  wrong usage
+  3  a node or a path is slow or faulty
+"""
+
+
+#: So many jobs tell how much they would have seen.
+_MOST = 4
+
+
+@click.command("vet", epilog=_EPILOG)
+@click.option(
+    "--system",
+    envvar="RFM_SYSTEM",
+    help="A system of config/systems.  [default: the one whose host names match, else local]",
+)
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Node-minutes that may be spent.")
+@click.option(
+    "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
+)
+@click.option(
+    "--pass-minutes", type=click.FloatRange(min=0.01), help="With --plan: the minutes that a passing job takes."
+)
+@click.option("--only", help="Only these nodes, separated by commas.  [default: all of the partition]")
+@click.option(
+    "--plan",
+    type=click.IntRange(2, 100_000),
+    metavar="NODES",
+    help="Run nothing: compute what vetting NODES nodes costs.",
+)
+@click.option(
+    "--faults", type=click.IntRange(0), default=1, show_default=True, help="With --plan: the number of faulty nodes."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.argument("options", nargs=-1)
+def command(
+    *,
+    system: str | None,
+    budget: float | None,
+    step_minutes: float,
+    pass_minutes: float | None,
+    only: str | None,
+    plan: int | None,
+    faults: int,
+    as_json: bool,
+    options: tuple[str, ...],
+) -> None:
+    """Say for every node whether it is good, slow or faulty, or was not seen. Needs Slurm.
+
+    All nodes are measured at once by `Rotate`, which names the slow ones. A job that fails is repeated on parts of its
+    nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS go to ReFrame.
+    """
+    if plan is not None:
+        if faults >= plan:
+            raise click.BadParameter(f"{faults} of {plan} nodes leave no healthy one", param_hint="--faults")
+        _plan(plan, faults, step_minutes, pass_minutes or step_minutes, as_json=as_json)
+        return
+    if budget is None:
+        raise click.UsageError(
+            "--budget is missing: it says how many node-minutes may be spent; --plan computes how many are needed"
+        )
+    found = machine.look(system, [name for name in (only or "").split(",") if name])
+    if len(found.nodes) < 2:
+        raise FabricError(
+            f"{found.partition}: {len(found.nodes)} nodes take jobs, but pairs need two: "
+            f"{'; '.join(found.away.values()) or 'there are no others'}"
+        )
+    session = sessions.new_session_id()
+    jobs = Jobs(session, paths.results().absolute(), found.partition, found.environ, step_minutes, options)
+    verdicts, spent = costs.spend(found.nodes, jobs.run, budget, step_minutes)
+    for node, why in found.away.items():
+        verdicts.words[node] = Word.NOT_SEEN
+        verdicts.reasons[node] = why
+    if as_json:
+        told = {
+            "session": session, "budget": budget, **machine.as_data(found), "spent": asdict(spent),
+            "nodes": {node: word.value for node, word in verdicts.words.items()}, "reasons": verdicts.reasons,
+            "paths": verdicts.paths, "notes": verdicts.notes, "drain": _drain(verdicts, session),
+            "sessions": jobs.sessions,
+        }  # fmt: skip
+        console.print_json(json.dumps(told, indent=1))
+    else:
+        _show(verdicts, spent, budget, found, session)
+    raise SystemExit(status_of(verdicts))
+
+
+def status_of(verdicts: Verdicts) -> int:
+    """Return the exit status of what was found."""
+    if verdicts.of(Word.FAULTY) or verdicts.of(Word.SLOW) or verdicts.paths:
+        return 3
+    return 1 if verdicts.of(Word.NOT_SEEN) else 0
+
+
+def _drain(verdicts: Verdicts, session: str) -> str:
+    bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
+    return machine.drain_command(bad, f"fabric-checks vet {session}") if bad else ""
+
+
+def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:
+    counts = ", ".join(f"{len(verdicts.of(word))} {word.value}" for word in Word if verdicts.of(word))
+    console.print(
+        f"{found.partition}, {len(verdicts.words)} nodes: {counts}",
+        f"{spent.jobs} jobs in {spent.rounds} rounds, {spent.node_minutes:.3g} of {budget:g} node-minutes; {session}",
+    )
+    table = Table("node", "verdict", "why", box=None, pad_edge=False)
+    for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN):
+        for node in verdicts.of(word):
+            table.add_row(one_line(node), word.value, one_line(verdicts.reasons.get(node, "")))
+    if table.row_count:
+        console.print_rich([table])
+        _show_switches(found.switches, verdicts)
+    console.print(*(f"path: {line}" for line in verdicts.paths))
+    more = [f"and {len(verdicts.notes) - _MOST} more: --json lists all"] if len(verdicts.notes) > _MOST else []
+    console.print(*verdicts.notes[:_MOST], *more)
+    if drain := _drain(verdicts, session):
+        console.print("To take them out of service:", f"  {drain}")
+
+
+def _show_switches(known: switches.Switches, verdicts: Verdicts) -> None:
+    """Print the map of the machine: the switches with nodes that are not good, and how many others there are."""
+    if known.why:
+        console.print(f"no map by switch: {one_line(known.why)}")
+        return
+    rows = switches.rows(known, verdicts)
+    table = Table("switch", "nodes", "good", "not good", box=None, pad_edge=False)
+    for name, nodes, good, bad in rows:
+        table.add_row(one_line(name), str(nodes), str(good), one_line(bad))
+    console.print_rich([table])
+    if others := len(known.members) - len(rows):
+        console.print(
+            f"{others} more switches: all of their nodes are good"
+            if others > 1
+            else "1 more switch: all of its nodes are good"
+        )
+    if known.unknown:
+        console.print(f"at no known switch: {', '.join(map(one_line, known.unknown))}")
+
+
+def _plan(nodes: int, faults: int, step_minutes: float, pass_minutes: float, *, as_json: bool) -> None:
+    """Print what a vet costs, if faulty nodes hang until the limit, and if the scheduler names them."""
+    kinds = {"hang": False, "named by the scheduler": True}
+    found = {
+        kind: costs.planned(nodes, faults, pass_minutes, step_minutes, named=named) for kind, named in kinds.items()
+    }
+    if as_json:
+        console.print_json(json.dumps({kind: asdict(spent) for kind, spent in found.items()}, indent=1))
+        return
+    for kind, spent in found.items():
+        console.print(
+            f"{nodes} nodes, {faults} faulty that {kind if kind == 'hang' else f'are {kind}'}: {spent.jobs} jobs in "
+            f"{spent.rounds} rounds, {spent.node_minutes:.0f} node-minutes, {spent.minutes:.0f} min if the jobs of a "
+            "round run at the same time"
+        )

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The series of a metric, with what it was held to and what changed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from fabric_checks.records.record import bounds, case_name
+from fabric_checks.records.schema import SERIES
+
+#: What may change between two runs, and the field that tells.
+_CHANGES = {
+    "MPI": "mpi",
+    "compiler": "compiler",
+    "program": "program",
+    "release": "program_version",
+    "hash": "spec_hash",
+    "collection": "collection",
+}
+COLUMNS = (
+    *SERIES,
+    *("session", "time", "value", "better", "evidence", "reference", "lower", "upper", "reference_source"),
+    *("result", "case_result", *_CHANGES.values()),
+)
+#: The commit of the collection changes daily where it is developed; only its version is of interest.
+_COLLECTION = "collection"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed before a run: ``at`` is its position, ``what`` the name of it."""
+
+    at: int
+    what: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series, in the order of time.
+
+    :param series: the values of ``SERIES`` by field.
+    :param low: and :param high: the bounds of each run, None: none; :param references: the values that they are about.
+    :param missed: the positions of runs that missed their reference.
+    :param failed: how many cases of the test failed before they had values.
+    :param evidence: of a simulation, what kind of value it is.
+    """
+
+    series: Mapping[str, Any]
+    better: str
+    sessions: tuple[str, ...]
+    times: tuple[datetime | None, ...]
+    values: tuple[float, ...]
+    references: tuple[float | None, ...]
+    low: tuple[float | None, ...]
+    high: tuple[float | None, ...]
+    missed: tuple[int, ...]
+    changes: tuple[Difference, ...]
+    failed: int
+    evidence: str | None
+
+    @property
+    def title(self) -> str:
+        """The series in words."""
+        of = self.series
+        kind = f" ({self.evidence})" if self.evidence else ""
+        return f"{of['metric']} of {case_name(of)}{kind}"
+
+    @property
+    def median(self) -> float:
+        """The median of all runs."""
+        return median(self.values)
+
+    @property
+    def by_run(self) -> bool:
+        """Whether the axis counts runs, because their times do not distinguish them."""
+        return None in self.times or len(set(self.times)) < len(self.times)
+
+
+def lines(frame: pl.DataFrame) -> list[Line]:
+    """Return the series of a table of records with :data:`COLUMNS`, in the order of first appearance.
+
+    Records without a metric are of failed cases; they are counted where their test has a series.
+    """
+    case = ("system", "partition", "environ", "test")
+    failed = {
+        key: group.height for key, group in frame.filter(pl.col("metric").is_null()).group_by(case, maintain_order=True)
+    }
+    measured = frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_not_null()).sort("time")
+    found = []
+    for key, group in measured.group_by(SERIES, maintain_order=True):
+        series = dict(zip(SERIES, key, strict=True))
+        found.append(_line(series, group.to_dicts(), failed.get(tuple(series[name] for name in case), 0)))
+    return found
+
+
+def _line(series: Mapping[str, Any], records: Sequence[Mapping[str, Any]], failed: int) -> Line:
+    references = [record["reference"] for record in records]
+    return Line(
+        series=series,
+        better=records[-1]["better"],
+        sessions=tuple(record["session"] or "" for record in records),
+        times=tuple(record["time"] for record in records),
+        values=tuple(record["value"] for record in records),
+        references=tuple(references),
+        low=tuple(bounds(record)[0] for record in records),
+        high=tuple(bounds(record)[1] for record in records),
+        missed=tuple(position for position, record in enumerate(records) if record["result"] == "fail"),
+        changes=tuple(_changes(records)),
+        failed=failed,
+        evidence=records[-1]["evidence"],
+    )
+
+
+def _changes(records: Sequence[Mapping[str, Any]]) -> list[Difference]:
+    found = []
+    for what, column in _CHANGES.items():
+        values = [record[column] for record in records]
+        if column == _COLLECTION:
+            values = [value.split("+")[0] if value else value for value in values]
+        pairs = pairwise(values)
+        found += [Difference(at, what, before, after) for at, (before, after) in enumerate(pairs, 1) if before != after]
+    return sorted(found, key=lambda change: change.at)
+
+
+def as_json(line: Line) -> dict[str, Any]:
+    """Return a series for a program: the runs, and what changed before which."""
+    return {
+        **line.series,
+        "better": line.better,
+        "evidence": line.evidence,
+        "median": line.median,
+        "cases_failed_without_figures": line.failed,
+        "runs": [
+            {
+                "session": line.sessions[at],
+                "time": when.isoformat() if (when := line.times[at]) else None,
+                "value": line.values[at],
+                "reference": line.references[at],
+                "low": line.low[at],
+                "high": line.high[at],
+                "missed": at in line.missed,
+                "changes": [
+                    {"what": change.what, "before": change.before, "after": change.after}
+                    for change in line.changes
+                    if change.at == at
+                ],
+            }
+            for at in range(len(line.values))
+        ],
+    }

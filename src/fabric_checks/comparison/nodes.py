@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is known about each node that any run has used, and which of them stand out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+from scipy.special import betaincinv
+
+from fabric_checks.records.record import case_name, is_success
+
+#: The fields that it is from.
+COLUMNS = (
+    *("session", "time", "system", "partition", "environ", "test", "case_result", "fail_reason"),
+    *("nodelist", "findings", "ports"),
+)
+#: Intervals of shares cover so much; for one of many nodes, as much for all of them together.
+CONFIDENCE = 0.95
+#: Which records are of one run of a case.
+_RUN = ("side", "session", "system", "partition", "environ", "test")
+
+
+@dataclass(frozen=True)
+class Event:
+    """A case in which a node was blamed, or which failed on it.
+
+    :param time: when it ended; :param case: its name; :param blamed: whether it was named.
+    :param text: what was said of it.
+    """
+
+    time: datetime
+    case: str
+    blamed: bool
+    text: str
+
+
+@dataclass
+class Node:
+    """A node.
+
+    :param system: the system it belongs to; :param name: its own name.
+    :param last_seen: when the last case on it ended.
+    :param cases: in how many cases it was; :param blamed: in how many of them it was named as slow or at fault.
+    :param failed: how many others failed without naming any node.
+    :param ports: by name, ``rate_MBps`` as last seen, ``sent_B`` and ``received_B`` of all cases.
+    :param errors: by ``port counter``, by how much it grew in all cases; :param since: the first of them.
+    :param low: the least and :param high: the greatest share of bad cases that its cases are compatible with.
+    :param others: the share of all other nodes of the system together; None where there are none.
+    :param stands_out: whether its share is above theirs for certain.
+    """
+
+    system: str
+    name: str
+    last_seen: datetime
+    since: datetime
+    cases: int = 0
+    blamed: int = 0
+    failed: int = 0
+    ports: dict[str, dict[str, Any]] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    low: float = 0.0
+    high: float = 1.0
+    others: float | None = None
+    stands_out: bool = False
+
+    @property
+    def bad(self) -> int:
+        """In how many cases it was blamed, or which failed without anybody being named."""
+        return self.blamed + self.failed
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in vars(self).items()
+            if name != "events"
+        } | {"events": [vars(event) | {"time": event.time.isoformat()} for event in self.events]}
+
+
+def nodes_of(frame: pl.DataFrame) -> list[Node]:
+    """Return the nodes of records, by system: those that stand out first, then those with the largest share.
+
+    :param frame: records with at least :data:`COLUMNS`, in the order of time.
+    """
+    found: dict[tuple[str, str], Node] = {}
+    for row in frame.unique(_RUN, keep="last", maintain_order=True).iter_rows(named=True):
+        names = _data(row, "nodelist") or []
+        findings = [each for each in _data(row, "findings") or [] if each.get("fault") and each.get("hosts")]
+        bad = not is_success(row["case_result"])
+        ports = (_data(row, "ports") or {}).get("nodes", {})
+        for name in names:
+            node = found.setdefault((row["system"], name), Node(row["system"], name, row["time"], row["time"]))
+            _add(node, row, [each["text"] for each in findings if each["hosts"] == [name]], bad and not findings)
+            _add_ports(node, ports.get(name, {}))
+    by_system: dict[str, list[Node]] = {}
+    for node in found.values():
+        by_system.setdefault(node.system, []).append(node)
+    for nodes in by_system.values():
+        _compare(nodes)
+    return sorted(found.values(), key=lambda node: (node.system, not node.stands_out, -node.low, node.name))
+
+
+def _data(row: Mapping[str, Any], name: str) -> Any:
+    return json.loads(row[name]) if row[name] else None
+
+
+def _add(node: Node, row: Mapping[str, Any], said: Sequence[str], has_failed: bool) -> None:
+    node.cases += 1
+    node.last_seen = max(node.last_seen, row["time"])
+    if said:
+        node.blamed += 1
+    elif has_failed:
+        node.failed += 1
+    else:
+        return
+    reason = str(row["fail_reason"] or "it failed").splitlines()[0]
+    node.events.append(Event(row["time"], case_name(row), bool(said), "; ".join(said) or reason))
+
+
+def _add_ports(node: Node, ports: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, port in ports.items():
+        known = node.ports.setdefault(name, {"rate_MBps": None, "sent_B": 0, "received_B": 0})
+        known["rate_MBps"] = port.get("rate_MBps") or known["rate_MBps"]
+        for key in ("sent_B", "received_B"):
+            known[key] += port.get(key) or 0
+        for counter, growth in port.get("errors", {}).items():
+            what = f"{name} {counter}"
+            node.errors[what] = node.errors.get(what, 0) + growth
+
+
+def _compare(nodes: Sequence[Node]) -> None:
+    """Fill in the intervals of the shares of bad cases (Clopper and Pearson, 1934), and who stands out."""
+    cases, bad = (sum(getattr(node, key) for node in nodes) for key in ("cases", "bad"))
+    for node in nodes:
+        node.low, node.high = _interval(node.bad, node.cases, CONFIDENCE)
+        if cases > node.cases:
+            node.others = (bad - node.bad) / (cases - node.cases)
+            # Of many nodes one is above the others by chance: each gets its part of that.
+            least, _ = _interval(node.bad, node.cases, 1 - (1 - CONFIDENCE) / len(nodes))
+            _, most = _interval(bad - node.bad, cases - node.cases, CONFIDENCE)
+            node.stands_out = least > most
+
+
+def _interval(count: int, of: int, confidence: float) -> tuple[float, float]:
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 1 - tail)) if count < of else 1.0
+    return low, high

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Locks that only their owner can take, waits that end, and who holds one.
+
+Whoever can open a file can hold its lock for ever, so a lock is a file of mode 600 of its own, never a folder of the
+system or a file that others read. The kernel lets go of it when the last process that has it open ends, however that
+ends. Needs the standard library only: ``ci/setup.py`` locks before anything is installed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pwd
+import re
+import shlex
+import socket
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
+from pathlib import Path
+
+from fabric_checks.core.errors import FabricError, quoted
+
+#: So long a writer waits for another one: they hold a lock for milliseconds.
+WRITER_WAIT_S = 60.0
+#: So long one waits for another that builds the same small program.
+BUILD_WAIT_S = 600.0
+#: So long a job waits for another session's on its host, whose build by Spack may take 3 h.
+HOST_WAIT_S = 4 * 3600.0
+#: How long a waiting process pauses before it tries again: first, and at most.
+_PAUSE_S = (0.001, 0.05)
+#: Where each host has a folder of its own that every user can write in; locks in it are of this host.
+OF_THE_HOST = Path("/dev/shm")
+
+
+class LockedError(FabricError):
+    """Somebody else holds a lock for longer than may be waited."""
+
+
+def ignore(_: str) -> None:
+    """Say nothing."""
+
+
+@contextmanager
+def exclusive(path: Path, wait_s: float, tell: Callable[[str], object] = ignore) -> Iterator[int]:
+    """Hold a lock, and yield its descriptor; whoever inherits that holds it too.
+
+    :param path: its file, which is made; its folder has to exist.
+    :param wait_s: how long to wait for whoever has it; 0 not to wait at all.
+    :param tell: gets, once, who has it, if there is something to wait for.
+    :raises LockedError: with who has it, if it was not free in time.
+    :raises OSError: if the file cannot be made, or the file system has no locks.
+    """
+    descriptor = _taken(path, wait_s, tell)
+    try:
+        _note(descriptor)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _taken(path: Path, wait_s: float, tell: Callable[[str], object]) -> int:
+    deadline = time.monotonic() + wait_s if wait_s else None
+    pause_s, told = _PAUSE_S[0], False
+    while True:
+        # A link that somebody has put there could lead to a file of others.
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is(descriptor, path):
+                return descriptor
+        except BlockingIOError:
+            if deadline is None or time.monotonic() >= deadline:
+                who = holder(path)
+                os.close(descriptor)
+                waited = f"after {wait_s:.0f} s " if wait_s else ""
+                raise LockedError(f"{path}: locked {waited}by {who}") from None
+            if not told:
+                tell(holder(path))
+                told = True
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _PAUSE_S[1])
+        except OSError as error:
+            os.close(descriptor)
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        os.close(descriptor)
+
+
+def _is(descriptor: int, path: Path) -> bool:
+    """Tell whether a file is still the one of this name; it may have been deleted before its lock was taken."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _note(descriptor: int) -> None:
+    """Write down who holds a lock, for those who cannot see the process: on another host, in another container."""
+    note = {"process": os.getpid(), "host": socket.gethostname(), "user": _user(os.geteuid()), "began": _now()}
+    text = json.dumps(note | {"command": _command(sys.argv)})
+    # On a full disk there is no note: it is only for others, and what is done under the lock says what is wrong.
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, text.encode(), 0)
+
+
+def holder(path: Path) -> str:
+    """Return who holds the lock of a file, as far as it can be known: a process with user, command and start."""
+    found = holders(path)
+    if found:
+        return found[0] + (f" and {len(found) - 1} that it started or that share it" if len(found) > 1 else "")
+    try:
+        note = json.loads(path.read_text(errors="replace")[:4096])
+        where = f"process {int(note['process'])} of {quoted(str(note['user']))} on {quoted(str(note['host']))}"
+        return f"{where} since {quoted(str(note['began']))}: {quoted(str(note['command']))}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "a process that cannot be seen from here, of another user, container or host"
+
+
+def holders(path: Path) -> list[str]:
+    """Return the processes of this host that hold the lock of a file, the first that was started first.
+
+    One that only waits for it, or has the file open, does not hold it.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return []
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if any(_holds(process, descriptor, status) for descriptor in (process / "fd").iterdir()):
+                found.append((_started_s(process), int(process.name), _described(process)))
+        except OSError:
+            continue  # it has ended, or is another user's
+    return [text for _, _, text in sorted(found)]
+
+
+def _holds(process: Path, descriptor: Path, status: os.stat_result) -> bool:
+    try:
+        if not os.path.samestat(descriptor.stat(), status):
+            return False
+        return "FLOCK" in (process / "fdinfo" / descriptor.name).read_text()
+    except OSError:
+        return False
+
+
+def _described(process: Path) -> str:
+    words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    began = datetime.fromtimestamp(_started_s(process), timezone.utc).isoformat(timespec="seconds")
+    return f"process {process.name} of {_user(process.stat().st_uid)} since {began}: {_command(words)}"
+
+
+def _started_s(process: Path) -> float:
+    """Return when a process was started, in seconds since the epoch; proc(5)."""
+    ticks = int((process / "stat").read_text().rpartition(")")[2].split()[19])
+    booted = re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.MULTILINE)
+    return (float(booted[1]) if booted else 0.0) + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _command(words: list[str]) -> str:
+    return quoted(" ".join(words).strip(), 100)
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def host_lock() -> Path:
+    """Return the file whose lock keeps apart what this user measures on this host; :func:`own_folder` is its folder."""
+    return OF_THE_HOST / f"fabric-checks-{os.geteuid()}" / "lock"
+
+
+def own_folder(folder: Path) -> None:
+    """Make a folder that its owner alone can open, or see that it is one.
+
+    :raises FabricError: if it is somebody else's, as anybody can make one of that name where all may write.
+    """
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError as error:
+        raise FabricError(f"{folder}: {error.strerror}: your jobs lock a file in it; fix that") from None
+    if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
+        raise FabricError(
+            f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, but your jobs would lock a file in it: "
+            "have it removed"
+        )
+    if status.st_mode & 0o077:
+        folder.chmod(0o700)
+
+
+def lock_in_job(path: Path) -> str:
+    """Return the shell command by which a job holds a lock until it ends, and fails if it cannot have it."""
+    folder = shlex.quote(str(path.parent))
+    file = shlex.quote(str(path))
+    return (
+        f"mkdir -pm 700 {folder} && [ -O {folder} ] && exec 9>> {file} && flock -w {HOST_WAIT_S:.0f} 9 || "
+        f'{{ echo "error: cannot lock "{file}", or others held it for too long: fuser -v names them" >&2; exit 1; }}'
+    )

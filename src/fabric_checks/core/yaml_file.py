@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read YAML that others wrote: one error for all that can be wrong with it, and bounds on what a short text asks for.
+
+A few aliases of aliases stand for more values than fit in memory, and brackets in brackets end the interpreter's stack.
+So the text is looked at as the parser tells it, before anything is made of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fabric_checks.core import files
+
+#: A larger file is none that somebody wrote; a reference file has some hundred kilobytes.
+LARGEST_B = 16 * 2**20
+#: The most values, those counted that an alias stands for; and the most brackets and indentations within each other.
+MOST_VALUES = 500_000
+DEEPEST = 50
+
+
+class YamlError(ValueError):
+    """A file that cannot be used; the text names file, line and cause."""
+
+    def __init__(self, path: Path, cause: str, line: int | None = None) -> None:
+        super().__init__(f"{path}{'' if line is None else f':{line}'}: {cause}")
+
+
+#: The parser in C, where there is one, is ten times as fast.
+_FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _SaysWhere:
+    """Makes a loader say where a value is that cannot be, such as the date 2026-02-30."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Return the value of a node; whatever is wrong with it is an error of YAML with its place."""
+        try:
+            return super().construct_object(node, deep)  # type: ignore[misc]
+        except (ValueError, TypeError, OverflowError, AttributeError) as error:
+            raise yaml.MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from None
+
+
+class Loader(_SaysWhere, _FAST):  # type: ignore[misc]  # mypy cannot know which
+    """The loader of what others wrote; constructors can be added to a class that is made from it."""
+
+
+def load(path: Path, loader: type[Loader] = Loader) -> Any:
+    """Return what a YAML file has, as plain data.
+
+    :raises YamlError: if it cannot be read, is no YAML, or asks for more than anybody needs.
+    """
+    try:
+        text = files.read_text(path, largest_B=LARGEST_B, errors="strict")
+    except OSError as error:
+        raise YamlError(path, f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise YamlError(path, f"cannot be read: not UTF-8 text (byte {error.start + 1})") from None
+    try:
+        with contextlib.suppress(yaml.YAMLError):  # the loader meets it at the same place, and names that better
+            _require_bounded(text, path)
+        try:
+            return yaml.load(text, Loader=loader)
+        except yaml.YAMLError:
+            return yaml.load(text, Loader=_in_python(loader))  # which names the place of a mistake better
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        cause = " ".join(str(error.problem).split())[:200]
+        raise YamlError(path, f"not valid YAML: {cause}", mark.line + 1 if mark else None) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise YamlError(path, f"not valid YAML: {' '.join(str(error).split())[:200]}") from None
+
+
+def _in_python(loader: type[Loader]) -> type[yaml.SafeLoader]:
+    """Return the same loader on the parser in Python."""
+    return type("InPython", (_SaysWhere, yaml.SafeLoader), {"yaml_constructors": loader.yaml_constructors})
+
+
+def _require_bounded(text: str, path: Path) -> None:
+    """Raise :class:`YamlError` for more than :data:`DEEPEST` levels or :data:`MOST_VALUES` values."""
+    sizes: dict[str, int] = {}
+    #: The anchors and sizes of what is open, the innermost last.
+    opened: list[tuple[str | None, int]] = [(None, 0)]
+    for event in yaml.parse(text, Loader=_FAST):
+        line = event.start_mark.line + 1 if event.start_mark else None
+        anchor = getattr(event, "anchor", None)
+        size = 0
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append((anchor, 1))
+            if len(opened) > DEEPEST + 1:
+                raise YamlError(path, f"nested deeper than {DEEPEST} levels", line)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = opened.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            if anchor not in sizes and any(anchor == of for of, _ in opened):
+                raise YamlError(path, f"the alias *{anchor} refers to something that contains it", line)
+            size, anchor = sizes.get(anchor or "", 1), None
+        elif isinstance(event, yaml.ScalarEvent):
+            size = 1
+        if anchor and size:
+            sizes[anchor] = size
+        around, so_far = opened[-1]
+        opened[-1] = around, so_far + size
+        if so_far + size > MOST_VALUES:
+            raise YamlError(path, f"more than {MOST_VALUES} values, counting those that aliases stand for", line)

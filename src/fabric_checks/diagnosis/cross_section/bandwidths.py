@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values of a pair matrix: how fast the pairs are, what they give together, and at which shares of a link they run."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fabric_checks.diagnosis.cross_section.matrix import PairMatrix
+
+#: More pairs than this on one link are not told apart.
+MOST_SHARING = 16
+
+
+def values(matrix: PairMatrix, pairs: int) -> dict[str, float]:
+    """Return the values of a run.
+
+    :param pairs: the number of pairs that ran at once.
+    :returns: in MB/s ``median_bandwidth``, ``p5_bandwidth`` (the 5th percentile), ``slowest_pair_bandwidth``,
+        ``aggregate_bandwidth`` (pairs x mean: what all pairs of a round gave together, on average) and
+        ``perceived_aggregate_bandwidth`` (pairs x slowest: an exchange over all pairs takes as long as its slowest,
+        as the source argues); in percent ``slowest_to_median``.
+    """
+    rates = matrix.measured
+    slowest, median = float(rates.min()), float(np.median(rates))
+    return {
+        "median_bandwidth": median,
+        "p5_bandwidth": float(np.percentile(rates, 5)),
+        "slowest_pair_bandwidth": slowest,
+        "slowest_to_median": 100 * slowest / median,
+        "aggregate_bandwidth": pairs * float(rates.mean()),
+        "perceived_aggregate_bandwidth": pairs * slowest,
+    }
+
+
+def slowest_pair(matrix: PairMatrix) -> tuple[int, int]:
+    """Return the ranks of the slowest pair, sender and receiver."""
+    row, column = np.unravel_index(int(np.nanargmin(matrix.MBps)), matrix.MBps.shape)
+    return int(matrix.senders[row]), int(matrix.receivers[column])
+
+
+def histogram(matrix: PairMatrix, bins: int = 40) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the number of pairs in equal bins from zero to the fastest, and the edges of the bins in MB/s."""
+    rates = matrix.measured
+    counts, edges = np.histogram(rates, bins=bins, range=(0.0, float(rates.max())))
+    return counts.astype(np.int64), edges
+
+
+def link_rate_MBps(matrix: PairMatrix) -> float:
+    """Return the rate of an unshared link in MB/s as the fastest pairs show it.
+
+    The median of those that are near the 95th percentile, or above it where that lies in a gap between few rates.
+    """
+    rates = matrix.measured
+    top = float(np.percentile(rates, 95))
+    near = rates[np.abs(rates / top - 1) < 0.12]
+    return float(np.median(near if len(near) else rates[rates >= top]))
+
+
+def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, float]:
+    """Return which share of the pairs runs at link/1, link/2, link/3, ... : at how many pairs to a link.
+
+    A pair belongs to the level that is nearest in ratio; what is slower than link/16 counts as 16.
+
+    :param link_MBps: the rate of a link in MB/s; without it :func:`link_rate_MBps`. Where the links between switches
+        are faster than one pair alone can be, as on Feynman (968 against 670 MB/s), it has to be given; pairs that one
+        link serves at full rate then cannot be told from those that have it alone.
+    :returns: for each number of pairs on a link that occurs, the share of all pairs from 0 to 1.
+    """
+    rates = matrix.measured
+    top = link_rate_MBps(matrix)
+    # Pairs that have a link for themselves run at what one pair can do, which may be less than the link.
+    levels = np.minimum((link_MBps or top) / np.arange(1, MOST_SHARING + 1), top)
+    levels, first = np.unique(levels, return_index=True)
+    levels, sharing_of_level = levels[::-1], 1 + first[::-1]
+    # A level ends half-way, in ratio, to the next one.
+    ends = np.sqrt(levels[:-1] * levels[1:])
+    sharing = sharing_of_level[np.searchsorted(-ends, -rates)]
+    numbers, counts = np.unique(sharing, return_counts=True)
+    return {int(number): float(count / len(rates)) for number, count in zip(numbers, counts, strict=True)}
+
+
+def repeatability(first: PairMatrix, second: PairMatrix) -> float:
+    """Return how similar the patterns of two runs are: Spearman's rank correlation over the pairs both have measured.
+
+    1: the same pairs are slow again, as with static routing; near 0, also where all pairs are alike: what was slow was
+    chance.
+
+    :raises ValueError: if the runs have fewer than three pairs in common.
+    """
+    rows = np.intersect1d(first.senders, second.senders)
+    columns = np.intersect1d(first.receivers, second.receivers)
+    one, two = (
+        m.MBps[np.ix_(np.searchsorted(m.senders, rows), np.searchsorted(m.receivers, columns))].ravel()
+        for m in (first, second)
+    )
+    both = ~(np.isnan(one) | np.isnan(two))
+    if both.sum() < 3:
+        raise ValueError("two runs cannot be compared if they have fewer than three pairs in common")
+    correlation = pl.DataFrame({"one": one[both], "two": two[both]}).select(pl.corr("one", "two", method="spearman"))
+    value = float(correlation.item())
+    return 0.0 if np.isnan(value) else value

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All that one cross-section run says: values and findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.diagnosis.cross_section import bandwidths, evidence, findings, parts
+from fabric_checks.diagnosis.cross_section.coverage import missed
+from fabric_checks.diagnosis.cross_section.findings import Finding
+from fabric_checks.diagnosis.cross_section.inference import OF_NODES
+from fabric_checks.diagnosis.cross_section.limits import Limits, limits
+from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of, of_output
+from fabric_checks.diagnosis.cross_section.parts import Ground
+from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.parsers import rotate
+
+
+@dataclass(frozen=True)
+class Report:
+    """One run of ``rotate``, analysed.
+
+    :param output: what the program printed; :param matrix: its scan as a matrix.
+    :param link_MBps: the rate of a link in MB/s, given or as the fastest pairs show it.
+    :param plateaus: which share of the pairs runs at link/1, link/2, ...
+    :param findings: what is slow, see :func:`fabric_checks.diagnosis.cross_section.findings.find`.
+    :param ground: what was seen of each pair, on the map of the fabric as far as it is known.
+    :param limits: the smallest faults that the run would have named; :param missed: what it did not measure.
+    """
+
+    output: rotate.RotateOutput
+    matrix: PairMatrix
+    link_MBps: float
+    plateaus: dict[int, float]
+    findings: tuple[Finding, ...]
+    ground: Ground
+    limits: Limits
+    missed: tuple[str, ...]
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether anything is slow for certain."""
+        return bool(findings.faults(self.findings))
+
+    def metrics(self) -> dict[str, float]:
+        """Return the declared values of the check, see :func:`fabric_checks.diagnosis.cross_section.bandwidths.values`.
+
+        Further ``full_rate_share``, the share of pairs in percent that have a link for themselves; ``faults``, the
+        number of parts that are slow for certain; what the run took over its transfers; the share of all
+        ordered pairs in percent that the scan measured; the number of ranks that it had only as senders, only as
+        receivers, or not at all; the smallest losses in percent that would have been named, 100 where none would; and
+        :attr:`of_switches`.
+        """
+        measured, all_pairs = self.output.ordered_pairs
+        return bandwidths.values(self.matrix, self.output.pairs) | {
+            "full_rate_share": 100 * self.plateaus.get(1, 0.0),
+            "faults": float(len(findings.faults(self.findings))),
+            "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
+            "measured_pairs": 100 * measured / all_pairs,
+            "one_way_nodes": float(len({*self.output.never_senders, *self.output.never_receivers})),
+            **self.limits.metrics(),
+            **self.of_switches,
+        }
+
+    @property
+    def of_switches(self) -> dict[str, float]:
+        """The medians of pairs at one switch and of pairs at two, in MB/s, as far as switches are known."""
+        evidence = self.ground.evidence
+        scanned = ~np.isnan(evidence.scan)
+        return {
+            name: float(np.exp(np.median(evidence.scan[which & scanned])) * evidence.reference_MBps)
+            for name, which in (
+                ("median_within_switches", self.ground.within),
+                ("median_between_switches", self.ground.across),
+            )
+            if (which & scanned).any()
+        }
+
+    def notes(self) -> list[dict[str, Any]]:
+        """Return the findings, the slowest pair, the plateaus and what was not measured as plain data.
+
+        Each has a ``text``.
+        """
+        sender, receiver = bandwidths.slowest_pair(self.matrix)
+        names = [name_of(self.output.hosts, rank) for rank in (sender, receiver)]
+        rate = bandwidths.values(self.matrix, self.output.pairs)["slowest_pair_bandwidth"]
+        levels = ", ".join(
+            f"{100 * share:.1f} % at link/{k}{' or less' if k == bandwidths.MOST_SHARING else ''}"
+            for k, share in self.plateaus.items()
+        )
+        return [
+            *(finding.as_dict() for finding in self.findings),
+            {
+                "kind": "slowest pair",
+                "ranks": [sender, receiver],
+                "hosts": [self.output.hosts[sender], self.output.hosts[receiver]],
+                "MBps": rate,
+                "text": f"the slowest pair is {names[0]} to {names[1]}, {rate:.0f} MB/s",
+            },
+            {
+                "kind": "plateaus",
+                "link_MBps": self.link_MBps,
+                "shares": {str(k): share for k, share in self.plateaus.items()},
+                "text": f"of the pairs, with a link of {self.link_MBps:.0f} MB/s, run {levels}",
+            },
+            *self._by_switch(),
+            *({"kind": "not measured", "text": f"not measured: {line}"} for line in self.missed),
+            {
+                "kind": "limits",
+                **self.limits.as_dict(),
+                "saw_a_tenth": self.limits.saw_a_tenth,
+                "text": self.limits.text,
+            },
+        ]
+
+    def _by_switch(self) -> list[dict[str, Any]]:
+        """Return the medians within switches and between them, if switches are known."""
+        if not self.of_switches:
+            return []
+        said = {"median_within_switches": "within a switch", "median_between_switches": "between switches"}
+        text = ", ".join(f"{value:.0f} MB/s {said[name]}" for name, value in self.of_switches.items())
+        source = self.ground.known.source if self.ground.known is not None else ""
+        return [{"kind": "by switch", **self.of_switches, "text": f"the median of the scan is {text} (by {source})"}]
+
+
+def of_text(
+    text: str, pattern: str | None = None, link_MBps: float | None = None, known: FabricMap | None = None
+) -> Report:
+    """Analyse the output of ``rotate``.
+
+    :param pattern: the pattern that was asked for, if one was.
+    :param link_MBps: the rate of a link in MB/s if it is known, see
+        :func:`fabric_checks.diagnosis.cross_section.bandwidths.plateaus`.
+    :param known: the map of the fabric, as far as it is known.
+    :raises OutputError: if the output is not whole, or that of another pattern.
+    """
+    return of_run(read(text, pattern), link_MBps, known)
+
+
+def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
+    """Read the output of ``rotate``; the parameters and errors are those of :func:`of_text`."""
+    output = rotate.parse(text)
+    if pattern not in (None, output.pattern):
+        raise OutputError(f"the pattern {pattern} was asked for, but the output is that of {output.pattern}")
+    return output
+
+
+def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: FabricMap | None = None) -> Report:
+    """Analyse a run; the parameters are those of :func:`of_text`."""
+    matrix = of_output(output)
+    link = link_MBps or bandwidths.link_rate_MBps(matrix)
+    plateaus = bandwidths.plateaus(matrix, link)
+    ground = parts.lay(evidence.of_output(output), output.hosts, known)
+    found = tuple(findings.find(output, matrix, ground))
+    slow = [rank for each in findings.faults(found) if each.kind in OF_NODES for rank in each.ranks]
+    smallest = limits(
+        ground, output.suspect_share, output.phases["together"] if output.confirmed else None, slow_nodes=slow
+    )
+    return Report(output, matrix, link, plateaus, found, ground, smallest, tuple(missed(ground, output.hosts)))

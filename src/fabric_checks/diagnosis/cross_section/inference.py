@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fewest parts of a fabric that explain which pairs are slow and which are not.
+
+Every set of parts, each at a share of its rate, predicts what each pair has alone: the least share of the parts on its
+way. A set is the better the closer that is to what was measured alone, the fewer pairs reached more than it allows, and
+the fewer parts it has. One part after the other is taken, each the one that explains most; then parts are exchanged and
+dropped as long as that is better. Parts that explain as well as the one that was taken are named beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array, Numbers
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, Ground, Part, candidates
+from fabric_checks.diagnosis.cross_section.slowest import by_chance
+
+#: What is slower by less than this share is not reported, however sure it is.
+LEAST_FAULT = 0.06
+#: How many standard errors a loss has to be beyond chance, ...
+CONFIRMED_ERRORS = 4.0
+#: ... of a single pair, of which there are many, and any of them may be the one that is slow by chance, ...
+CONFIRMED_ERRORS_OF_PAIR = 5.5
+#: ... and how many times what healthy ones differ by: the slowest of all is always somebody.
+SPREAD_ERRORS = 5.0
+#: The kinds of parts that are nodes.
+OF_NODES = ("sender", "receiver", "node")
+#: One pair weighs no more than this, in squared standard errors, however far off it is.
+MOST_WEIGHT = 25.0
+#: What a pair reaches beyond what is predicted of it speaks against that from so many standard errors on; ...
+BY_CHANCE = 2.5
+#: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradicts is not it.
+CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
+#: A pair of the scan weighs less than one that was measured alone: once, and beside others.
+MOST_SCAN_WEIGHT = 16.0
+#: How many low pairs of a scan, and how many parts that are low on average, are looked into.
+MOST_LOW, MOST_WORST = 128, 6
+#: A part of which one pair only was slow alone is blamed if there are so many of the scan, in each third of it.
+FEWEST_BESIDE = 6
+#: Ranks that are no further apart than this are taken to be at one switch where nothing is known of it.
+NEIGHBOURS = 2
+#: Explanations that are worse by less than this are as good: a ratio of likelihoods of twenty.
+AS_GOOD = 6.0
+#: More parts than these are no explanation any more.
+MOST_PARTS = 12
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """A part that is slow.
+
+    :param part: what it is; :param others: parts that explain the same as well.
+    :param share: the rate of its pairs alone, as a share of that of healthy ones.
+    :param slow: positions of the pairs through it that were slow alone; :param beside: of those that in the scan were
+        below what their sharing leads to expect; :param fast: of those that reached more than it could give them.
+    :param confidence: from 0 to 1: the likelihood of this explanation among all that were compared.
+    :param sure: whether the loss is beyond what chance and the differences of healthy parts can be.
+    """
+
+    part: Part
+    others: tuple[Part, ...]
+    share: float
+    slow: Numbers
+    beside: Numbers
+    fast: Numbers
+    confidence: float
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What was found.
+
+    :param culprits: the parts, those that explain most first.
+    :param slow: positions of pairs that are slow alone beyond chance, explained or not.
+    :param unsure: of those that look slow alone and may be by chance.
+    """
+
+    culprits: tuple[Culprit, ...]
+    slow: Numbers
+    unsure: Numbers
+
+
+def least_loss(ground: Ground, errors: float, kind: str, nodes: int = 1, *, slowest: float = 0.0) -> float:
+    """Return the loss, as a logarithm, from which on something is slow for certain.
+
+    :param errors: the standard error of what was measured; :param kind: of the part.
+    :param nodes: how many nodes that send, or that receive, show it: what these differ by is not the part's.
+    :param slowest: of a node, what the slowest of healthy ones loses by chance:
+        :func:`fabric_checks.diagnosis.cross_section.slowest.by_chance`.
+    """
+    noise = ground.evidence.noise
+    if kind not in OF_NODES:
+        slowest = SPREAD_ERRORS * max(noise.most * (1.0 if kind == "pair" else OF_NODE), noise.nodes / np.sqrt(nodes))
+    sure = CONFIRMED_ERRORS_OF_PAIR if kind == "pair" else CONFIRMED_ERRORS
+    beyond = np.hypot(sure * np.hypot(errors, noise.reference), slowest)
+    return max(-float(np.log1p(-LEAST_FAULT)), float(beyond))
+
+
+def explain(ground: Ground) -> Explanation:
+    """Return the parts that explain what is slow."""
+    evidence = ground.evidence
+    measured = np.flatnonzero(~np.isnan(evidence.alone))
+    errors = evidence.error(measured)
+    beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
+    looks_slow = np.union1d(measured[evidence.alone[measured] < -beyond], _low_in_scan(ground))
+    if not len(looks_slow):
+        return Explanation((), looks_slow, looks_slow)
+    parts = candidates(ground, looks_slow)
+    chosen = _Search(ground, parts).best()
+    if chosen:
+        # Among the controls are pairs of whatever is slow: what healthy ones differ by is seen without them.
+        blamed = np.concatenate([each.part.pairs for each in chosen])
+        ground = replace(ground, evidence=evidence.without(blamed))
+        # What cables have in common shows once the pairs of slow nodes are out of the way.
+        of_nodes = [each.part.pairs for each in chosen if each.part.kind in OF_NODES]
+        if of_nodes:
+            rest = np.setdiff1d(looks_slow, np.concatenate(of_nodes))
+            there = {(part.kind, part.key) for part in parts}
+            parts += [part for part in candidates(ground, rest) if (part.kind, part.key) not in there]
+        chosen = _Search(ground, parts).best()
+    limit = np.array([least_loss(ground, float(error), "pair") for error in errors])
+    certain = measured[evidence.alone[measured] < -limit]
+    culprits = _judged(ground, chosen, certain)
+    of_sure = [each.slow for each in culprits if each.sure]
+    slow = np.union1d(certain, np.concatenate(of_sure)) if of_sure else certain
+    some = measured[evidence.alone[measured] < np.log1p(-LEAST_FAULT)]
+    return Explanation(culprits, slow, np.setdiff1d(some, slow))
+
+
+def _judged(ground: Ground, chosen: Sequence[_Choice], certain: Numbers) -> tuple[Culprit, ...]:
+    """Return what is known of parts that were taken; a node is sure only if no healthy one is as slow by chance.
+
+    A node is held to what is left without it and without all that are slower, and if it is sure, so are these: two slow
+    ones would hide each other, and without all that look slow the others are always more alike (Rosner, Percentage
+    points for a generalized ESD many-outlier procedure, Technometrics 25, 1983).
+
+    :param certain: positions of pairs that are slow alone for certain: whatever makes them so, it is not that healthy
+        nodes differ.
+    """
+    found = [(each, culprit) for each in chosen if (culprit := _culprit(ground, each)) is not None]
+    out = [certain, *(each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES)]
+    nodes = sorted((each for each in found if each[1].part.kind in OF_NODES), key=lambda each: each[1].share)
+    sure = 0
+    for number, (choice, culprit) in enumerate(nodes):
+        out.append(culprit.part.pairs)
+        if culprit.sure:
+            again = _culprit(ground, choice, by_chance(ground, np.concatenate(out)))
+            sure = number + 1 if again is not None and again.sure else sure
+    unsure = {id(culprit) for _, culprit in nodes[sure:]}
+    return tuple(replace(each, sure=False) if id(each) in unsure else each for _, each in found)
+
+
+def _low_in_scan(ground: Ground) -> Numbers:
+    """Return pairs that were below what their sharing leads to expect in the scan: singly, or with those of a part."""
+    rest = ground.rest
+    if not ground.corrected:
+        return np.empty(0, dtype=np.int64)
+    known = np.flatnonzero(~np.isnan(rest))
+    low = known[rest[known] < -max(SPREAD_ERRORS * ground.of_rest, -float(np.log1p(-LEAST_FAULT)))]
+    found = [low[np.argsort(rest[low], kind="stable")][:MOST_LOW]]
+    bounded = np.clip(rest[known] / ground.of_rest, -4, 4)
+    sides = ((ground.evidence.sender[known], None), (ground.evidence.receiver[known], None))
+    columns = ((column[known], column[known] >= 0) for column in ground.arcs.T)
+    for numbers, there in (*sides, *columns):
+        number, value, pair = numbers, bounded, known
+        if there is not None:
+            number, value, pair = number[there], value[there], pair[there]
+        if not len(number):
+            continue
+        count = np.bincount(number)
+        total = np.bincount(number, value)
+        score = np.where(count >= FEWEST_PAIRS, total / np.sqrt(np.maximum(count, 1)), 0.0)
+        worst = np.argsort(score, kind="stable")[:MOST_WORST]
+        for part in worst[score[worst] < -SPREAD_ERRORS]:
+            own = pair[number == part]
+            found.append(own[np.argsort(rest[own], kind="stable")][:8])
+    return np.unique(np.concatenate(found))
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A part with its share, as a logarithm, what it gains, and those that gain as much."""
+
+    part: Part
+    level: float
+    gain: float = 0.0
+    others: tuple[Part, ...] = ()
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True)
+class _Predicted:
+    """Of each pair what it reaches alone and, in the scan, beside others: logarithms of shares."""
+
+    alone: Array
+    beside: Array
+
+    def of(self, pairs: Numbers) -> _Predicted:
+        return _Predicted(self.alone[pairs], self.beside[pairs])
+
+    def with_part(self, part: Part, level: float) -> _Predicted:
+        """Return the same where all pairs pass through a part at a share.
+
+        What the part loses is taken from all its pairs alike, or from one that had more than others.
+        """
+        left = np.log(np.maximum(np.exp(self.beside) - (1 - np.exp(level)), 1e-6))
+        beside = np.minimum(self.beside, np.maximum(level - part.sharing, left))
+        return _Predicted(np.minimum(self.alone, level), beside)
+
+
+def _known(distances: Array) -> Array:
+    """Return distances with 0 where nothing was measured; ``numpy.nan_to_num`` takes three times as long."""
+    distances[np.isnan(distances)] = 0
+    return distances
+
+
+class _Search:
+    """The search for the best set of parts."""
+
+    def __init__(self, ground: Ground, parts: Sequence[Part]) -> None:
+        evidence = ground.evidence
+        noise = evidence.noise
+        self.parts = parts
+        self.alone = evidence.alone
+        self.bound = evidence.bound
+        self.scan = ground.rest + ground.expected
+        self.healthy = _Predicted(np.zeros(len(evidence.alone)), ground.expected)
+        of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)
+        self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + LEAST_SPREAD**2)
+        self.of_bound = float(np.hypot(noise.scan, LEAST_SPREAD))
+        self.of_scan = float(np.hypot(ground.of_rest, LEAST_SPREAD))
+        self.floor = -float(np.log1p(-LEAST_FAULT)) / 2
+
+    def cost(self, pairs: Numbers, level: _Predicted) -> Array:
+        """Return how far pairs are from what is predicted of them, in squared standard errors."""
+        alone = _known((self.alone[pairs] - level.alone) / self.of_alone[pairs])
+        above = np.maximum(self.bound[pairs] - level.alone, 0) / self.of_bound
+        # A pair is above its level by chance, too; where many pass through a part, this speaks against none of it.
+        above = np.maximum(_known(above) ** 2 - BY_CHANCE**2, 0)
+        beyond = np.where(level.alone < 0, np.minimum(above, MOST_WEIGHT), 0.0)
+        off = _known((self.scan[pairs] - level.beside) / self.of_scan) ** 2
+        scan = np.minimum(off, MOST_SCAN_WEIGHT)
+        return np.asarray(np.minimum(alone**2, MOST_WEIGHT) + np.maximum(beyond, scan))
+
+    def predicted(self, chosen: Sequence[_Choice]) -> _Predicted:
+        """Return what a set of parts leads to expect."""
+        alone, beside = self.healthy.alone.copy(), self.healthy.beside.copy()
+        for each in chosen:
+            pairs = each.part.pairs
+            through = _Predicted(alone, beside).of(pairs).with_part(each.part, each.level)
+            alone[pairs], beside[pairs] = through.alone, through.beside
+        return _Predicted(alone, beside)
+
+    def fitted(self, part: Part, level: _Predicted) -> _Choice | None:
+        """Return a part with the share that fits best beside what is chosen already, and what is gained by it."""
+        pairs = part.pairs
+        before = level.of(pairs)
+        low = self.alone[pairs] < before.alone - self.floor
+        below = self.scan[pairs] < before.beside - max(self.floor, 2 * self.of_scan)
+        if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
+            return None
+        # What a pair reached beside others in a part is its share over their number.
+        shares = np.concatenate((self.alone[pairs][low], (self.scan[pairs] + part.sharing)[below & ~low]))
+        cost = self.cost(pairs, before).sum()
+        best = None
+        for own in _levels(shares):
+            gain = cost - self.cost(pairs, before.with_part(part, own)).sum() - part.price
+            if best is None or gain > best.gain:
+                best = _Choice(part, own, float(gain))
+        return None if best is None or self.contradicted(best) else best
+
+    def contradicted(self, choice: _Choice) -> bool:
+        """Tell whether a part cannot be slow, because more of its pairs are fast than by chance."""
+        pairs = choice.part.pairs
+        fast = self.fast(choice)
+        return bool(fast.sum() > int(MOST_CONTRADICTIONS * len(pairs)))
+
+    def fast(self, choice: _Choice) -> NDArray[np.bool_]:
+        """Tell of each pair of a part whether it reached more than the part could give it."""
+        pairs = choice.part.pairs
+        fast = self.bound[pairs] > choice.level + CONTRADICTION * self.of_bound
+        fast |= self.alone[pairs] > choice.level + CONTRADICTION * self.of_alone[pairs]
+        return np.asarray(fast)
+
+    def fits(self, chosen: Sequence[_Choice]) -> list[_Choice]:
+        """Return the parts that gain something beside those that are chosen, those that gain most first."""
+        level = self.predicted(chosen)
+        fits = [fit for part in self.parts if (fit := self.fitted(part, level)) is not None and fit.gain > 0]
+        return sorted(fits, key=lambda fit: -fit.gain)
+
+    def next(self, chosen: Sequence[_Choice]) -> _Choice | None:
+        """Return the part that gains most beside those that are chosen, with those that gain as much."""
+        fits = self.fits(chosen)
+        return _compared(fits[0], fits[1:]) if fits else None
+
+    def best(self) -> list[_Choice]:
+        """Return the best set: greedy, then every part exchanged for a better one or dropped."""
+        chosen: list[_Choice] = []
+        while len(chosen) < MOST_PARTS and (choice := self.next(chosen)) is not None:
+            chosen.append(choice)
+        if len(chosen) < 2:
+            return chosen
+        for _ in range(3):
+            changed = False
+            for number in range(len(chosen) - 1, -1, -1):
+                rest = chosen[:number] + chosen[number + 1 :]
+                again = self.next(rest)
+                if again is None:
+                    chosen, changed = rest, True
+                elif again.part is not chosen[number].part:
+                    chosen, changed = [*rest, again], True
+                else:
+                    chosen = [*rest[:number], again, *chosen[number + 1 :]]
+            if not changed:
+                break
+        return self.joined(chosen)
+
+    def joined(self, chosen: list[_Choice]) -> list[_Choice]:
+        """Return a set with one part in place of its two sides where that explains more.
+
+        Exchanged one by one, each side keeps the other: beside it, the part costs more than the side that is missing.
+        """
+        for one, other in combinations(chosen, 2):
+            both = np.union1d(one.part.pairs, other.part.pairs)
+            wholes = [part for part in self.parts if np.array_equal(part.pairs, both)]
+            if not wholes:
+                continue
+            rest = [each for each in chosen if each is not one and each is not other]
+            fits = self.fits(rest)
+            whole = next((fit for fit in fits if any(fit.part is part for part in wholes)), None)
+            if whole is not None and whole.gain > self.gain(rest, (one, other), both):
+                # A side alone explains less than both do.
+                beside = [fit for fit in fits if not np.isin(fit.part.pairs, both).all()]
+                return self.joined([*rest, _compared(whole, beside)])
+        return chosen
+
+    def gain(self, chosen: Sequence[_Choice], more: Sequence[_Choice], pairs: Numbers) -> float:
+        """Return what more parts gain beside those that are chosen; ``pairs`` are all that pass through them."""
+        before, after = (self.predicted(each).of(pairs) for each in (chosen, [*chosen, *more]))
+        saved = self.cost(pairs, before).sum() - self.cost(pairs, after).sum()
+        return float(saved) - sum(each.part.price for each in more)
+
+
+def _levels(shares: Array) -> Iterable[float]:
+    """Return the shares that are tried: quartiles, and for each the median of what is near."""
+    if len(shares) == 1:
+        return (float(shares[0]),)
+    quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
+    tried = ((share, np.median(shares[np.abs(shares - share) < 0.1])) for share in quartiles)
+    return dict.fromkeys(float(share) for both in tried for share in both)
+
+
+def _compared(best: _Choice, fits: Sequence[_Choice]) -> _Choice:
+    """Return a choice with those of others that gain as much."""
+    near = [fit for fit in fits if fit.gain > best.gain - AS_GOOD and _overlap(fit.part, best.part)]
+    weights = np.exp(-0.5 * (best.gain - np.array([best.gain, *(fit.gain for fit in near)])))
+    return replace(best, others=tuple(fit.part for fit in near), confidence=float(1 / weights.sum()))
+
+
+def _overlap(one: Part, other: Part) -> bool:
+    """Tell whether two parts explain the same pairs, as a rule."""
+    return len(np.intersect1d(one.pairs, other.pairs)) > 0
+
+
+def _culprit(ground: Ground, choice: _Choice, slowest: float = 0.0) -> Culprit | None:
+    """Return what is known of a part that was taken; None if its pairs do not bear it out.
+
+    :param slowest: see :func:`least_loss`.
+    """
+    evidence, part = ground.evidence, choice.part
+    pairs, alone = part.pairs, evidence.alone[part.pairs]
+    middle = choice.level / 2
+    slow = pairs[alone < middle]
+    search = _Search(ground, ())
+    scan = search.scan[pairs] + part.sharing
+    beside = pairs[(ground.rest[pairs] < -max(2 * search.of_scan, -middle)) & (scan < middle)]
+    fast = np.setdiff1d(pairs[search.fast(choice)], slow)
+    needed = 1 if part.kind == "pair" else FEWEST_PAIRS
+    if len(slow) >= needed:
+        level = float(np.median(evidence.alone[slow]))
+        errors = float(np.median(evidence.error(slow))) / np.sqrt(len(slow)) * (OF_MEDIAN if len(slow) > 2 else 1.0)
+        ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
+        sure = -level > least_loss(ground, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
+        sure &= _has_neighbours(ground, part)
+        # Other people's traffic may last as long as what is measured again, and that is short where little is suspect.
+        # The other direction of a suspect is measured again as well; the scan may know nothing of it.
+        sure &= part.kind != "pair" or bool(evidence.scan[slow[0]] < middle)
+        return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, sure)
+    if len(beside) + len(slow) < needed:
+        return None
+    scan = (search.scan + _on(part, len(search.scan)))[beside]
+    # How slow it is, what was measured alone says best; that it is the part and not the pair, the others in the scan.
+    level = float(np.median(evidence.alone[slow] if len(slow) else scan))
+    errors = float(evidence.error(slow)[0]) if len(slow) else search.of_scan * OF_MEDIAN / np.sqrt(len(beside))
+    rounds = evidence.round[evidence.round >= 0]
+    thirds = np.unique((evidence.round[beside] - rounds.min()) * 3 // (np.ptp(rounds) + 1))
+    # Other people's traffic may last as long as a scan. It is over, as a rule, when pairs are measured alone.
+    sure = len(slow) > 0 and len(beside) >= FEWEST_BESIDE and len(thirds) == 3
+    sure &= -level > least_loss(ground, errors, part.kind, slowest=slowest)
+    return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, bool(sure))
+
+
+def _has_neighbours(ground: Ground, part: Part) -> bool:
+    """Tell whether a node was measured with nodes that are at its switch.
+
+    Where its switch is not known these are taken to be the next ranks: what is slow with everybody but them is not the
+    node. Where a node has no such pair it cannot be told from its way to the others.
+    """
+    evidence = ground.evidence
+    if part.kind not in OF_NODES:
+        return True
+    pairs = part.pairs
+    if ground.leaf[part.key[0]] >= 0:
+        return bool(ground.within[pairs].any() or not ground.within.any())
+    near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS
+    if len(np.unique(evidence.sender[near])) < evidence.ranks / 2:
+        return True  # a pattern that has no such pairs: it cannot tell, which is said
+    return int(near[pairs].sum()) >= 2
+
+
+def _on(part: Part, count: int) -> Array:
+    """Return the sharing of a part by the position of the pair."""
+    found = np.zeros(count)
+    found[part.pairs] = part.sharing
+    return found

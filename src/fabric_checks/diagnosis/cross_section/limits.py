@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The smallest fault of each kind that a run would have named, by its noise and what it measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fabric_checks.diagnosis.cross_section.evidence import OF_BEST, OF_MEDIAN, Evidence, top_of
+from fabric_checks.diagnosis.cross_section.inference import LEAST_FAULT, least_loss
+from fabric_checks.diagnosis.cross_section.parts import Ground
+from fabric_checks.diagnosis.cross_section.slowest import by_chance
+from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.parsers.rotate import Transfers
+
+#: A fault of the least size is found in so many standard errors of the cases: in 95 of 100.
+_CERTAIN = 1.645
+#: How many pairs of a suspect node, and of a suspect cable, are measured alone as a rule.
+_PAIRS_OF_NODE, _PAIRS_OF_CABLE = 6, 6
+#: Measurements of a suspect where a run had none.
+_REPEATS = 4
+#: What loses more than this is dead, and no slow part.
+_ALL = 0.99
+#: Of fewer nodes most pairs, or all, are those of a slow one, or of a slow pair: there is nothing to hold it to.
+_FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
+#: A pair is named only if it is measured alone: that has to be as likely as this.
+_FOUND = 0.9
+#: A night that does not see a fault of this share says so.
+A_TENTH = 0.10
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Shares of the bandwidth that something has to lose so that it is named; None where it could not have been.
+
+    :param node: one that sends or receives slowly; :param pair: one way between two nodes.
+    :param cable: one between switches, None where the ways are not known.
+    """
+
+    node: float | None
+    pair: float | None
+    cable: float | None
+
+    @property
+    def saw_a_tenth(self) -> bool:
+        """Whether a node that is slower by a tenth would have been named."""
+        return self.node is not None and self.node <= A_TENTH
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return the shares as plain data."""
+        return {"node": self.node, "pair": self.pair, "cable": self.cable}
+
+    def metrics(self) -> dict[str, float]:
+        """Return the shares in percent as the check declares them; 100 where nothing less would have been named."""
+        return {
+            f"smallest_{what}_fault": 100.0 if share is None else 100 * share for what, share in self.as_dict().items()
+        }
+
+    @property
+    def text(self) -> str:
+        """The same in words."""
+        named = (("a node", self.node), ("a pair", self.pair), ("a cable", self.cable))
+        known = ", ".join(f"{what} slower by {100 * value:.0f} %" for what, value in named if value is not None)
+        text = f"the smallest faults that this run would have named: {known or 'none'}"
+        if not self.saw_a_tenth:
+            text += "; it would not have seen a node slower by a tenth"
+        return text
+
+
+def limits(
+    ground: Ground, suspect_share: float, together: Transfers | None = None, *, slow_nodes: Sequence[int] = ()
+) -> Limits:
+    """Return the smallest faults that a run would have named.
+
+    A fault is named if it is suspected, by what is seen of it in the scan, and sure, by what is measured alone.
+
+    :param suspect_share: from which loss on a pair or a node is measured again; :param together: what was
+        measured again beside others; None if nothing is, whatever is slow.
+    :param slow_nodes: ranks that are blamed: that their pairs stayed slow keeps no other from being found.
+    """
+    evidence = ground.evidence
+    noise = evidence.noise
+    repeat = noise.repeat or noise.scan
+    error = OF_BEST * repeat / np.sqrt(_REPEATS)
+    senders = np.bincount(evidence.sender[evidence.round >= 0], minlength=evidence.ranks)
+    partners = max(float(np.median(senders)), 1.0)
+    threshold = -float(np.log1p(-suspect_share))
+
+    # Pairs are held to what is usual, or to a little less than what nodes have at their best if that is more.
+    scanned = evidence.scan[~np.isnan(evidence.scan)]
+    best = min(0.0, top_of(scanned)[0]) if len(scanned) else 0.0
+    shared = min(max(0.0, -_usual(evidence)), threshold - best)
+
+    of_slow = np.isin(evidence.sender, slow_nodes) | np.isin(evidence.receiver, slow_nodes)
+    slowest = by_chance(ground, np.flatnonzero(of_slow))
+
+    def named(kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
+        if together is None or evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
+            return None
+        of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
+        sure = least_loss(ground, of_alone, kind, slowest=slowest) + _CERTAIN * of_alone
+        suspected = threshold + shared + _CERTAIN * seen
+        smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
+        return smallest if smallest < _ALL else None
+
+    # Nodes are held to the best of other nodes, which do not share.
+    of_node = named("sender", _PAIRS_OF_NODE, OF_MEDIAN * noise.scan / np.sqrt(partners))
+    of_pair = named("pair", 1, noise.scan, shared)
+    if together is not None and of_pair is not None:
+        found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)
+        of_pair = of_pair if found >= _FOUND else None
+    of_cable = None
+    if ground.known is not None and ground.known.has_routes:
+        of_cable = _of_cable(ground.known, named("cable", _PAIRS_OF_CABLE, 0.0))
+    return Limits(of_node, of_pair, of_cable)
+
+
+def _of_cable(known: FabricMap, loss: float | None) -> float | None:
+    """Return what the fastest of the cables has to lose so that a pair alone on it loses so much."""
+    fastest = 1.0 if known.rates is None or not len(known.rates) else max(1.0, float(known.rates.max()))
+    return None if loss is None else 1 - (1 - loss) / fastest
+
+
+def _found(evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]) -> float:
+    """Return how likely a slow pair is to be among those that are measured alone.
+
+    Where most pairs share a cable in every round, more stay slow beside others than there is time for. A slow pair that
+    once shared nothing stands where it belongs, with the few that are as slow by chance; one that always shared is
+    any of those that stayed slow. It shares as often as all others do.
+
+    :param level: below which a pair is slow, as a logarithm; :param loss: of the slow pair, as a share.
+    """
+    best = np.full(len(evidence.sender), -np.inf)
+    keys = evidence.sender * evidence.ranks + evidence.receiver
+    place = np.searchsorted(keys, together.sender.astype(np.int64) * evidence.ranks + together.receiver)
+    np.maximum.at(best, place, np.log(together.MBps / evidence.reference_MBps))
+    own = ~np.isnan(evidence.scan) & ~np.isin(evidence.sender, slow_nodes) & ~np.isin(evidence.receiver, slow_nodes)
+    slow = own & (evidence.scan < level) & (best < level)
+    near = slow & (best > np.log1p(-loss) - 2 * evidence.noise.scan)
+    of_slow, of_near = (
+        float((~np.isnan(evidence.alone[which])).mean()) if which.any() else 1.0 for which in (slow, near)
+    )
+    far = float((slow & ~near).sum() / max(own.sum(), 1))
+    return (1 - far) * of_near + far * of_slow
+
+
+def _usual(evidence: Evidence) -> float:
+    """Return what pairs usually have in the scan, as the program sees it: the median over rounds of their medians."""
+    seen = ~np.isnan(evidence.scan) & (evidence.round >= 0)
+    number, rate = evidence.round[seen], evidence.scan[seen]
+    medians = [float(np.median(rate[number == each])) for each in np.unique(number)]
+    return float(np.median(medians)) if medians else 0.0

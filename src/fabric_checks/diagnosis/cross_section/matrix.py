@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The matrix of a cross-section run: senders down, receivers across, bandwidth of each pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.parsers.rotate import RotateOutput
+
+#: The most pairs that a matrix has room for, half a gigabyte: rotate on sixteen thousand processes. An output of a few
+#: megabytes that has one round of more could ask for any amount.
+MOST_PAIRS = 8192 * 8192
+
+
+@dataclass(frozen=True)
+class PairMatrix:
+    """Bandwidth by sender and receiver.
+
+    :param senders: the ranks of the rows, ascending.
+    :param receivers: the ranks of the columns, ascending.
+    :param MBps: rows x columns, in MB/s; NaN where a pair was not measured.
+    :param hosts: the host names by rank.
+    """
+
+    senders: NDArray[np.int64]
+    receivers: NDArray[np.int64]
+    MBps: NDArray[np.float64]
+    hosts: tuple[str, ...]
+
+    @property
+    def measured(self) -> NDArray[np.float64]:
+        """The bandwidths of all pairs that were measured, row by row."""
+        values: NDArray[np.float64] = self.MBps.ravel()
+        measured: NDArray[np.float64] = values[~np.isnan(values)]
+        return measured
+
+    def host_labels(self, ranks: NDArray[np.int64]) -> list[str]:
+        """Return a name for each rank: its host, with the rank where several ranks share it."""
+        return [name_of(self.hosts, int(rank)) for rank in ranks]
+
+
+def name_of(hosts: tuple[str, ...], rank: int) -> str:
+    """Return a name for a rank: its host, with the rank where several ranks share the host."""
+    return hosts[rank] if hosts.count(hosts[rank]) == 1 else f"{hosts[rank]} (rank {rank})"
+
+
+def of_output(output: RotateOutput) -> PairMatrix:
+    """Arrange the scan of a run as a matrix; a pair that was measured several times has its median.
+
+    :raises OutputError: if it has more than :data:`MOST_PAIRS` pairs, measured or not.
+    """
+    scan, ranks = output.scan, len(output.hosts)
+    senders, row = _present(scan.sender, ranks)
+    receivers, column = _present(scan.receiver, ranks)
+    if len(senders) * len(receivers) > MOST_PAIRS:
+        raise OutputError(
+            f"{len(senders)} senders and {len(receivers)} receivers make more pairs than the {MOST_PAIRS} that can be "
+            "analysed; run it on fewer processes"
+        )
+    cell = row * len(receivers) + column
+    values = np.full(len(senders) * len(receivers), np.nan)
+    if (np.bincount(cell) <= 1).all():
+        values[cell] = scan.MBps
+    else:
+        cell, values_of_cell = _medians(cell, scan.MBps)
+        values[cell] = values_of_cell
+    return PairMatrix(senders, receivers, values.reshape(len(senders), len(receivers)), output.hosts)
+
+
+def _present(rank: NDArray[np.int32], ranks: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ranks that occur, and the position of each element's rank among them."""
+    present = np.zeros(ranks, dtype=bool)
+    present[rank] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[rank]
+
+
+def _medians(cell: NDArray[np.int64], rate: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the cells that occur, and the median of the values of each."""
+    table = pl.DataFrame({"cell": cell, "rate": rate}).group_by("cell").agg(pl.col("rate").median())
+    return table["cell"].to_numpy(), table["rate"].to_numpy()

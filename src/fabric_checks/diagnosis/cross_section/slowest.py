@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How slow the slowest of healthy nodes is by chance, as far as a run shows how much its nodes differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from scipy.special import ndtr
+
+from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, Array, Numbers
+from fabric_checks.diagnosis.cross_section.parts import Ground
+
+#: In no more than this share of runs the slowest of healthy nodes is to be blamed. A third of what is promised: of few
+#: pairs the model is not exact.
+CHANCE_OF_SLOWEST = 0.0003
+#: A pair has the lesser of what its two sides have, independent normal numbers. Of the variance of a side each side
+#: gives it a quarter, and 1 - 1/pi - 1/2 is the pair's own; it is lower than a side by 1/sqrt(pi) deviations (Clark,
+#: The greatest of a finite set of random variables, Operations Research 9, 1961).
+OF_SIDE, OF_PAIR, BELOW_SIDES = 0.25, 0.5 - 1 / np.pi, 1 / np.sqrt(np.pi)
+#: The variance of a median of four over that of their mean.
+OF_MEDIAN_OF_FEW = 1.2
+#: So much below what it was to reach, in deviations of the scan, a pair was disturbed.
+DISTURBED = 5.0
+#: As many pairs of the scan are looked at, evenly spread; and as few as these of all show nothing.
+MOST_OF_SCAN, FEWEST = 256, 4
+#: Deviations of nodes that are tried, those of few percent closely.
+DEVIATIONS: Array = 0.6 * np.linspace(0, 1, 121)[1:] ** 2
+#: Deviations of pairs by what is their own that are tried where controls differ. Coarse, so that what nodes differ by
+#: is not taken for that where too few pairs of each are seen.
+OF_PAIRS = (0.0, 0.05, 0.1, 0.2)
+#: Losses that are tried, as logarithms.
+LOSSES: Array = np.linspace(0, 2, 2001)
+
+#: Positions of pairs, the logarithm of what they reached, and its variance by chance.
+_Seen = tuple[Numbers, Array, Array]
+
+
+def by_chance(ground: Ground, blamed: Numbers) -> float:
+    """Return the loss, as a logarithm, that the slowest of healthy nodes has in :data:`CHANCE_OF_SLOWEST` of runs.
+
+    By how much nodes differ is not known. Each deviation is weighted by the likelihood that it has by all pairs that
+    share a node or do not, and so is the chance that any of all sides is so slow: few pairs leave more deviations
+    possible, and the loss is greater.
+
+    :param blamed: positions of the pairs of parts that are slow, or are asked about: they are left out.
+    :returns: infinity if that is not seen at all.
+    """
+    alone, scan = _alone(ground, blamed), _scanned(ground, blamed)
+    both = _least(ground, [alone, scan])
+    # What pairs share without its being known makes nodes seem to differ, and what was measured alone does not have it.
+    return both if ground.corrected else min(both, _least(ground, [alone]))
+
+
+def _least(ground: Ground, seen: Sequence[_Seen]) -> float:
+    """Return the loss by what was seen."""
+    weight = _likelihood(ground, seen)
+    if weight is None:
+        return np.inf
+    chance = 2 * ground.evidence.nodes * _beyond() @ weight
+    enough = np.flatnonzero(chance < CHANCE_OF_SLOWEST)
+    return float(LOSSES[enough[0]]) if len(enough) else np.inf
+
+
+@cache
+def _beyond() -> Array:
+    """Return the chance of one side to lose more: losses x deviations."""
+    return np.asarray(ndtr(-(LOSSES[:, None] / DEVIATIONS + BELOW_SIDES)))
+
+
+def _likelihood(ground: Ground, seen: Sequence[_Seen]) -> Array | None:
+    """Return the likelihood of each of :data:`DEVIATIONS`, all before the run as likely; their sum is 1.
+
+    Restricted likelihood of a model of random effects (Patterson and Thompson, Biometrika 58, 1971): the usual rate of
+    what was measured alone, and that of the scan, are unknown.
+    """
+    pair, value, variance = (np.concatenate(each) for each in zip(*seen, strict=True))
+    group = np.repeat(np.arange(len(seen)), [len(each[0]) for each in seen])
+    groups = np.unique(group)
+    if len(pair) < FEWEST + len(groups):
+        return None
+    evidence = ground.evidence
+    sender, receiver = evidence.sender[pair], evidence.receiver[pair]
+    alike = OF_SIDE * (np.equal.outer(sender, sender).astype(float) + np.equal.outer(receiver, receiver))
+    alike += OF_PAIR * np.equal.outer(pair, pair)
+    logs = []
+    for own in OF_PAIRS if evidence.noise.between else OF_PAIRS[:1]:
+        # Scaled by what measurements differ by, the model has one parameter.
+        each = 1 / np.sqrt(variance + own**2)
+        axes, scale = np.linalg.qr(np.equal.outer(group, groups) * each[:, None], mode="complete")
+        rest = axes[:, len(groups) :]
+        size, axes = np.linalg.eigh(rest.T @ (alike * np.outer(each, each)) @ rest)
+        squares = (axes.T @ (rest.T @ (value * each))) ** 2
+        of_each = 1 + np.outer(DEVIATIONS**2, np.maximum(size, 0))
+        of_scale = np.log(each).sum() - np.log(np.abs(scale.diagonal())).sum()
+        logs.append(of_scale - 0.5 * (np.log(of_each) + squares / of_each).sum(axis=1))
+    log = np.array(logs)
+    weight = (np.exp(log - log.max()) * np.gradient(DEVIATIONS)).sum(axis=0)
+    return np.asarray(weight / weight.sum())
+
+
+def _alone(ground: Ground, blamed: Numbers) -> _Seen:
+    evidence = ground.evidence
+    pair = np.setdiff1d(np.flatnonzero(~np.isnan(evidence.middle)), blamed)
+    repeats = np.maximum(evidence.repeats[pair], 1)
+    of_median = np.where(repeats > 2, OF_MEDIAN_OF_FEW, 1.0)
+    return pair, evidence.middle[pair], _by_repeat(ground) * of_median / repeats
+
+
+def _scanned(ground: Ground, blamed: Numbers) -> _Seen:
+    """Pairs of the scan that shared nothing: that is known, or those that share are far below."""
+    evidence = ground.evidence
+    value, spread = evidence.scan, evidence.noise.scan
+    if ground.corrected:
+        value, spread = np.where(ground.expected > -LEAST_SPREAD, ground.rest, np.nan), ground.of_rest
+    pair = np.setdiff1d(np.flatnonzero(value > -DISTURBED * spread), blamed)
+    if len(pair) > MOST_OF_SCAN:
+        pair = pair[np.linspace(0, len(pair) - 1, MOST_OF_SCAN).astype(np.int64)]
+    return pair, value[pair], np.full(len(pair), _by_repeat(ground))
+
+
+def _by_repeat(ground: Ground) -> float:
+    return max(ground.evidence.noise.repeat, LEAST_SPREAD) ** 2

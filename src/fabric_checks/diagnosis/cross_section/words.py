@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parts of a fabric in words: what they are called, how they are slow, and what to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fabric_checks.diagnosis.cross_section.coverage import listed
+from fabric_checks.diagnosis.cross_section.matrix import name_of
+from fabric_checks.diagnosis.cross_section.parts import Ground, Part
+from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
+
+
+@dataclass(frozen=True)
+class Words:
+    """A part in words.
+
+    :param name: what it is called, such as ``cable leaf-3 to spine-12``.
+    :param side: the direction in which it is slow, or empty.
+    :param verb: what it does slowly; :param look: what to look at or measure next.
+    :param ranks: of the hosts that it is, or of those of a pair; empty for cables and switches.
+    """
+
+    name: str
+    side: str
+    verb: str
+    look: str
+    ranks: tuple[int, ...] = ()
+
+
+def of_part(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
+    """Return a part in words.
+
+    :param hosts: the host name of each rank.
+    """
+    if part.kind in ("sender", "receiver", "node"):
+        return _node(ground, hosts, part)
+    if part.kind == "pair":
+        return _pair(hosts, part)
+    if ground.known is None:
+        raise ValueError(f"a part of the kind {part.kind} without a map")
+    if part.kind in ("arc", "cable"):
+        return _cable(ground.known, part)
+    return _above(ground, hosts, part) if part.kind == "above" else _switch(ground, ground.known, hosts, part)
+
+
+def _pair(hosts: tuple[str, ...], part: Part) -> Words:
+    name = " to ".join(name_of(hosts, rank) for rank in part.key)
+    look = "measure it again, in both directions; with the forwarding tables its cables are known"
+    return Words(name, "one way", "runs", look, part.key)
+
+
+def _cable(known: FabricMap, part: Part) -> Words:
+    number, both = part.key[0], part.kind == "cable"
+    name = known.cables[number if both else number // 2]
+    side = "both ways" if both else f"towards {known.switches[int(known.ends[number])]}"
+    look = "look at the cable and at the error counters, width and speed of its two ports"
+    return Words(f"cable {name}", side, "runs", look)
+
+
+def _switch(ground: Ground, known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
+    """Return a switch, all its cables to others, or one of them that only its pairs tell."""
+    key = part.key
+    leaf = known.switches[key[0]]
+    if part.kind == "switch":
+        return Words(f"switch {leaf}", "", "forwards everything", f"look at {leaf} and at its counters")
+    if part.kind in ("leaf out", "leaf in", "leaf"):
+        side = {"leaf out": "out of it", "leaf in": "into it", "leaf": "both ways"}[part.kind]
+        look = f"look at {leaf}, at all its uplinks together, and at how many there are"
+        return Words(f"all uplinks of {leaf}", side, "run", look)
+    look = f"look at the error counters of the uplinks of {leaf}; with the forwarding tables the cable is named"
+    if part.kind == "leaf pair":
+        return Words(f"the way from {leaf} to {known.switches[key[1]]}", "one way", "runs", look)
+    return Words(f"an uplink of {leaf}", *_bundles(hosts, part), look)
+
+
+def _node(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
+    rank = part.key[0]
+    name = name_of(hosts, rank)
+    leaf = int(ground.leaf[rank])
+    there = f" to {ground.known.switches[leaf]}" if ground.known is not None and leaf >= 0 else " to its switch"
+    verb, side = {
+        "sender": ("sends", "sending"),
+        "receiver": ("receives", "receiving"),
+        "node": ("sends and receives", "both"),
+    }[part.kind]
+    look = f"look at its adapter, its slot and its cable{there}, which bandwidth cannot tell apart"
+    return Words(f"node {name}", side, verb, look, (rank,))
+
+
+def _bundles(hosts: tuple[str, ...], part: Part) -> tuple[str, str]:
+    """Return the direction of a cable that only its pairs tell, and what it does."""
+    if part.kind == "uplink":
+        return "out of it", f"runs{_towards(hosts, part.key[1:])}"
+    if part.kind == "downlink" and part.key[1] != NONE:
+        return "into it", f"runs{_towards(hosts, part.key[1:])}"
+    return ("into it", "runs") if part.kind == "downlink" else ("both ways", "runs")
+
+
+def _above(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
+    known = ground.known
+    leaves = np.unique(ground.from_leaf[part.pairs])
+    names = listed([known.switches[int(leaf)] for leaf in leaves if leaf >= 0]) if known is not None else ""
+    every = len(leaves) == len(np.unique(ground.leaf[ground.leaf >= 0]))
+    from_ = "all switches of hosts" if every else names
+    targets = part.key if part.key[0] != NONE else tuple(np.unique(ground.evidence.receiver[part.pairs]).tolist())
+    look = "look at the counters of the switches above; with the forwarding tables the switch is named"
+    return Words(f"a switch or cable above {from_}", "", f"runs{_towards(hosts, targets)}", look)
+
+
+def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
+    """Return to whom a cable leads, with the regularity if there is one."""
+    own = np.array(sorted(set(ranks)))
+    names = [name_of(hosts, int(rank)) for rank in own]
+    step = int(np.gcd.reduce(np.diff(own))) if len(own) > 2 else 0
+    every = f", every {step}th node," if step > 1 and len(own) * step * 2 >= np.ptp(own) else ""
+    return f" towards {listed(names)}{every}"

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The journal of a system's nights: what each found, so that the next can say what is new and what is over.
+
+A line of JSON a night, in the order in which they were judged, and one more when a night begins. Dates decide nothing
+here, because clocks are set; only an acknowledgement ends on the day that whoever gave it has named. A night that is
+judged again replaces its own line and no other. An acknowledgement, or its withdrawal, is a line of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core import files
+from fabric_checks.core.errors import RecordError
+from fabric_checks.nightly.acknowledged import Acknowledgement
+from fabric_checks.nightly.model import Finding, Night
+from fabric_checks.records import jsonlines, perflog
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the journal: a night that ended, or one whose beginning alone is known.
+
+    :param ended: whether it ran to its end.
+    :param measured: the names of the cases that have values.
+    """
+
+    session: str
+    ended: bool
+    findings: tuple[Finding, ...] = ()
+    measured: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Open:
+    """A finding that is not over.
+
+    :param since: the night that saw it first; :param last: the one that saw it last; :param nights: how many did.
+    :param id: what it is called as long as it is open.
+    :param known: its acknowledgement, if it has one that was not exceeded or withdrawn; its day may be over.
+    :param beyond: how the last night that saw it exceeded the acknowledgement that it had, if it did.
+    """
+
+    finding: Finding
+    since: str
+    last: str
+    nights: int = 1
+    id: str = ""
+    known: Acknowledgement | None = None
+    beyond: tuple[str, ...] = ()
+
+    def is_acknowledged(self, day: date) -> bool:
+        """Tell whether it is acknowledged on a day."""
+        return self.known is not None and day <= self.known.until
+
+
+@dataclass(frozen=True)
+class News:
+    """What a night's findings are against those of the nights before.
+
+    :param new: seen for the first time, or more than was acknowledged; :param still: seen before too.
+    :param closed: no longer seen, although what showed it was measured again.
+    :param unseen: not seen, because nothing that showed it was measured.
+    :param acknowledged: open, but not to be reported again, whether it was seen or not.
+    """
+
+    new: tuple[Open, ...] = ()
+    still: tuple[Open, ...] = ()
+    closed: tuple[Open, ...] = ()
+    unseen: tuple[Open, ...] = ()
+    acknowledged: tuple[Open, ...] = ()
+
+
+def begin(path: Path, session: str, level: str) -> bool:
+    """Note that a night begins; return that it is noted.
+
+    :raises RecordError: if the journal cannot be written.
+    """
+    _append(path, {"session": session, "level": level, "ended": False})
+    return True
+
+
+def end(path: Path, night: Night) -> None:
+    """Note what a night found.
+
+    :raises RecordError: if the journal cannot be written.
+    """
+    line = {
+        "session": night.session,
+        "level": night.level,
+        "ended": True,
+        "status": night.status.name.lower(),
+        "findings": [finding.as_dict() for finding in night.findings],
+        "measured": sorted(night.measured),
+        "failures": list(night.failures),
+    }
+    _append(path, line)
+
+
+def acknowledge(path: Path, what: Acknowledgement) -> None:
+    """Note an acknowledgement.
+
+    :raises RecordError: if the journal cannot be written.
+    """
+    _append(path, {"acknowledged": what.as_dict()})
+
+
+def _append(path: Path, line: dict[str, Any]) -> None:
+    try:
+        perflog.append(path, [line], cut=True)
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror}: it is not in the journal; fix that") from None
+
+
+def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
+    """Return nights and acknowledgements in their order; none if there is no journal.
+
+    :param warnings: gets a line for each that cannot be read; it is passed over.
+    """
+    # A number is no session.
+    entries: dict[str | int, Entry | Acknowledgement] = {}
+    try:
+        lines = files.read_bytes(path).split(b"\n")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        warnings.append(f"{path}: {error.strerror}; what earlier nights found is unknown")
+        return []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            data = jsonlines.record_of(line)
+            if "acknowledged" in data:
+                entries[number] = Acknowledgement.of(data["acknowledged"])
+                continue
+            entry = _entry(data)
+        except (ValueError, KeyError, TypeError) as error:
+            why = str(error) if isinstance(error, ValueError) else f"its {error} is missing or of the wrong type"
+            warnings.append(f"{path}:{number}: not a line of a journal: {why}; it is skipped: delete it")
+            continue
+        if entry.ended or entry.session not in entries:
+            entries[entry.session] = entry
+    return list(entries.values())
+
+
+def _entry(data: dict[str, Any]) -> Entry:
+    """Read a line; raise KeyError or TypeError with the name of what is not as it was written."""
+    for name, right in (("session", str), ("ended", bool), ("findings", list), ("measured", list)):
+        if not isinstance(data.get(name, [] if right is list else None), right):
+            raise TypeError(repr(name))
+    findings, measured = data.get("findings", []), data.get("measured", [])
+    return Entry(data["session"], data["ended"], tuple(map(Finding.of, findings)), frozenset(map(str, measured)))
+
+
+def cut_short(entries: Iterable[Entry | Acknowledgement], session: str) -> list[str]:
+    """Return the nights that began and never came to their end, but for ``session``."""
+    nights = [entry for entry in entries if isinstance(entry, Entry)]
+    return [entry.session for entry in nights if not entry.ended and entry.session != session]
+
+
+def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:
+    """Return the findings that are not over after all that a journal has."""
+    opened: list[Open] = []
+    for entry in entries:
+        opened = _after(opened, entry)
+    return opened
+
+
+def news(entries: Sequence[Entry | Acknowledgement], night: Night, day: date) -> News:
+    """Hold a night's findings against those of the nights before it.
+
+    :param entries: the journal; the night itself and the nights that were judged after it do not count.
+    :param day: the day of the night, by which acknowledgements end.
+    """
+    opened: list[Open] = []
+    of_now = next(
+        (n for n, each in enumerate(entries) if isinstance(each, Entry) and each.session == night.session), None
+    )
+    for entry in entries[:of_now]:
+        opened = _after(opened, entry)
+    # What was acknowledged while the night ran, or since it was judged first, is known.
+    later = entries[of_now:] if of_now is not None else ()
+    since = [entry for entry in later if isinstance(entry, Acknowledgement)]
+    for entry in since:
+        opened = _after(opened, entry)
+    now, closed = _fold(opened, night.session, night.findings, night.measured)
+    first, again = ([each for each in now if (each.since == night.session) is is_first] for is_first in (True, False))
+    for entry in since:
+        first = _after(first, entry)
+    now = [*first, *again]
+    known = tuple(each for each in now if each.is_acknowledged(day))
+    rest = [each for each in now if each not in known]
+    return News(
+        new=tuple(each for each in rest if each.since == night.session or (each.beyond and each.last == night.session)),
+        still=tuple(each for each in rest if each.last == night.session != each.since and not each.beyond),
+        closed=tuple(closed),
+        unseen=tuple(each for each in rest if each.last != night.session),
+        acknowledged=known,
+    )
+
+
+def _after(opened: Sequence[Open], entry: Entry | Acknowledgement) -> list[Open]:
+    """Return what is open after an entry of the journal."""
+    if isinstance(entry, Entry):
+        return _fold(opened, entry.session, entry.findings, entry.measured)[0]
+    known = None if entry.withdrawn else entry
+    return [replace(each, known=known, beyond=()) if each.id == entry.finding_id else each for each in opened]
+
+
+def _fold(
+    opened: Iterable[Open], session: str, findings: Iterable[Finding], measured: frozenset[str]
+) -> tuple[list[Open], list[Open]]:
+    """Return what is open after a night, and what is over."""
+    left = list(opened)
+    after = []
+    for finding in findings:
+        # Two of before may turn out to be one.
+        same = [each for each in left if each.finding.keys & finding.keys]
+        left = [each for each in left if each not in same]
+        after.append(_seen_again(same, finding, session) if same else _first_seen(finding, session))
+    closed = [each for each in left if each.finding.cases & measured]
+    return [*after, *(each for each in left if each not in closed)], closed
+
+
+def _first_seen(finding: Finding, session: str) -> Open:
+    name = "\n".join((session, *sorted(finding.keys)))
+    return Open(finding, session, session, id=hashlib.sha256(name.encode()).hexdigest()[:8])
+
+
+def _seen_again(same: Sequence[Open], finding: Finding, session: str) -> Open:
+    """Return what findings of before have become; what is more than was acknowledged is not acknowledged any more."""
+    known = next((each.known for each in same if each.known), None)
+    beyond = tuple(known.beyond(finding)) if known else ()
+    return replace(
+        same[0],
+        finding=finding,
+        last=session,
+        nights=same[0].nights + 1,
+        known=None if beyond else known,
+        beyond=beyond,
+    )

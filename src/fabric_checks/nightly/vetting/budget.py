@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a vet costs: spent so far, and computed before by the planner on a machine whose faults are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from fabric_checks.nightly.vetting.planning import Group, Outcome, Verdicts, Word, started
+
+#: Runs the jobs of a round, and returns for each its outcome and for how many minutes it had its nodes.
+Runner = Callable[[Sequence[Group]], Sequence[tuple[Outcome, float]]]
+
+
+@dataclass
+class Spent:
+    """What a vet has cost: jobs, rounds of them, node-minutes, and minutes if the jobs of a round run at once."""
+
+    jobs: int = 0
+    rounds: int = 0
+    node_minutes: float = 0.0
+    minutes: float = 0.0
+
+
+def spend(nodes: Sequence[str], run: Runner, budget: float, step_minutes: float) -> tuple[Verdicts, Spent]:
+    """Vet nodes; a round begins only if its jobs fit into the budget, should each last to its limit.
+
+    :param budget: in node-minutes; :param step_minutes: the limit of one job.
+    """
+    verdicts, rounds = started(nodes)
+    spent = Spent()
+    answers: list[Outcome] | None = None
+    while True:
+        try:
+            groups = rounds.send(answers) if answers is not None else next(rounds)
+        except StopIteration:
+            return verdicts, spent
+        bound = step_minutes * sum(map(len, groups))
+        if spent.node_minutes + bound > budget:
+            _give_up(verdicts, groups, spent, bound, budget)
+            return verdicts, spent
+        done = run(groups)
+        answers = [outcome for outcome, _ in done]
+        spent.jobs += len(groups)
+        spent.rounds += 1
+        spent.node_minutes += sum(len(group) * minutes for group, (_, minutes) in zip(groups, done, strict=True))
+        spent.minutes += max(minutes for _, minutes in done)
+
+
+def _give_up(verdicts: Verdicts, groups: Sequence[Group], spent: Spent, bound: float, budget: float) -> None:
+    why = (
+        f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent, and the next jobs "
+        f"may need {bound:g}"
+    )
+    not_seen = verdicts.of(Word.NOT_SEEN)
+    verdicts.settle()
+    for node in not_seen:
+        verdicts.say(node, Word.NOT_SEEN, why)
+    if not verdicts.of(Word.NOT_SEEN):
+        verdicts.paths.append(f"{len(groups)} more jobs were due: {why}")
+
+
+def simulated(faulty: Collection[str], pass_minutes: float, fail_minutes: float, *, named: bool = False) -> Runner:
+    """Return a runner on a machine whose faults are known: a job fails if one of its nodes is faulty.
+
+    :param pass_minutes: how long a job that passes has its nodes; :param fail_minutes: one that fails, as by a hang.
+    :param named: whether the scheduler names the nodes, as of one that died.
+    """
+
+    def run(groups: Sequence[Group]) -> list[tuple[Outcome, float]]:
+        done = []
+        for group in groups:
+            hit = [node for node in group if node in faulty]
+            outcome = Outcome(not hit, {node: "is down" for node in hit} if named else {}, why="the job hung")
+            done.append((outcome, fail_minutes if hit else pass_minutes))
+        return done
+
+    return run
+
+
+def planned(count: int, faults: int, pass_minutes: float, fail_minutes: float, *, named: bool = False) -> Spent:
+    """Return what a vet of so many nodes costs with so many faulty ones, as far from each other as can be.
+
+    That is where it needs the most jobs.
+    """
+    nodes = [f"n{number}" for number in range(count)]
+    faulty = {nodes[number * count // faults] for number in range(faults)}
+    run = simulated(faulty, pass_minutes, fail_minutes, named=named)
+    return spend(nodes, run, float("inf"), max(pass_minutes, fail_minutes))[1]

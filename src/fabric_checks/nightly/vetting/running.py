@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The jobs of a round: a ReFrame each, with ``Rotate`` on the nodes of its group, all at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import one_line
+from fabric_checks.nightly.running import GRACE_S
+from fabric_checks.nightly.vetting.planning import Group, Outcome
+from fabric_checks.records import run_records as records
+from fabric_checks.records.record import is_success
+from fabric_checks.schedulers import reservations
+
+
+class VetError(FabricError):
+    """A job of a vet that says nothing of its nodes, as where nothing could be built."""
+
+
+@dataclass
+class Jobs:
+    """The jobs of a vet.
+
+    :param session: its name; each job has a session with a number behind it.
+    :param partition: ``SYSTEM:PARTITION`` of ReFrame's configuration; :param environ: the environment.
+    :param limit_minutes: of each job. :param options: more of ReFrame's.
+    :param sessions: those that have been, in order.
+    """
+
+    session: str
+    results: Path
+    partition: str
+    environ: str
+    limit_minutes: float
+    options: tuple[str, ...] = ()
+    sessions: list[str] = field(default_factory=list)
+
+    def run(self, groups: Sequence[Group]) -> list[tuple[Outcome, float]]:
+        """Run a job on each group, all at once, and return what came of it, and for how many minutes it ran.
+
+        :raises VetError: if a job says nothing of its nodes.
+        """
+        names = [f"{self.session}-{len(self.sessions) + number}" for number, _ in enumerate(groups, 1)]
+        self.sessions += names
+        said = _all(
+            [
+                (self._line(len(group)), self._environment(name, group))
+                for name, group in zip(names, groups, strict=True)
+            ]
+        )
+        done = []
+        for name, (last, minutes) in zip(names, said, strict=True):
+            try:
+                session = records.load_session(self.results, name)
+            except RecordError:
+                raise VetError(f"{name}: ReFrame left nothing: {last}") from None
+            ran = [record["elapsed_s"] / 60 for record in session.records[:1] if record.get("elapsed_s")]
+            done.append((outcome_of(session, last), ran[0] if ran else minutes))
+        return done
+
+    def _line(self, nodes: int) -> list[str]:
+        limit = f"time_limit={max(1, round(60 * self.limit_minutes))}s"
+        case = f"^Rotate%pattern=round-robin%layout={nodes}x1$"
+        own = ["--system", self.partition, "-n", case, "-p", f"^{self.environ}$", "-S", f"Rotate.{limit}"]
+        return ["reframe", "-c", str(ROOT / "checks"), *own, *self.options, "-r"]
+
+    def _environment(self, session: str, group: Group) -> dict[str, str]:
+        return {
+            "FABRIC_SESSION": session,
+            "FABRIC_RESULTS": str(self.results),
+            reservations.NODES: ",".join(group),
+        }
+
+
+def outcome_of(session: records.Session, last: str) -> Outcome:
+    """Return what a session of one case says of its nodes.
+
+    A case that misses references has run: how fast the nodes are, its findings say.
+
+    :param last: the last line that ReFrame printed.
+    :raises VetError: if no case ran, or what it needs could not be built.
+    """
+    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
+    if len(cases) != 1 or cases[0].result == "fail_deps":
+        broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
+        why = one_line(broken[0]) if broken else f"{len(cases)} cases ran instead of one: {last}"
+        raise VetError(f"{session.name}: {why}")
+    case = cases[0]
+    records_of = list(session.records)
+    faulty = {str(node): one_line(str(why)) for r in records_of[:1] for node, why in (r["node_faults"] or {}).items()}
+    passed = is_success(case.result) or case.phase == "performance"
+    slow, paths, notes = _said(records_of[0] if records_of else {})
+    reason = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
+    why = one_line(reason[0]) if reason else case.result
+    return Outcome(
+        passed, {} if passed else faulty, slow, paths, why, notes, _unsure(records_of[0]) if records_of else ""
+    )
+
+
+#: Findings that tell how much a run would have seen.
+_OF_SIGHT = ("limits", "noise")
+#: A job has to be able to name a node that has lost so much of its rate. Of fewer nodes than these none can.
+LEAST_SIGHT, FEWEST_NODES = 0.5, 4
+
+
+def _unsure(record: Mapping[str, Any]) -> str:
+    """Return why a run does not tell which nodes are slow; nothing if it does."""
+    found = {str(each.get("kind")): each for each in record.get("findings") or () if isinstance(each, Mapping)}
+    node = found.get("limits", {}).get("node", 0.0)
+    if isinstance(node, float):
+        is_unsure, least = node > LEAST_SIGHT, f"only a node slower by {100 * node:.0f} % would have been named"
+    else:
+        is_unsure, least = "noise" in found or record["nodes"] >= FEWEST_NODES, "no node would have been named"
+    return one_line(str(found["noise"].get("text") if "noise" in found else least)) if is_unsure else ""
+
+
+def _said(record: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+    """Return the slow nodes, the slow ways between nodes, and what the run would have seen."""
+    slow: dict[str, str] = {}
+    paths, notes = [], []
+    for found in record.get("findings") or ():
+        if not isinstance(found, Mapping):
+            continue
+        hosts, text = [str(host) for host in found.get("hosts") or ()], one_line(str(found.get("text")))
+        if found.get("kind") in _OF_SIGHT:
+            notes.append(text)
+        if found.get("fault") is not True:
+            continue
+        if len(hosts) == 1:
+            slow[hosts[0]] = f"{slow[hosts[0]]}; {text}" if hosts[0] in slow else text
+        else:
+            paths.append(text)
+    return slow, tuple(paths), tuple(notes)
+
+
+def _all(lines: Sequence[tuple[list[str], dict[str, str]]]) -> list[tuple[str, float]]:
+    """Run commands at once; return of each the last line that it printed, and how many minutes it took.
+
+    Whoever ends this process ends them too: ReFrame cancels its jobs when it is interrupted.
+    """
+    before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    began = time.monotonic()
+    running: list[subprocess.Popen[str]] = []
+    try:
+        for line, environment in lines:
+            running.append(_started(line, environment))
+        done = []
+        for process in running:  # a pipe holds little: each is read to its end, and waits for that at worst
+            said = process.communicate()[0].strip()
+            done.append((one_line(said.splitlines()[-1]) if said else "it printed nothing", _minutes(began)))
+        return done
+    finally:
+        for process in running:
+            if process.poll() is None:
+                _interrupt(process)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _started(line: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            line, env=os.environ | environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise VetError(f"{line[0]}: {error.strerror}; call ci/run --mode vet, or `. ci/env.sh` first") from None
+
+
+def _end(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _minutes(began: float) -> float:
+    return (time.monotonic() - began) / 60
+
+
+def _interrupt(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was found on a machine: facts that may be written into a configuration, and how they came to be known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fabric_checks.onboarding.hardware import Link
+from fabric_checks.schedulers.queues import Queue
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite of programs that is there by a module.
+
+    :param suite: ``osu``, ``imb``, ``lammps`` or ``npb``; :param prefix: where it is, None if its module does not tell.
+    """
+
+    suite: str
+    module: str
+    version: str
+    prefix: str | None
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI of the site.
+
+    :param family: Spack's name of it; :param module: what loads it, empty where its `mpicc` is on PATH.
+    :param prefix: where it is, if that is how it was found.
+    :param pmi_library: what Intel MPI has to load to be started by srun, if it was found.
+    :param cc: its compiler; :param pmi: what `srun --mpi` has to be, empty where there is no Slurm.
+    """
+
+    family: str
+    version: str
+    module: str
+    cc: str
+    pmi: str = ""
+    suites: tuple[Suite, ...] = ()
+    prefix: str = ""
+    pmi_library: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the environment is called: the same after an update, so that values have a history."""
+        return f"{self.family}-site"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a machine.
+
+    :param host: its name; :param scheduler: slurm, pbs, torque, lsf, flux, or local where there is none.
+    :param cluster: what the scheduler calls it, or empty; :param queues: those whose names can be used.
+    :param accounts: what jobs may be charged to, as far as the scheduler tells.
+    :param pmis: what `srun --mpi` offers; :param switches: leaf switches, by Slurm's topology.
+    :param links: the fastest links of this host; :param cores: its physical cores.
+    :param modules: ReFrame's name of the module system, ``nomod`` if there is none.
+    :param spack: whether a Spack is on PATH or in SPACK_ROOT.
+    :param refused: names that cannot be used, each with what has it; :param notes: what else is worth reading.
+    """
+
+    host: str
+    scheduler: str = "local"
+    cluster: str = ""
+    version: str = ""
+    queues: tuple[Queue, ...] = ()
+    accounts: tuple[str, ...] = ()
+    pmis: tuple[str, ...] = ()
+    switches: int = 0
+    links: tuple[Link, ...] = ()
+    cores: int | None = None
+    modules: str = "nomod"
+    mpis: tuple[Mpi, ...] = ()
+    spack: bool = False
+    refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    asked: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a host says of its processors (``lscpu``) and of its links (below ``/sys/class``)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fabric_checks.core.errors import OutputError, quoted
+
+#: InfiniBand up to QDR sends 10 bits for 8, FDR and later 66 for 64 (IBTA, volume 2); later rates exclude it.
+_CODED = {"SDR": 0.8, "DDR": 0.8, "QDR": 0.8, "FDR10": 64 / 66, "FDR": 64 / 66}
+
+
+@dataclass(frozen=True)
+class Link:
+    """A network interface of a host.
+
+    :param device: its name, such as ``mlx5_0`` or ``hsn0``; :param kind: InfiniBand, RoCE, Slingshot or Ethernet.
+    :param MBps: what one direction carries, in 10^6 bytes a second.
+    """
+
+    device: str
+    kind: str
+    MBps: float
+
+
+def cores(lscpu: str) -> int:
+    """Return the physical cores of a host, from ``lscpu`` in English.
+
+    :raises OutputError: if it does not tell.
+    """
+    told = dict(re.findall(r"^([^:\n]+):[ \t]+(\d+)[ \t]*$", lscpu, flags=re.MULTILINE))
+    try:
+        return int(told["Core(s) per socket"]) * int(told["Socket(s)"])
+    except KeyError as key:
+        raise OutputError(f"lscpu states no {key}: {quoted(lscpu)}") from None
+
+
+def infiniband(device: str, rate: str, state: str, layer: str) -> Link | None:
+    """Return the link of a port that is up, from the files ``rate``, ``state`` and ``link_layer`` of it; or None.
+
+    :raises OutputError: if it is not a rate.
+    """
+    if "ACTIVE" not in state:
+        return None
+    match = re.match(r"(\d+(?:\.\d+)?) Gb/sec(?: \(\d+X ?([A-Z0-9]+)?)?", rate)
+    if match is None:
+        raise OutputError(f"{device}: not a link rate: {quoted(rate)}")
+    is_ethernet = layer.strip() == "Ethernet"
+    coding = 1.0 if is_ethernet else _CODED.get(match[2] or "", 1.0)
+    return Link(device, "RoCE" if is_ethernet else "InfiniBand", round(float(match[1]) * 125 * coding, 1))
+
+
+def ethernet(device: str, speed: str) -> Link | None:
+    """Return the link of an interface that is up, from its file ``speed``, in Mbit/s; Slingshot's are called hsn0, ...
+
+    None if it is down, where the speed is -1 or cannot be read.
+    """
+    if not re.fullmatch(r"[1-9]\d{0,6}", speed.strip()):
+        return None
+    kind = "Slingshot" if re.fullmatch(r"hsn\d+", device) else "Ethernet"
+    return Link(device, kind, int(speed) / 8)
+
+
+def fastest(links: list[Link]) -> list[Link]:
+    """Return the links that MPI will use, if it uses the best there is: those of the highest rate, of one kind."""
+    if not links:
+        return []
+    order = {"Slingshot": 3, "InfiniBand": 2, "RoCE": 1, "Ethernet": 0}
+    best = max(links, key=lambda link: (order[link.kind] > 0, link.MBps, order[link.kind]))
+    return [link for link in links if (link.kind, link.MBps) == (best.kind, best.MBps)]

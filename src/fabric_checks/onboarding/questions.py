@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What has to be known of a site and cannot be seen for certain: each with a guess, and why that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.core.paths import sound_name
+from fabric_checks.onboarding.facts import Facts
+
+#: A cluster of so many nodes is measured as a whole unless somebody says otherwise.
+SMALL = 16
+#: What ReFrame takes for the name of a system.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something to be known.
+
+    :param key: its name, which is the option's too; :param text: what is asked.
+    :param guess: what it is taken for unless somebody says otherwise; None if nothing can be guessed and it may be left
+        open; :param why: what the guess rests on.
+    :param certain: whether nobody is asked; then it is known if ``why`` is empty, and otherwise still a guess.
+    :param read: turns an answer into its value, and raises ``FabricError`` for what is none.
+    """
+
+    key: str
+    text: str
+    guess: object
+    why: str
+    certain: bool
+    read: Callable[[str], object]
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What something is taken for; :param guess: why it is believed, empty if somebody has said so or it is known."""
+
+    value: object
+    guess: str = ""
+
+
+def questions(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Question]:
+    """Return what has to be known, but for what depends on the queue; that is :func:`of_queue`.
+
+    :param name_is_free: tells whether a system can be called so.
+    """
+    name = _name(facts, name_is_free)
+    asked = [
+        Question(
+            "name",
+            "What is the system called",
+            name[0],
+            name[1],
+            False,
+            lambda text: free_name(text, name_is_free),
+        )
+    ]
+    if facts.scheduler != "local":
+        names = tuple(queue.name for queue in facts.queues)
+        best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes), default=None)
+        guess = best.name if best else ""
+        why = "jobs that name none go there" if best and best.is_default else "it has the most nodes"
+        why = why if len(names) > 1 else ""
+        what = "partition" if facts.scheduler == "slurm" else "queue"
+        asked.append(
+            Question("queue", f"Which {what} should be measured", guess, why, len(names) == 1, _one_of(names), names)
+        )
+    return asked
+
+
+def of_queue(facts: Facts, queue_name: object) -> list[Question]:
+    """Return what else has to be known, now that it is known which nodes are meant."""
+    queue = next((queue for queue in facts.queues if queue.name == queue_name), None)
+    asked = []
+    if queue is not None:
+        few = queue.usable <= SMALL
+        why = "" if few else f"{SMALL} of {queue.usable}, so that a night fits a busy machine"
+        asked.append(Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, _number(1)))
+    cores, why, known = facts.cores or 1, "", facts.scheduler == "local" and facts.cores is not None
+    if queue is not None and queue.cores is not None:
+        cores, why, known = queue.cores, "the fewest, as the nodes differ" if queue.differ else "", True
+    elif not known:
+        why = "as many as this host has" if facts.cores else "nothing says"
+    asked.append(Question("cores", "How many cores does a node have", cores, why, known, _number(1)))
+    if facts.scheduler not in ("local", "flux"):
+        known = facts.scheduler == "slurm" and len(facts.accounts) < 2
+        why = "" if known else "jobs go to your default one"
+        text = "Which account should jobs name (empty: none)"
+        asked.append(Question("account", text, None, why, known, _name_or_none, facts.accounts))
+    return [*asked, *([] if facts.scheduler == "local" else _link(facts))]
+
+
+def _link(facts: Facts) -> list[Question]:
+    text = "What is the rate of one link of a node, in Gbit/s (empty: unknown)"
+    if not facts.links:
+        return [
+            Question("link_gbits", text, None, "no link of this host reports its rate", False, _rate_or_none),
+            Question("nics", "How many such links does a node have", 1, "most have one", True, _number(1)),
+        ]
+    link = facts.links[0]
+    why = f"this host's {link.device}, {link.kind}"
+    return [
+        Question("link_gbits", text, link.MBps / 125, why, False, _rate_or_none),
+        Question(
+            "nics",
+            "How many such links does a node have",
+            len(facts.links),
+            "as many as this host has",
+            True,
+            _number(1),
+        ),
+    ]
+
+
+def taken(question: Question, told: str | None) -> Answer:
+    """Return the answer that somebody gave, or the guess.
+
+    :raises FabricError: if what was told is no answer.
+    """
+    if told is not None:
+        return Answer(question.read(told.strip()))
+    return Answer(question.guess, question.why)
+
+
+def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
+    """Return what a system might be called, and why."""
+    host = re.sub(r"[^a-z0-9]", "", re.sub(r"(login|head|front|mgmt)?[0-9-]*$", "", facts.host.split(".")[0].lower()))
+    domain = facts.host.lower().split(".")[1:2]
+    names = [facts.cluster.lower(), *domain, host, "yours"] if facts.scheduler != "local" else [host, "yours"]
+    for name in names:
+        for each in (name, f"{name}-site"):
+            if _NAME.fullmatch(each) and is_free(each):
+                whys = {facts.cluster.lower(): "the scheduler's name for it", "yours": "nothing suggests a better one"}
+                return each, whys.get(name, "the name of this host")
+    return "", ""
+
+
+def free_name(text: str, is_free: Callable[[str], bool]) -> str:
+    """Return a name for a system that is not there yet.
+
+    :raises FabricError: if it cannot be one, or is there.
+    """
+    if not _NAME.fullmatch(text):
+        raise FabricError(
+            f"{quoted(text)} is not a name for a system: use letters, digits, _ and -, beginning with a letter"
+        )
+    if not is_free(text):
+        raise FabricError(f"there is already a system {text!r} in config, which is left unchanged; choose another name")
+    return text
+
+
+def _one_of(names: tuple[str, ...]) -> Callable[[str], object]:
+    def read(text: str) -> object:
+        if text not in names:
+            raise FabricError(f"{quoted(text)} is not one of {', '.join(names) or 'them: no queue was found'}")
+        return text
+
+    return read
+
+
+def _number(least: int) -> Callable[[str], object]:
+    def read(text: str) -> object:
+        if not re.fullmatch(r"\d{1,6}", text) or int(text) < least:
+            raise FabricError(f"{quoted(text)} is not a number of {least} or more")
+        return int(text)
+
+    return read
+
+
+def _name_or_none(text: str) -> object:
+    return sound_name("the account", text) if text else None
+
+
+def _rate_or_none(text: str) -> object:
+    if not text:
+        return None
+    match = re.fullmatch(r"(\d{1,5}(?:\.\d+)?)(?: ?(?:G|Gbit|gbit|Gb)(?:/s)?)?", text)
+    if match is None or float(match[1]) == 0:
+        raise FabricError(f"{quoted(text)} is not a rate in Gbit/s; write 200 for 200 Gbit/s, 0.1 for 100 Mbit/s")
+    return float(match[1])

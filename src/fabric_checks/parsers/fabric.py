@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output of the collection's own MPI programs (``checks/fabric/src``): a header, rows, and a last line.
+
+All of them print ``# fabric-checks NAME FORMAT`` first, then ``# key: value`` lines, then ``# columns: ...``, the
+rows, perhaps ``# key: value`` lines about the whole run, and ``# complete: N ...`` last, which only a run that came to
+its end prints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.parsers import plain
+from fabric_checks.parsers.table import whole
+
+_FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})\s*$")
+_KEY = re.compile(r"^# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)$")
+_LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The output of one of our programs, its table not yet taken apart.
+
+    :param header: the ``# key: value`` lines, such as ``mpi``, ``compiler``, ``ranks``; those after the table too.
+    :param columns: the names of the columns.
+    :param body: the lines of the table.
+    :param first_line: the number of the first of them in the output, counted from 1.
+    :param count: the number of rows that the last line states.
+    """
+
+    header: Mapping[str, str]
+    columns: tuple[str, ...]
+    body: str
+    first_line: int
+    count: int
+
+
+@dataclass(frozen=True)
+class FabricOutput:
+    """The output of one of our programs, not yet interpreted.
+
+    :param header: as in :class:`Frame`.
+    :param columns: the names of the columns.
+    :param rows: for each row its line number, counted from 1, and its cells by column.
+    """
+
+    header: Mapping[str, str]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[int, Mapping[str, str]], ...]
+
+
+def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
+    """Read the output of one of our programs.
+
+    :param text: everything the program printed to standard output; lines before its first are passed over, and its own
+        about its progress if the launcher put its standard error in between.
+    :param program: the name in its first line, such as ``streaming``.
+    :param columns: names of columns that the rows must have.
+    :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
+    """
+    frame = split(text, program, columns)
+    rows = [
+        (place, _cells(line, frame.columns, place))
+        for place, line in enumerate(frame.body.splitlines(), frame.first_line)
+        if line.strip()
+    ]
+    require_count(frame, len(rows))
+    return FabricOutput(frame.header, frame.columns, tuple(rows))
+
+
+def require_count(frame: Frame, rows: int) -> None:
+    """Raise :class:`OutputError` unless the last line counts the rows there are."""
+    if frame.count != rows:
+        raise OutputError(f"the last line counts {frame.count} rows, found {rows}")
+
+
+def split(text: str, program: str, columns: Sequence[str]) -> Frame:
+    """Split the output of one of our programs into header, table and last line; see :func:`parse`.
+
+    For tables that are too long to be taken apart line by line.
+    """
+    text = _without_progress(plain.cleaned(text), program)
+    start, place = _first_line(text, program)
+    header: dict[str, str] = {}
+    titles: tuple[str, ...] = ()
+    while not titles:
+        line, start = _line(text, start)
+        place += 1
+        if line is None:
+            raise OutputError(_CUT)
+        key = _KEY.match(line)
+        if key and key["key"] == "columns":
+            titles = tuple(key["value"].split())
+            if len(set(titles)) < len(titles):
+                raise OutputError("the table has a column twice", place)
+            for name in columns:
+                if name not in titles:
+                    raise OutputError(f"the table has no column {name!r}", place)
+        elif key and key["key"] != "complete":
+            _note(header, key, place)
+        elif line.strip():
+            raise OutputError(f"a line of the header was expected, found {quoted(line)}", place)
+    end = _table_end(text, start)
+    count = _footer(text, end, header)
+    _require_hosts(header)
+    return Frame(header, titles, text[start:end], place + 1, count)
+
+
+_CUT = "the last line '# complete: ...' is missing: the program did not finish"
+
+
+def _first_line(text: str, program: str) -> tuple[int, int]:
+    """Return where the line after the program's first one begins, and the number of that first one."""
+    worlds = text.count("# fabric-checks ")
+    if worlds > 1:
+        # Several complete outputs mean that the launcher and the program do not know each other.
+        raise OutputError(
+            f"{worlds} separate MPI worlds instead of one: the launcher belongs to a different MPI than the program; "
+            "check the partition's launcher against the environment's MPI"
+        )
+    start = text.rfind("\n", 0, max(text.find("# fabric-checks "), 0)) + 1
+    line, after = _line(text, start)
+    place = text.count("\n", 0, start) + 1
+    first = _FIRST_LINE.match(line or "")
+    if first is None:
+        raise OutputError(
+            f"no line '# fabric-checks {program} ...': the program did not start, or this is the output of another "
+            f"program" + plain.label_of(text, "# fabric-checks ")
+        )
+    if first["program"] != program:
+        raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", place)
+    if first["format"] != "1":
+        raise OutputError(
+            f"format {first['format']} of {program} is unknown here; the program and the library are of different "
+            "versions",
+            place,
+        )
+    return after, place
+
+
+def _line(text: str, start: int) -> tuple[str | None, int]:
+    """Return the line that begins at ``start`` and where the next one begins; None after the last."""
+    if start >= len(text):
+        return None, start
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return text[start:end], end + 1
+
+
+def _table_end(text: str, start: int) -> int:
+    """Return where the first line with ``#`` begins, from ``start`` on."""
+    if text.startswith("#", start):
+        return start
+    end = text.find("\n#", start - 1)
+    if end < 0:
+        raise OutputError(_CUT)
+    return end + 1
+
+
+def _footer(text: str, start: int, header: dict[str, str]) -> int:
+    """Add the lines about the whole run to the header; return the number of rows that the last line states."""
+    while True:
+        line, after = _line(text, start)
+        if line is None:
+            raise OutputError(_CUT)
+        last, key = _LAST_LINE.match(line), _KEY.match(line)
+        if last:
+            return int(last["count"])
+        if line.strip():
+            place = text.count("\n", 0, start) + 1
+            if key is None or key["key"] in ("columns", "complete") or after > len(text):
+                raise OutputError(
+                    f"a line after the table was expected to be '# key: value', found {quoted(line)}", place
+                )
+            _note(header, key, place)
+        start = after
+
+
+def _note(header: dict[str, str], key: re.Match[str], place: int) -> None:
+    """Add a line ``# key: value`` to the header; raise :class:`OutputError` if it contradicts another."""
+    if header.setdefault(key["key"], key["value"]) != key["value"]:
+        raise OutputError(f"the header gives {key['key']!r} twice, with different values", place)
+
+
+def _require_hosts(header: Mapping[str, str]) -> None:
+    """Raise :class:`OutputError` unless the hosts that the header names are those of its ranks, if it names any."""
+    named = {key for key in header if re.fullmatch(r"rank [0-9]+", key)}
+    if not named:
+        return
+    ranks = whole(header.get("ranks", ""), None, "the header's number of 'ranks'")
+    for rank in range(ranks):
+        if f"rank {rank}" not in named:
+            raise OutputError(f"the header does not name the host of rank {rank} of {ranks}")
+    if len(named) > ranks:
+        raise OutputError(f"the header names the hosts of {len(named)} ranks, but says that {ranks} ran")
+
+
+def _without_progress(text: str, program: str) -> str:
+    """Take away what a program says of its progress on standard error; the other lines keep their numbers.
+
+    Such a line may stand within another one, whose beginning was written with the lines before it.
+    """
+    progress = rf"{re.escape(program)}: [^\n:]{{1,80}} [0-9]{{1,9}} of [0-9]{{1,9}}, about [0-9]{{1,12}} s left"
+    if " s left" not in text:
+        return text
+    text = re.sub(rf"^{progress}\s*$", "", text, flags=re.MULTILINE)
+    return re.sub(rf"{progress}\n", "", text)
+
+
+def _cells(line: str, columns: Sequence[str], place: int) -> Mapping[str, str]:
+    cells = line.split()
+    if len(cells) != len(columns):
+        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
+    return dict(zip(columns, cells, strict=True))

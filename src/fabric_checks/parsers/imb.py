@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output of the Intel MPI Benchmarks, 2018 to 2021: IMB-MPI1, IMB-NBC, IMB-RMA and IMB-P2P.
+
+Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes = N",
+then a line of column titles and a row for each message size. A sample that outlasts ``-time`` prints
+``time-out.`` in place of its values. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
+its own ("MODE: NON-AGGREGATE"), and many completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize"
+ends a complete output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.parsers import plain
+from fabric_checks.parsers.table import (
+    HALF_DIGIT,
+    Row,
+    message_size,
+    require_order,
+    require_positive,
+    require_rate,
+    require_sizes,
+    two_decimals,
+    whole,
+)
+
+_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks (?P<version>[^,]+), (?P<part>\S+) part")
+_BLOCK = re.compile(r"^# Benchmarking (\S+)")
+_LAST_LINE = "# All processes entering MPI_Finalize"
+#: The parts, by the names of their programs, as the first lines call them.
+PARTS = {"IMB-MPI1": "MPI-1", "IMB-NBC": "MPI-NBC", "IMB-RMA": "MPI-RMA", "IMB-P2P": "IMB-P2P"}
+#: Collectives of IMB-MPI1; with an I before, and the rest in small letters, IMB-NBC has them too.
+COLLECTIVES = (
+    "Allreduce",
+    "Reduce",
+    "Reduce_scatter",
+    "Reduce_scatter_block",
+    "Reduce_local",
+    "Alltoall",
+    "Alltoallv",
+    "Allgather",
+    "Allgatherv",
+    "Gather",
+    "Gatherv",
+    "Scatter",
+    "Scatterv",
+    "Bcast",
+)
+#: What a process moves in one repetition, in messages, where bytes over time are the printed bandwidth.
+_MESSAGES = {
+    "PingPong": 1,
+    "PingPongSpecificSource": 1,
+    "PingPongAnySource": 1,
+    "PingPing": 1,
+    "PingPingSpecificSource": 1,
+    "PingPingAnySource": 1,
+    "Sendrecv": 2,
+    "Exchange": 4,
+    "Unidir_put": 1,
+    "Unidir_get": 1,
+    "Bidir_put": 1,
+    "Bidir_get": 1,
+    "Put_local": 1,
+    "Get_local": 1,
+    "Accumulate": 1,
+    "Get_accumulate": 1,
+    "Compare_and_swap": 1,
+    "Fetch_and_op": 1,
+    # One process moves a message from or to each of the others in this time, and IMB counts one of them.
+    "Put_all_local": 1,
+    "Get_all_local": 1,
+    "One_put_all": 1,
+    "One_get_all": 1,
+}
+#: Benchmarks of IMB-RMA that print times like collectives.
+_ALL_AT_ONCE = ("All_put_all", "All_get_all", "Exchange_put", "Exchange_get")
+NON_AGGREGATE, AGGREGATE = "NON-AGGREGATE", "AGGREGATE"
+_COLUMNS = {
+    "#bytes": "size_B",
+    "#repetitions": "repetitions",
+    "t[usec]": "time_us",
+    "t_min[usec]": "min_time_us",
+    "t_max[usec]": "max_time_us",
+    "t_avg[usec]": "time_us",
+    "Mbytes/sec": "bandwidth_MBps",
+    "Msg/sec": "message_rate_per_s",
+    "t_ovrl[usec]": "overall_us",
+    "t_pure[usec]": "communication_us",
+    "t_CPU[usec]": "compute_us",
+    "overlap[%]": "overlap_percent",
+}
+#: What the formats of a table are, after the size where there is one.
+_TIMES = "#repetitions t_min[usec] t_max[usec] t_avg[usec]"
+_TIMES_AND_BANDWIDTH = f"{_TIMES} Mbytes/sec"
+_TIME_AND_BANDWIDTH = "#repetitions t[usec] Mbytes/sec"
+_TIME_AND_RATES = f"{_TIME_AND_BANDWIDTH} Msg/sec"
+_RATES = "#repetitions Mbytes/sec Msg/sec"
+_OVERLAP = "#repetitions t_ovrl[usec] t_pure[usec] t_CPU[usec] overlap[%]"
+_PASSIVE = "#repetitions t_pure[usec] t_ovrl[usec]"
+#: Columns that hold whole numbers.
+_WHOLE = ("repetitions", "message_rate_per_s")
+
+
+@dataclass(frozen=True)
+class ImbOutput:
+    """One block of an IMB benchmark.
+
+    :param version: the version of IMB, such as ``2021.11``, or None where the output does not say.
+    :param processes: the number of processes that took part.
+    :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
+        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (from the bytes and the
+        time of the slowest process, not rounded as printed; as printed in IMB-P2P), ``message_rate_per_s``; of IMB-NBC
+        ``overall_us`` (communication and work), ``communication_us``, ``compute_us`` and ``overlap_percent``.
+    :param rows: one for each message size; the barriers' only row has size 0.
+    """
+
+    version: str | None
+    processes: int
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def parse(
+    text: str,
+    benchmark: str,
+    sizes_B: Sequence[int],
+    processes: int,
+    *,
+    program: str = "IMB-MPI1",
+    mode: str | None = None,
+) -> ImbOutput:
+    """Read the block of one IMB benchmark for one number of processes.
+
+    :param text: everything the program printed to standard output.
+    :param benchmark: the name that IMB uses, such as ``PingPong``.
+    :param sizes_B: the message sizes that were asked for, in bytes, in order; ``[0]`` for the barrier.
+    :param processes: the number of processes that must have taken part.
+    :param program: the name of the program, a key of :data:`PARTS`; some benchmarks are in two of them.
+    :param mode: :data:`AGGREGATE` or :data:`NON_AGGREGATE` for benchmarks of IMB-RMA that have both.
+    :raises OutputError: if the output is not whole, is another program's, timed out, or holds values that are
+        not positive.
+    """
+    text = plain.cleaned(text)
+    lines = text.splitlines()
+    version = _version(lines, program)
+    start = _find_block(lines, benchmark, processes, mode)
+    position, columns = _find_columns(lines, start, _titles(program, benchmark))
+    rows = _read_rows(lines, position, columns)
+    require_sizes(rows, sizes_B)
+    ends = sum(line.strip() == _LAST_LINE for line in lines)
+    if ends == 0:
+        raise OutputError(f"the last line {_LAST_LINE!r} is missing: the program did not end normally")
+    if ends > 1:
+        raise OutputError(f"the last line {_LAST_LINE!r} appears {ends} times: several programs printed this")
+    names = tuple(name for name in columns if name != "size_B")
+    # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. Not so in
+    # IMB-MPI1, whose collectives read the clock before and after each, which alone takes longer; nor does a barrier.
+    _require_positive(rows, names, takes_time=program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns)
+    if "min_time_us" in names:
+        require_order(rows, "min_time_us", "time_us", "max_time_us")
+    if "message_rate_per_s" in names:
+        for row in rows:
+            require_rate(row, row.values["bandwidth_MBps"], row.values["message_rate_per_s"], row.size_B, 0.5 + 1e-6)
+    elif "bandwidth_MBps" in names:
+        rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
+    if "overlap_percent" in names:
+        _require_overlap(rows)
+    return ImbOutput(version, processes, names, tuple(rows))
+
+
+def _titles(program: str, benchmark: str) -> list[str]:
+    """Return the column titles of a benchmark; see ``IMB_output.c`` and ``imb_p2p.c`` of IMB."""
+    name = benchmark.lower()
+    if program == "IMB-P2P":
+        titles = _TIME_AND_RATES
+    elif program == "IMB-NBC":
+        titles = _TIMES if name.endswith("_pure") else _OVERLAP
+    elif name == "truly_passive_put":
+        titles = _PASSIVE
+    elif name in ("sendrecv", "exchange"):
+        titles = _TIMES_AND_BANDWIDTH
+    elif name in ("uniband", "biband"):
+        titles = _RATES
+    elif name == "barrier" or name in map(str.lower, (*COLLECTIVES, *_ALL_AT_ONCE)):
+        titles = _TIMES
+    else:
+        titles = _TIME_AND_BANDWIDTH
+    has_sizes = "barrier" not in name
+    return [*(["#bytes"] if has_sizes else []), *titles.split()]
+
+
+def _require_positive(rows: Sequence[Row], names: Sequence[str], *, takes_time: bool) -> None:
+    """Raise :class:`OutputError` unless times and rates are above zero where they must be.
+
+    :param takes_time: whether an operation on zero bytes takes time.
+    """
+    for name in names:
+        if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
+            require_positive(rows, name, from_size_B=1)
+        elif name not in ("bandwidth_MBps", "overlap_percent"):
+            require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
+
+
+def _version(lines: Sequence[str], program: str) -> str | None:
+    """Return the version that the first lines state; raise :class:`OutputError` if they are of another program."""
+    version: str | None = None
+    for index, line in enumerate(lines):
+        match = _HEADER.match(line)
+        if match is None:
+            continue
+        if match["part"] != PARTS[program]:
+            raise OutputError(f"expected the output of {program}, found the part {quoted(match['part'])}", index + 1)
+        if version not in (None, match["version"]):
+            raise OutputError(f"versions {version} and {match['version']} of {program} printed this", index + 1)
+        version = match["version"]
+    return version
+
+
+def _require_overlap(rows: Sequence[Row]) -> None:
+    """Raise :class:`OutputError` unless the overlap is a share that fits the times beside it.
+
+    IMB prints 100 (communication + work - both at once) / the longer of the two, from 0 to 100. Each time may be half a
+    digit more or less than printed, which at small ones is much of the share.
+    """
+    for row in rows:
+        overlap = row.values["overlap_percent"]
+        if not 0 <= overlap <= 100:
+            raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
+        overall, communication, work = (row.values[f"{name}_us"] for name in ("overall", "communication", "compute"))
+        saved, longer = communication + work - overall, max(communication, work)
+        if longer == 0:
+            continue  # zero bytes
+        shares = [
+            100 * (saved + 3 * error) / (longer + other)
+            for error in (-HALF_DIGIT, HALF_DIGIT)
+            for other in (-HALF_DIGIT, HALF_DIGIT)
+        ]
+        least, most = (min(max(share, 0.0), 100.0) for share in (min(shares), max(shares)))
+        if not least - HALF_DIGIT <= overlap <= most + HALF_DIGIT:
+            raise OutputError(
+                f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {least:.2f} to "
+                f"{most:.2f} %: the output is damaged",
+                row.line,
+            )
+
+
+def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
+    """Replace the printed bandwidth, which has two decimals only, by bytes over time; the two must agree.
+
+    IMB counts what one process sends and receives (PingPong and PingPing 1, Sendrecv 2, Exchange 4 messages) over the
+    time of the slowest process, in units of 10^6 bytes/s.
+    """
+    if benchmark not in _MESSAGES:
+        return row
+    time_us = row.values.get("max_time_us", row.values["time_us"])
+    moved_B = _MESSAGES[benchmark] * row.size_B
+    printed = row.values["bandwidth_MBps"]
+    shortest_us = max(time_us - HALF_DIGIT, 1e-3)
+    if not moved_B / (time_us + HALF_DIGIT) - HALF_DIGIT <= printed <= moved_B / shortest_us + HALF_DIGIT:
+        raise OutputError(
+            f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B: the output is damaged",
+            row.line,
+        )
+    # A time of 0.00 is that of an operation on no bytes.
+    return Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us if time_us else 0.0})
+
+
+def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str | None) -> int:
+    found: list[str] = []
+    fitting: list[int] = []
+    for index, line in enumerate(lines):
+        match = _BLOCK.match(line)
+        if match is None:
+            continue
+        found.append(match[1])
+        if match[1].lower() != benchmark.lower():
+            continue
+        count = _processes(lines, index)
+        if count == processes and _mode(lines, index) == mode:
+            fitting.append(index)
+        found[-1] += f" on {count} processes"
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise OutputError(
+            f"{len(fitting)} blocks of {benchmark} on {processes} processes where one was expected", fitting[1] + 1
+        )
+    if found:
+        raise OutputError(
+            f"no block of {benchmark} on {processes} processes; the output has {', '.join(map(quoted, found))}"
+        )
+    for index, line in enumerate(lines):
+        if line.startswith("# !! Benchmark"):
+            raise OutputError(f"IMB refused: {quoted(line.strip('# !'))}", index + 1)
+    raise OutputError(
+        f"no block '# Benchmarking {benchmark}': the program did not start, or this is another program"
+        + plain.label_of("\n".join(lines), "# Benchmarking ")
+    )
+
+
+def _processes(lines: Sequence[str], start: int) -> int | None:
+    for line in lines[start : start + 4]:
+        match = re.match(r"^#\s+#processes = ([0-9]{1,9})\b", line)
+        if match:
+            return int(match[1])
+    return None
+
+
+def _mode(lines: Sequence[str], start: int) -> str | None:
+    """Return the mode that the lines between a block's title and its columns name."""
+    for line in lines[start : start + 8]:
+        if line.split()[:1] == ["#bytes"]:
+            break
+        match = re.match(r"^#\s+MODE: (\S+)", line)
+        if match:
+            return match[1]
+    return None
+
+
+def _find_columns(lines: Sequence[str], start: int, wanted: Sequence[str]) -> tuple[int, list[str]]:
+    for index in range(start + 1, len(lines)):
+        titles = lines[index].split()
+        if _BLOCK.match(lines[index]):
+            raise OutputError(
+                f"another block begins before the column titles of the first, with {quoted(lines[index])}", index + 1
+            )
+        if titles and titles[0] in ("#bytes", "#repetitions"):
+            if titles != list(wanted):
+                raise OutputError(
+                    f"the column titles {quoted(' '.join(titles))} are not this benchmark's, which are "
+                    f"{quoted(' '.join(wanted))}",
+                    index + 1,
+                )
+            return index + 1, [_COLUMNS[title] for title in titles]
+        if lines[index].strip() and not lines[index].lstrip().startswith("#"):
+            raise OutputError(f"expected the line of column titles, found {quoted(lines[index])}", index + 1)
+    raise OutputError("the output ends before the line of column titles")
+
+
+def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list[Row]:
+    rows: list[Row] = []
+    for index in range(start, len(lines)):
+        line, place = lines[index].strip(), index + 1
+        if not line or line.startswith("#"):
+            break  # a blank line ends the block
+        fields = line.split()
+        if any(field.startswith("time-out.") for field in fields):
+            raise OutputError(
+                f"IMB gave up at {quoted(fields[0])} B (time-out.): the sample exceeded its time limit; raise -time",
+                place,
+            )
+        if len(fields) != len(columns):
+            raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
+        cells = dict(zip(columns, fields, strict=True))
+        size = cells.pop("size_B", "0")
+        rows.append(
+            Row(place, message_size(size, place), {name: _value(name, cell, place) for name, cell in cells.items()})
+        )
+    return rows
+
+
+def _value(name: str, cell: str, line: int) -> float:
+    return whole(cell, line, f"a whole number ({name})") if name in _WHOLE else two_decimals(cell, line)

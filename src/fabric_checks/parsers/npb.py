@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output of the NAS Parallel Benchmarks 3.x, MPI version: the report that every benchmark ends with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import log, prod
+
+from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.parsers import plain
+from fabric_checks.parsers.table import number, whole
+
+_FIRST_LINE = re.compile(r"^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$", re.MULTILINE)
+_REPORT = re.compile(r"^ *(?P<name>\w+) Benchmark Completed\.? *$", re.MULTILINE)
+_FIELD = re.compile(r"^ (?P<key>[A-Za-z][A-Za-z/ ]*?) *= *(?P<value>\S.*?) *$")
+#: The report is not over before this; what follows is how the program was compiled.
+_LAST_FIELD = "Version"
+#: Seconds and rates are printed to two decimals.
+_ROUNDING = 0.006
+#: How many operations NPB counts, by the number of keys or points and that of iterations (``is.c``, ``ft.f90``).
+_OPERATIONS: Mapping[str, Callable[[int, int], float]] = {
+    "is": lambda keys, iterations: keys * iterations,
+    "ft": lambda points, iterations: (
+        points * (14.8157 + 7.19641 * log(points) + (5.23518 + 7.21113 * log(points)) * iterations)
+    ),
+}
+
+
+@dataclass(frozen=True)
+class NpbOutput:
+    """One run of an NPB benchmark.
+
+    :param version: of NPB, such as ``3.4``; :param processes: MPI processes, all of which took part.
+    :param time_s: time of the timed part in seconds; :param iterations: how many iterations it had.
+    :param Mop_per_s: 10^6 operations a second of all processes, as NPB counts them for each benchmark.
+    """
+
+    version: str
+    processes: int
+    iterations: int
+    time_s: float
+    Mop_per_s: float
+
+
+def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbOutput:
+    """Read the output of one NPB run.
+
+    :param benchmark: in small letters, such as ``is``; :param problem_class: such as ``A``.
+    :param processes: the number of MPI processes that must have taken part.
+    :raises OutputError: if the output is not whole, another problem was solved or by another number of processes, its
+        own verification failed, or its values are not believable.
+    """
+    name = benchmark.upper()
+    text = plain.cleaned(text)
+    first = list(_FIRST_LINE.finditer(text))
+    if not first:
+        raise OutputError(
+            f"no line 'NAS Parallel Benchmarks ... {name} Benchmark': the program did not start"
+            + plain.label_of(text, " NAS Parallel Benchmarks ")
+        )
+    if len(first) > 1:
+        raise OutputError(f"{len(first)} lines 'NAS Parallel Benchmarks ...': several programs printed this")
+    if first[0]["name"] != name:
+        raise OutputError(f"expected the output of {name}, found that of {quoted(first[0]['name'])}")
+    fields = _report(text, name, first[0].end())
+    _require(fields, "Class", problem_class)
+    _require(fields, "Total processes", str(processes))
+    _require(fields, "Active procs", str(processes), optional=True)
+    if fields.get("Verification") != "SUCCESSFUL":
+        raise OutputError(f"the program's own verification says {quoted(fields.get('Verification', 'nothing'))}")
+    time_s, total, per_process = (_positive(fields, key) for key in ("Time in seconds", "Mop/s total", "Mop/s/process"))
+    iterations = whole(fields.get("Iterations", ""), None, "a number of Iterations")
+    if abs(total - per_process * processes) > _ROUNDING * (processes + 1) + 1e-4 * total:
+        raise OutputError(f"{total:g} Mop/s do not fit {per_process:g} on each of {processes} processes")
+    _require_rate(fields, benchmark, iterations, time_s, total)
+    # The banner of 3.4.3 says 3.4.
+    if not f"{fields['Version']}.".startswith(f"{first[0]['version']}."):
+        raise OutputError(f"version {first[0]['version']} began this output and {fields['Version']} ended it")
+    return NpbOutput(fields["Version"], processes, iterations, time_s, total)
+
+
+def _report(text: str, name: str, begin: int) -> Mapping[str, str]:
+    """Return the fields of the only report, which must come after the beginning of the output."""
+    starts = list(_REPORT.finditer(text))
+    if len(starts) != 1 or starts[0]["name"] != name or starts[0].start() < begin:
+        raise OutputError(f"no line '{name} Benchmark Completed', or several: the program did not finish")
+    fields: dict[str, str] = {}
+    for line in text[starts[0].end() :].splitlines():
+        match = _FIELD.match(line)
+        if match is None:
+            if line.strip() and fields:
+                break
+            continue
+        if match["key"] in fields:
+            raise OutputError(f"the report has {match['key']!r} twice")
+        fields[match["key"]] = match["value"]
+        if match["key"] == _LAST_FIELD:
+            return fields
+    raise OutputError(f"the report has no line {_LAST_FIELD!r}: the output is cut off")
+
+
+def _require(fields: Mapping[str, str], key: str, value: str, *, optional: bool = False) -> None:
+    found = fields.get(key)
+    if found != value and not (optional and found is None):
+        raise OutputError(f"{key} is {quoted(found or 'missing')}, but {quoted(value)} was asked for")
+
+
+def _positive(fields: Mapping[str, str], key: str) -> float:
+    if key not in fields:
+        raise OutputError(f"the report has no line {key!r}")
+    try:
+        value = number(fields[key], None)
+    except OutputError:
+        raise OutputError(f"{key} is {quoted(fields[key])}, not a finite number") from None
+    if value <= 0:
+        raise OutputError(f"{key} is {value:g}; it must be positive (a class too small to be timed?)")
+    return value
+
+
+def _require_rate(fields: Mapping[str, str], benchmark: str, iterations: int, time_s: float, Mop_per_s: float) -> None:
+    """Raise :class:`OutputError` unless the rate is that of the operations in the time, where they are known."""
+    size = fields.get("Size", "")
+    if benchmark not in _OPERATIONS or not size:
+        return
+    if not re.fullmatch(r"[1-9][0-9]{0,14}( *x *[1-9][0-9]{0,14}){0,2}", size):
+        raise OutputError(f"Size is {quoted(size)}, not a number of keys or points")
+    Mop = _OPERATIONS[benchmark](prod(map(int, size.split("x"))), iterations) / 1e6
+    if not Mop / (time_s + _ROUNDING) - _ROUNDING <= Mop_per_s <= Mop / max(time_s - _ROUNDING, 1e-3) + _ROUNDING:
+        raise OutputError(f"{Mop_per_s:g} Mop/s do not fit {iterations} iterations of size {size} in {time_s:g} s")

@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output of the OSU Micro-Benchmarks, 5.x to 7.x, and of their Python ports in mpi4py.
+
+A table begins with the benchmark's title and a line of column titles, both behind ``#``; then a row for each
+message size follows, and nothing marks its end, so that the sizes that were asked for must be known. Releases
+differ in what surrounds that: 7.x begins with a blank line and names the datatype, mbw_mr of 6.x to 7.2 repeats its
+title, the barrier prints no size at all. The columns are in :mod:`~fabric_checks.parsers.osu_columns`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.parsers import osu_columns, plain
+from fabric_checks.parsers.table import (
+    HALF_DIGIT,
+    Row,
+    message_size,
+    require_order,
+    require_positive,
+    require_rate,
+    require_sizes,
+    two_decimals,
+    whole,
+)
+
+_COLLECTIVES = {
+    "allgather": "Allgather",
+    "allgatherv": "Allgatherv",
+    "allreduce": "Allreduce",
+    "alltoall": "All-to-All Personalized Exchange",
+    "alltoallv": "All-to-Allv Personalized Exchange",
+    "alltoallw": "All-to-Allw Personalized Exchange",
+    "barrier": "Barrier",
+    "bcast": "Broadcast",
+    "gather": "Gather",
+    "gatherv": "Gatherv",
+    "reduce": "Reduce",
+    "reduce_scatter": "Reduce_scatter",
+    "reduce_scatter_block": "Reduce_scatter_block",
+    "scatter": "Scatter",
+    "scatterv": "Scatterv",
+}
+_NEIGHBOURHOOD = {
+    "allgather": "Allgather",
+    "allgatherv": "Allgatherv",
+    "alltoall": "Alltoall",
+    "alltoallv": "All-to-Allv",
+    "alltoallw": "Alltoallw",
+}
+_ONE_SIDED = {
+    "put_latency": "Put Latency",
+    "get_latency": "Get Latency",
+    "acc_latency": "Accumulate Latency",
+    "get_acc_latency": "Get_accumulate Latency",
+    "cas_latency": "Compare_and_swap Latency",
+    "fop_latency": "Fetch_and_op Latency",
+    "put_bw": "Put Bandwidth",
+    "get_bw": "Get Bandwidth",
+    "put_bibw": "Put Bi-directional Bandwidth",
+}
+#: The title each benchmark prints, without the leading "OSU" and a trailing version. Releases differ in capitals.
+TITLES = {
+    "latency": "MPI Latency Test",
+    "latency_mt": "MPI Multi-threaded Latency Test",
+    "latency_mp": "MPI Multi-process Latency Test",
+    "latency_persistent": "MPI Latency Persistent Test",
+    "bw": "MPI Bandwidth Test",
+    "bw_persistent": "MPI Bandwidth Persistent Test",
+    "bw_fan_in": "MPI Bandwidth Test",
+    "bw_fan_out": "MPI Bandwidth Test",
+    "bibw": "MPI Bi-Directional Bandwidth Test",
+    "bibw_persistent": "MPI Bi-Directional Bandwidth Persistent Test",
+    "multi_lat": "MPI Multi Latency Test",
+    "mbw_mr": "MPI Multiple Bandwidth / Message Rate Test",
+    **{name: f"MPI {title} Latency Test" for name, title in _COLLECTIVES.items()},
+    **{f"{name}_persistent": f"MPI {title} Persistent Latency Test" for name, title in _COLLECTIVES.items()},
+    **{f"i{name}": f"MPI Non-blocking {title} Latency Test" for name, title in _COLLECTIVES.items()},
+    "ialltoall": "MPI Non-blocking All-to-All Latency Test",
+    **{f"neighbor_{name}": f"MPI Neighborhood {title} Latency Test" for name, title in _NEIGHBOURHOOD.items()},
+    # 7.3 prints the title of the benchmark that goes over all processes.
+    "neighbor_alltoallw": f"MPI {_COLLECTIVES['alltoallw']} Latency Test",
+    **{
+        f"ineighbor_{name}": f"MPI Non-blocking Neighborhood {name.capitalize()} Latency Test"
+        for name in _NEIGHBOURHOOD
+    },
+    **{name: f"MPI_{title} Test" for name, title in _ONE_SIDED.items()},
+}
+#: Benchmarks that compute on what they send.
+REDUCTIONS = (
+    "allreduce",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "iallreduce",
+    "ireduce",
+    "ireduce_scatter",
+    "ireduce_scatter_block",
+)
+#: What the option ``-s`` of the one-sided benchmarks stands for, as they print it.
+SYNCHRONISATIONS = {
+    "lock": "MPI_Win_lock/unlock",
+    "flush": "MPI_Win_flush",
+    "flush_local": "MPI_Win_flush_local",
+    "lock_all": "MPI_Win_lock_all/unlock_all",
+    "pscw": "MPI_Win_post/start/complete/wait",
+    "fence": "MPI_Win_fence",
+}
+#: The programs that print the column title of the latency test over their bandwidths.
+_MISTITLED = {("osu-py", "bw"), ("osu-py", "bibw"), ("osu", "bw_fan_in"), ("osu", "bw_fan_out")}
+#: The ports' own titles where they differ.
+_PORT_TITLES = {"MPI All-to-All Latency Test": "alltoall"}
+
+#: What else is a title of OSU's: of another library, of another release, or damaged. A script's own words are none.
+_OTHER_TITLE = re.compile(r"^#\s*OSU\b.*\bTest\s+v\S*\s*$")
+_TITLE = re.compile(r"^#\s*OSU (OpenSHMEM|UPC(\+\+)?|\w*CCL)\b.* Test(\s+v[\d.]+\S*)?\s*$")
+_TITLE = re.compile(
+    r"^#\s*(?P<osu>OSU )?(?P<title>MPI(?:_\w+)?(?:-(?P<device>[A-Z]+))?\b.*? Test)(?:\s+v(?P<version>[\d.]+\S*))?\s*$"
+)
+_KEY = re.compile(r"^#\s*(?P<key>[A-Za-z][A-Za-z0-9 ]*): (?P<value>.*?)\.?\s*$")
+_BRACKETED = re.compile(r"\[ (?P<key>[a-z ]+): (?P<value>\S+) \]")
+_INIT = re.compile(
+    r"^nprocs: (?P<processes>[0-9]{1,9}), min: (?P<min>[0-9]{1,15}) ms, max: (?P<max>[0-9]{1,15}) ms, "
+    r"avg: (?P<avg>[0-9]{1,15}) ms\s*$",
+    re.MULTILINE,
+)
+_HELLO = re.compile(r"^This is a test with (?P<processes>[0-9]{1,15}) processes\s*$", re.MULTILINE)
+_LAUNCH = re.compile(r"^launch_to_end_ns: (?P<ns>[0-9]{1,15})\n", re.MULTILINE)
+_STARTUP_TITLE = re.compile(r"^# OSU MPI (?P<name>Init|Hello World) Test v(?P<version>[\d.]+\S*)\s*$", re.MULTILINE)
+#: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not behind "#".
+_COLUMNS = re.compile(r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
+_VALIDATION = {"Pass": 1.0, "Fail": 0.0}
+#: What may stand in a row.
+_CELL = re.compile(r"[-+]?\.?[0-9][-+.0-9eE]*|[-+]?(nan|inf)|pass|fail", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class OsuOutput:
+    """One table of an OSU benchmark.
+
+    :param program: ``osu`` for the originals, ``osu-py`` for the Python ports.
+    :param version: the version in the title, or None (the ports print none).
+    :param columns: names of the columns after the size, such as ``latency_us``, ``bandwidth_MBps``, ``iterations``.
+    :param rows: one for each message size; the barriers' only row has size 0.
+    :param memory: where the buffers are: ``host``, ``cuda``, ``rocm``, ... as the title says.
+    :param header: the header's keys and values, such as ``Synchronization`` and ``pairs``.
+    """
+
+    program: str
+    version: str | None
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    memory: str = "host"
+    header: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StartupOutput:
+    """The output of a start-up benchmark: OSU's version, and times in seconds by name."""
+
+    version: str
+    times_s: Mapping[str, float]
+
+
+def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
+    """Read the output of one OSU benchmark.
+
+    :param text: everything the program printed to standard output.
+    :param benchmark: a key of :data:`TITLES`.
+    :param sizes_B: the message sizes that were asked for, in bytes, in order; ``[0]`` for the barriers.
+    :raises OutputError: if another program printed this, if a row is missing, repeated, damaged or not positive,
+        or if the program's own validation failed.
+    """
+    text = plain.cleaned(text)
+    lines = text.splitlines()
+    start, title = _find_title(lines, benchmark)
+    program = "osu" if title["osu"] else "osu-py"
+    position, columns = _find_columns(lines, start, program, benchmark)
+    _require_one_table(lines, position, columns, program, benchmark)
+    rows = _read_rows(lines, position, columns, len(sizes_B))
+    if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
+        raise OutputError("the output ends within its last row: no end of line follows", rows[-1].line)
+    require_sizes(rows, sizes_B)
+    names = tuple(name for name in columns if name != "size_B")
+    for row in rows:
+        if row.values.get("validation", 1.0) != 1.0:
+            raise OutputError(f"the program's own validation failed at {row.size_B} B", row.line)
+    for name in names:
+        if name not in ("overlap_percent", "validation"):
+            # In 7.x the time in MPI_Test is 0 if it is not called.
+            require_positive(rows, name, from_size_B=10**18 if name == "mpi_test_us" else 0)
+    _require_agreement(rows, names)
+    device = (title["device"] or "host").lower()
+    return OsuOutput(program, title["version"], names, tuple(rows), device, _header(lines[:position]))
+
+
+def parse_init(text: str, processes: int) -> StartupOutput:
+    """Read the output of ``osu_init``: ``min``, ``avg`` and ``max`` over the processes, in seconds.
+
+    :param processes: the number of processes that must have taken part.
+    :raises OutputError: if the output is not whole, is not believable, or other processes took part.
+    """
+    text = plain.cleaned(text)
+    version = _startup_version(text, "Init")
+    found = _only(_INIT, text, "nprocs: N, min: N ms, max: N ms, avg: N ms")
+    _require_processes(found, processes)
+    times_s = {name: int(found[name]) / 1000 for name in ("min", "avg", "max")}
+    if not 0 < times_s["min"] <= times_s["avg"] <= times_s["max"]:
+        raise OutputError(f"the times of MPI_Init are not positive and in order: {quoted(found[0])}")
+    return StartupOutput(version, times_s)
+
+
+def parse_hello(text: str, processes: int) -> StartupOutput:
+    """Read the output of ``osu_hello``, followed by a line ``launch_to_end_ns: N`` that its launch was timed with.
+
+    :returns: the time ``launch`` in seconds.
+    :param processes: the number of processes that must have taken part.
+    :raises OutputError: if the output is not whole, is not believable, or other processes took part.
+    """
+    text = plain.cleaned(text)
+    version = _startup_version(text, "Hello World")
+    found = _only(_HELLO, text, "This is a test with N processes")
+    _require_processes(found, processes)
+    launch_s = int(_only(_LAUNCH, text[found.end() :], "launch_to_end_ns: N")["ns"]) / 1e9
+    if launch_s <= 0:
+        raise OutputError("the launch took no time")
+    return StartupOutput(version, {"launch": launch_s})
+
+
+def _startup_version(text: str, name: str) -> str:
+    found = _only(_STARTUP_TITLE, text, f"# OSU MPI {name} Test vN")
+    if found["name"] != name:
+        raise OutputError(f"expected the output of OSU's {name} Test, found that of its {found['name']} Test")
+    return found["version"]
+
+
+def _only(pattern: re.Pattern[str], text: str, form: str) -> re.Match[str]:
+    """Return the only match of a line; there has to be one."""
+    found = list(pattern.finditer(text))
+    if len(found) != 1:
+        raise OutputError(
+            f"{len(found)} lines '{form}' where one was expected: "
+            + ("several programs printed this" if found else "the program did not finish")
+        )
+    return found[0]
+
+
+def _require_processes(found: re.Match[str], processes: int) -> None:
+    if int(found["processes"]) != processes:
+        raise OutputError(f"{found['processes']} processes took part instead of the {processes} that were asked for")
+
+
+def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
+    """Raise :class:`OutputError` if values of a row contradict each other.
+
+    Min Comm. and Max Comm. of real tables do not always have the average between them.
+    """
+    if "min_latency_us" in names:
+        require_order(rows, "min_latency_us", "latency_us", "max_latency_us")
+    tails = [name for name in names if "_tail_" in name]
+    require_order(rows, *sorted(tails, key=lambda name: int(name[1 : name.index("_")])))
+    if "message_rate_per_s" in names:
+        for row in rows:
+            message_B = row.values.get("transmit_size", row.size_B)
+            require_rate(row, row.values["bandwidth_MBps"], row.values["message_rate_per_s"], message_B, HALF_DIGIT)
+    if "overlap_percent" in names:
+        _require_overlap(rows)
+
+
+def _require_overlap(rows: Sequence[Row]) -> None:
+    """Raise :class:`OutputError` unless the overlap is a share that fits the times beside it.
+
+    OSU prints 100 (1 - (overall - compute) / pure communication), or 0 if that is less. Each time may be half a digit
+    more or less than printed, which at small ones is much of the share.
+    """
+    for row in rows:
+        overlap = row.values["overlap_percent"]
+        if not 0 <= overlap <= 100:
+            raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
+        names = ("overall_us", "compute_us", "pure_comm_us")
+        overall, compute, communication = (row.values[name] for name in names)
+        shares = [
+            100 * (1 - (overall - compute + 2 * error) / (communication + other))
+            for error in (-HALF_DIGIT, HALF_DIGIT)
+            for other in (-HALF_DIGIT, HALF_DIGIT)
+        ]
+        least, most = max(0.0, min(shares)), min(max(0.0, *shares), 100.0)
+        if not least - HALF_DIGIT <= overlap <= most + HALF_DIGIT:
+            raise OutputError(
+                f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {least:.2f} to "
+                f"{most:.2f} %: the output is damaged",
+                row.line,
+            )
+
+
+def _header(lines: Sequence[str]) -> dict[str, str]:
+    """Return ``# key: value`` and ``[ key: value ]`` of the lines before the table."""
+    header: dict[str, str] = {}
+    for line in lines:
+        if match := _KEY.match(line):
+            header[match["key"]] = match["value"]
+        header.update((match["key"], match["value"]) for match in _BRACKETED.finditer(line))
+    return header
+
+
+def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
+    """Return the index of the benchmark's title, and what it says; there must be no other benchmark's."""
+    first: tuple[int, re.Match[str]] | None = None
+    for index, line in enumerate(lines):
+        match = _TITLE.match(line)
+        if match is None and not _OTHER_TITLE.match(line):
+            continue
+        if match is None or not _is_of(match["title"], benchmark):
+            found = match["title"] if match else line.lstrip("# ")
+            raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", index + 1)
+        if first and match.groups() != first[1].groups():
+            raise OutputError(f"a second table begins, of {quoted(line)}: several programs printed this", index + 1)
+        first = first or (index, match)
+    if first is None:
+        raise OutputError(
+            f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program"
+            + plain.label_of("\n".join(lines), "# OSU ")
+        )
+    return first
+
+
+def _is_of(title: str, benchmark: str) -> bool:
+    """Tell whether a title is that of a benchmark, wherever its buffers are."""
+    title = re.sub(r"^(MPI\w*)-[A-Z]+", r"\1", title)
+    return title.lower() == TITLES[benchmark].lower() or _PORT_TITLES.get(title) == benchmark
+
+
+def _find_columns(lines: Sequence[str], start: int, program: str, benchmark: str) -> tuple[int, tuple[str, ...]]:
+    """Return the index of the line after the column titles, and the columns' names.
+
+    It is the last such line before the first row: mbw_mr of 5.6 and 5.7 prints that of another benchmark above its own.
+    """
+    found: tuple[int, tuple[str, ...]] | None = None
+    for index in range(start + 1, len(lines)):
+        line = lines[index].strip()
+        if _COLUMNS.match(line):
+            columns = _columns(line, index + 1, program, benchmark)
+            found = found if columns is None else (index + 1, columns)
+        elif line and not line.startswith("#"):
+            if found is None:
+                raise OutputError(f"expected the line of column titles, found {quoted(line)}", index + 1)
+            break
+    if found is None:
+        raise OutputError("the output ends before the line of column titles")
+    return found
+
+
+def _columns(line: str, place: int, program: str, benchmark: str) -> tuple[str, ...] | None:
+    """Return the columns that a line of titles announces; None for the one that mbw_mr of 5.6 has too many."""
+    names = osu_columns.read(line, place)
+    if benchmark == "mbw_mr" and names == ("size_B", "latency_us"):
+        return None
+    if (program, benchmark) in _MISTITLED:
+        names = tuple("bandwidth_MBps" if name == "latency_us" else name for name in names)
+    osu_columns.require(names, _kind(benchmark), has_sizes=_has_sizes(program, benchmark), place=place)
+    return names
+
+
+def _has_sizes(program: str, benchmark: str) -> bool:
+    return "barrier" not in benchmark or program == "osu-py"
+
+
+def _kind(benchmark: str) -> str:
+    if benchmark == "mbw_mr":
+        return osu_columns.MESSAGE_RATE
+    if benchmark.startswith("i"):
+        return osu_columns.NON_BLOCKING
+    return osu_columns.BANDWIDTH if "bw" in benchmark else osu_columns.LATENCY
+
+
+def _require_one_table(
+    lines: Sequence[str], position: int, columns: Sequence[str], program: str, benchmark: str
+) -> None:
+    """Raise :class:`OutputError` if another table begins, or the same again.
+
+    mbw_mr of 6.x to 7.2 prints its title twice, and a table of several data types its columns.
+
+    :param position: the index of the line after the column titles.
+    """
+    titles = [index for index, line in enumerate(lines) if _TITLE.match(line)]
+    announced = [index for index, line in enumerate(lines) if titles[0] < index and _COLUMNS.match(line.strip())]
+    for index in announced:
+        if index >= position and _columns(lines[index].strip(), index + 1, program, benchmark) != columns:
+            raise OutputError("the columns change within the table: several programs printed this", index + 1)
+    both = len(titles) > 1 and [lines[index].strip() for index in announced].count(lines[position - 1].strip()) > 1
+    if titles[-1] >= position or both:
+        places = ", ".join(str(index + 1) for index in titles)
+        raise OutputError(
+            f"{len(titles)} tables of this benchmark begin, in lines {places}: it ran several times, or as separate "
+            "MPI worlds because the launcher belongs to a different MPI"
+        )
+
+
+def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: int) -> list[Row]:
+    rows: list[Row] = []
+    for index in range(start, len(lines)):
+        line, place = lines[index].strip(), index + 1
+        if not line or line.startswith("#"):
+            continue
+        fields = line.split()
+        if len(rows) == count and not _is_like_a_row(fields, columns):
+            continue  # what a scheduler or a launcher prints after the table
+        if len(fields) != len(columns):
+            raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
+        cells = dict(zip(columns, fields, strict=True))
+        size_B = message_size(cells.pop("size_B", "0"), place)
+        rows.append(Row(place, size_B, {name: _value(name, cell, place) for name, cell in cells.items()}))
+    return rows
+
+
+def _is_like_a_row(fields: Sequence[str], columns: Sequence[str]) -> bool:
+    """Tell whether a line could be a row: as many fields, and each a number or what stands for one."""
+    return len(fields) == len(columns) and all(_CELL.fullmatch(field) for field in fields)
+
+
+def _value(name: str, cell: str, line: int) -> float:
+    if name == "validation":
+        return _validation(cell, line)
+    if name in osu_columns.WHOLE:
+        return whole(cell, line, f"a whole number ({name})")
+    return two_decimals(cell, line)
+
+
+def _validation(cell: str, line: int) -> float:
+    try:
+        return _VALIDATION[cell]
+    except KeyError:
+        raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line) from None

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The columns of OSU's tables: which titles there are, and which of them each kind of benchmark prints.
+
+Releases differ in titles (``Latency (us)``, ``Avg Latency(us)``; the ports ``Latency [us]``) and options add columns:
+``-f`` minimum, maximum and iterations, ``-c`` the validation, ``-z`` percentiles, ``-D`` what was transmitted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from fabric_checks.core.errors import OutputError, quoted
+
+LATENCY, BANDWIDTH, MESSAGE_RATE, NON_BLOCKING = "latency", "bandwidth", "message rate", "non-blocking"
+
+_US, _MBPS = r"\s*[(\[]us[)\]]", r"\s*[(\[]MB/s[)\]]"
+#: The titles, as patterns, and what the columns are called here.
+_TITLES = {
+    r"Size(\s*[(\[]B[)\]])?": "size_B",
+    rf"(Avg )?Latency{_US}": "latency_us",
+    rf"Bandwidth{_MBPS}": "bandwidth_MBps",
+    r"MB/s": "bandwidth_MBps",
+    r"Messages/s": "message_rate_per_s",
+    rf"Overall{_US}": "overall_us",
+    rf"Compute{_US}": "compute_us",
+    rf"Coll\. Init{_US}": "coll_init_us",
+    rf"MPI_Test{_US}": "mpi_test_us",
+    rf"MPI_Wait{_US}": "mpi_wait_us",
+    rf"Pure Comm\.{_US}": "pure_comm_us",
+    rf"Min Comm\.{_US}": "min_comm_us",
+    rf"Max Comm\.{_US}": "max_comm_us",
+    r"Overlap\s*\(%\)": "overlap_percent",
+    rf"Min Latency{_US}": "min_latency_us",
+    rf"Max Latency{_US}": "max_latency_us",
+    r"Iterations": "iterations",
+    r"Validation": "validation",
+    rf"P(?P<percent>[0-9]{{1,3}}) Tail (Lat{_US}|BW{_MBPS})": "tail",
+    r"Transmit Size": "transmit_size",
+}
+_PATTERNS = {re.compile(rf"\s*{title}(?=\s|$)"): name for title, name in _TITLES.items()}
+#: The columns that a kind of benchmark begins with, after the size.
+_OWN = {
+    LATENCY: "latency_us",
+    BANDWIDTH: "bandwidth_MBps",
+    MESSAGE_RATE: "bandwidth_MBps message_rate_per_s",
+    NON_BLOCKING: "overall_us compute_us( coll_init_us mpi_test_us mpi_wait_us)? pure_comm_us"
+    "( min_comm_us max_comm_us)? overlap_percent",
+}
+_ADDED = r"( min_latency_us max_latency_us iterations)?( validation)?( p\d+_tail_(lat_us|bw_MBps))*( transmit_size)?"
+#: Columns that hold whole numbers.
+WHOLE = ("iterations", "transmit_size")
+
+
+def read(line: str, place: int) -> tuple[str, ...]:
+    """Return the names of the columns that a line of titles announces.
+
+    :param place: the line's number, for errors.
+    :raises OutputError: if one of them is no title of OSU's.
+    """
+    text, names = line.strip().lstrip("#").rstrip(), []
+    while text:
+        for pattern, name in _PATTERNS.items():
+            if match := pattern.match(text):
+                unit = "bw_MBps" if "BW" in match[0] else "lat_us"
+                names.append(f"p{match['percent']}_tail_{unit}" if name == "tail" else name)
+                text = text[match.end() :]
+                break
+        else:
+            raise OutputError(f"{quoted(text.strip())} is not an OSU column title", place)
+    return tuple(names)
+
+
+def require(names: Sequence[str], kind: str, *, has_sizes: bool, place: int) -> None:
+    """Raise :class:`OutputError` unless the columns are those of a benchmark.
+
+    :param kind: of benchmark, such as :data:`LATENCY`.
+    :param has_sizes: whether it goes through message sizes.
+    :param place: the number of the line of titles, for errors.
+    """
+    own = ("size_B " if has_sizes else "") + _OWN[kind]
+    if not re.fullmatch(own + _ADDED, " ".join(names)) or len(set(names)) < len(names):
+        raise OutputError(f"the columns {' '.join(names)} are not those of this benchmark, a test of {kind}", place)

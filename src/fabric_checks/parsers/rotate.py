@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output of our program ``rotate``: the bandwidth of every pair, and of suspects measured again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.parsers import fabric, long_table, rotate_patterns
+from fabric_checks.parsers.table import number
+
+#: The parts of a run, in the order in which they come.
+PHASES = ("scan", "together", "control", "alone")
+
+_COLUMNS = {"round": pl.Int32, "sender": pl.Int32, "receiver": pl.Int32, "MBps": pl.Float64, "phase": pl.String}
+_SECONDS = re.compile(r"([0-9.eE+-]+) s")
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Measured pairs, as arrays of the same length.
+
+    :param round: the round that the pair was measured in; all pairs of a round ran at once.
+    :param sender: the rank that sent.
+    :param receiver: the rank that received.
+    :param MBps: the bandwidth in MB/s (10^6 bytes a second).
+    """
+
+    round: NDArray[np.int32]
+    sender: NDArray[np.int32]
+    receiver: NDArray[np.int32]
+    MBps: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """Return the number of measurements."""
+        return len(self.round)
+
+
+@dataclass(frozen=True)
+class RotateOutput:
+    """One run of ``rotate``.
+
+    :param header: the header and footer lines by key.
+    :param pattern: one of :data:`fabric_checks.parsers.rotate_patterns.PATTERNS`.
+    :param hosts: the name of each rank's host, by rank.
+    :param pairs: the number of pairs in a round.
+    :param suspect_share: a pair that is slower than others by this share is measured again.
+    :param confirmed: whether suspects were measured again.
+    :param transfers_s: what the transfers themselves took: the sum over all tests of the slowest pair, in seconds.
+    :param elapsed_s: what the whole run took, in seconds.
+    :param phases: what was measured, by phase (:data:`PHASES`); all but ``scan`` may be empty.
+    """
+
+    header: Mapping[str, str]
+    pattern: str
+    hosts: tuple[str, ...]
+    pairs: int
+    suspect_share: float
+    confirmed: bool
+    transfers_s: float
+    elapsed_s: float
+    phases: Mapping[str, Transfers]
+
+    @property
+    def scan(self) -> Transfers:
+        """The pairs of the pattern, each measured once."""
+        return self.phases["scan"]
+
+    @property
+    def ordered_pairs(self) -> tuple[int, int]:
+        """How many pairs the scan measured, in one direction each, and how many there are."""
+        ranks = len(self.hosts)
+        measured = np.unique(self.scan.sender.astype(np.int64) * ranks + self.scan.receiver)
+        return len(measured), ranks * (ranks - 1)
+
+    @property
+    def never_senders(self) -> tuple[int, ...]:
+        """The ranks that never sent in the scan."""
+        return _missing(self.scan.sender, len(self.hosts))
+
+    @property
+    def never_receivers(self) -> tuple[int, ...]:
+        """The ranks that never received in the scan."""
+        return _missing(self.scan.receiver, len(self.hosts))
+
+
+def _missing(present: NDArray[np.int32], ranks: int) -> tuple[int, ...]:
+    return tuple(np.setdiff1d(np.arange(ranks), present).tolist())
+
+
+def parse(text: str) -> RotateOutput:
+    """Read the output of ``rotate``.
+
+    The pairs of the scan are held against the pattern: every pair of every round that was measured has to be there.
+
+    :raises OutputError: if the output is not whole or its values are not believable.
+    """
+    frame = fabric.split(text, "rotate", tuple(_COLUMNS))
+    table = _table(frame)
+    fabric.require_count(frame, table.height)
+    header = frame.header
+    ranks = _whole(header, "ranks", at_least=2)
+    options = _options(header)
+    pattern = options.get("pattern", "")
+    if pattern not in rotate_patterns.PATTERNS:
+        raise OutputError(f"the options name an unknown pattern: {quoted(pattern)}")
+    phases = {}
+    for phase in PHASES:
+        part = table.filter(pl.col("phase") == phase)
+        phases[phase] = Transfers(*(part[name].to_numpy() for name in list(_COLUMNS)[:4]))
+    if sum(map(len, phases.values())) != table.height:
+        raise OutputError(f"a row belongs to none of the phases {', '.join(PHASES)}")
+    order = table["phase"].rle().struct.field("value").to_list()
+    repeats = _whole(options, "confirm-repeats", at_least=1)
+    pairs = rotate_patterns.pairs_of_round(pattern, ranks)
+    _require_scan(phases["scan"], pattern, ranks, header)
+    for phase in PHASES[1:]:
+        _require_repeats(phases[phase], phase, ranks, repeats)
+    _require_order(order, [phase for phase in PHASES if len(phases[phase])], repeats)
+    transfers_s, elapsed_s = _seconds(header, "transfers"), _seconds(header, "elapsed")
+    _require_ratio(header, elapsed_s / transfers_s)
+    output = RotateOutput(
+        header,
+        pattern,
+        tuple(_host(header, rank) for rank in range(ranks)),
+        pairs,
+        number(options.get("suspect-share", ""), 1),
+        options.get("confirm") == "yes",
+        transfers_s,
+        elapsed_s,
+        phases,
+    )
+    _require_measured(output)
+    return output
+
+
+def _table(frame: fabric.Frame) -> pl.DataFrame:
+    table = long_table.rows(frame, _COLUMNS)
+    if table is None:
+        raise _first_bad_row(frame)
+    rates = table["MBps"]
+    if not (rates.is_finite() & (rates > 0)).all():
+        raise _first_bad_row(frame)
+    return table
+
+
+def _first_bad_row(frame: fabric.Frame) -> OutputError:
+    for place, line in enumerate(frame.body.splitlines(), frame.first_line):
+        if not line.strip():
+            continue
+        cells = line.split(" ")
+        if len(cells) != len(_COLUMNS):
+            return OutputError(f"a row of {len(_COLUMNS)} columns was expected, found {quoted(line)}", place)
+        if not all(re.fullmatch(r"[0-9]{1,9}", cell) for cell in cells[:3]):
+            return OutputError(f"round, sender and receiver were expected, found {quoted(line)}", place)
+        try:
+            rate = number(cells[3], place)
+        except OutputError as error:
+            return error
+        if rate <= 0:
+            return OutputError(f"MBps is {rate:g}; a rate must be positive", place)
+    return OutputError(f"the columns {' '.join(frame.columns)} were expected to be {' '.join(_COLUMNS)}")
+
+
+def _require_order(order: list[str], phases: list[str], repeats: int) -> None:
+    """Raise :class:`OutputError` unless the phases come in order; the last two take turns, once for each repeat.
+
+    Older outputs have all repeats of one of these before the other.
+    """
+    in_turns = [*phases[:-2], *(phases[-2:] * repeats)] if phases[-2:] == ["control", "alone"] else phases
+    if order not in (phases, in_turns):
+        raise OutputError("the phases of the run are mixed up")
+
+
+def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str, str]) -> None:
+    """Raise :class:`OutputError` unless the scan has the pairs of its pattern, in their order."""
+    pairs = rotate_patterns.pairs_of_round(pattern, ranks)
+    shifts = re.match(r"([0-9]{1,9}) of ([0-9]{1,9})\b", header.get("shifts", ""))
+    if shifts is None:
+        raise OutputError(f"the header does not say how many shifts were measured: {quoted(header.get('shifts', ''))}")
+    rounds, of_rounds = int(shifts[1]), int(shifts[2])
+    if not 1 <= rounds <= of_rounds or len(scan) != rounds * pairs:
+        raise OutputError(f"the scan has {len(scan)} pairs; {rounds} rounds of {pairs} pairs were asked for")
+    grid = [array.reshape(rounds, pairs) for array in (scan.round, scan.sender, scan.receiver)]
+    number_of_round, sender, receiver = grid
+    if (number_of_round != number_of_round[:, :1]).any() or (np.diff(number_of_round[:, 0]) <= 0).any():
+        raise OutputError("the rounds of the scan are repeated, torn or out of order")
+    if number_of_round[0, 0] < 0 or number_of_round[-1, 0] >= of_rounds:
+        raise OutputError(f"the scan has round {number_of_round[-1, 0]}; the pattern has rounds 0 to {of_rounds - 1}")
+    if pattern == "bisection":
+        right = (np.diff(sender, axis=1) > 0).all() and (
+            np.sort(np.hstack((sender, receiver)), axis=1) == np.arange(2 * pairs)
+        ).all()
+    else:
+        if pattern == "round-robin" and of_rounds != 2 * rotate_patterns.turns(ranks):
+            raise OutputError(
+                f"the header states {of_rounds} rounds of {pattern}; {ranks} ranks have a different number"
+            )
+        expected = rotate_patterns.pairs(pattern, ranks, number_of_round[:, 0])
+        right = np.array_equal(sender, expected[0]) and np.array_equal(receiver, expected[1])
+    if not right:
+        raise OutputError(f"the pairs of the scan are not those of the pattern {pattern}")
+
+
+def _require_repeats(part: Transfers, phase: str, ranks: int, repeats: int) -> None:
+    """Raise :class:`OutputError` unless every pair is possible and was measured as often as asked.
+
+    Beside others what was fast once is not measured again, so that there pairs are measured more or less often.
+    """
+    if not len(part):
+        return
+    possible = part.sender != part.receiver
+    possible &= (np.minimum(part.sender, part.receiver) >= 0) & (np.maximum(part.sender, part.receiver) < ranks)
+    if not possible.all():
+        raise OutputError(f"phase {phase} has a pair that does not exist with {ranks} ranks")
+    # Pairs of one repeat ran at once and are listed by sender; the next repeat has the next number.
+    step, next_sender = np.diff(part.round), np.diff(part.sender)
+    if ((step < 0) | (step > 1) | ((step == 0) & (next_sender <= 0))).any() or part.round[0] != 0:
+        raise OutputError(f"the rows of phase {phase} are repeated, torn or out of order")
+    _, counts = np.unique(part.sender.astype(np.int64) * ranks + part.receiver, return_counts=True)
+    if phase != "together" and (counts % repeats).any():
+        raise OutputError(f"phase {phase} has a pair that was not measured {repeats} times")
+
+
+def _options(header: Mapping[str, str]) -> dict[str, str]:
+    words = header.get("options", "").split()
+    return dict(zip(words[::2], words[1::2], strict=False))
+
+
+def _whole(values: Mapping[str, str], key: str, *, at_least: int) -> int:
+    text = values.get(key, "")
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < at_least:
+        raise OutputError(f"the header has no whole number of {at_least} or more for {key!r}: {quoted(text)}")
+    return int(text)
+
+
+def _host(header: Mapping[str, str], rank: int) -> str:
+    words = header.get(f"rank {rank}", "").split()
+    if len(words) != 2:
+        raise OutputError(f"the header does not name the host of rank {rank}")
+    return words[1]
+
+
+def _seconds(header: Mapping[str, str], key: str) -> float:
+    match = _SECONDS.fullmatch(header.get(key, ""))
+    value = number(match[1], 1) if match else 0.0
+    if value <= 0:
+        raise OutputError(f"the last lines do not give the seconds of {key!r}: {quoted(header.get(key, ''))}")
+    return value
+
+
+def _require_measured(output: RotateOutput) -> None:
+    """Raise :class:`OutputError` unless the last lines say of the scan what it measured, if they do."""
+    measured, all_pairs = output.ordered_pairs
+    for key, said in (
+        ("ordered pairs", f"{measured} of {all_pairs}"),
+        ("never sender", _ranges(output.never_senders)),
+        ("never receiver", _ranges(output.never_receivers)),
+    ):
+        if output.header.get(key, said) != said:
+            raise OutputError(f"{key!r} is {quoted(output.header[key])}, but the rows give {quoted(said)}")
+
+
+def _ranges(ranks: tuple[int, ...]) -> str:
+    """Return ranks as the program writes them: ``ranks 0-3,7``, or ``none``."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1][1:] = [rank]
+        else:
+            runs.append([rank])
+    return "ranks " + ",".join("-".join(map(str, run)) for run in runs) if runs else "none"
+
+
+def _require_ratio(header: Mapping[str, str], ratio: float) -> None:
+    """Raise :class:`OutputError` unless the last lines tell the ratio of their own seconds, if they tell one."""
+    text = header.get("elapsed over transfers")
+    if text is not None and abs(number(text, None) - ratio) > 0.00051 + 2e-5 * ratio:
+        raise OutputError(f"'elapsed over transfers' is {quoted(text)}, but the seconds give {ratio:.3f}")

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A table by message size, and the tests of wholeness that all parsers share."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fabric_checks.core.errors import OutputError, quoted
+
+#: What C prints for a number with ``%.2f``.
+_TWO_DECIMALS = re.compile(r"(?!-0\.00)-?(0|[1-9][0-9]*)\.[0-9]{2}")
+#: The halves of a last digit that two decimals leave open, and what binary fractions add to that.
+HALF_DIGIT = 0.005 + 1e-6
+#: What C prints for a number; Python would take more, such as 1_0.
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a program's table.
+
+    :param line: its line number in the output, counted from 1.
+    :param size_B: the message size in bytes.
+    :param values: the other columns by name.
+    """
+
+    line: int
+    size_B: int
+    values: dict[str, float] = field(default_factory=dict)
+
+
+def number(text: str, line: int | None) -> float:
+    """Return the finite number that ``text`` is; raise :class:`OutputError` for NaN, infinity and anything else."""
+    if not _NUMBER.fullmatch(text):
+        raise OutputError(f"{quoted(text)} is not a number", line)
+    value = float(text)
+    if not math.isfinite(value):
+        raise OutputError(f"{quoted(text)} is not a finite number", line)
+    return value
+
+
+def two_decimals(text: str, line: int) -> float:
+    """Return the finite number with two decimals that ``text`` is; raise :class:`OutputError` for anything else.
+
+    So a value that lost a digit, its point or its neighbour's blank is not taken for another one.
+    """
+    value = number(text, line)
+    if not _TWO_DECIMALS.fullmatch(text):
+        raise OutputError(f"{quoted(text)} does not have two decimals like all values: the output is damaged", line)
+    return value
+
+
+def whole(text: str, line: int | None, what: str) -> int:
+    """Return the whole number that ``text`` is; raise :class:`OutputError`, which names ``what``, for anything else."""
+    if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text):
+        raise OutputError(f"{what} was expected, found {quoted(text)}", line)
+    return int(text)
+
+
+def message_size(text: str, line: int) -> int:
+    """Return the message size in bytes that ``text`` is; raise :class:`OutputError` for anything else."""
+    return whole(text, line, "a message size")
+
+
+def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) -> None:
+    """Raise :class:`OutputError` unless ``column`` is above zero in every row.
+
+    :param from_size_B: below this message size, zero is allowed too.
+    """
+    for row in rows:
+        value = row.values[column]
+        if value < 0 or (value == 0 and row.size_B >= from_size_B):
+            raise OutputError(f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive", row.line)
+
+
+def require_order(rows: Sequence[Row], *columns: str) -> None:
+    """Raise :class:`OutputError` unless each of the columns is at least as large as the one before it, in every row."""
+    for row in rows:
+        found = [row.values[column] for column in columns]
+        if found != sorted(found):
+            told = ", ".join(f"{column} {value:g}" for column, value in zip(columns, found, strict=True))
+            raise OutputError(f"{told} at {row.size_B} B are not in this order: the output is damaged", row.line)
+
+
+def require_rate(row: Row, bandwidth_MBps: float, message_rate_per_s: float, message_B: float, rounding: float) -> None:
+    """Raise :class:`OutputError` unless a bandwidth with two decimals is the rate of messages times their size.
+
+    :param rounding: by how much the message rate may differ from what is printed.
+    """
+    if abs(bandwidth_MBps - message_rate_per_s * message_B / 1e6) > HALF_DIGIT + rounding * message_B / 1e6:
+        raise OutputError(
+            f"{bandwidth_MBps:g} MB/s do not fit {message_rate_per_s:g} messages/s of {message_B:.0f} B: "
+            "the output is damaged",
+            row.line,
+        )
+
+
+def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
+    """Raise :class:`OutputError` unless the rows have exactly the sizes that were asked for, in that order."""
+    found = [row.size_B for row in rows]
+    if found == list(sizes_B):
+        return
+    missing = [size for size in sizes_B if size not in found]
+    extra = [row for row in rows if row.size_B not in sizes_B]
+    if extra:
+        raise OutputError(f"an unexpected row of {extra[0].size_B} B", extra[0].line)
+    if missing and found == list(sizes_B[: len(found)]):
+        last = f"after {found[-1]} B" if found else "before the first row"
+        raise OutputError(
+            f"the table ends {last}; {len(missing)} of {len(sizes_B)} sizes are missing: {_some(missing)}"
+        )
+    if missing:
+        raise OutputError(f"sizes are missing from the table: {_some(missing)}")
+    raise OutputError(f"the sizes are repeated or out of order: {_some(found)}")
+
+
+def _some(sizes_B: Sequence[int]) -> str:
+    shown = ", ".join(f"{size} B" for size in sizes_B[:5])
+    return shown if len(sizes_B) <= 5 else f"{shown} and {len(sizes_B) - 5} more"

@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of our program ``ports``: what a node's ports and the node itself said before and after a program.
+
+A file has ``# fabric-checks ports 1``, the node, and a snapshot for each moment: lines ``path<TAB>value`` as they are
+in ``/sys`` and ``/proc``, and a line that counts them. What a driver does not tell is not there; what could not be read
+has ``!`` and the name of the error. From that come ports and a host with units; nothing that is missing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fabric_checks.core.errors import OutputError, quoted
+
+#: What a file of the program can be at most: two snapshots of 1 MiB, and their heads.
+MOST_BYTES = 3 * 1024 * 1024
+#: The unit of ``port_xmit_data`` and ``port_rcv_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband).
+VERBS_UNIT_B = 4
+#: The link type of IP over InfiniBand: ARPHRD_INFINIBAND of the kernel's if_arp.h.
+IP_OVER_INFINIBAND = "32"
+
+_PORT = re.compile(r"/sys/class/infiniband/([^/]+)/ports/(\d+)/(.+)")
+_DEVICE = re.compile(r"/sys/class/infiniband/([^/]+)/(?!ports/)(.+)")
+_CXI = re.compile(r"/sys/class/cxi/([^/]+)/device/(.+)")
+_NET = re.compile(r"/sys/class/net/([^/]+)/(.+)")
+_IOCTL = re.compile(r"ioctl/([^/]+)/(.+)")
+#: ``eth0: 1 2 ...``: eight counters of what was received, eight of what was sent (Linux, net/core/net-procfs.c).
+_INTERFACE = re.compile(r"\s*(\S+?):\s*((?:\d{1,20}\s+){15}\d{1,20})\s*")
+_IN_DEV = ("packets", "errs", "drop", "fifo", "frame", "compressed", "multicast")
+_OUT_DEV = ("packets", "errs", "drop", "fifo", "colls", "carrier", "compressed")
+
+Kind = Literal["verbs", "cxi", "interface"]
+
+
+@dataclass
+class Port:
+    """A port at one moment; None where it does not say.
+
+    :param name: as in ``mlx5_0:1``, ``cxi0``, ``eth0``.
+    :param layer: what it speaks: InfiniBand, Ethernet, Slingshot.
+    :param up: whether its link is up.
+    :param rate_MBps: what one direction carries, in 10^6 bytes a second; :param width: the lanes, as in ``4X``.
+    :param pcie: the speed and width of its slot now, as in ``8.0 GT/s x8``; :param pcie_most: at most.
+    :param sent_B: bytes on the wire since its counters began; :param received_B: likewise.
+    :param counters: what else it counts, by name.
+    :param unreadable: files that may not or cannot be read, with the error; :param untold: counters without a number.
+    :param aliases: names of the interfaces that are the same port.
+    :param hardware: whether an interface is known to be a device, and not made of others.
+    :param over_infiniband: whether an interface is IP over InfiniBand.
+    :param stacked: whether what it counts is in another port's counters, too, or stays on the node.
+    """
+
+    name: str
+    kind: Kind
+    layer: str | None = None
+    up: bool | None = None
+    rate_MBps: float | None = None
+    width: str | None = None
+    mtu: int | None = None
+    driver: str | None = None
+    driver_version: str | None = None
+    firmware: str | None = None
+    numa: int | None = None
+    pcie: str | None = None
+    pcie_most: str | None = None
+    sent_B: int | None = None
+    received_B: int | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    untold: list[str] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
+    hardware: bool = False
+    over_infiniband: bool = False
+    stacked: bool = False
+
+
+@dataclass(frozen=True)
+class Host:
+    """The node itself at one moment.
+
+    :param tcp: the counters of TCP by the kernel's names, those of ``TcpExt`` as well.
+    :param settings: what is a choice of the node: ``governor``, ``huge_pages``, ``max_frequency_kHz``.
+    :param load: the load average of the last minute; :param free_kB: memory that is available.
+    :param frequency_kHz: of the first CPU.
+    """
+
+    tcp: Mapping[str, int] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    load: float | None = None
+    free_kB: int | None = None
+    memory_kB: int | None = None
+    frequency_kHz: int | None = None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a node said at one moment.
+
+    :param uptime_s: when, in seconds since the node started, without a leap of the clock; None if it was cut.
+    :param took_ms: how long it took to ask; :param cut: why not all was asked, or None.
+    """
+
+    uptime_s: float | None
+    took_ms: float | None
+    ports: Mapping[str, Port]
+    host: Host
+    cut: str | None = None
+
+
+@dataclass(frozen=True)
+class NodeFile:
+    """A file of the program: a node, and what it said.
+
+    :param after: None if the program, or the node, did not finish.
+    """
+
+    node: str
+    before: Snapshot
+    after: Snapshot | None
+
+
+def parse(text: str) -> NodeFile:
+    """Read a file of the program.
+
+    :raises OutputError: if it is another program's, longer than can be, damaged or cut.
+    """
+    if len(text) > MOST_BYTES:
+        raise OutputError(f"{len(text)} characters are more than the program `ports` writes")
+    lines = text.split("\n")
+    if lines[0] != "# fabric-checks ports 1":
+        raise OutputError(f"'# fabric-checks ports 1' was expected, found {quoted(lines[0])}", 1)
+    node = re.fullmatch(r"# node: ([\w.-]{1,255})", lines[1]) if len(lines) > 1 else None
+    if node is None:
+        raise OutputError("the line '# node: NAME' is missing", 2)
+    if lines[-1] != "" or len(lines) < 4:
+        raise OutputError("the end is missing: the program did not get to write it", len(lines))
+    before, at = _snapshot(lines, 2, "before")
+    after = None
+    if lines[at]:
+        after, at = _snapshot(lines, at, "after")
+        if not re.fullmatch(r"# ended: (exit|signal) \d{1,3}", lines[at]):
+            raise OutputError(f"'# ended: ...' was expected, found {quoted(lines[at])}", at + 1)
+        at += 1
+    if at != len(lines) - 1:
+        raise OutputError(f"nothing was expected after the last line, found {quoted(lines[at])}", at + 1)
+    return NodeFile(node[1], before, after)
+
+
+def _snapshot(lines: list[str], at: int, moment: str) -> tuple[Snapshot, int]:
+    """Return the snapshot that begins at a line, and where the next thing begins."""
+    if lines[at] != f"# {moment}":
+        raise OutputError(f"'# {moment}' was expected, found {quoted(lines[at])}", at + 1)
+    begin, head = at, {}
+    while found := re.fullmatch(r"# (uptime_s|took_ms|cut): (.{1,80})", lines[at + 1]):
+        head[found[1]] = found[2]
+        at += 1
+    rows: list[tuple[str, str]] = []
+    at += 1
+    while lines[at] and not lines[at].startswith("# "):
+        path, tab, value = lines[at].partition("\t")
+        if not tab or not path:
+            raise OutputError(f"'path<TAB>value' was expected, found {quoted(lines[at])}", at + 1)
+        rows.append((path, value))
+        at += 1
+    if "cut" in head:  # by the clock: there are no rows
+        return Snapshot(None, None, {}, Host(), head["cut"]), at
+    if cut := re.fullmatch(r"# cut: (.{1,80})", lines[at]):
+        head["cut"] = cut[1]
+        at += 1
+    if lines[at] != f"# rows: {len(rows)}":
+        raise OutputError(f"'# rows: {len(rows)}' was expected, found {quoted(lines[at])}", at + 1)
+    times = [_real(head.get(key, "")) for key in ("uptime_s", "took_ms")]
+    if None in times:
+        raise OutputError("the time of the snapshot is missing", begin + 1)
+    return Snapshot(times[0], times[1], _ports(rows), _host(rows), head.get("cut")), at + 1
+
+
+def _real(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\d{1,12}\.\d{1,9}", text) else None
+
+
+def _whole(text: str) -> int | None:
+    """Return a count that fits a counter of 64 bits."""
+    return int(text) if re.fullmatch(r"\d{1,20}", text) and int(text) < 2**64 else None
+
+
+def _first(text: str) -> str | None:
+    return text if text and not text.startswith("!") and text not in ("N/A", "Unknown") else None
+
+
+def _ports(rows: Iterable[tuple[str, str]]) -> dict[str, Port]:
+    verbs: dict[str, dict[str, str]] = {}
+    devices: dict[str, dict[str, str]] = {}
+    cxi: dict[str, dict[str, str]] = {}
+    net: dict[str, dict[str, str]] = {}
+    asked: dict[str, dict[str, str]] = {}
+    counted: dict[str, tuple[int, ...]] = {}
+    versions: dict[str, str] = {}
+    for path, value in rows:
+        if found := _PORT.fullmatch(path):
+            verbs.setdefault(f"{found[1]}:{found[2]}", {})[found[3]] = value
+        elif found := _DEVICE.fullmatch(path):
+            devices.setdefault(found[1], {})[found[2]] = value
+        elif found := _CXI.fullmatch(path):
+            cxi.setdefault(found[1], {})[found[2]] = value
+        elif found := _NET.fullmatch(path):
+            net.setdefault(found[1], {})[found[2]] = value
+        elif found := _IOCTL.fullmatch(path):
+            asked.setdefault(found[1], {})[found[2]] = value
+        elif found := re.fullmatch(r"/sys/module/([\w-]+)/version", path):
+            versions[found[1]] = value
+        elif path == "/proc/self/net/dev" and (found := _INTERFACE.fullmatch(value)):
+            counted[found[1]] = tuple(map(int, found[2].split()))
+    ports = [_verbs_port(name, said, devices.get(name.rpartition(":")[0], {})) for name, said in verbs.items()]
+    ports += [_cxi_port(name, said) for name, said in cxi.items()]
+    for port in ports:
+        port.driver_version = port.driver_version or versions.get(port.driver or "")
+    interfaces = [_interface(name, counted[name], net.get(name, {}), asked.get(name)) for name in counted]
+    _note_stacked(ports, interfaces)
+    return {port.name: port for port in (*ports, *interfaces)}
+
+
+def _count_up(port: Port, name: str, text: str) -> None:
+    """Note a counter by its short name; a counter that is no number is one that the port does not tell."""
+    value = _whole(text.partition("@")[0])  # cxi's telemetry is count@time
+    if value is not None:
+        port.counters[name] = value
+    elif text.startswith("!"):
+        port.unreadable[name] = text[1:]
+    else:
+        port.untold.append(name)
+
+
+def _slot(said: Mapping[str, str], prefix: str, which: str) -> str | None:
+    """Return a PCIe speed and width, as in ``8.0 GT/s x8``."""
+    speed, width = (_first(said.get(f"{prefix}{which}_link_{what}", "")) for what in ("speed", "width"))
+    number = re.match(r"\d+(\.\d+)? GT/s", speed or "")
+    return f"{number[0]} x{width}" if number and width and width.isdecimal() else None
+
+
+def _about_device(port: Port, said: Mapping[str, str], prefix: str) -> None:
+    port.pcie, port.pcie_most = _slot(said, prefix, "current"), _slot(said, prefix, "max")
+    numa = said.get(f"{prefix}numa_node", "")
+    port.numa = int(numa) if re.fullmatch(r"\d{1,4}", numa) else None
+
+
+#: Names of devices by what drives them, for the version of the module.
+_DRIVERS = {"mlx5": "mlx5_core", "mlx4": "mlx4_core", "hfi1": "hfi1", "bnxt": "bnxt_re", "efa": "efa", "irdma": "irdma"}
+
+
+def _verbs_port(name: str, said: Mapping[str, str], device: Mapping[str, str]) -> Port:
+    port = Port(name, "verbs", _first(said.get("link_layer", "")), firmware=_first(device.get("fw_ver", "")))
+    port.driver = next((driver for prefix, driver in _DRIVERS.items() if name.startswith(prefix)), None)
+    _about_device(port, device, "device/")
+    if state := _first(said.get("state", "")):
+        port.up = state.endswith("ACTIVE")
+    # "100 Gb/sec (4X EDR)"
+    if rate := re.fullmatch(r"(\d+(?:\.\d+)?) Gb/sec(?: \((\d+X)(?: \S+)?\))?", said.get("rate", "")):
+        port.rate_MBps, port.width = float(rate[1]) * 125, rate[2]
+    if alias := _first(said.get("gid_attrs/ndevs/0", "")):
+        port.aliases.append(alias)
+    for path, value in said.items():
+        folder, _, counter = path.rpartition("/")
+        if folder in ("counters", "hw_counters") and counter != "lifespan":
+            _count_up(port, counter, value)
+    port.sent_B, port.received_B = (_verbs_bytes(port, *names) for names in (("xmit", "tx"), ("rcv", "rx")))
+    return port
+
+
+def _verbs_bytes(port: Port, in_units: str, in_bytes: str) -> int | None:
+    """Return the bytes that a port counts; EFA counts them as they are, among its own counters."""
+    units = port.counters.pop(f"port_{in_units}_data", None)
+    own = port.counters.pop(f"{in_bytes}_bytes", None)
+    return own if units is None else units * VERBS_UNIT_B
+
+
+def _cxi_port(name: str, said: Mapping[str, str]) -> Port:
+    port = Port(name, "cxi", "Slingshot", driver="cxi_ss1", firmware=_first(said.get("fw_version", "")))
+    _about_device(port, said, "")
+    for path, value in said.items():
+        folder, _, counter = path.rpartition("/")
+        if folder == "telemetry":
+            _count_up(port, counter, value)
+        elif found := re.fullmatch(r"net/([^/]+)/operstate", path):
+            port.aliases.append(found[1])
+            port.up = value == "up"
+        elif path == "properties/speed" and (rate := re.match(r"(?:BS_|BJ_|CK_)?(\d{2,4})G?", value)):
+            port.rate_MBps = float(rate[1]) * 125
+    port.sent_B = port.counters.pop("hni_sts_tx_ok_octets", None)
+    port.received_B = port.counters.pop("hni_sts_rx_ok_octets", None)
+    return port
+
+
+def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], asked: Mapping[str, str] | None) -> Port:
+    """Return an interface of the process's own network namespace.
+
+    ``/proc/self/net/dev`` and ioctl are always of that; ``/sys`` is of the one that it was mounted in, and may have
+    another interface of the same name: it is believed where index and address are the same.
+    """
+    port = Port(name, "interface", "Ethernet", received_B=counts[0], sent_B=counts[8])
+    port.counters = {f"rx_{what}": count for what, count in zip(_IN_DEV, counts[1:8], strict=True)}
+    port.counters |= {f"tx_{what}": count for what, count in zip(_OUT_DEV, counts[9:], strict=True)}
+    known = asked or {}
+    same = asked is None or all(sysfs.get(key) == asked.get(key) for key in ("ifindex", "address"))
+    sysfs = sysfs if same else {}
+    speed = _whole(known.get("speed", "")) or _whole(sysfs.get("speed", ""))
+    port.rate_MBps = speed / 8 if speed else None
+    port.mtu = _whole(known.get("mtu", "")) or _whole(sysfs.get("mtu", ""))
+    if "running" in known:
+        port.up = known["running"] == "1"
+    elif state := sysfs.get("operstate"):
+        port.up = {"up": True, "down": False}.get(state)
+    port.driver, port.driver_version = _first(known.get("driver", "")), _first(known.get("driver_version", ""))
+    port.firmware = _first(known.get("fw_version", ""))
+    _about_device(port, sysfs, "device/")
+    for path, value in (*sysfs.items(), *known.items()):
+        folder, _, counter = path.rpartition("/")
+        if folder == "statistics" or path == "carrier_changes":
+            _count_up(port, counter, value)
+        elif value.startswith("!") and path != "speed":
+            port.unreadable[path] = value[1:]
+    port.hardware = any(path.startswith("device/") for path in sysfs)
+    port.over_infiniband = sysfs.get("type") == IP_OVER_INFINIBAND
+    port.stacked = name == "lo"
+    return port
+
+
+def _note_stacked(ports: list[Port], interfaces: list[Port]) -> None:
+    """Mark the interfaces whose bytes other ports count as well: a bond, a bridge, a VLAN, IP over InfiniBand, hsn0.
+
+    Where no interface is known to be hardware, as in a container, all count. What RDMA moves over Ethernet is not among
+    the bytes of the interface (mlx5 counts ``transmitted_ib`` for the port), so these two are not the same.
+    """
+    of_cxi = {alias for port in ports if port.kind == "cxi" and port.sent_B is not None for alias in port.aliases}
+    some_have = any(port.hardware for port in interfaces)
+    for port in interfaces:
+        counted_there = port.name in of_cxi or (bool(ports) and port.over_infiniband)
+        port.stacked |= counted_there or (some_have and not port.hardware)
+
+
+def _host(rows: Iterable[tuple[str, str]]) -> Host:
+    lines: dict[str, list[str]] = {}
+    for path, value in rows:
+        if path.startswith(("/proc/", "/sys/kernel/", "/sys/devices/")):
+            lines.setdefault(path, []).append(value)
+
+    def one(path: str) -> str:
+        return lines.get(path, [""])[0]
+
+    memory = {
+        found[1]: int(found[2])
+        for line in lines.get("/proc/meminfo", ())
+        if (found := re.fullmatch(r"(\w+):\s+(\d{1,15}) kB", line))
+    }
+    load = re.match(r"\d{1,6}\.\d{2}(?= )", one("/proc/loadavg"))
+    pages = re.search(r"\[(\w+)\]", one("/sys/kernel/mm/transparent_hugepage/enabled"))
+    cpu = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_"
+    settings = {
+        "governor": _first(one(cpu + "governor")),
+        "huge_pages": pages[1] if pages else None,
+        "max_frequency_kHz": _first(one(cpu + "max_freq")),
+    }
+    tcp: dict[str, int] = {}
+    for path in ("/proc/self/net/snmp", "/proc/self/net/netstat"):
+        names, values = [*lines.get(path, ()), "", ""][:2]
+        pairs = zip(names.split()[1:], values.split()[1:], strict=False)
+        tcp |= {name: count for name, text in pairs if (count := _whole(text)) is not None}
+    return Host(
+        tcp,
+        {key: value for key, value in settings.items() if value is not None},
+        float(load[0]) if load else None,
+        memory.get("MemAvailable"),
+        memory.get("MemTotal"),
+        _whole(one(cpu + "cur_freq")),
+    )

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What carried the bytes of a case: proof that it was the intended network, and the shares of a node's ports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from fabric_checks.core.metrics import Metric
+from fabric_checks.core.text import bytes_text
+from fabric_checks.ports.alike import finding, listed, nodes_text
+from fabric_checks.ports.changes import NodeChange, PortChange
+from fabric_checks.ports.snapshots import Port
+
+#: The named network has to carry this share of what the program says it moved; docs/ports.md has what was measured.
+PROVEN_SHARE = 0.9
+#: Without the program's word, the share of all that crossed the ports, of at least so many bytes: what a batch system
+#: and a file system move is among them.
+CARRIED_SHARE, ENOUGH_B = 0.5, 10_000_000
+#: A port idles if it carried less than this part of its even share.
+IDLE_PART = 0.1
+
+
+def is_of(port: Port, patterns: Sequence[str]) -> bool:
+    """Tell whether a port is one that patterns such as ``mlx5_*``, ``hsn*`` or ``eth0`` name, by any of its names."""
+    names = {port.name, port.name.partition(":")[0], *port.aliases}
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def sent_by_port(nodes: Sequence[NodeChange]) -> dict[str, int]:
+    """Return how many bytes all nodes sent through the ports of a name; those that count for another are left out."""
+    sent: dict[str, int] = {}
+    for node in nodes:
+        for name, change in node.ports.items():
+            if not change.port.stacked and change.sent_B:
+                sent[name] = sent.get(name, 0) + change.sent_B
+    return dict(sorted(sent.items(), key=lambda each: -each[1]))
+
+
+def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None, measured: str = "") -> str | None:
+    """Return why the named network did not carry what was measured, in a line; None if it did, or nothing tells.
+
+    :param fabric: patterns of ports. :param moved_B: bytes that the program says its nodes sent to each other.
+    :param measured: the value that it is about, as in ``bandwidth 118 MB/s``.
+    """
+    if not nodes or not fabric or moved_B == 0:
+        return None
+    named = [(node.node, change) for node in nodes for change in node.ports.values() if is_of(change.port, fabric)]
+    wanted = listed(list(fabric))
+    begin = f"{measured}: " if measured else ""
+    without = [node.node for node in nodes if node.node not in {name for name, _ in named}]
+    if without:
+        there = sorted({port.name for node in nodes for c in node.ports.values() if not (port := c.port).stacked})
+        have = "have" if len(without) > 1 else "has"
+        return (
+            f"{begin}{nodes_text(without)} {have} no port {wanted}, only {listed(there)}; is the driver loaded, and is "
+            "`fabric` in the partition's extras right?"
+        )
+    if any(change.sent_B is None for _, change in named):
+        return None  # it is said among the findings
+    by_fabric = sum(change.sent_B or 0 for _, change in named)
+    others = {
+        name: count
+        for name, count in sent_by_port(nodes).items()
+        if not any(is_of(node.ports[name].port, fabric) for node in nodes if name in node.ports)
+    }
+    by_others = sum(others.values())
+    if moved_B is not None:
+        proven = by_fabric >= PROVEN_SHARE * moved_B
+    else:
+        proven = by_others < ENOUGH_B or by_fabric >= CARRIED_SHARE * (by_fabric + by_others)
+    if proven:
+        return None
+    ways = [f"{bytes_text(count)} went over {name}" for name, count in list(others.items())[:2]]
+    went = ", ".join(ways) or "nothing went over another port"
+    over = f"{went}, {bytes_text(by_fabric) if by_fabric else 'none'} over {wanted}"
+    moved = f"; the program moved {bytes_text(moved_B)} between nodes" if moved_B is not None else ""
+    return f"{begin}{over}{moved}: {_likely(nodes, others, by_others, moved_B)}"
+
+
+def _likely(nodes: Sequence[NodeChange], others: Mapping[str, int], by_others: int, moved_B: int | None) -> str:
+    """Return what MPI uses instead, as far as it can be told."""
+    if moved_B and by_others < PROVEN_SHARE * moved_B:
+        return "no port of these nodes counted them; is there one that `ports` does not know?"
+    name = next(iter(others))
+    kinds = {node.ports[name].port.kind for node in nodes if name in node.ports}
+    return f"MPI uses {'TCP' if kinds == {'interface'} else 'another network'}"
+
+
+def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the finding that ports of the named network do not tell what they carried: nothing is proven then."""
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        for name, change in node.ports.items():
+            if is_of(change.port, fabric) and change.sent_B is None:
+                why = next((doubt for doubt in change.doubts if doubt.startswith("sent bytes")), "it does not say")
+                found.setdefault(f"{name}: {why}", []).append(node.node)
+    return [
+        finding(
+            "wire", hosts, f"it is not proven what carried the bytes on {nodes_text(hosts)}: {why}", confirmed=False
+        )
+        for why, hosts in found.items()
+    ]
+
+
+def _moves(change: PortChange) -> int:
+    return (change.sent_B or 0) + (change.received_B or 0)
+
+
+def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return the share of each rail of a node in what its rails moved; nothing for nodes with one rail, or none named.
+
+    :param fabric: patterns of the ports that are rails. A port that the node does not have, but others of the job have,
+        is a rail that carries nothing.
+    """
+    names = sorted({name for node in nodes for name, change in node.ports.items() if is_of(change.port, fabric)})
+    shares = {}
+    for node in nodes:
+        moved = {name: _moves(node.ports[name]) if name in node.ports else 0 for name in names}
+        if len(names) > 1 and sum(moved.values()) >= ENOUGH_B:
+            shares[node.node] = {name: moved[name] / sum(moved.values()) for name in names}
+    return shares
+
+
+#: What a run has whose nodes have several rails.
+OF_RAILS = (Metric("least_rail_share", "%", "larger"),)
+
+
+def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the values of :data:`OF_RAILS`: what the least used rail of all nodes carried, of an equal share.
+
+    :param shares: what :func:`rails` returns. :returns: nothing without rails.
+    """
+    least = [100 * len(of) * min(of.values()) for of in shares.values()]
+    return {"least_rail_share": min(least)} if least else {}
+
+
+def idle_rails(nodes: Sequence[NodeChange], shares: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+    """Return a finding for each rail that carried next to nothing while the others did.
+
+    :param shares: what :func:`rails` returns.
+    """
+    found = []
+    idle: dict[str, list[str]] = {}
+    for node, of in shares.items():
+        for name, share in of.items():
+            if share < IDLE_PART / len(of):
+                idle.setdefault(name, []).append(node)
+    for name, hosts in idle.items():
+        whole = len(hosts) == len(shares)
+        rest = {other: shares[hosts[0]][other] for other in shares[hosts[0]] if other != name}
+        best = max(rest, key=lambda other: rest[other])
+        who = "all nodes" if whole and len(hosts) > 2 else nodes_text(hosts)
+        found.append(
+            finding(
+                "rail",
+                hosts,
+                f"{who}: {name} is idle: it carried {100 * shares[hosts[0]][name]:.2g} % of what the {len(rest) + 1} "
+                f"rails of a node moved, {best} {100 * rest[best]:.0f} %",
+                port=name,
+            )
+        )
+    return found

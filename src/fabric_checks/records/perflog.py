@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The perflog: one JSON object a line, one line a metric, one file a check class; what it has is in ``record``."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core.errors import RecordError
+from fabric_checks.core.locks import WRITER_WAIT_S, LockedError, exclusive
+from fabric_checks.records.record import FIELDS, FORMAT, Case, Judgement
+
+#: The file in the folder of a perflog whose lock its writers hold. Readers could hold that of the perflog for ever.
+LOCK = ".lock"
+
+
+class JsonLinesHandler(logging.Handler):
+    """A handler for ReFrame's perflog that appends the records of a finished case to a file of JSON lines.
+
+    :param basedir: the records go to ``basedir/SYSTEM/PARTITION/CHECK.jsonl``.
+    """
+
+    def __init__(self, basedir: Path) -> None:
+        super().__init__()
+        self.basedir = basedir
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the records of one case.
+
+        :raises RecordError: with the file and the cause, if they cannot be written; then none of them is.
+        """
+        attributes = record.__dict__
+        if not attributes.get("check_facts"):
+            return  # a build: it has no values, and its dependents name it
+        records = records_of(attributes)
+        folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
+        path = folder / f"{records[0]['check']}.jsonl"
+        try:
+            append(path, records)
+        except (OSError, ValueError, LockedError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            many = "record is" if len(records) == 1 else "records are"
+            raise RecordError(
+                f"{path}: {why}: {len(records)} {many} not in the perflog of {attributes['check_display_name']}; make "
+                "room, or make sure that the file can be written, and run it again"
+            ) from None
+
+
+def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Turn what ReFrame logs about a finished case into records, one for each metric.
+
+    :param attributes: the attributes of the log record; of ours, ``check_facts``, the data of
+        :class:`fabric_checks.records.record.Facts`.
+    """
+    facts = dict(attributes["check_facts"])
+    metrics: Mapping[str, dict[str, Any]] = facts.pop("metrics", {})
+    case = Case(
+        reframe=attributes["version"],
+        system=attributes["check_system"],
+        partition=attributes["check_partition"],
+        environ=attributes["check_environ"],
+        test=attributes["check_display_name"],
+        case_result=attributes["check_result"],
+        fail_reason=attributes["check_fail_reason"],
+        jobid=attributes["check_jobid"],
+    )
+    common = dict.fromkeys(FIELDS) | facts | asdict(case) | {"format": FORMAT}
+    if not common["time"] and "created" in attributes:
+        # The case failed before its output was looked at: its time is that of the log.
+        common["time"] = datetime.fromtimestamp(attributes["created"], timezone.utc).isoformat(timespec="seconds")
+    # The ranks know where they ran; what accounting tells soon after a short job may be half of it.
+    common["nodelist"] = common["nodelist"] or list(attributes["check_job_nodelist"] or [])
+    records = []
+    for key, (value, reference, lower, upper, unit, result) in (attributes["check_perfvalues"] or {}).items():
+        if value is None:
+            continue  # the case failed before its values were taken
+        name = key.split(":")[-1]
+        of_metric = metrics.get(name, {})
+        held_to = None if of_metric.get("no_reference") else reference
+        records.append(common | of_metric | asdict(Judgement(name, value, unit, held_to, lower, upper, result)))
+    records = records or [common]
+    kept_B = common["disk_B"]
+    if kept_B is not None:
+        disk_B = kept_B + length_B(records)
+        for record in records:
+            record["disk_B"] = disk_B
+    return records
+
+
+def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = False) -> None:
+    """Append records to a file of JSON lines.
+
+    All lines go out in one write under a lock, so that several writers do not mix; a kill in the midst of it may leave
+    half a line. What an earlier crash left unfinished is closed first. If not all of it can be written, none of it
+    stays.
+
+    :param cut: whether half a line is cut off instead: its writer never came to say that it was written.
+    :raises LockedError: if another writer has the lock for longer than may be.
+    :raises OSError: if the file cannot be written, as on a full disk.
+    :raises ValueError: if a value is not finite; JSON has no such number.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()
+    with exclusive(path.with_name(LOCK), WRITER_WAIT_S):
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            # For readers, who wait a moment for it: without it they may see half of what is being written.
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if cut:
+                _cut(descriptor)
+            _append(descriptor, data, path)
+        finally:
+            os.close(descriptor)
+
+
+def _cut(descriptor: int) -> None:
+    """Cut off the last line if it has no end and is no JSON."""
+    size = os.lseek(descriptor, 0, os.SEEK_END)
+    start = size
+    while start and b"\n" not in os.pread(descriptor, size - start, start):
+        start = max(0, start - 2**16)
+    tail = os.pread(descriptor, size - start, start)
+    line = tail[tail.rfind(b"\n") + 1 :]
+    try:
+        json.loads(line or b"0")
+    except (ValueError, RecursionError):
+        os.ftruncate(descriptor, size - len(line))
+
+
+def _append(descriptor: int, data: bytes, path: Path) -> None:
+    end = os.lseek(descriptor, 0, os.SEEK_END)
+    if end and os.pread(descriptor, 1, end - 1) != b"\n":
+        data = b"\n" + data
+    try:
+        written = os.write(descriptor, data)
+        if written < len(data):
+            raise OSError(28, "No space left on device", str(path))
+    except OSError:
+        os.ftruncate(descriptor, end)  # no half-written records
+        raise
+
+
+def length_B(records: Sequence[Mapping[str, Any]]) -> int:
+    """Return how long records are in a file, in bytes."""
+    return sum(len(json.dumps(record)) + 1 for record in records)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a record has, who says it, and what every reader asks of one.
+
+A perflog has a record for each metric of a case, and one for a case that failed before it had values; then all of
+:class:`MetricFacts` and :class:`Judgement` is null. :data:`FIELDS` are the keys of a record: ``format``, and the
+members of the four classes here but for ``metrics``, which :func:`fabric_checks.records.perflog.records_of` turns into
+fields. The annotations are also the types of the columns of tables (:mod:`fabric_checks.records.schema`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypedDict, get_args, get_origin, get_type_hints
+
+Record = Mapping[str, Any]
+
+#: The version of what is said here.
+FORMAT = 2
+
+
+@dataclass(slots=True)
+class Case:
+    """What ReFrame says of a case."""
+
+    reframe: str  # version of ReFrame
+    system: str
+    partition: str
+    environ: str
+    test: str  # the class with its parameters, as ReFrame writes them
+    case_result: str  # of the whole case; see `is_success`
+    fail_reason: str | None
+    jobid: str | None
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What ReFrame says of a value."""
+
+    metric: str
+    value: float
+    unit: str
+    reference: float | None
+    lower: float | None  # allowed relative deviation below the reference, e.g. -0.05; see `bounds`
+    upper: float | None
+    result: str | None  # of this metric: pass, fail, xfail, xpass
+
+
+@dataclass(slots=True)
+class MetricFacts:
+    """What a check says of one of its metrics beside the value."""
+
+    # What it declares: ResultsMixin.
+    quantity: str  # the curve a metric is a point of
+    size_B: int | None = None  # message size of that point
+    better: str | None = None  # smaller or larger
+    can_be_zero: bool | None = None  # whether 0 or less is a sound value, so that two are compared by their difference
+    # Of a ratio or difference, metric, quantity, unit and values by layout of what it comes from: PpnRatioMixin, and
+    # LammpsPpnSeries.
+    compared: dict[str, Any] | None = None
+    # What it is held to: ReferencesMixin.
+    no_reference: str | None = None  # why there is none
+    evidence: str | None = None  # of a simulation: fitted, predicted, said or simulated (references.EVIDENCE)
+    reference_source: str | None = None  # the document and the place that the reference is from
+
+    def as_data(self) -> dict[str, Any]:
+        """Return all of it as JSON has it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class _Said(TypedDict):
+    kind: str
+    text: str  # the finding in words
+
+
+class Finding(_Said, total=False):
+    """What an analysis says beside values. It may have more, by its kind."""
+
+    fault: bool  # whether the hosts, or the path between them, are slow for certain
+    hosts: list[str]  # that it is about
+
+
+@dataclass(slots=True)
+class Facts:
+    """What a check notes of its run; the mixins named fill it, and ReFrame's log and report have it as plain data."""
+
+    # ResultsMixin, when the case is set up.
+    session: str  # which run this belongs to
+    check: str  # the class
+    parameters: dict[str, Any] | None = None  # of the test but its layout, by name
+    collection: str | None = None  # version and commit of the collection
+    about: str | None = None  # what the partition says of itself, or else the system
+    link_MBps: float | None = None  # the rate of a link, as the partition's extras say it
+    layout: str | None = None  # nodes x processes a node
+    nodes: int | None = None
+    ppn: int | None = None
+    tasks: int | None = None
+    sizes_B: list[int] | None = None  # all message sizes that were asked for
+    not_offered: dict[str, str] | None = None  # suites that the environment does not have, and why
+    # Where the case's files are, relative to the folder of results: output/SESSION/...; of a case that failed they are
+    # in stage/SESSION/... still. Null in a dry run, and where a site keeps them elsewhere.
+    output: str | None = None
+    metrics: dict[str, MetricFacts] = field(default_factory=dict)  # by metric
+    # ResultsMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of the log.
+    time: str | None = None
+    # JobMixin, when the job has ended.
+    job_state: str | None = None  # as its scheduler calls it
+    job_began: str | None = None  # ISO 8601 with time zone; null if it never did, or nobody can tell
+    node_faults: dict[str, str] | None = None  # what keeps nodes that it had, or waited for, from taking jobs
+    # ProgramMixin, or OwnProgram of checks/fabric.
+    program: str | None = None
+    program_version: str | None = None
+    stack: str | None = None  # where the program came from: wheels, spack, modules, simgrid, or built here
+    # ProgramMixin, of what Spack built: the concretized spec, its hash, and the release of Spack.
+    spec: str | None = None
+    spec_hash: str | None = None
+    spack: str | None = None
+    # PlacementMixin.
+    mpi: str | None = None  # as the library itself says
+    compiler: str | None = None
+    nodelist: list[str] | None = None  # where the ranks ran; of a case that failed before that, what the scheduler says
+    placement: list[str] | None = None  # node and allowed CPUs of each rank
+    binding: str | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
+    # CostMixin.
+    elapsed_s: float | None = None  # how long the job worked on its nodes, without the queue
+    node_traffic_B: int | None = (
+        None  # bytes in and out of the node that its script ran on; null where that cannot tell
+    )
+    disk_B: int | None = None  # what the case leaves on disk: the files that are kept, and these records
+    # PortsMixin: what crossed the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
+    ports: dict[str, Any] | None = None
+    # What the analysis says beside values: the checks themselves, ProgramMixin and PortsMixin.
+    findings: list[Finding] | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        """Return all of it as JSON has it, not copied: ReFrame asks for it at every line of its log."""
+        data = {name: getattr(self, name) for name in self.__slots__}
+        return data | {"metrics": {name: facts.as_data() for name, facts in self.metrics.items()}}
+
+
+#: Results of what is as it should be.
+SUCCESS = ("pass", "xfail")
+
+
+def is_success(result: str | None) -> bool:
+    """Tell whether a case or a value is as it should be."""
+    return result in SUCCESS
+
+
+def never_began(record: Record) -> bool:
+    """Tell whether a job was submitted and ended without ever being on a node."""
+    return record["job_state"] is not None and record["job_began"] is None and not record["nodelist"]
+
+
+def machine_name(of: Mapping[str, Any]) -> str:
+    """Return what something was measured on, as in ``local:node+mpich``; it has system, partition and environ."""
+    return f"{of['system']}:{of['partition']}+{of['environ']}"
+
+
+def case_name(of: Mapping[str, Any]) -> str:
+    """Return what a case is called everywhere: by its test, and where it ran."""
+    return f"{of['test']} @{machine_name(of)}"
+
+
+def limit(reference: float, share: float | None) -> float | None:
+    """Return the value that a bound stands for, in the reference's unit; None where there is no bound.
+
+    As ``reframe.utility.sanity.reference_bounds``: shares are of the reference's size; of 0, they are values.
+    """
+    return None if share is None else reference + share * (abs(reference) or 1.0)
+
+
+def bounds(record: Record) -> tuple[float | None, float | None]:
+    """Return the least and the greatest value that pass, in the record's unit; None where there is no limit."""
+    reference = record["reference"]
+    if reference is None:
+        return None, None
+    return limit(reference, record["lower"]), limit(reference, record["upper"])
+
+
+#: The keys of a record, in their order, and the type of each beside null: bool, int, float, str, list or dict.
+TYPES: dict[str, type] = {"format": int} | {
+    name: get_origin(kind := next(iter(get_args(hint)), hint)) or kind
+    for part in (Case, Facts, Judgement, MetricFacts)
+    for name, hint in get_type_hints(part).items()
+    if name != "metrics"
+}
+FIELDS = tuple(TYPES)

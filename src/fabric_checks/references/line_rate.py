@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""References that are derived from what a partition's links can carry, in place of history.
+
+A reference file lists them under ``derived``, each with the check, partition, environment, layout and metric that it is
+for (regular expressions; the metric has to be given), the share of the line rate, and at least one bound:
+
+    derived:
+    - {check: OsuBandwidth, metric: bandwidth_4194304B, share_of_line_rate: 0.9, lower: -0.05}
+
+The line rate of a node is ``nics`` (1 if it is not given) times ``link_MBps`` of the partition's extras. What stays
+within a node uses no link, so these apply to layouts of two nodes and more only. An entry of the file for the same
+metric goes first: it is about this metric, and a rule is about many.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fabric_checks.core.errors import ReferenceError, quoted
+from fabric_checks.core.layouts import Layout
+from fabric_checks.core.metrics import Metric
+
+#: The keys of an item that are no patterns.
+KEYS = ("share_of_line_rate", "lower", "upper")
+UNIT = "MB/s"
+
+#: A reference as in ReFrame: value, lower share, upper share, unit.
+Reference = tuple[float, "float | None", "float | None", str]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What share of the line rate a group of metrics is held to.
+
+    :param patterns: regular expressions by check, partition, environ, layout and metric.
+    :param share: of the line rate; :param lower: and :param upper: the bounds, as shares of the reference.
+    """
+
+    patterns: Mapping[str, str]
+    share: float
+    lower: float | None
+    upper: float | None
+
+    def covers(self, **case: str) -> bool:
+        """Tell whether this rule is about the metric; ``case`` has a value for each of check, partition, ..."""
+        return Layout.of(case["layout"]).nodes > 1 and all(
+            re.fullmatch(pattern, case[field]) for field, pattern in self.patterns.items()
+        )
+
+
+@dataclass(frozen=True)
+class FromLineRate:
+    """A reference that a rule gives, and where it is from, as in ``derived: 0.9 x 1 NIC x 125 MB/s``."""
+
+    reference: Reference
+    source: str
+
+
+def rule(place: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Rule:
+    """Return an item of ``derived`` as a rule.
+
+    :param place: the file, for messages; :param patterns: the item's other keys.
+    :raises ReferenceError: if a number is missing or makes no sense.
+    """
+    what = f"{place}: {quoted(str(item))}"
+    if "metric" not in patterns:
+        raise ReferenceError(f"{what} needs the metric that it applies to")
+    share, lower, upper = (item.get(key) for key in KEYS)
+    if share is None or not _is_number(share) or not 0 < share <= 2:
+        raise ReferenceError(
+            f"{what} needs a share_of_line_rate above 0 and up to 1 (2 for metrics that count both directions)"
+        )
+    if (lower is not None and not (_is_number(lower) and -1 < lower <= 0)) or (
+        upper is not None and not (_is_number(upper) and upper >= 0)
+    ):
+        raise ReferenceError(f"{what}: lower must be a share between -1 and 0, upper a share of 0 or more")
+    if lower is None and upper is None:
+        raise ReferenceError(f"{what} has no bound; give it lower or upper")
+    return Rule(patterns, float(share), lower, upper)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def references(
+    rules: Iterable[Rule], metrics: Iterable[Metric], extras: Mapping[str, Any], place: str, **case: str
+) -> dict[str, FromLineRate]:
+    """Return what a case's metrics are held to by the rules, by name of the metric; of two rules the first counts.
+
+    :param extras: those of the partition: ``link_MBps`` and ``nics``.
+    :param place: file and case, for messages.
+    :param case: values for ``check``, ``partition``, ``environ`` and ``layout``.
+    :raises ReferenceError: if a metric that a rule covers is no bandwidth, or the line rate is not known.
+    """
+    rules = list(rules)
+    found = {}
+    for metric in metrics if rules else ():
+        match = next((each for each in rules if each.covers(metric=metric.name, **case)), None)
+        if match is None:
+            continue
+        if metric.unit != UNIT:
+            raise ReferenceError(f"{place}: {metric.name} is in {metric.unit}, but a share of a line rate is in {UNIT}")
+        link_MBps, nics = extras.get("link_MBps"), extras.get("nics", 1)
+        if not link_MBps:
+            raise ReferenceError(
+                f"{place}: {metric.name} is compared with a share of the line rate, but {case['partition']} has no "
+                "extras['link_MBps']; add it to the system's file"
+            )
+        value = float(f"{match.share * nics * link_MBps:.6g}")
+        source = f"derived: {match.share:g} x {nics} NIC{'' if nics == 1 else 's'} x {link_MBps:g} MB/s"
+        found[metric.name] = FromLineRate((value, match.lower, match.upper, UNIT), source)
+    return found

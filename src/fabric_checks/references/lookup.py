@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the reference of a series is in a file, by the same rules by which ReFrame looks it up."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fabric_checks.core.errors import ReferenceError
+
+#: What a check is called beside its parameters: the items of ``$index`` that every record answers.
+_OF_RECORD = {"$environ": "environ", "$system": "system", "layout": "layout"}
+_NUMBERS = {"num_tasks": "tasks", "num_tasks_per_node": "ppn"}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a reference is, or would be.
+
+    :param check: the entry; :param index: its ``$index``; :param keys: a key for each item of it, of the types that
+        they have in the file; :param metric: the last key.
+    :param reference: what stands there: the list of the file, or None.
+    """
+
+    check: str
+    index: tuple[str, ...]
+    keys: tuple[Any, ...]
+    metric: str
+    reference: Any = field(default=None, compare=False, hash=False)
+
+
+def _parameters(record: Mapping[str, Any]) -> dict[str, str | int]:
+    own: dict[str, str | int] = json.loads(record["parameters"] or "{}")
+    return own
+
+
+def attribute(item: str, record: Mapping[str, Any]) -> str | int:
+    """Return the value that an item of ``$index`` has for the test of a record.
+
+    :param record: a row of a table of records.
+    :raises ReferenceError: if a record does not tell.
+    """
+    own = _parameters(record)
+    if item in own:
+        return own[item]
+    if item == "$partition":
+        return f"{record['system']}:{record['partition']}"
+    if item in _OF_RECORD:
+        return str(record[_OF_RECORD[item]])
+    if item in _NUMBERS and record.get(_NUMBERS[item]) is not None:
+        return int(record[_NUMBERS[item]])
+    raise ReferenceError(f"the $index of {record['check']} names {item!r}, but no record says what that was")
+
+
+def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ``$index`` of an entry for the check of a record: partition, environment, its parameters, layout."""
+    return ("$partition", "$environ", *_parameters(record), "layout")
+
+
+def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Slot:
+    """Return where the reference for the metric of a record is, or belongs.
+
+    Existing keys are found as ReFrame finds them: one that is equal, or else the first that matches as a regular
+    expression.
+
+    :param entries: the entries of a file by check.
+    :raises ReferenceError: if the ``$index`` of the entry asks for what no record tells.
+    """
+    entry = entries.get(record["check"])
+    index = tuple(entry["$index"]) if entry else new_index(record)
+    level: Any = {key: value for key, value in (entry or {}).items() if key != "$index"}
+    keys: list[Any] = []
+    for item in index:
+        value = attribute(item, record)
+        key = key_of(level, str(value))
+        keys.append(_new_key(value) if key is None else key)
+        level = {} if key is None else level[key]
+    metric = str(record["metric"])
+    return Slot(record["check"], index, tuple(keys), metric, level.get(metric))
+
+
+def key_of(level: Mapping[Any, Any], value: str) -> Any:
+    """Return the key of a level that ReFrame would use, or None."""
+    equal = next((key for key in level if str(key) == value), None)
+    if equal is not None:
+        return equal
+    return next((key for key in level if isinstance(key, str) and _matches(key, value)), None)
+
+
+def _matches(pattern: str, value: str) -> bool:
+    try:
+        # Of what later Pythons may take otherwise, such as `[[`, this one warns in the middle of what a user reads.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            return re.fullmatch(pattern, value) is not None
+    except re.error:
+        return False
+
+
+def _new_key(value: str | int) -> str | int:
+    """Return a key that stands for one value only: ReFrame takes a text for a regular expression."""
+    return value if not isinstance(value, str) or _matches(value, value) else re.escape(value)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What history proposes for a reference file: for each series a new reference, or why there is none."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from fabric_checks.core.errors import ReferenceError
+from fabric_checks.records.record import case_name, limit
+from fabric_checks.records.schema import SERIES
+from fabric_checks.references import lookup
+from fabric_checks.references.derive import Derived, Rule, derive
+from fabric_checks.references.lookup import Slot
+from fabric_checks.references.reference_file import ReferenceFile
+
+#: The fields of records that a proposal is made from.
+COLUMNS = (
+    *SERIES,
+    "parameters",
+    *("session", "time", "tasks", "ppn", "value", "better", "case_result", "evidence", "nodelist"),
+    *("program", "program_version", "mpi", "compiler", "spec_hash"),
+)
+#: What is said to differ if it is not the same in all runs, beside the program.
+_VERSIONS = {"mpi": "mpi", "compiler": "compiler", "hash": "spec_hash"}
+#: A change of value and bound by less than this share of the reference is none.
+_NO_CHANGE = 0.005
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a proposal is made.
+
+    :param min_runs: the least number of runs; :param min_runs_to_tighten: the least number for a bound to become
+        stricter.
+    :param rule: how wide bounds are.
+    """
+
+    min_runs: int = 5
+    min_runs_to_tighten: int = 20
+    rule: Rule = field(default_factory=Rule)
+
+
+@dataclass(frozen=True)
+class History:
+    """The runs of one series.
+
+    :param values: one a run, in their order: the median, if a run measured it several times.
+    :param failed: in how many of them the case failed by a reference.
+    :param first: and :param last: the days of the first and the last run.
+    :param versions: for program, mpi, compiler and hash all that occurred, the latest last.
+    """
+
+    values: tuple[float, ...]
+    failed: int
+    first: str
+    last: str
+    nodes: tuple[str, ...]
+    versions: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is proposed for one series.
+
+    :param slot: where it belongs, None if that cannot be told; :param series: the values of ``SERIES`` by field.
+    :param action: ``new``, ``changed``, ``loosened`` (a bound further out, or a value that is worse), ``unchanged``,
+        ``kept`` (it would be stricter, on too few runs) or ``refused``; :param why: of the last two.
+    :param derived: what the history gives, if it is enough; :param reference: the list for the file, of the first
+        three.
+    """
+
+    series: Mapping[str, Any]
+    better: str
+    history: History
+    slot: Slot | None
+    action: str
+    why: str = ""
+    derived: Derived | None = None
+    reference: tuple[Any, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """The series in words, as messages name it."""
+        of = self.series
+        return f"{of['metric']} of {case_name(of)}"
+
+
+def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = None) -> list[Proposal]:
+    """Return what the history proposes, a proposal for each series.
+
+    :param frame: records with :data:`COLUMNS`, of one system; records without a value are not looked at.
+    :raises ReferenceError: if they are of a simulation: its references come from the documents.
+    """
+    limits = limits or Limits()
+    frame = frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_not_null())
+    simulated = frame.filter(pl.col("evidence").is_not_null())
+    if simulated.height:
+        raise ReferenceError(
+            f"{simulated['system'][0]} is simulated: its references come from published documents; `fabric-checks "
+            "twins-references` writes them"
+        )
+    found = [_of_series(series, records, file, limits) for series, records in _series(frame)]
+    return _apart(found)
+
+
+def _series(frame: pl.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    for key, group in frame.sort("time").group_by(SERIES, maintain_order=True):
+        yield dict(zip(SERIES, key, strict=True)), group.to_dicts()
+
+
+def _history(records: Sequence[Mapping[str, Any]]) -> History:
+    runs: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        runs.setdefault(record["session"] or str(record["time"]), []).append(record)
+    days = [f"{record['time']:%Y-%m-%d}" for record in records if record["time"] is not None] or ["unknown"]
+    nodes = dict.fromkeys(str(node) for record in records for node in json.loads(record["nodelist"] or "[]"))
+    programs = (f"{record['program']} {record['program_version'] or ''}".rstrip() for record in records)
+    versions = {"program": tuple(dict.fromkeys(programs))} | {
+        name: tuple(dict.fromkeys(str(record[column]) for record in records if record[column] is not None))
+        for name, column in _VERSIONS.items()
+    }
+    return History(
+        tuple(median(record["value"] for record in run) for run in runs.values()),
+        sum(any(record["case_result"] == "fail" for record in run) for run in runs.values()),
+        days[0],
+        days[-1],
+        tuple(nodes),
+        versions,
+    )
+
+
+def _of_series(
+    series: Mapping[str, Any], records: Sequence[Mapping[str, Any]], file: ReferenceFile, limits: Limits
+) -> Proposal:
+    history = _history(records)
+    proposal = Proposal(series, records[-1]["better"], history, None, "refused")
+    try:
+        slot = lookup.slot(file.entries, records[-1])
+        proposal = replace(proposal, slot=slot)
+        if len(history.values) < limits.min_runs:
+            raise ReferenceError(f"{len(history.values)} runs, but {limits.min_runs} are needed")
+        derived = derive(history.values, records[-1]["better"], limits.rule)
+    except ReferenceError as error:
+        return replace(proposal, why=str(error))
+    proposal = replace(proposal, derived=derived)
+    old = slot.reference
+    if old is None:
+        return replace(proposal, action="new", reference=(derived.value, derived.lower, derived.upper, series["unit"]))
+    if old[0] == "$xfail":
+        return replace(proposal, why=f"expected to fail: {old[1]}; remove the $xfail first")
+    if old[3] != series["unit"]:
+        return replace(
+            proposal, why=f"the reference is in {old[3]}, but the records are in {series['unit']}; fix that first"
+        )
+    return _changed(proposal, old, derived, limits)
+
+
+def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived, limits: Limits) -> Proposal:
+    """Return the proposal with what it means for the reference in the file."""
+    # What is too good stays bounded as it is, unless both sides were asked for.
+    keep = limits.rule.both_sides
+    lower = derived.lower if keep or proposal.better == "larger" else old[1]
+    upper = derived.upper if keep or proposal.better == "smaller" else old[2]
+    new = (derived.value, lower, upper, old[3])
+    worse = _sides(old, new, proposal.better)
+    sides = [worse, _sides(old, new, _other(proposal.better))] if keep else [worse]
+    size = abs(old[0])
+    # A smaller value that is better, or the other way round: how much worse the new value is.
+    lowered = (new[0] - old[0]) * (1 if proposal.better == "smaller" else -1)
+    if max([abs(lowered), *(abs(by) for by in sides)]) <= _NO_CHANGE * size:
+        return replace(proposal, action="unchanged")
+    if any(by < -_NO_CHANGE * size for by in sides) and len(proposal.history.values) < limits.min_runs_to_tighten:
+        why = (
+            f"would be stricter after {len(proposal.history.values)} runs, but {limits.min_runs_to_tighten} are needed"
+        )
+        return replace(proposal, action="kept", why=why)
+    looser = lowered > _NO_CHANGE * size or any(by > _NO_CHANGE * size for by in sides)
+    return replace(proposal, action="loosened" if looser else "changed", reference=new)
+
+
+def _other(better: str) -> str:
+    return "larger" if better == "smaller" else "smaller"
+
+
+def _sides(old: Sequence[Any], new: Sequence[Any], better: str) -> float:
+    """Return by how much the bound of the worse side moves outward; of one that comes or goes, infinitely much."""
+    before, after = (limit(each[0], each[2 if better == "smaller" else 1]) for each in (old, new))
+    if before is None or after is None:
+        return 0.0 if before is after else (float("inf") if after is None else float("-inf"))
+    return float((after - before) * (1 if better == "smaller" else -1))
+
+
+def _apart(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Refuse what would stand in one slot: the file's ``$index``, or a pattern, does not tell the series apart."""
+    at = Counter(each.slot for each in proposals if each.slot)
+    return [
+        replace(
+            each,
+            action="refused",
+            reference=None,
+            why=f"{at[each.slot]} series share this reference; separate them by $index or by keys first",
+        )
+        if each.slot and at[each.slot] > 1
+        else each
+        for each in proposals
+    ]

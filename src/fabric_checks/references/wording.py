@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What proposals say: the comment beside a reference, and the report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fabric_checks.core.text import value_text
+from fabric_checks.records.record import case_name
+from fabric_checks.references.edit import Setting, scalar
+from fabric_checks.references.propose import Proposal
+
+#: More names of nodes than this are only counted.
+_MOST_NODES = 4
+
+
+def change(proposal: Proposal) -> Setting:
+    """Return what a proposal with a reference changes in its file."""
+    slot, reference = proposal.slot, proposal.reference
+    if slot is None or reference is None:
+        raise ValueError(f"{proposal.name}: nothing is proposed")
+    return Setting((slot.check, *slot.keys, slot.metric), slot.index, reference, comment(proposal))
+
+
+def comment(proposal: Proposal) -> str:
+    """Return the comment beside the reference: where it is from."""
+    history, derived = proposal.history, proposal.derived
+    days = history.first if history.first == history.last else f"{history.first} to {history.last}"
+    parts = [f"from {len(history.values)} runs {days}"]
+    if derived:
+        parts.append(f"bound by {derived.decided_by} (sigma {value_text(100 * derived.sigma_share)} %)")
+    if history.failed:
+        parts.append(f"{history.failed} of them missed a reference")
+    parts += [_nodes(history.nodes), *(_latest(name, found) for name, found in history.versions.items() if found)]
+    if proposal.action == "loosened" and proposal.slot:
+        parts.append(f"LOOSENED: was {scalar(list(proposal.slot.reference))}")
+    return ", ".join(part for part in parts if part)
+
+
+def _nodes(nodes: Sequence[str]) -> str:
+    if not nodes:
+        return ""
+    many = len(nodes) > _MOST_NODES
+    names = f"{nodes[0]} .. {nodes[-1]}" if many else " ".join(nodes)
+    return f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} {names}"
+
+
+def _latest(name: str, found: Sequence[str]) -> str:
+    """Return the latest of some versions in a few words, and how many others there were."""
+    others = f" (and {len(found) - 1} other)" if len(found) > 1 else ""
+    return f"{_short(name, found[-1])}{others}"
+
+
+def _short(name: str, last: str) -> str:
+    if name == "hash":
+        return f"hash {last[:7]}"
+    if name == "mpi":
+        # "MPICH Version: 4.2.3 ..." and "Open MPI v5.0.11, package ...": the name and the first number will do.
+        number = re.search(r"\d+(\.\d+)+", last)
+        last = (
+            f"{re.split(r'[^A-Za-z ]| [vV]ersion| Library| v(?=[0-9])', last)[0].strip()} {number[0] if number else ''}"
+        )
+    return last.strip()
+
+
+def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
+    """Return the report, line by line: what is loosened, then what is not proposed and why, then the counts.
+
+    :param held_back: whether what is loosened was left out of the file.
+    """
+    proposals = list(proposals)
+    lines = []
+    loosened = [each for each in proposals if each.action == "loosened"]
+    if loosened:
+        lines.append(
+            "LOOSENED, and written only with --allow-looser:"
+            if held_back
+            else "LOOSENED: these ask for less than before"
+        )
+        lines += [f"  {each.name}: {_from_to(each)}" for each in loosened]
+    for action in ("kept", "refused"):
+        groups: dict[tuple[Any, ...], list[Proposal]] = {}
+        for each in proposals:
+            if each.action == action:
+                groups.setdefault((case_name(each.series), each.why), []).append(each)
+        for (case, why), group in groups.items():
+            first = group[0].series["metric"]
+            what = first if len(group) == 1 else f"{first} and {len(group) - 1} more"
+            lines.append(f"{action}: {case}: {what}: {why}")
+    mixed = sorted({_mixture(each) for each in proposals if each.reference} - {""})
+    lines += [f"warning: one reference from several versions: {each}; give a range of dates" for each in mixed]
+    failed = sum(each.history.failed > 0 for each in proposals if each.reference)
+    if failed:
+        lines.append(f"warning: {failed} of the proposals use values of runs that missed a reference")
+    counts = {
+        action: sum(each.action == action for each in proposals)
+        for action in ("new", "changed", "loosened", "unchanged", "kept", "refused")
+    }
+    lines.append(f"{len(proposals)} series: " + ", ".join(f"{n} {action}" for action, n in counts.items() if n))
+    return lines
+
+
+def _from_to(proposal: Proposal) -> str:
+    old = scalar(list(proposal.slot.reference)) if proposal.slot else ""
+    return f"{old} becomes {scalar(list(proposal.reference or ()))}"
+
+
+def _mixture(proposal: Proposal) -> str:
+    several = [
+        ", ".join(dict.fromkeys(_short(name, each) for each in found))
+        for name, found in proposal.history.versions.items()
+        if len(found) > 1
+    ]
+    return f"{proposal.series['check']} of {'; '.join(several)}" if several else ""
+
+
+def as_json(proposal: Proposal) -> dict[str, Any]:
+    """Return a proposal for a program."""
+    history, derived = proposal.history, proposal.derived
+    return {
+        **proposal.series,
+        "action": proposal.action,
+        "why": proposal.why or None,
+        "keys": [proposal.slot.check, *proposal.slot.keys, proposal.slot.metric] if proposal.slot else None,
+        "before": proposal.slot.reference if proposal.slot else None,
+        "after": list(proposal.reference) if proposal.reference else None,
+        "runs": len(history.values),
+        "runs_that_missed_a_reference": history.failed,
+        "first": history.first,
+        "last": history.last,
+        "nodes": list(history.nodes),
+        "versions": {name: list(found) for name, found in history.versions.items()},
+        "sigma_share": derived.sigma_share if derived else None,
+        "bound_by": derived.decided_by if derived else None,
+    }

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the checks declare on a system: loaded and set up as a run does, and not run.
+
+ReFrame has one system a process, and loads a module once, so each system is looked at by a process of its own:
+
+    python -m fabric_checks.reframe_ext.catalogue SYSTEM FILE [ATTRIBUTE ...]
+
+writes JSON to FILE: the cases with the values of the attributes, as :class:`fabric_checks.references.cases.Case` has
+them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from reframe.core.exceptions import ReframeError
+
+from fabric_checks.core.paths import ROOT
+from fabric_checks.reframe_ext import internals
+from fabric_checks.reframe_ext.mixins.references import check_names
+
+
+def describe(system: str, folder: Path, attributes: list[str]) -> dict[str, Any]:
+    """Return all check names and the cases of a system.
+
+    :param folder: for ReFrame's files.
+    """
+    files = os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config" / "settings.py")
+    internals.take_system(files.split(os.pathsep), system, folder)
+    ordered, _ = internals.load_cases(ROOT / "checks")
+    cases = []
+    for case in ordered:
+        internals.set_up(case)
+        if not case.check.is_fixture():
+            cases.append(data_of(case, attributes))
+    return {"checks": sorted(check_names()), "cases": cases}
+
+
+def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
+    """Return what :meth:`fabric_checks.references.cases.Case.of` takes of a case that was set up."""
+    check, extras = case.check, case.partition.extras
+    values = {
+        "$system": check.current_system.name,
+        "$partition": case.partition.fullname,
+        "$environ": case.environ.name,
+        **{name: str(getattr(check, name)) for name in attributes if hasattr(check, name)},
+    }
+    return {
+        "check": type(check).__name__,
+        "partition": case.partition.fullname,
+        "environ": case.environ.name,
+        "layout": str(check.current_layout),
+        "file": extras.get("references", check.current_system.name),
+        "extras": {name: extras[name] for name in ("link_MBps", "nics") if name in extras},
+        "attributes": values,
+        "metrics": [[metric.name, metric.unit, metric.better] for metric in check.metrics()],
+    }
+
+
+def main() -> None:
+    """Write the cases of the system that the command line names."""
+    system, path, *attributes = sys.argv[1:]
+    try:
+        content = describe(system, Path(path).parent, attributes)
+    except ReframeError as error:
+        sys.exit(f"{system}: {error}".splitlines()[0])
+    Path(path).write_text(json.dumps(content))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values once more from outputs that were kept: by the very checks that measured them, without a machine.
+
+    python -m fabric_checks.reframe_ext.recomputing JOB FILE
+
+reads :class:`Job` as JSON and writes a list of what came of each of its runs, as :func:`recompute` returns it. Nothing
+of the runs is started: a check is set up, and looks at a folder with the files of its job.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reframe.core.exceptions import ReframeError, SanityError
+
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.paths import ROOT
+from fabric_checks.reframe_ext import describing, internals
+
+#: What a dependency has to be computed before; a pass is complete in itself.
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done.
+
+    :param system: what :func:`fabric_checks.reframe_ext.describing.describe` returns.
+    :param folder: for ReFrame's folders; :param topology: of the files that ``topology`` names.
+    :param level: whose cases are listed.
+    :param runs: each with ``test``, ``partition`` and ``environ``, as records have them, ``files``, the folder with its
+        files, and ``group``: what it depends on is of the same.
+    """
+
+    system: Any
+    folder: str
+    topology: str
+    level: str
+    runs: Sequence[dict[str, str]]
+
+
+def recompute(job: Job) -> dict[str, Any]:
+    """Return the ``cases`` of the level, as lists of test, partition and environ, and what came of the ``runs``.
+
+    Of a run that is ``values`` and ``units`` by metric, ``facts``, as
+    :meth:`fabric_checks.records.record.Facts.as_data` has them, and ``commands``, what was launched, as lists of words;
+    or an ``error``.
+
+    :raises RecordError: if the description is none.
+    :raises ReframeError: if ReFrame cannot use it.
+    """
+    folder = Path(job.folder)
+    settings = folder / "settings.json"
+    settings.write_text(json.dumps(describing.configuration(job.system, folder, Path(job.topology))))
+    internals.take_system([str(settings)], job.system["name"], folder)
+    ordered, _ = internals.load_cases(ROOT / "checks")
+    cases: dict[Key, internals.TestCase] = {}
+    for case in ordered:
+        if case.check.is_fixture():
+            internals.set_up(case)
+        else:
+            cases[case.check.display_name, case.partition.name, case.environ.name] = case
+    found: list[dict[str, Any] | None] = [None] * len(job.runs)
+    for number, entry in _in_order(job.runs, cases):
+        found[number] = entry
+    level = [list(key) for key, case in cases.items() if job.level in case.check.tags]
+    return {"cases": level, "runs": found}
+
+
+def _in_order(runs: Sequence[dict[str, str]], cases: dict[Key, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of each run, and what came of it; of a group, what others depend on first."""
+    order = {key: place for place, key in enumerate(cases)}
+    keys = [(run["test"], run["partition"], run["environ"]) for run in runs]
+    group, done = None, set[Any]()
+    for number in sorted(range(len(runs)), key=lambda each: (runs[each]["group"], order.get(keys[each], -1))):
+        if runs[number]["group"] != group:
+            group, done = runs[number]["group"], set()
+        case = cases.get(keys[number])
+        if case is None:
+            yield number, {"error": "the described system has no such case"}
+            continue
+        missing = [dep.check.display_name for dep in case.deps if not dep.check.is_fixture() and dep not in done]
+        if missing:
+            yield number, {"error": f"it depends on {missing[0]}, for which nothing could be computed"}
+            continue
+        entry = _one(case, Path(runs[number]["files"]))
+        if "error" not in entry:
+            done.add(case)
+        yield number, entry
+
+
+def _one(case: Any, files: Path) -> dict[str, Any]:
+    try:
+        internals.set_up_anew(case)
+        check = case.check
+        internals.look_in(check, files)
+        check.note_time()
+        check.verify_placement()
+        result = check.take_values()
+        result = result.evaluate() if hasattr(result, "evaluate") else result
+        if not result:
+            return {"error": "the measured metrics are not the declared metrics"}
+        commands = []
+        for layout in check.launches:
+            with check.launched_in(layout):
+                commands.append([str(word) for word in check.recorded(check.profiled(check.command()))])
+        units = {metric.name: metric.unit for metric in check.recorded_metrics()}
+        return {"values": check.values, "units": units, "facts": check.facts.as_data(), "commands": commands}
+    except (SanityError, FabricError, ReframeError) as error:
+        return {"error": str(error).replace(f"{files}/", "")}
+    except Exception as error:  # what somebody sent must not end the others, and is told
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def main() -> None:
+    """Do the job that the command line names."""
+    path, target = sys.argv[1:]
+    try:
+        found = recompute(Job(**json.loads(Path(path).read_text())))
+    except (ReframeError, FabricError) as error:
+        sys.exit(str(error).splitlines()[0])
+    Path(target).write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Changes as paragraphs for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rich.text import Text
+
+from fabric_checks.analysis.statistics.change_points import MIN_RUNS
+from fabric_checks.comparison.changes.grouping import Event
+from fabric_checks.comparison.changes.model import BETTER, OPEN, STATES, Changes, Circumstance
+from fabric_checks.core.text import printable
+from fabric_checks.report.terminal.summary import plain
+
+#: The colour of a state, beside its word.
+_STYLES = {OPEN: "bold red", BETTER: "green"}
+
+
+def render(found: Changes, events: Sequence[Event], *, each: bool = False) -> list[Text]:
+    """Return a paragraph for each event, and counts at the end.
+
+    :param each: a line for each series as well.
+    """
+    parts: list[Text] = []
+    for event in events:
+        head = Text(f"{event.state:6}", style=_STYLES.get(event.state, ""))
+        head = Text.assemble(head, plain(f"  {_line(event.sentence(with_state=False))}"))
+        parts.append(head)
+        parts += [plain(f"    {_line(circumstance_text(circumstance))}") for circumstance in event.circumstances]
+        if not event.circumstances:
+            parts.append(plain("    nothing else changed in the records"))
+        if each:
+            parts += [plain(f"    {_line(_series(event, number))}") for number in range(len(event.changes))]
+    return [*parts, *(plain(line) for line in counts(found, events))]
+
+
+def _series(event: Event, number: int) -> str:
+    change = event.changes[number]
+    unit = change.unit if change.by_difference else "%"
+    return (
+        f"{change.metric}: {change.median_before:.4g} to {change.median_after:.4g} {change.unit} "
+        f"({change.change:+.3g} {unit}, {change.change_low:+.3g} to {change.change_high:+.3g}), "
+        f"p {change.p:.2g}, {change.n_before} runs before and {change.n_after} after {change.at:%Y-%m-%d %H:%M}"
+    )
+
+
+def circumstance_text(circumstance: Circumstance) -> str:
+    """Return what changed as in ``mpi: MPICH 4.2 -> MPICH 4.3``."""
+    before, after = (", ".join(each) or "none" for each in (circumstance.before, circumstance.after))
+    moved = circumstance.runs_later
+    when = (
+        f" ({abs(moved)} {'run' if abs(moved) == 1 else 'runs'} {'later' if moved > 0 else 'earlier'})" if moved else ""
+    )
+    return f"{circumstance.field}: {_short(before)} -> {_short(after)}{when}"
+
+
+def _short(text: str, limit: int = 70) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def counts(found: Changes, events: Sequence[Event]) -> list[str]:
+    """Return lines that say what was searched, what came of it, and what chance alone would bring."""
+    shown = [change for event in events for change in event.changes]
+    parts = [f"{sum(change.state == state for change in shown)} {state}" for state in STATES]
+    lines = [f"{found.series} series searched: {len(shown)} changes in {len(events)} events: {', '.join(parts)}"]
+    if found.by_chance:
+        chance = "less than 1" if found.by_chance < 1 else f"about {found.by_chance:.0f}"
+        lines.append(f"if nothing had changed, {chance} of the series would show a change by chance")
+    if found.too_short:
+        lines.append(f"{found.too_short} series are too short: fewer than {MIN_RUNS} runs")
+    return lines
+
+
+def as_json(found: Changes, events: Sequence[Event], objections: Sequence[str], faults: Sequence[str]) -> str:
+    """Return what was found as a JSON object.
+
+    :param events: those that are wanted, with their changes.
+    :param objections: why a gate does not let it pass; :param faults: records that could not be used.
+    """
+    content = {
+        "series": found.series,
+        "too_short": found.too_short,
+        "by_chance": found.by_chance,
+        "objections": list(objections),
+        "faults": list(faults),
+        "events": [
+            {
+                "at": event.at.isoformat(),
+                "state": event.state,
+                "text": event.sentence(),
+                "circumstances": [asdict(each) for each in event.circumstances],
+                "changes": [asdict(change) for change in event.changes],
+            }
+            for event in events
+        ],
+    }
+    return json.dumps(content, indent=1, allow_nan=False, default=lambda time: time.isoformat())
+
+
+def _line(text: str) -> str:
+    """Return untrusted text on one line."""
+    return printable(" ".join(text.split()))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Saved outputs of ``rotate``: read, shown, drawn and compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from fabric_checks.core import files
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import Metric
+from fabric_checks.core.text import one_line, value_text
+from fabric_checks.diagnosis.cross_section import evaluation
+from fabric_checks.diagnosis.cross_section.bandwidths import repeatability
+from fabric_checks.diagnosis.cross_section.evaluation import Report
+from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
+from fabric_checks.diagnosis.fabric_map.model import FabricMap
+
+Reports = Mapping[Path, Report]
+
+
+def load(paths: Sequence[Path], link_MBps: float | None, known: FabricMap | None = None) -> dict[Path, Report]:
+    """Read and analyse saved outputs.
+
+    :param link_MBps: the rate of a link in MB/s, if it is known; :param known: the map of the fabric, likewise.
+    :raises OutputError: for a file that is not the whole output of ``rotate``; the file is named.
+    """
+    reports = {}
+    for path in paths:
+        try:
+            reports[path] = evaluation.of_text(files.read_text(path), link_MBps=link_MBps, known=known)
+        except OutputError as error:
+            raise OutputError(f"{path}: {error}") from None
+    return reports
+
+
+def alike(reports: Reports) -> dict[tuple[Path, Path], float]:
+    """Return how alike the patterns of each two runs are (:func:`repeatability`), where they can be compared."""
+    found = {}
+    for one, two in combinations(reports, 2):
+        try:
+            found[one, two] = repeatability(reports[one].matrix, reports[two].matrix)
+        except ValueError as error:
+            raise OutputError(f"{one} and {two}: {error}") from None
+    return found
+
+
+def as_lines(reports: Reports) -> list[str]:
+    """Return what the runs say, line by line."""
+    lines = []
+    for path, found in reports.items():
+        lines.append(f"{path}: {found.output.pattern}, {len(found.output.hosts)} nodes, {len(found.output.scan)} pairs")
+        values = found.metrics()
+        lines += [
+            f"  {metric.name:30} {value_text(values[metric.name]):>10} {_unit(metric)}".rstrip()
+            for metric in (*METRICS, *OF_SWITCHES)
+            if metric.name in values
+        ]
+        lines += [f"  {one_line(note['text'])}" for note in found.notes()]
+        if not found.findings:
+            lines.append("  nothing stands out in what was measured")
+    for (one, two), value in alike(reports).items():
+        lines.append(f"{one} and {two}: the patterns correlate by {value:.2f} (1: the same pairs are slow)")
+    return lines
+
+
+def _unit(metric: Metric) -> str:
+    return "" if metric.unit == "1" else metric.unit
+
+
+def as_json(reports: Reports) -> str:
+    """Return the same as JSON."""
+    runs = {str(path): {"metrics": found.metrics(), "notes": found.notes()} for path, found in reports.items()}
+    pairs = [{"runs": [str(one), str(two)], "correlation": value} for (one, two), value in alike(reports).items()]
+    told = {name for run in runs.values() for name in run["metrics"]}
+    units = {metric.name: metric.unit for metric in (*METRICS, *OF_SWITCHES) if metric.name in told}
+    return json.dumps({"units": units, "runs": runs, "repeatability": pairs}, indent=1)
+
+
+def draw(reports: Reports, folder: Path) -> None:
+    """Write the pictures of each run into ``folder``, or into a folder for each run if there are several."""
+    from fabric_checks.report.pictures import charts as pictures  # noqa: PLC0415  (matplotlib is slow to import)
+
+    for path, found in reports.items():
+        place = folder if len(reports) == 1 else folder / path.stem
+        place.mkdir(parents=True, exist_ok=True)
+        pictures.cross_section(place, f"{found.output.pattern}, {len(found.output.hosts)} nodes", found)

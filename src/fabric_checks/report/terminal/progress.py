@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run while it is under way: case i of n, what runs, elapsed, about how long still."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fabric_checks.core import console
+from fabric_checks.core.text import duration_text, one_line
+from fabric_checks.records.cost.remaining import remaining_s
+
+#: Where lines cannot be rewritten there is one in so many seconds.
+EVERY_S = 60.0
+_BEGUN = re.compile(r"\[ RUN +\] (?P<case>.*)")
+_ENDED = re.compile(
+    r"\[ +(?P<how>OK|FAIL|ERROR|ABORT|SKIP|XFAIL|XPASS) +\] \( *(?P<number>\d+)/(?P<of>\d+)\) (?P<case>.*?)(?: \[.*)?$"
+)
+_SAID = re.compile(r"^(?:\S+: )?(?:WARNING|ERROR|warning|error): ")
+#: As many lines of ReFrame as are kept, should it not come to run anything.
+_KEPT = 2000
+
+
+@dataclass
+class State:
+    """How far a run is, by the lines that ReFrame prints.
+
+    :param past: how long each case took before, in seconds.
+    :param lines: all it printed, the first of them; :param said: its warnings and errors.
+    """
+
+    past: Mapping[str, float] = field(default_factory=dict)
+    cases: int = 0
+    ended: int = 0
+    failed: int = 0
+    running: dict[str, None] = field(default_factory=dict)
+    finished: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    said: dict[str, None] = field(default_factory=dict)
+    last_s: float = 0.0  # when the last case ended
+
+    def read(self, line: str, at_s: float) -> None:
+        """Take note of a line of ReFrame, printed so many seconds after the run began."""
+        if len(self.lines) < _KEPT:
+            self.lines.append(line)
+        if found := _BEGUN.match(line):
+            self.running[_name(found["case"])] = None
+        elif found := _ENDED.match(line):
+            name = _name(found["case"])
+            self.running.pop(name, None)
+            self.ended, self.cases = int(found["number"]), int(found["of"])
+            self.last_s = at_s
+            self.failed += found["how"] in ("FAIL", "ERROR", "XPASS")
+            if not _is_fixture(name):
+                self.finished.append(name)
+        elif _SAID.match(line) and "skipping " not in line:  # what is skipped is among the faults of the session
+            self.said[one_line(line)] = None
+
+    def running_text(self) -> str:
+        """Return what runs: where cases run one by one, the first of those that have begun."""
+        cases = [name for name in self.running if not _is_fixture(name)] or list(self.running)
+        if not cases:
+            return ""
+        name = re.sub(r"%\w+=", "", cases[0])
+        return f"building {name.partition(' ~')[0]}" if _is_fixture(name) else name
+
+    def remaining_s(self, elapsed_s: float) -> float | None:
+        """Return about how long it will still take."""
+        unknown = max(self.cases - self.ended - len(self.running), 0)
+        cases = [name for name in self.running if not _is_fixture(name)]
+        return remaining_s(
+            self.past, self.finished, cases, unknown, done_in_s=self.last_s, since_s=elapsed_s - self.last_s
+        )
+
+    def text(self, elapsed_s: float) -> str:
+        """Return all of it on a line."""
+        if not self.running and not self.ended:
+            return f"choosing cases, {duration_text(elapsed_s)}"
+        # Until the first has ended ReFrame has told how many checks there are, and not how many cases.
+        left = self.remaining_s(elapsed_s) if self.ended else None
+        parts = [
+            f"{self.ended} of {self.cases} done" if self.ended else "begun",
+            *([f"{self.failed} failed"] if self.failed else []),
+            duration_text(elapsed_s),
+            *([f"about {duration_text(left)} left"] if left is not None and left >= 1 else []),
+            self.running_text(),
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+def _name(case: str) -> str:
+    """Return the name of a case: ReFrame's line has its hash, too."""
+    return re.sub(r" /[0-9a-f]{8}(?= @)", "", case.strip())
+
+
+def _is_fixture(name: str) -> bool:
+    return " ~" in name
+
+
+@contextmanager
+def shown(state: State) -> Iterator[Callable[[str], None]]:
+    """Show how far a run is: on a line that is rewritten in a terminal, else in a line a minute.
+
+    :returns: what is to be called with each line of ReFrame.
+    """
+    streams = [stream for stream in (console.out(), console.err()) if stream.isatty()]
+    began = time.monotonic()
+    if not streams or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
+        yield _Plain(state, began)
+        return
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task  # noqa: PLC0415  (a pipe shows no bar)
+    from rich.text import Text  # noqa: PLC0415  (the bar's words)
+
+    class Words(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(one_line(state.text(time.monotonic() - began)), no_wrap=True, overflow="ellipsis")
+
+    # Once a second: what measures is not to be disturbed.
+    with Progress(
+        BarColumn(bar_width=16), Words(), console=console.rich_console(streams[0]), transient=True, refresh_per_second=1
+    ) as progress:
+        task = progress.add_task("", total=None)
+
+        def follow(line: str) -> None:
+            state.read(line, time.monotonic() - began)
+            if state.cases:
+                progress.update(task, total=state.cases, completed=state.ended)
+
+        yield follow
+
+
+class _Plain:
+    """Prints a line when the cases are known, and then one a minute."""
+
+    def __init__(self, state: State, began: float) -> None:
+        self._state, self._began, self._told = state, began, False
+        self._next = began
+
+    def __call__(self, line: str) -> None:
+        now = time.monotonic()
+        self._state.read(line, now - self._began)
+        if not self._state.running or (self._told and now < self._next):
+            return
+        self._told, self._next = True, now + EVERY_S
+        console.print(f"==> {self._state.text(now - self._began)}")

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several clones in one home: which parts each uses, and which of them nobody uses any more.
+
+    clones/KEY   a clone, the Python it runs on, and the set of parts that its pins name now
+    sets/NAME    a set of parts, one a line; whoever runs something on them holds a shared lock of this file
+
+A part stays as long as it is in the set of a clone that is still there, or in one whose lock is held. Needs the
+standard library only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from fabric_checks.core import files, locks
+from fabric_checks.core.paths import ROOT, home
+from fabric_checks.software.installed import STAMP
+
+
+def set_of(parts: Iterable[str]) -> Path:
+    """Return the file of a set of parts."""
+    digest = hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()[:12]
+    return home() / "sets" / digest
+
+
+def is_registered(parts: Iterable[str]) -> bool:
+    """Tell whether this is the set of this clone, on this Python, already."""
+    path = set_of(parts)
+    return path.is_file() and _clone_of(_own_note()).get("set") == path.name
+
+
+def register(parts: Iterable[str]) -> Path:
+    """Let this be the set of this clone, and return its file. The lock of the home has to be held."""
+    path = set_of(parts)
+    _write(path, "".join(f"{name}\n" for name in sorted(parts)))
+    _write(_own_note(), json.dumps({"clone": str(ROOT), "python": sys.base_prefix, "set": path.name}))
+    return path
+
+
+def _own_note() -> Path:
+    key = f"{ROOT}\n{sys.base_prefix}\n{sys.version_info[:2]}"
+    return home() / "clones" / hashlib.sha256(key.encode()).hexdigest()[:12]
+
+
+def _clone_of(note: Path) -> dict[str, str]:
+    """Return what a clone has noted; nothing if there is no note or it cannot be understood."""
+    try:
+        found = json.loads(note.read_text())
+    except (OSError, ValueError):
+        return {}
+    return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that only its owner can open, and so lock; one that says the same stays, and its locks with it."""
+    if path.is_file() and path.read_text() == text:
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with files.replacing(path, mode=0o600) as new:
+        new.write_text(text)
+
+
+def has_leftovers() -> bool:
+    """Tell whether there is something for :func:`collect` to look at."""
+    wanted = _of_clones()
+    sets = {path.name for path in _listed("sets")}
+    parts = {path.name for path in _listed("parts") if not path.is_symlink()}
+    return bool(sets - wanted) or bool(parts - _parts_of(wanted))
+
+
+def collect(tell: Callable[[str], object]) -> None:
+    """Delete the parts that no clone's set and no locked set has. The lock of the home has to be held.
+
+    :param tell: gets a line for what is kept for those who still run on it, and for what is deleted.
+    """
+    wanted = _of_clones()
+    for path in _listed("sets"):
+        if path.name in wanted:
+            continue
+        if path.name.startswith("."):
+            path.unlink(missing_ok=True)  # of a set-up that was killed
+        elif who := _users(path):
+            wanted.add(path.name)
+            tell(f"older parts are kept for {who}")
+    kept = _parts_of(wanted)
+    for part in _listed("parts"):
+        # A link is to a part of another home, which decides about it.
+        if part.name not in kept and not part.is_symlink():
+            tell(f"{part.name} is deleted: no clone that uses this home needs it any longer")
+            # In this order, whatever is left after a kill is no complete part.
+            (part / STAMP).unlink(missing_ok=True)
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def _users(path: Path) -> str | None:
+    """Return who holds the lock of a set; delete the set and return nothing if nobody does."""
+    with path.open("r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return locks.holder(path)
+        # Whoever opened it before this sees that it is gone, and sets up anew.
+        path.unlink()
+    return None
+
+
+def _of_clones() -> set[str]:
+    """Return the names of the sets of all clones that are still there, on Pythons that are."""
+    found = set()
+    for note in _listed("clones"):
+        said = _clone_of(note)
+        alive = Path(said.get("clone", ""), "ci", "setup.py").is_file() and Path(said.get("python", "")).is_dir()
+        if alive and "set" in said and not note.name.startswith("."):
+            found.add(said["set"])
+    return found
+
+
+def _parts_of(sets: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for name in sets:
+        path = home() / "sets" / name
+        if path.is_file():
+            found.update(path.read_text().split())
+    return found
+
+
+def _listed(name: str) -> list[Path]:
+    folder = home() / name
+    return sorted(folder.iterdir()) if folder.is_dir() else []

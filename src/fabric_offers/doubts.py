@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What outputs cannot all say: rates above the line, times that contradict each other, one output for two runs.
+
+A raw output can be forged, and a careful forgery passes here. These are what a careless one breaks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core import files
+from fabric_checks.core.text import value_text
+from fabric_checks.records.bundle_file import Fault
+from fabric_checks.records.cost.counters import BEFORE
+from fabric_checks.records.cost.plan import SIMULATED
+from fabric_offers.runs import OUTPUT, Run
+
+KIND = "physics"
+#: Link rates are rounded in data sheets.
+_ROUNDED = 1.02
+#: An output of fewer bytes, or a run with fewer values, may come out twice.
+_FEW_B, _FEW = 300, 3
+#: Checks whose bandwidth is one way, by the beginning of a metric; of others both ways may be counted.
+_ONE_WAY = {"OsuMessageRate": "bandwidth", "OsuLatency": "", "Rotate": ""}
+_CLOCK_S = 120
+
+
+def doubts(folder: Path, runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> list[Fault]:
+    """Return what cannot be true.
+
+    :param link_MBps: the rate of a link as the buyer knows it; None: as the vendor says.
+    """
+    return [*_copies(folder, runs), *_rates(runs, system, link_MBps), *_times(runs)]
+
+
+def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
+    """Find outputs and snapshots of two runs that are the same to the byte."""
+    for name, what in ((OUTPUT, "output"), (BEFORE, "snapshot of the node, with its counters and its uptime,")):
+        first: dict[bytes, Run] = {}
+        for run in runs:
+            path = folder / run.place / name
+            if not path.is_file() or path.stat().st_size < _FEW_B or len(run.records) < _FEW:
+                continue
+            digest = hashlib.sha256(files.read_bytes(path, folder)).digest()
+            other = first.setdefault(digest, run)
+            if other is not run:
+                yield Fault(KIND, run.name, f"its {what} is byte for byte that of {other.name}: one of them is a copy")
+
+
+def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> Iterator[Fault]:
+    """Find what is above the rate of all links of the nodes, or of a node's where two nodes talk.
+
+    The line rate of a node is ``nics`` (1 if it is not given) times the rate of a link, as for references.
+    """
+    partitions = {each["name"]: each for each in system["partitions"]}
+    for run in runs:
+        partition = partitions.get(run.case[1], {})
+        extras = partition.get("extras", {})
+        link = link_MBps or extras.get("link_MBps")
+        nodes = run.first["nodes"]
+        if not link or not nodes or nodes < 2 or SIMULATED in partition.get("features", ()):
+            continue
+        of_node = link * extras.get("nics", 1)
+        for record in run.records:
+            if record["metric"] is None or record["unit"] != "MB/s":
+                continue
+            ways = 1 if _is_one_way(record) else 2
+            most = ways * of_node * (1 if nodes == 2 else nodes)
+            if record["value"] > most * _ROUNDED:
+                text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"
+                yield Fault(KIND, run.name, f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)")
+
+
+def _is_one_way(record: Mapping[str, Any]) -> bool:
+    parameters = record["parameters"] or {}
+    if record["check"] == "OsuBandwidth":
+        return str(parameters.get("benchmark")) == "bw"
+    one_way = _ONE_WAY.get(record["check"])
+    return one_way is not None and str(record["metric"]).startswith(one_way)
+
+
+def _times(runs: Sequence[Run]) -> Iterator[Fault]:
+    """Find times that contradict each other: of a run, of what it measured, and of runs on one node."""
+    spans: dict[str, list[tuple[float, float, Run]]] = defaultdict(list)
+    for run in runs:
+        record = run.first
+        elapsed_s, began, ended = record["elapsed_s"], _moment(record["job_began"]), _moment(record["time"])
+        if elapsed_s is None:
+            continue
+        for each in run.records:
+            is_time = each["unit"] == "s" and each["better"] == "smaller" and not each["compared"]
+            if is_time and each["value"] > elapsed_s + 1:
+                text = f"{each['metric']} is {value_text(each['value'])} s, but its job took"
+                yield Fault(KIND, run.name, f"{text} {value_text(elapsed_s)} s")
+        if began is None or ended is None:
+            continue
+        if began + elapsed_s > ended + _CLOCK_S or began > ended + _CLOCK_S:
+            yield Fault(
+                KIND,
+                run.name,
+                f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before that was over",
+            )
+        if record["nodes"] == len(record["nodelist"] or ()):
+            for node in record["nodelist"]:
+                spans[node].append((began, began + elapsed_s, run))
+    for node, found in spans.items():
+        found.sort(key=lambda each: each[:2])
+        for (_, end, one), (start, _, other) in pairwise(found):
+            if start + 2 < end:
+                yield Fault(
+                    KIND, other.name, f"it ran on {node} at the same time as {one.name}: neither had the node to itself"
+                )
+
+
+def _moment(text: str | None) -> float | None:
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() if text else None
+    except (ValueError, OverflowError):
+        return None

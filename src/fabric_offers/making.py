@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The buyer's bundle: one file with all that a vendor needs to run what is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.core.levels import LEVELS
+from fabric_checks.core.paths import ROOT
+from fabric_checks.records import bundle_file
+
+TEMPLATES = {name: f"{name}_modules.py" for name in ("slurm", "flux", "pbs", "lsf")} | {"one-host": "one_host.py"}
+#: Where the collection pins what it installs.
+PINS = ("ci/requirements", "spack-envs")
+
+_RULES = """# What is asked for
+
+Run the level `{level}` of fabric-checks at commit {commit} on the system that you offer, and send back
+one file.
+
+1. Get the collection. It is in `collection.git-bundle`, at the requested commit:
+
+       tar xf {name}
+       git clone collection.git-bundle fabric-checks
+       cd fabric-checks
+
+2. Describe the system. Copy `system.py` to `config/systems/NAME.py` and fill it in, or let `fabric-checks init` write
+   it (`docs/adding-a-system.md`). Say the rate of a link (`link_MBps`) and the number of adapters (`nics`) as offered.
+   Do not change any other file of the collection.
+
+3. Run it. The level itself includes {passes} of every case:
+
+       ci/run --mode {level} --system NAME{mirror}
+
+   Failures do not count against you: fix the cause, run again, and say what it was. Earlier runs go into the file too.
+
+4. Pack it:
+
+       . ci/env.sh
+       fabric-checks bundle pack offer.tar --system NAME --level {level} --key ~/.ssh/id_ed25519
+
+   The file has every record, output and job script of the system's runs, the checksums of the programs that were run,
+   and the description of the system. With `--key` it is signed; send the public key by another route.
+
+`fabric-checks bundle check` recomputes every value from the outputs, and lists what was changed, left out, run with
+other options, versions or placements, in fewer passes, or more often than asked for. You can run it before you send the
+file. Expect questions about whatever it lists.
+
+The commit pins what is installed: {pins} files in {folders}; `manifest.json` has the hash of each.
+"""
+
+
+def make(
+    path: Path,
+    *,
+    level: str,
+    commit: str = "HEAD",
+    template: str = "slurm",
+    mirror: Path | None = None,
+    sign: Callable[[bytes], bytes] | None = None,
+) -> dict[str, Any]:
+    """Write the bundle, and return its manifest.
+
+    :param commit: of this clone; :param mirror: a folder that ``ci/mirror`` wrote, which goes in whole.
+    :raises FabricError: if this is no clone, or there is no such commit, or no such folder.
+    """
+    digits = git("rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").strip()
+    pins = {
+        f"{folder}/{name.removeprefix(folder + '/')}": blob
+        for folder in PINS
+        for line in git("ls-tree", "-r", digits, "--", folder).splitlines()
+        for blob, name in [(line.split()[2], line.split("\t", 1)[1])]
+    }
+    with tempfile.TemporaryDirectory() as scratch:
+        collection = Path(scratch) / "collection.git-bundle"
+        clone = Path(scratch) / "clone"
+        git("clone", "--quiet", "--bare", str(ROOT), str(clone))
+        git(f"--git-dir={clone}", "update-ref", "--no-deref", "HEAD", digits)
+        git(f"--git-dir={clone}", "bundle", "create", "--quiet", str(collection), "HEAD")
+        rules = _RULES.format(
+            level=level,
+            commit=digits,
+            name=path.name,
+            passes=f"{passes} passes" if (passes := LEVELS[level].passes) > 1 else "one pass",
+            mirror=" --stack spack --mirror ../mirror" if mirror else "",
+            pins=len(pins),
+            folders=" and ".join(f"`{each}`" for each in PINS),
+        )
+        members: dict[str, Path | bytes] = {
+            "collection.git-bundle": collection,
+            "RULES.md": rules.encode(),
+            "system.py": ROOT / "config" / "templates" / TEMPLATES[template],
+        }
+        if mirror is not None:
+            members |= _mirror(mirror)
+        facts = {
+            "kind": bundle_file.REQUEST,
+            "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "commit": digits,
+            "level": level,
+            "passes": LEVELS[level].passes,
+            "pins": pins,
+            "files_of_commit": blobs(digits),
+        }
+        return bundle_file.write(path, facts, members, sign, compress=False)
+
+
+def blobs(commit: str) -> dict[str, str]:
+    """Return git's hash of every file of a commit."""
+    lines = git("ls-tree", "-r", "-z", commit).split("\0")
+    return {name: told.split()[2] for line in lines if line for told, name in [line.split("\t", 1)]}
+
+
+def _mirror(folder: Path) -> dict[str, Path | bytes]:
+    if not (folder / "wheels").is_dir():
+        raise FabricError(f"{folder}: it was not written by ci/mirror: it has no folder 'wheels'")
+    found = {path: path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {f"mirror/{name}": path for path, name in found.items()}
+
+
+def git(*words: str, told: bytes | None = None) -> str:
+    """Return what git says of this clone.
+
+    :param told: its standard input.
+
+    :raises FabricError: if it fails.
+    """
+    base = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false"]
+    try:
+        done = subprocess.run([*base, *words], input=told, capture_output=True, check=False)
+    except FileNotFoundError:
+        raise FabricError("git is missing, and only git knows the collection's commit; install it") from None
+    if done.returncode:
+        cause = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason is given"]
+        raise FabricError(f"{ROOT}: git {words[0]}: {quoted(cause[-1], 200)[1:-1]}")
+    return done.stdout.decode(errors="replace")

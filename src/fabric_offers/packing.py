@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a vendor sends back: records, outputs, job scripts, and what was run, in one file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core import files
+from fabric_checks.core.errors import FabricError, RecordError, quoted
+from fabric_checks.core.paths import LIBRARY, ROOT, name_is_sound
+from fabric_checks.records import bundle_file, jsonlines, sessions
+from fabric_checks.records.run_records import reports_of
+from fabric_checks.software.suite import STACKS
+from fabric_offers.making import git
+from fabric_offers.runs import SCRIPT
+
+#: What of a case's folder goes in: what values follow from, and no pictures.
+KEPT = (".out", ".err", ".sh", ".txt")
+#: The description of the system; what was run; of which state of the collection.
+SYSTEM, BINARIES, COLLECTION, CHANGES = "system.json", "binaries.json", "collection.json", "collection.diff"
+#: In the path of what is built of the collection itself, for each session; its build prints its checksums.
+OWN = "/FabricPrograms_"
+#: An absolute path as a word of a script, or behind an equals sign.
+_PATH = re.compile(r"(?:^|(?<=[\s=\"']))/[^\s\"';|&<>(){}$]+")
+
+
+def pack(
+    path: Path,
+    results: Path,
+    system: str,
+    *,
+    level: str,
+    only: Collection[str] = (),
+    sign: Callable[[bytes], bytes] | None = None,
+) -> dict[str, Any]:
+    """Write the bundle, and return its manifest.
+
+    :param results: the folder of results. :param system: whose records go in.
+    :param only: the sessions that go in; all if none is named.
+    :raises RecordError: if there is nothing to pack. :raises FabricError: if the system cannot be described.
+    """
+    if not name_is_sound(system):
+        raise FabricError(f"--system: {quoted(system)} is not the name of a system")
+    perflogs, ours, environs = _records(results, system, set(only))
+    if missing := set(only) - ours:
+        raise RecordError(f"{results}: no run called {quoted(min(missing))} has records of {system}")
+    if not ours:
+        raise RecordError(f"{results}: no records of the system {system}; run it first: ci/run --system {system}")
+    described = description(system, environs)
+    members: dict[str, Path | bytes] = {**perflogs}
+    scripts: set[Path] = set()
+    for session in sorted(ours):
+        for folder in ("output", "stage"):
+            for file in _files(results / folder / session / system):
+                members[str(file.relative_to(results))] = file
+                if file.name == SCRIPT:
+                    scripts.add(file)
+    reports = reports_of(results)
+    for session in ours:
+        for log in (reports.get(session), results / "logs" / f"{session}.log"):
+            if log and log.is_file():
+                members[str(log.relative_to(results))] = log
+    members |= _site(system, described)
+    members |= _collection()
+    members[SYSTEM] = _json(described)
+    members[BINARIES] = _json(_binaries(scripts))
+    facts = {
+        "kind": bundle_file.OFFER,
+        "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "collection": sessions.collection_version(),
+        "system": system,
+        "level": level,
+        "sessions": sorted(ours),
+        "left_out": sorted(only and _sessions(results, system) - set(only)),
+    }
+    return bundle_file.write(path, facts, members, sign)
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
+
+
+def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, Any]]]:
+    """Yield each record of a system, with its file and its line.
+
+    :raises RecordError: for a line that is not a record: fix or delete it before anything is sent.
+    """
+    for file in sorted((results / "perflogs" / system).rglob("*.jsonl")):
+        for number, line in enumerate(files.read_bytes(file, results, 2**34).split(b"\n"), 1):
+            if line.strip():
+                try:
+                    yield file, line, jsonlines.record_of(line)
+                except ValueError as error:
+                    raise RecordError(f"{file}:{number}: {error}; fix or delete the line") from None
+
+
+def _sessions(results: Path, system: str) -> set[str]:
+    return {str(record.get("session")) for _, _, record in _lines(results, system)}
+
+
+def _records(results: Path, system: str, only: Collection[str]) -> tuple[dict[str, bytes], set[str], set[str]]:
+    """Return the perflogs by their names in the bundle, the sessions, and the environments."""
+    kept: dict[str, list[bytes]] = {}
+    found: set[str] = set()
+    environs: set[str] = set()
+    for file, line, record in _lines(results, system):
+        session = record.get("session")
+        if not isinstance(session, str) or not name_is_sound(session) or (only and session not in only):
+            continue
+        kept.setdefault(str(file.relative_to(results)), []).append(line + b"\n")
+        found.add(session)
+        environs.add(str(record.get("environ")))
+    return {name: b"".join(lines) for name, lines in kept.items()}, found, environs
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a case's folders that go in; links are passed over."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not Path(parent, name).is_symlink())
+        for name in sorted(names):
+            path = Path(parent, name)
+            if name.endswith(KEPT) and path.is_file() and not path.is_symlink():
+                yield path
+
+
+def description(system: str, environs: Collection[str]) -> dict[str, Any]:
+    """Return a system as :mod:`fabric_checks.reframe_ext.describing` does, with those environments that have records.
+
+    An environment may be there with one stack only, so each is asked for until all are found.
+
+    :raises FabricError: if the system cannot be loaded, or an environment is not found.
+    """
+    found: dict[str, Any] = {}
+    for stack in (None, *STACKS):
+        told = _described(system, stack)
+        found = found or {**told, "environments": [], "not_run": []}
+        for partition in told["partitions"]:
+            (same,) = [each for each in found["partitions"] if each["name"] == partition["name"]]
+            same["environs"] = list(dict.fromkeys([*same["environs"], *partition["environs"]]))
+        have = {each["name"] for each in found["environments"]}
+        found["environments"] += [
+            each for each in told["environments"] if each["name"] in environs and each["name"] not in have
+        ]
+        have = {each["name"] for each in found["environments"]}
+        if set(environs) <= have:
+            break
+    if lacking := set(environs) - have:
+        raise FabricError(
+            f"{system} no longer has the environment {quoted(min(lacking))}, but there are records of it: put it back "
+            "into the system's file, or choose the runs that go in with --session"
+        )
+    every = {name for partition in found["partitions"] for name in partition["environs"]}
+    for partition in found["partitions"]:
+        partition["environs"] = [name for name in partition["environs"] if name in have]
+    return {**found, "not_run": sorted(every - have)}
+
+
+def _described(system: str, stack: str | None) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "system.json"
+        variables = {**os.environ, "FABRIC_RESULTS": folder, "PYTHONPATH": str(LIBRARY)}
+        if variables.get("FABRIC_MPI") != "none":
+            variables["FABRIC_MPI"] = "all"
+        variables.pop("FABRIC_STACK", None)
+        if stack:
+            variables["FABRIC_STACK"] = stack
+        command = [sys.executable, "-m", "fabric_checks.reframe_ext.describing", system, str(path)]
+        done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode or not path.exists():
+            lines = (done.stderr or done.stdout).strip().splitlines()
+            raise FabricError(
+                f"the system {system} cannot be described: {lines[-1] if lines else 'no reason is given'}"
+            )
+        return json.loads(path.read_text())
+
+
+def _site(system: str, described: Mapping[str, Any]) -> dict[str, Path | bytes]:
+    """Return what the site's own files say, for whoever reads the bundle."""
+    config = ROOT / "config"
+    named = [config / "systems" / f"{system}.py", config / "references" / f"{system}.yaml"]
+    found: dict[str, Path | bytes] = {f"site/{path.parent.name}/{path.name}": path for path in named if path.is_file()}
+    for partition in described["partitions"]:
+        for name in partition["extras"].get("topology", []):
+            found[f"topology/{Path(name).name}"] = config / "systems" / name
+    return found
+
+
+def _collection() -> dict[str, Path | bytes]:
+    """Return the state of the clone: git's hash of every file as it is now, and what differs from the commit."""
+    listed = [ROOT / name for name in git("ls-files", "-z").split("\0") if name]
+    names = [str(path.relative_to(ROOT)) for path in listed if path.is_file() and not path.is_symlink()]
+    hashes = git("hash-object", "--", *names).split()
+    links = {str(path.relative_to(ROOT)): _link_hash(path.readlink()) for path in listed if path.is_symlink()}
+    untracked = [name for name in git("ls-files", "-z", "--others", "--exclude-standard").split("\0") if name]
+    state = {
+        "commit": git("rev-parse", "HEAD").strip(),
+        "files": dict(zip(names, hashes, strict=True)) | links,
+        "untracked": untracked,
+    }
+    return {COLLECTION: _json(state), CHANGES: git("diff", "HEAD").encode()}
+
+
+def _link_hash(target: Path) -> str:
+    """Return git's hash of a symbolic link, which is of where it leads; so git says it, of SHA-1 or SHA-256."""
+    return git("hash-object", "--stdin", told=str(target).encode()).strip()
+
+
+def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
+    """Return SHA-256 and size of the files that job scripts name by their paths, None of what is not there any more."""
+    named: set[str] = set()
+    for script in scripts:
+        for line in files.read_text(script).splitlines():
+            if not line.startswith(("export ", "#", "mkdir ", "fabric_snapshot")):
+                named.update(path for path in _PATH.findall(line) if OWN not in path)
+    return {name: _binary(Path(name)) for name in sorted(named)}
+
+
+def _binary(path: Path) -> dict[str, Any] | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while part := file.read(2**20):
+            digest.update(part)
+    return {"sha256": digest.hexdigest(), "bytes": path.stat().st_size}

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Offers in an order: what decides and how much is the buyer's, the order and how far it holds is computed here.
+
+The score of an offer is the weighted geometric mean of its ratios to the best offer, by criterion: of the medians, and
+of the prices. With a geometric mean of ratios the order does not depend on which offer they are ratios to (Fleming and
+Wallace, How not to lie with statistics: the correct way to summarize benchmark results, CACM 29(3), 1986).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fabric_checks.core import yaml_file
+from fabric_checks.core.errors import RecordError, quoted
+
+PRICE = "price"
+#: Fields of records that a ranking needs.
+FIELDS = ("check", "parameters", "layout", "metric", "unit", "better", "value", "test", "time", "case_result")
+#: How often weights are drawn anew, each between half and twice its own, and medians from the runs.
+DRAWS = 10_000
+_SEED = 20260101
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What offers are held against each other by.
+
+    :param patterns: regular expressions by field; :param parameters: values by name, as text.
+    :param at_least: and :param at_most: what an offer has to meet, in the metric's unit.
+    """
+
+    name: str
+    weight: float
+    patterns: Mapping[str, str]
+    parameters: Mapping[str, str]
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The buyer's file: the criteria, the weight of the price, its currency, and the prices by label."""
+
+    criteria: tuple[Criterion, ...]
+    price_weight: float
+    currency: str
+    prices: Mapping[str, float]
+
+
+@dataclass
+class Offer:
+    """An offer, ranked.
+
+    :param medians: by criterion; :param runs: how many values each is of. :param units: of them.
+    :param ratios: to the best, 1 for that itself; those of the price too.
+    :param misses: what it does not meet, or does not have: then it has no score.
+    """
+
+    label: str
+    price: float | None = None
+    medians: dict[str, float] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    ratios: dict[str, float] = field(default_factory=dict)
+    misses: list[str] = field(default_factory=list)
+    score: float | None = None
+    first_by_weights: float = 0.0
+    first_by_runs: float = 0.0
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Offers, the best first, those that miss something last; and what would make another one the first.
+
+    :param turns: for each weight the value, nearest to its own, at which another offer becomes the first, and which.
+    """
+
+    rules: Rules
+    offers: tuple[Offer, ...]
+    turns: Mapping[str, tuple[float, str] | None]
+
+
+def read(path: Path) -> Rules:
+    """Read the buyer's file.
+
+    :raises RecordError: with file and cause, if it cannot be used.
+    """
+    try:
+        told = yaml_file.load(path)
+        criteria = tuple(_criterion(path, each) for each in _is(told, dict)["criteria"])
+        price = _is(told.get(PRICE, {"weight": 0}), dict)
+        offers = _is(told.get("offers", {}), dict)
+        prices = {str(label): _sum(_is(each, dict)[PRICE]) for label, each in offers.items() if PRICE in each}
+        unknown = told.keys() - {"currency", "criteria", PRICE, "offers"}
+        weight = _number(price["weight"])
+    except yaml_file.YamlError as error:
+        raise RecordError(str(error)) from None
+    except KeyError as error:
+        raise RecordError(f"{path}: {error} is missing; docs/offers.yaml shows the form") from None
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"{path}: {error}; docs/offers.yaml shows the form") from None
+    if unknown:
+        raise RecordError(f"{path}: unknown key {quoted(str(min(map(str, unknown))))}")
+    names = [each.name for each in criteria]
+    if not criteria or len(set(names)) < len(names) or PRICE in names:
+        raise RecordError(
+            f"{path}: there must be at least one criterion, and each needs its own name; 'price' is reserved for the "
+            "price"
+        )
+    if weight + sum(each.weight for each in criteria) <= 0:
+        raise RecordError(f"{path}: all weights are 0, so nothing decides")
+    return Rules(criteria, weight, str(told.get("currency", "")), prices)
+
+
+def _criterion(path: Path, told: Any) -> Criterion:
+    known = ("name", "weight", "check", "metric", "layout", "parameters", "at_least", "at_most")
+    if unknown := _is(told, dict).keys() - set(known):
+        raise ValueError(f"criterion {told.get('name')!r:.40}: unknown key {min(map(str, unknown))!r:.40}")
+    patterns = {name: str(told[name]) for name in ("check", "metric", "layout") if name in told}
+    if "check" not in patterns or "metric" not in patterns:
+        raise ValueError(f"criterion {told.get('name')!r:.40} needs check and metric")
+    for pattern in patterns.values():
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{quoted(pattern)} is not a regular expression: {error}") from None
+    bounds = {name: _number(told[name], negative=True) for name in ("at_least", "at_most") if name in told}
+    parameters = {str(name): str(value) for name, value in _is(told.get("parameters", {}), dict).items()}
+    return Criterion(str(told["name"]), _number(told.get("weight", 0)), patterns, parameters, **bounds)
+
+
+def _is(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r:.60} stands where a mapping is expected")
+    return value
+
+
+def _number(value: Any, *, negative: bool = False) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e30:
+        raise ValueError(f"{value!r:.60} is not a number")
+    if value < 0 and not negative:
+        raise ValueError(f"{value!r:.60} is less than 0")
+    return float(value)
+
+
+def _sum(told: Any) -> float:
+    total = sum(map(_number, told.values())) if isinstance(told, dict) else _number(told)
+    if total <= 0:
+        raise ValueError("a price must be above 0")
+    return total
+
+
+def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
+    """Rank offers.
+
+    :param frame: records with a column ``side`` and :data:`FIELDS`. :param labels: the sides.
+    :raises RecordError: if a criterion is of metrics of several units, or can be 0.
+    """
+    samples: dict[str, dict[str, list[np.ndarray]]] = {label: {} for label in labels}
+    offers = [Offer(label, rules.prices.get(label)) for label in labels]
+    signs = {PRICE: -1.0}
+    for criterion in rules.criteria:
+        found = _of(frame, criterion)
+        units, better = set(found["unit"].drop_nulls()), set(found["better"].drop_nulls())
+        if len(units) > 1 or len(better) > 1:
+            raise RecordError(
+                f"criterion {quoted(criterion.name)} matches metrics in {' and '.join(sorted(units))}: narrow it to one"
+            )
+        signs[criterion.name] = 1.0 if better == {"larger"} else -1.0
+        for offer in offers:
+            series = found.filter(pl.col("side") == offer.label).group_by("test", "metric", maintain_order=True)
+            values = [group["value"].to_numpy() for _, group in series]
+            _take(offer, criterion, values, "".join(units))
+            samples[offer.label][criterion.name] = values
+    if rules.price_weight:
+        for offer in offers:
+            if offer.price is None:
+                offer.misses.append("no price")
+    standing = [offer for offer in offers if not offer.misses]
+    weights = {each.name: each.weight for each in rules.criteria} | {PRICE: rules.price_weight}
+    weights = {name: weight for name, weight in weights.items() if weight > 0}
+    if standing:
+        logs = np.array([[_log(offer, name, signs[name]) for name in weights] for offer in standing])
+        _score(standing, logs, weights)
+        _draw_runs(standing, samples, signs, weights)
+    ranked = sorted(standing, key=lambda offer: -(offer.score or 0))
+    turns = {name: _turn(ranked, weights, name) for name in weights} if len(ranked) > 1 else {}
+    return Ranking(rules, (*ranked, *(offer for offer in offers if offer.misses)), turns)
+
+
+def _of(frame: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
+    condition = pl.col("value").is_not_null() & pl.col("case_result").is_in(["pass", "xfail"])
+    for name, pattern in criterion.patterns.items():
+        fitting = [each for each in frame[name].unique().to_list() if each and re.fullmatch(pattern, each)]
+        condition &= pl.col(name).is_in(fitting)
+    for name, value in criterion.parameters.items():
+        condition &= pl.col("test").str.split(" ").list.contains(f"%{name}={value}")
+    return frame.filter(condition)
+
+
+def _take(offer: Offer, criterion: Criterion, values: Sequence[Any], unit: str) -> None:
+    """Take the median of an offer by a criterion, and hold it to what has to be met."""
+    name = criterion.name
+    if not values:
+        offer.misses.append(f"{name}: not measured")
+        return
+    medians = [float(np.median(each)) for each in values]
+    if min(medians) <= 0:
+        raise RecordError(f"criterion {quoted(name)}: a median is {min(medians):g}, but ratios need values above 0")
+    median = math.exp(sum(map(math.log, medians)) / len(medians))
+    offer.medians[name], offer.units[name] = median, unit
+    offer.runs[name] = min(map(len, values))
+    if criterion.at_least is not None and median < criterion.at_least:
+        offer.misses.append(f"{name}: {median:.4g} {unit}, but at least {criterion.at_least:g} is required")
+    if criterion.at_most is not None and median > criterion.at_most:
+        offer.misses.append(f"{name}: {median:.4g} {unit}, but at most {criterion.at_most:g} is allowed")
+
+
+def _log(offer: Offer, name: str, sign: float) -> float:
+    value = offer.price if name == PRICE else offer.medians[name]
+    return sign * math.log(value or 1)
+
+
+def _score(offers: Sequence[Offer], logs: np.ndarray, weights: Mapping[str, float]) -> None:
+    relative = logs - logs.max(axis=0)
+    own = np.array(list(weights.values()))
+    for offer, row in zip(offers, relative, strict=True):
+        offer.ratios = dict(zip(weights, np.exp(row).tolist(), strict=True))
+        offer.score = float(np.exp(row @ own / own.sum()))
+    drawn = own * 2 ** np.random.default_rng(_SEED).uniform(-1, 1, (DRAWS, len(own)))
+    first = np.argmax(drawn @ relative.T, axis=1)
+    for place, offer in enumerate(offers):
+        offer.first_by_weights = float(np.mean(first == place))
+
+
+def _draw_runs(
+    offers: Sequence[Offer],
+    samples: Mapping[str, Mapping[str, Sequence[Any]]],
+    signs: Mapping[str, float],
+    weights: Mapping[str, float],
+) -> None:
+    """Note how often each offer is first if its runs are redrawn, with replacement."""
+    generator = np.random.default_rng(_SEED)
+    total = np.zeros((DRAWS, len(offers)))
+    for place, offer in enumerate(offers):
+        for name, weight in weights.items():
+            if name == PRICE:
+                total[:, place] += weight * _log(offer, name, signs[name])
+                continue
+            series = samples[offer.label][name]
+            for values in series:
+                drawn = np.median(generator.choice(values, (DRAWS, len(values))), axis=1)
+                total[:, place] += weight * signs[name] * np.log(np.maximum(drawn, 1e-300)) / len(series)
+    first = np.argmax(total, axis=1)
+    for place, offer in enumerate(offers):
+        offer.first_by_runs = float(np.mean(first == place))
+
+
+def _turn(ranked: Sequence[Offer], weights: Mapping[str, float], name: str) -> tuple[float, str] | None:
+    """Return the weight of a criterion nearest to its own at which another offer is as good as the first."""
+    best = ranked[0]
+    nearest: tuple[float, str] | None = None
+    for other in ranked[1:]:
+        lead = {each: math.log(best.ratios[each] / other.ratios[each]) for each in weights}
+        if not lead[name]:
+            continue
+        turn = -sum(weights[each] * lead[each] for each in weights if each != name) / lead[name]
+        if turn >= 0 and (nearest is None or abs(turn - weights[name]) < abs(nearest[0] - weights[name])):
+            nearest = turn, other.label
+    return nearest

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The runs of an offer: the records of a case from one launch, and the folder with what it printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core import files
+from fabric_checks.core.errors import quoted
+from fabric_checks.records import jsonlines, objects, rows
+from fabric_checks.records.bundle_file import Fault
+from fabric_checks.records.record import FIELDS, Record, case_name
+
+#: The job's output and its script, as ReFrame calls them.
+OUTPUT, SCRIPT = "rfm_job.out", "rfm_job.sh"
+#: A pass or a retry but the first.
+_AGAIN = re.compile(r"_retry(\d+)$")
+#: What the records of one run agree in: all but what is of a metric.
+_OF_RUN = FIELDS[: FIELDS.index("metric")]
+
+
+@dataclass
+class Run:
+    """One run of a case.
+
+    :param place: its folder in the bundle; :param records: its records, at least one.
+    """
+
+    place: str
+    records: list[Record] = field(default_factory=list)
+
+    @property
+    def first(self) -> Record:
+        """Any of its records, for what they agree in."""
+        return self.records[0]
+
+    @property
+    def case(self) -> tuple[str, str, str]:
+        """Test, partition and environment."""
+        return self.first["test"], self.first["partition"], self.first["environ"]
+
+    @property
+    def group(self) -> str:
+        """What the pass has in common with those that it depends on."""
+        again = _AGAIN.search(self.place)
+        return f"{self.first['session']} {again[1] if again else 0}"
+
+    @property
+    def name(self) -> str:
+        """What it is called in a list."""
+        return f"{case_name(self.first)} of {self.group.replace(' ', ', pass ')}"
+
+    @property
+    def has_values(self) -> bool:
+        """Whether anything was measured."""
+        return any(record["metric"] is not None for record in self.records)
+
+
+def read(folder: Path, names: Sequence[str]) -> tuple[list[Run], list[Fault], int]:
+    """Return the runs of a bundle, what is wrong with its records, and how many there are.
+
+    :param names: the files of the bundle that are there.
+    """
+    runs: dict[str, Run] = {}
+    faults: list[Fault] = []
+    count = 0
+    for name in names:
+        if name.startswith("perflogs/") and name.endswith(".jsonl"):
+            for record in _records(folder / name, name, faults):
+                count += 1
+                _sort_in(record, runs, folder, faults)
+    for run in runs.values():
+        _require_agreement(run, faults)
+    claimed = set(runs)
+    for name in names:
+        place = name.rpartition("/")[0]
+        if name.endswith(f"/{OUTPUT}") and place not in claimed:
+            faults.append(Fault("record", place, "there is an output, but no record for it"))
+    return list(runs.values()), faults, count
+
+
+def _records(path: Path, name: str, faults: list[Fault]) -> Iterator[dict[str, Any]]:
+    def report(line: int, cause: str) -> None:
+        faults.append(Fault("record", f"{name}:{line}", cause))
+
+    for block in jsonlines.blocks(path, report):
+        good, as_they_were = objects.checked(list(jsonlines.records(block, report)), report)
+        for record, row in zip(as_they_were, good.iter_rows(named=True), strict=True):
+            yield {**record, **rows.record_of(row)}
+
+
+def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faults: list[Fault]) -> None:
+    told = record["output"]
+    what = f"{record['metric'] or 'the failure'} of {case_name(record)} in {record['session']}"
+    if not isinstance(told, str):
+        faults.append(Fault("record", what, "it does not name the folder with its output"))
+        return
+    parts = told.split("/")
+    own = ["output", *(record[name] for name in ("session", "system", "partition", "environ"))]
+    if len(parts) != 6 or parts[:5] != own or not parts[5].startswith(f"{record['check']}_"):
+        faults.append(Fault("record", what, f"its output is in {quoted(told, 120)}, which belongs to another run"))
+        return
+    # What failed is where it ran.
+    place = told if (folder / told).is_dir() else told.replace("output/", "stage/", 1)
+    runs.setdefault(place, Run(place)).records.append(record)
+
+
+def _require_agreement(run: Run, faults: list[Fault]) -> None:
+    """Note records of one run that contradict each other, and metrics that are there twice."""
+    for name in _OF_RUN:
+        if any(record[name] != run.first[name] for record in run.records):
+            faults.append(Fault("record", run.name, f"its records disagree about {name}"))
+    metrics = [record["metric"] for record in run.records]
+    for metric in sorted({str(each) for each in metrics if metrics.count(each) > 1}):
+        faults.append(Fault("record", run.name, f"{metric} is there {metrics.count(metric)} times"))
+
+
+def script(folder: Path, run: Run) -> str | None:
+    """Return the job script of a run, None if it is not there."""
+    path = folder / run.place / SCRIPT
+    return files.read_text(path, folder) if path.is_file() else None

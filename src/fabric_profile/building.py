@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The library that profiles a program, built for an MPI and kept; see ``checks/fabric/src/build.sh``."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.core.paths import ROOT, home
+
+#: The variable that preloads the library, and the one that names the file which it writes.
+PRELOAD, FILE = "LD_PRELOAD", "FABRIC_PROFILE"
+
+#: The variables that name the folder for a trace, if there is to be one, and the bytes that all of it may have.
+TRACE, TRACE_BYTES = "FABRIC_TRACE", "FABRIC_TRACE_BYTES"
+
+
+def build(mpicc: str, folder: Path) -> Path:
+    """Build the library, or take one that is kept.
+
+    :param mpicc: the compiler wrapper of the MPI that the program runs on.
+    :param folder: an empty folder for it, to be kept as long as it is used.
+    :raises FabricError: if it cannot be built.
+    """
+    source = folder / "src"
+    shutil.copytree(ROOT / "checks" / "fabric" / "src", source)
+    command = ["sh", "build.sh", str(home() / "programs"), mpicc]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, errors="replace", check=False)
+    library = source / "profile.so"
+    if done.returncode or not library.exists():
+        lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        telling = next((line for line in lines if "error" in line), lines[-1] if lines else "nothing")
+        raise FabricError(
+            f"{mpicc}: the profiling library cannot be built: it says {quoted(telling, 200)}; name the compiler "
+            "wrapper of the program's MPI with --mpicc"
+        )
+    return library

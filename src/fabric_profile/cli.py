@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks profile``: what a program asks MPI for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import click
+
+from fabric_checks.core import console
+from fabric_checks.core.errors import FabricError, OutputError
+from fabric_profile import building as profiler
+from fabric_profile import profile as parser
+from fabric_profile import table as report
+from fabric_profile import trace as trace_parser
+
+#: Where the program's own output goes: standard output has the profile alone, which may be JSON.
+_STANDARD_ERROR = 2
+
+_EPILOG = """
+\b
+Examples:
+  fabric-checks profile -- mpirun -np 4 lmp -in in.lj
+  fabric-checks profile --output lj.txt --picture lj.svg -- mpirun -np 4 lmp -in in.lj
+  fabric-checks profile --read lj.txt --json
+  fabric-checks profile --trace lj4 -- mpirun -np 4 lmp -in in.lj       for fabric-checks replay
+  fabric-checks profile -- mpirun -x LD_PRELOAD -x FABRIC_PROFILE ...   Open MPI on several nodes
+"""
+
+
+@click.command("profile", epilog=_EPILOG)
+@click.option("--read", "given", type=click.Path(path_type=Path), help="Show a profile written earlier.")
+@click.option("--output", type=click.Path(path_type=Path), help="Keep the profile in this file.")
+@click.option(
+    "--picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw it into this file, .svg or .png."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option(
+    "--trace", type=click.Path(path_type=Path), help="Also write a trace for `fabric-checks replay` into this folder."
+)
+@click.option(
+    "--trace-limit",
+    type=click.IntRange(min=1),
+    default=1024,
+    show_default=True,
+    help="Limit of the size of the trace, all ranks together, in MiB.",
+)
+@click.option("--mpicc", default="mpicc", show_default=True, help="The compiler wrapper of the program's MPI.")
+@click.argument("line", nargs=-1, type=click.UNPROCESSED)
+def command(
+    line: tuple[str, ...],
+    given: Path | None,
+    output: Path | None,
+    picture: Path | None,
+    *,
+    trace: Path | None,
+    trace_limit: int,
+    as_json: bool,
+    mpicc: str,
+) -> None:
+    """Run LINE, a launcher and an MPI program, and show what the program asks of MPI.
+
+    That is: its messages by size, its time by call, the balance of its ranks. The program is not rebuilt; a library is
+    placed between it and its MPI. What it prints goes to standard error, and its exit status becomes this command's.
+    """
+    if bool(line) == bool(given):
+        raise click.UsageError("give either a command after --, or a profile with --read")
+    status = 0
+    if given:
+        if output:
+            raise click.UsageError("--output is for a program that is run; with --read the file is already there")
+        if trace:
+            raise click.UsageError("--trace is for a program that is run")
+        found = _read(given)
+    else:
+        with tempfile.TemporaryDirectory(prefix="fabric-checks-profile-") as folder:
+            file = (output or Path(folder) / "profile.txt").absolute()
+            variables = _trace_variables(trace, trace_limit) if trace else {}
+            status = _run(line, profiler.build(mpicc, Path(folder)), file, variables)
+            if not file.exists():
+                _explain_nothing(line, status)
+            found = _read(file)
+    if as_json:
+        console.print_json(report.as_json(found))
+    else:
+        console.print(*report.as_lines(found))
+    if picture:
+        report.draw(found, picture, " ".join(line) if line else str(given))
+    if trace:
+        _require_trace(trace, len(found.ranks))
+    raise SystemExit(status)
+
+
+def _read(path: Path) -> parser.Profile:
+    try:
+        return parser.parse(path.read_text(errors="replace"))
+    except OutputError as error:
+        raise FabricError(f"{path}: {error}") from None
+
+
+def _trace_variables(folder: Path, limit_MiB: int) -> dict[str, str]:
+    """Return what has the library write a trace; its folder is made, and has no other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise FabricError(f"{folder}: is not empty; name a new folder for the trace")
+    return {profiler.TRACE: str(folder.absolute()), profiler.TRACE_BYTES: str(limit_MiB << 20)}
+
+
+def _require_trace(folder: Path, ranks: int) -> None:
+    """Raise an error if the trace cannot be replayed."""
+    for rank in range(ranks):
+        file = folder / f"rank-{rank}.trace"
+        if not file.exists():
+            raise FabricError(
+                f"{file}: was not written; --trace must name a folder that all hosts of the program share"
+            )
+        try:
+            with file.open(errors="replace", newline="\n") as lines:
+                trace_parser.parse(lines)
+        except OutputError as error:
+            raise FabricError(f"{file}: {error}") from None
+
+
+def _run(line: tuple[str, ...], library: Path, file: Path, more: dict[str, str]) -> int:
+    """Run the command with the library before its MPI; return its exit status as a shell has it."""
+    file.unlink(missing_ok=True)
+    before = os.environ.get(profiler.PRELOAD)
+    variables = {profiler.PRELOAD: f"{library}:{before}" if before else str(library), profiler.FILE: str(file)}
+    variables |= more
+    try:
+        # An interrupt goes to the command, too, and it ends in order.
+        done = subprocess.Popen(line, env=os.environ | variables, stdout=_STANDARD_ERROR)
+    except OSError as error:
+        raise FabricError(f"{line[0]}: {error.strerror}") from None
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        status = done.wait()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    return status if status >= 0 else 128 - status
+
+
+def _explain_nothing(line: tuple[str, ...], status: int) -> None:
+    if status:
+        console.error(f"error: {line[0]} ended with status {status}, and no profile was written")
+        raise SystemExit(status)
+    raise FabricError(
+        f"{line[0]}: no profile was written: no rank reached MPI_Finalize with the library in front of its MPI. The "
+        "program's MPI may not be that of --mpicc, its launcher may not pass variables on, or it is Fortran on Open MPI"
+    )

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a profile says of a program: how it spends its time, in which calls, and with which messages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from fabric_checks.core.metrics import Metric
+from fabric_profile.profile import Calls, Profile
+
+#: What is measured of a profile; none of it is judged.
+METRICS = [
+    Metric("profile_mpi_share", "%", "smaller"),
+    Metric("profile_collective_share", "%", "smaller"),
+    Metric("profile_wait_share", "%", "smaller"),
+    Metric("profile_imbalance", "%", "smaller"),
+    Metric("profile_call_rate", "1/s", "smaller"),
+    Metric("profile_message_rate", "1/s", "smaller", can_be_zero=True),
+    Metric("profile_message_median", "B", "larger", can_be_zero=True),
+    Metric("profile_bytes_median", "B", "larger", can_be_zero=True),
+    Metric("profile_sent_rate", "MB/s", "smaller", can_be_zero=True),
+    Metric("profile_partners", "1", "smaller", can_be_zero=True),
+]
+
+
+@dataclass(frozen=True)
+class CallTotal:
+    """One call, of all ranks: how often, its bytes, and its time as a share of all ranks' run time."""
+
+    call: str
+    count: int
+    bytes: int
+    time_s: float
+    longest_s: float
+    share_percent: float
+
+
+def values(profile: Profile) -> dict[str, float]:
+    """Return the value of each of :data:`METRICS`.
+
+    ``mpi_share`` is the time in MPI of the run time, the mean of all ranks. ``collective_share`` and ``wait_share``
+    are of the time in MPI: in collectives, and in waiting for requests, whatever they are of. ``imbalance`` is by how
+    much the busiest rank is longer outside of MPI than the mean of all. Rates are of one rank. ``message_median`` is
+    the size of the middle message, ``bytes_median`` that of the message with the middle byte, each as the lower power
+    of two. ``partners`` are the ranks that a rank sends messages to.
+    """
+    ranks = profile.ranks
+    count = len(ranks)
+    wall_s = sum(rank.wall_s for rank in ranks)
+    mpi_s = sum(rank.mpi_s for rank in ranks)
+    busy_s = [max(rank.wall_s - rank.mpi_s, 0.0) for rank in ranks]
+    mean_busy_s = sum(busy_s) / count
+    messages = histogram(profile, is_message)
+    sent = {size: of[0] for size, of in messages.items()}
+    moved = {size: of[1] for size, of in messages.items()}
+    by_kind = _time_by_kind(profile)
+    return {
+        "profile_mpi_share": _percent(mpi_s, wall_s),
+        "profile_collective_share": _percent(by_kind["collective"], mpi_s),
+        "profile_wait_share": _percent(by_kind["wait"], mpi_s),
+        "profile_imbalance": _percent(max(busy_s) - mean_busy_s, mean_busy_s),
+        "profile_call_rate": sum(each.count for rank in ranks for each in rank.calls) / wall_s,
+        "profile_message_rate": sum(sent.values()) / wall_s,
+        "profile_message_median": float(weighted_median(sent)),
+        "profile_bytes_median": float(weighted_median(moved)),
+        "profile_sent_rate": sum(each.bytes for rank in ranks for each in rank.calls) / wall_s / 1e6,
+        "profile_partners": sum(len(rank.partners) for rank in ranks) / count,
+    }
+
+
+def is_message(calls: Calls) -> bool:
+    """Tell whether these sent messages: from one rank to another, not those that a collective is made of."""
+    return calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in _NO_MESSAGE
+
+
+def moves_in_a_collective(calls: Calls) -> bool:
+    """Tell whether these are collectives with data: not `MPI_Barrier`, and not what only prepares one."""
+    return calls.kind == "collective" and not calls.call.endswith("_init") and "arrier" not in calls.call
+
+
+_NO_MESSAGE = ("Pready", "Pready_range", "Pready_list", "Start", "Startall")
+
+
+def histogram(profile: Profile, which: Callable[[Calls], bool]) -> dict[int, tuple[int, int]]:
+    """Return how many calls there were and how many bytes they handed over, by size: 0, or the lower power of two.
+
+    :param which: what of it.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for calls in _all(profile):
+        if which(calls):
+            count, moved = found.get(calls.size_B, (0, 0))
+            found[calls.size_B] = count + calls.count, moved + calls.bytes
+    return dict(sorted(found.items()))
+
+
+def by_call(profile: Profile) -> list[CallTotal]:
+    """Return the calls of all ranks, what takes longest first."""
+    found: dict[str, list[Calls]] = defaultdict(list)
+    for calls in _all(profile):
+        found[calls.call].append(calls)
+    wall_s = sum(rank.wall_s for rank in profile.ranks)
+    totals = [_total(call, all_of_it, wall_s) for call, all_of_it in found.items()]
+    return sorted(totals, key=lambda total: (-total.time_s, total.call))
+
+
+def _total(call: str, calls: list[Calls], wall_s: float) -> CallTotal:
+    time_s = sum(each.time_s for each in calls)
+    return CallTotal(
+        call,
+        sum(each.count for each in calls),
+        sum(each.bytes for each in calls),
+        time_s,
+        max(each.longest_s for each in calls),
+        _percent(time_s, wall_s),
+    )
+
+
+def not_kept(profile: Profile) -> int:
+    """Return how many calls are missing, because there were more sorts of them than a profile has room for."""
+    return sum(rank.not_kept for rank in profile.ranks)
+
+
+def weighted_median(weights: dict[int, int]) -> int:
+    """Return the smallest key up to which there is half of all the weight; 0 if there is none.
+
+    >>> weighted_median({8: 3, 64: 2, 1024: 2})
+    64
+    """
+    half, found = sum(weights.values()) / 2, 0
+    for key in sorted(weights):
+        found += weights[key]
+        if found >= half and found > 0:
+            return key
+    return 0
+
+
+def _all(profile: Profile) -> Iterable[Calls]:
+    return (each for rank in profile.ranks for each in rank.calls)
+
+
+def _time_by_kind(profile: Profile) -> dict[str, float]:
+    found: dict[str, float] = defaultdict(float)
+    for calls in _all(profile):
+        found[calls.kind] += calls.time_s
+    return found
+
+
+def time_by_kind(profile: Profile) -> list[dict[str, float]]:
+    """Return for each rank the seconds in each kind of call, and under ``outside`` those outside of MPI."""
+    found = []
+    for rank in profile.ranks:
+        times: dict[str, float] = defaultdict(float)
+        for calls in rank.calls:
+            times[calls.kind] += calls.time_s
+        times["outside"] = max(rank.wall_s - rank.mpi_s, 0.0)
+        found.append(dict(times))
+    return found
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100 * part / whole if whole > 0 else 0.0

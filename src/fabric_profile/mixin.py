@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A check with its program profiled: what it asks MPI for, in place of what the check measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reframe.core.builtins import run_after, variable
+from reframe.core.exceptions import SanityError
+from reframe.core.pipeline import RegressionTestPlugin
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import Metric
+from fabric_checks.records.cost.plan import SIMULATED
+from fabric_checks.reframe_ext.mixins.pictures import why_no_pictures
+from fabric_profile import evaluation as analysis
+from fabric_profile import profile as parser
+from fabric_profile.profile import Profile
+
+#: The file with the profile, in the stage folder.
+FILE = "profile.txt"
+
+
+class ProfileMixin(RegressionTestPlugin):
+    """Profile the check's program, if ``profile`` is set, as by ``ci/run --profile`` or ``-S profile=true``.
+
+    The output is held to all that the check holds it to, but what is recorded are the metrics of the profile: timings
+    beside a profiler are no values of the check. What compares several launches is not
+    profiled, nor a simulation, all of whose ranks are one process.
+
+    Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`PortsMixin`) from the start;
+    before the phase ``run``, ``profile_library``, the path of the
+    library; ``draw_profile(profile, path)``, which draws it and returns the name of the picture.
+    """
+
+    #: Whether the program is profiled.
+    #:
+    #: :type: :class:`bool`
+    #: :default: ``False``
+    profile = variable(bool, value=False)
+
+    def recorded_metrics(self) -> list[Metric]:
+        """Return the metrics that go into the record."""
+        return [*(analysis.METRICS if self.profile else self.metrics()), *self.rail_metrics()]
+
+    def recorded_values(self, values: dict[str, float]) -> dict[str, float]:
+        """Return the values that go into the record.
+
+        :param values: those of the check.
+        :raises SanityError: if there is no profile, or none that is whole.
+        """
+        return analysis.values(self._read_profile()) if self.profile else values
+
+    @run_after("setup")
+    def skip_what_has_no_profile(self):
+        """Skip the case where ranks are no processes, and where several launches are compared."""
+        if self.profile and len(self.launches) > 1:
+            self.skip("several launches are compared here; profile a check with a single launch")
+        if self.profile and SIMULATED in self.current_partition.features:
+            self.skip("a simulation is not profiled: all of its ranks are in one process")
+
+    def profiled(self, words: list[str]) -> list[str]:
+        """Return a command line that profiles that of the check.
+
+        :param words: an executable and its options.
+        """
+        if not self.profile:
+            return words
+        return ["env", f"LD_PRELOAD={self.profile_library}", f"FABRIC_PROFILE={FILE}", *words]
+
+    @run_after("setup")
+    def keep_profile(self):
+        """Keep the file beside the output."""
+        if self.profile:
+            self.keep_files = [*self.keep_files, FILE]
+
+    @run_after("sanity")
+    def picture_profile(self):
+        """Draw the profile, where pictures can be drawn."""
+        if self.profile and not self.is_dry_run() and not why_no_pictures():
+            path = (Path(self.stagedir) / FILE).with_suffix(".svg")
+            self.keep_files = [*self.keep_files, self.draw_profile(self._read_profile(), path)]
+
+    def _read_profile(self) -> Profile:
+        path = Path(self.stagedir) / FILE
+        try:
+            return parser.parse(path.read_text(errors="replace"), self.num_tasks)
+        except FileNotFoundError:
+            raise SanityError(
+                f"{path}: no profile was written: the program did not reach MPI_Finalize, or its MPI is another one, "
+                "or its Fortran calls bypass the library, as with Open MPI"
+            ) from None
+        except OutputError as error:
+            raise SanityError(f"{path}: {error}") from None

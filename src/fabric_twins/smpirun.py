@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of a simulation, and what became of it.
+
+SimGrid's exit status tells little: after MPI_Abort and after a deadlock it is 0. A simulation has ended well only if
+the program printed its last line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from fabric_checks.core.errors import quoted
+from fabric_twins.errors import TwinError
+from fabric_twins.model.description import Twin
+from fabric_twins.model.topology import host_names
+
+#: The environment variable by which the plugin finds its platform file.
+PLATFORM_VARIABLE = "FABRIC_TWIN_PLATFORM"
+
+#: The release of SimGrid that the plugin is written for.
+RELEASE = "3.32"
+
+#: The same for all twins. Simulated time is that of the twin's costs alone: what the programs compute takes none, and
+#: the factors by which SimGrid corrects them are those of somebody else's cluster. Reading the clock and asking for a
+#: message take a little, or loops that wait for either would never end. Flows share by their number, not by their
+#: latency. Names of switches follow the options that they stand for.
+FLAGS = (
+    "--log=root.t:critical",
+    # How MPI_Abort shows, the exit status being 0.
+    "--log=smpi_pmpi.t:warning",
+    "--cfg=smpi/simulate-computation:no",
+    "--cfg=smpi/wtime:1e-7",
+    "--cfg=smpi/test:1e-8",
+    "--cfg=smpi/iprobe:1e-8",
+    "--cfg=network/crosstraffic:0",
+    "--cfg=network/weight-S:0",
+    "--cfg=smpi/barrier:ompi_tree",
+    # SimGrid's own have the root wait for all ranks at once, which takes it a time that grows with their square.
+    "--cfg=smpi/reduce:binomial",
+    "--cfg=smpi/gather:ompi_binomial",
+)
+
+#: For programs that do not poll: asking for a message takes the same each time. Without it each rank that finds nothing
+#: makes all ranks wait longer when they ask next, which took up to 4 % from pairs of rotate on 1,024 nodes.
+STEADY = ("--cfg=smpi/grow-injected-times:no",)
+
+#: Variables that make a simulation faster and change nothing in it. Large pages save it a sixth of its time: it goes
+#: through the stacks and messages of all ranks in turn, which no cache holds.
+FASTER = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+
+
+def command(
+    twin: Twin,
+    plugin: Path,
+    hostfile: Path,
+    ranks: int,
+    program: Sequence[str],
+    *,
+    smpirun: str = "smpirun",
+    flags: Sequence[str] = (),
+) -> list[str]:
+    """Return the complete command line; :data:`PLATFORM_VARIABLE` has to name the platform file.
+
+    :param plugin: the plugin as it was built, ``twin.so``.
+    :param hostfile: what :func:`hostfile` returned, in a file.
+    :param program: the program and its arguments.
+    :param flags: more than :data:`FLAGS`.
+    """
+    eager = twin.eager_below_B
+    hears_calls = bool(twin.inter_node.needs_calls or twin.inter_node.register_us)
+    waits = twin.inter_node.in_turn_below_B is not None or twin.inter_node.adapter_us > 0
+    return [
+        smpirun,
+        *FLAGS,
+        *flags,
+        f"--cfg=smpi/async-small-thresh:{eager}",
+        f"--cfg=smpi/send-is-detached-thresh:{eager}",
+        f"--cfg=smpi/coll-selector:{twin.collectives}",
+        # What waits for its turn has a long latency, which is none that a window of TCP would have to cover.
+        *(["--cfg=network/TCP-gamma:0"] if waits else []),
+        # It hears of the calls of MPI only if it is there before SimGrid.
+        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if hears_calls else []),
+        "-platform",
+        # SimGrid knows a plugin by its slash and its ending.
+        str(plugin.absolute()),
+        "-hostfile",
+        str(hostfile),
+        "-np",
+        str(ranks),
+        *program,
+    ]
+
+
+def hostfile(twin: Twin, nodes: int, ppn: int) -> str:
+    """Return the list of hosts: the first ``nodes`` of the twin, ``ppn`` ranks on each in a row.
+
+    :raises TwinError: if the twin is smaller.
+    """
+    if not 1 <= nodes <= twin.nodes or not 1 <= ppn <= twin.cpus_per_node:
+        raise TwinError(
+            f"{twin.file}: nodes: {twin.name} has {twin.nodes} nodes of {twin.cpus_per_node} processors, so {nodes} x "
+            f"{ppn} do not fit; ask for less, or raise those numbers"
+        )
+    return "".join(f"{name}\n" * ppn for name in host_names(twin.nodes)[:nodes])
+
+
+def require_release(version: str) -> None:
+    """Raise :class:`TwinError` unless ``smpirun -version`` says that it is the release the plugin is written for."""
+    found = re.search(r"SimGrid version (\S+)", version)
+    if found is None:
+        raise TwinError(
+            f"smpirun -version says {quoted(version.strip())}, which does not name a SimGrid; install {RELEASE}"
+        )
+    if not re.fullmatch(rf"{re.escape(RELEASE)}(\.\d+)?", found[1]):
+        raise TwinError(f"SimGrid is {found[1]}, but the plugin of the twins is written for {RELEASE}; install that")
+
+
+#: Exit statuses of what the kernel killed: as Python tells it, and as a shell does.
+_KILLED = (-9, 128 + 9)
+
+#: How SimGrid reports a failure whose exit status is 0.
+_BAD_END_OF_STATUS_0 = r"Deadlock detected|MPI_Abort was called"
+
+#: What a simulation says when it does not come to its end, and what that means. The first that matches counts.
+_CAUSES: tuple[tuple[str, str], ...] = (
+    (
+        r"smpirun: .*(not found|No such file)|No such file or directory: '?smpirun",
+        f"SimGrid is not there; install SimGrid {RELEASE}",
+    ),
+    (
+        r"libsimgrid\S*: cannot open shared object",
+        f"the plugin was built with another SimGrid; build it with {RELEASE}",
+    ),
+    (r"twin\.so: (?P<said>.+)", "{said}"),
+    (r"the file '(?P<said>[^']+)' does not exist", "{said} is not there; build or write it first"),
+    (r"Deadlock detected", "the simulated ranks wait for each other (deadlock); look for a message that is never sent"),
+    (r"MPI_Abort was called", "a rank called MPI_Abort: {first}"),
+    (
+        r"Memory allocation of \d+ bytes failed|bad_alloc|[Cc]annot allocate memory|[Oo]ut of memory",
+        "the simulation ran out of memory, because all ranks are in one process; give it fewer ranks or smaller "
+        "messages",
+    ),
+)
+
+
+def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str | None:
+    """Tell why a simulation did not end well; None if it did.
+
+    :param status: the exit status, negative or above 128 for a signal.
+    :param last_line: a regular expression for what the program prints last, such as ``# complete: \\d+ rows``; None if
+        somebody else reads the output. Then an end with status 0 is good unless SimGrid says something else.
+    :returns: cause and remedy in one line.
+    """
+    lines = [line for line in stdout.splitlines() if line.strip()]
+    ended = last_line is None or (bool(lines) and re.fullmatch(last_line, lines[-1].strip()) is not None)
+    if ended and status == 0 and (last_line is not None or not re.search(_BAD_END_OF_STATUS_0, stderr)):
+        return None
+    said = stderr + "\n" + stdout
+    first = next((quoted(line.strip(), 160) for line in stderr.splitlines() if line.strip()), "it gave no reason")
+    for pattern, cause in _CAUSES:
+        found = re.search(pattern, said)
+        if found is not None:
+            detail = found.groupdict().get("said") or ""
+            return " ".join(cause.format(said=detail.strip(), first=first).split())
+    if status in _KILLED:
+        return (
+            "the simulation was killed, most likely because of its memory use; give it fewer nodes or smaller messages"
+        )
+    last = next((line for line in reversed((stdout + "\n" + stderr).splitlines()) if line.strip()), "nothing")
+    how = "ended" if status == 0 else f"ended with status {status}"
+    return f"the simulation {how} before the program's last line; the last thing it said is {quoted(last.strip(), 160)}"

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is printed is printable, each line is one, and streams that end or fail do what the caller can rely on."""
+
+import io
+import json
+import sys
+
+import pytest
+from rich.table import Table
+from rich.text import Text
+
+from fabric_checks.core import console
+
+ODD = "a\x1b[31mb\x07\u202ec\ud800d\x9be\r\nf"
+
+
+def printed(monkeypatch, step):
+    """Return what standard output gets through the door."""
+    raw = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", raw)
+    with console.opened():
+        step()
+    raw.flush()
+    return raw.buffer.getvalue().decode()
+
+
+def test_a_line_stays_one(monkeypatch):
+    assert printed(monkeypatch, lambda: console.print(ODD, "next")) == "a?[31mb??c?d?e f\nnext\n"
+
+
+def test_what_others_print_is_printable_too(monkeypatch):
+    def others():
+        print(ODD, end="\t.\n")
+        sys.stdout.buffer.write(b"x\x1b\n")
+
+    assert printed(monkeypatch, others) == "a?[31mb??c?d?e?\nf\t.\nx?\n"
+
+
+def test_a_document_keeps_its_lines_and_tabs(monkeypatch):
+    assert printed(monkeypatch, lambda: console.print_document("a\tb\x1b\nc")) == "a\tb?\nc\n"
+
+
+def test_json_keeps_its_data(monkeypatch):
+    text = printed(monkeypatch, lambda: console.print_json(json.dumps([ODD, "\x7f"])))
+    assert text.rstrip("\n").isprintable() and json.loads(text) == [ODD, "\x7f"]
+
+
+def test_tables_and_sentences_are_printable_and_no_markup(monkeypatch):
+    table = Table(title=f"[red]{ODD}")
+    table.add_column("one\x1b[2J")
+    table.add_row(ODD)
+    text = printed(
+        monkeypatch, lambda: console.print_rich([table, Text(f"[bold]{ODD}"), "[link=http://x]y[/]\x1b:smile:"])
+    )
+    assert "[red]a?[31m" in text and "\n[bold]a?[31m" in text and "[link=http://x]y[/]?:smile:" in text
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+def test_a_sentence_is_one_line(monkeypatch):
+    assert printed(monkeypatch, lambda: console.print_rich([Text("one\ntwo")])) == "one two\n"
+
+
+def test_colours_reach_a_terminal(monkeypatch):
+    raw = io.StringIO()
+    monkeypatch.setattr(raw, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", raw)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    console.print_rich([Text("red\x1b[2J", style="red")])
+    assert raw.getvalue() == "\x1b[31mred?[2J\x1b[0m\n"
+
+
+def test_ascii_gets_lookalikes_and_documents_utf8(monkeypatch):
+    raw = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", raw)
+    console.print("┌─┐ 5 µs")
+    console.print_document("µs")
+    raw.flush()
+    assert raw.buffer.getvalue() == "+-+ 5 ?s\nµs\n".encode()
+
+
+class Failing(io.StringIO):
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def flush(self):
+        raise self.error
+
+
+def test_a_reader_that_is_gone_is_no_fault(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Failing(BrokenPipeError(32, "Broken pipe")))
+    with console.opened():
+        assert console.out().has_reader
+        console.print("x")
+        assert not console.out().has_reader
+
+
+@pytest.mark.parametrize("raw", [Failing(OSError(28, "No space left on device")), None], ids=["full", "closed"])
+def test_standard_output_that_cannot_be_written_is_named(monkeypatch, raw):
+    monkeypatch.setattr(sys, "stdout", raw)
+    with pytest.raises(OSError) as caught:
+        console.print("x")
+    assert caught.value.filename == "standard output"
+
+
+@pytest.mark.parametrize("raw", [Failing(OSError(28, "No space left on device")), None], ids=["full", "closed"])
+def test_standard_error_that_cannot_be_written_hides_no_result(monkeypatch, raw):
+    monkeypatch.setattr(sys, "stderr", raw)
+    console.error("x")

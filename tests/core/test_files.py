@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is opened, and what is not; a file that cannot be written whole is left as it was."""
+
+import os
+
+import pytest
+
+from fabric_checks.core import files
+
+
+def test_a_file_is_read(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"a\r\nb\xff\n")
+    assert files.read_bytes(path, tmp_path) == b"a\r\nb\xff\n"
+    assert files.read_text(path) == "a\nb\ufffd\n"
+    with pytest.raises(UnicodeDecodeError):
+        files.read_text(path, errors="strict")
+
+
+def test_what_is_none_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "zero"):
+        with pytest.raises(OSError, match="not a regular file"):
+            files.read_bytes(tmp_path / name)
+    with pytest.raises(IsADirectoryError):
+        files.read_bytes(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        files.read_bytes(tmp_path / "none")
+
+
+def test_links_stay_within_a_folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a").write_text("a")
+    (tmp_path / "b").write_text("b")
+    (tmp_path / "in/within").symlink_to("a")
+    (tmp_path / "in/out").symlink_to(tmp_path / "b")
+    (tmp_path / "also").symlink_to(tmp_path / "in")
+    assert files.read_text(tmp_path / "also/within", tmp_path / "in") == "a"
+    assert files.read_text(tmp_path / "in/out") == "b"
+    with pytest.raises(OSError, match="a symbolic link out of"):
+        files.read_text(tmp_path / "in/out", tmp_path / "in")
+    with pytest.raises(OSError, match="a symbolic link out of"):
+        files.read_text(tmp_path / "in/../b", tmp_path / "in")
+
+
+def test_a_file_has_a_largest_size(tmp_path):
+    path = tmp_path / "sparse"
+    with path.open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(OSError, match="larger than 1 MiB"):
+        files.read_bytes(path, largest_B=2**20)
+    path.write_bytes(b"x" * 2**20)
+    assert len(files.read_bytes(path, largest_B=2**20)) == 2**20
+
+
+def test_a_file_is_replaced_and_keeps_its_mode(tmp_path):
+    path = tmp_path / "new" / "a.txt"
+    files.write_text(path, "one µs")
+    path.chmod(0o640)
+    files.write_text(path, "two")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("two", 0o640)
+    assert [each.name for each in path.parent.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("x")])
+def test_what_fails_within_leaves_the_old_one(tmp_path, error):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(type(error)) as caught, files.replacing(path) as place:
+        place.write_text("half")
+        raise error
+    assert path.read_text() == "old" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
+    if isinstance(error, OSError):
+        assert caught.value.filename == str(path) and "No space left on device; it is unchanged" in str(caught.value)
+
+
+def test_a_full_disk_keeps_the_old_one(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        files.write_text(path, "new")
+    assert path.read_text() == "old" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_link_stays_one(tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("there/a.txt")
+    files.write_text(link, "one")
+    assert link.is_symlink() and (tmp_path / "there" / "a.txt").read_text() == "one"
+
+
+def test_a_link_in_the_way_is_not_followed(tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("dear")
+    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "f00")
+    (tmp_path / ".a.f00.txt").symlink_to(victim)
+    with pytest.raises(OSError, match="File exists"):
+        files.write_text(tmp_path / "a.txt", "new")
+    assert victim.read_text() == "dear" and not (tmp_path / "a.txt").exists()
+
+
+def test_two_of_the_same_number_write_one_file(tmp_path, monkeypatch):
+    """As on two hosts, or in two containers, that share the folder."""
+    monkeypatch.setattr(os, "getpid", lambda: 122)
+    path = tmp_path / "a.txt"
+    with files.replacing(path) as one:
+        with files.replacing(path) as other:
+            one.write_text("one")
+            other.write_text("other")
+        assert path.read_text() == "other"
+    assert path.read_text() == "one" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_new_file_is_only_for_whom_it_is_meant(tmp_path):
+    with files.replacing(tmp_path / "a.txt", mode=0o600) as place:
+        assert place.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_no_file_is_written_itself():
+    files.write_text(files.Path("/dev/null"), "x")
+    assert not files.Path("/dev/null").is_file()
+
+
+@pytest.mark.parametrize("place", ["folder", "file/a.txt"])
+def test_what_cannot_be_written_is_named(tmp_path, place):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError) as caught:
+        files.write_text(tmp_path / place, "x")
+    assert caught.value.filename == str(tmp_path / place)

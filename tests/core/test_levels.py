@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Levels: which cases they have, and that ReFrame's modes choose them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.core.layouts import Layout
+from fabric_checks.core.levels import LEVELS, SMOKE_NODES, modes
+from tests.checks import everything
+from tests.conftest import TESTS
+
+
+@pytest.fixture(scope="module")
+def by_level(tmp_path_factory):
+    """Return for each level the cases of a system that offers everything that have its tag; and all of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
+        cases = everything.cases(patch, set_up=False)
+    found = {name: {case.check.display_name for case in cases if name in case.check.tags} for name in LEVELS}
+    return found | {"all": {case.check.display_name for case in cases}}
+
+
+def nodes(name):
+    return Layout.of(re.search(r"%layout=(\S+)", name)[1]).nodes
+
+
+def test_each_level_has_all_of_the_shorter_one(by_level):
+    assert by_level["smoke"] <= by_level["nightly"] < by_level["acceptance"] == by_level["all"]
+    assert by_level["smoke"] and by_level["procurement"] < by_level["all"]
+
+
+def test_smoke_is_on_few_nodes(by_level):
+    assert {nodes(name) for name in by_level["smoke"]} == set(range(1, SMOKE_NODES + 1))
+
+
+def test_what_offers_are_compared_by(by_level):
+    """The programs of this collection, the suites' best known values, and applications; not what checks the suites."""
+    classes = {name.split()[0] for name in by_level["procurement"]}
+    assert {"Streaming", "Rotate", "Overlap", "HotSpot", "BufferReuse", "Notification"} <= classes
+    assert {"OsuLatency", "OsuBandwidth", "OsuMessageRate", "ImbPointToPoint", "ImbCollective"} <= classes
+    assert {"LammpsBench", "LammpsScaled", "LammpsPpnSeries", "NpbKernel"} <= classes
+    assert not any(name.endswith("PpnRatio") or "OneSided" in name for name in classes)
+
+
+@pytest.mark.parametrize("level", LEVELS.values(), ids=LEVELS)
+def test_the_mode_of_a_level_chooses_its_cases(level, tmp_path):
+    """On a cluster of eight nodes; a name that begins like a level's is another tag."""
+    env = os.environ | {
+        "FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich", "FABRIC_CLUSTER_NODES": "8",
+        "RFM_CONFIG_FILES": str(TESTS.parent / "config/settings.py"),
+    }  # fmt: skip
+    reframe = Path(sys.executable).parent / "reframe"
+    listed = subprocess.run(
+        [reframe, "-c", TESTS.parent / "checks", "--system", "minicluster", "--mode", level.name, "-lC"],
+        env=env, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    cases = re.findall(r"^- (\S+ .*%layout=\S+)", listed, re.MULTILINE)
+    assert cases
+    most = max(nodes(case) for case in cases)
+    assert most == (SMOKE_NODES if level.name == "smoke" else 8)
+    inner = [case for case in cases if 2 < nodes(case) < 8]
+    assert bool(inner) == (level.name in ("acceptance", "procurement"))
+
+
+def test_the_long_levels_run_as_often_as_a_comparison_asks_for():
+    from fabric_checks.comparison.verdicts import MIN_RUNS
+
+    for name in ("acceptance", "procurement"):
+        assert LEVELS[name].passes >= MIN_RUNS
+    by_name = {mode["name"]: mode["options"] for mode in modes()}
+    assert by_name["nightly"] == ["--tag=^nightly$"]
+    assert by_name["acceptance"] == ["--tag=^acceptance$", "--reruns=4"]

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Locks that only their owner can take, waits that end, and who holds one."""
+
+import fcntl
+import os
+import subprocess
+import sys
+
+import pytest
+
+from fabric_checks.core import locks
+from fabric_checks.core.errors import FabricError
+from tests.guard import GUARD_S
+
+HOLD = """
+import sys
+from pathlib import Path
+from fabric_checks import locks
+with locks.exclusive(Path(sys.argv[1]), 0):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+class Holder:
+    """Another process that holds a lock until it is told to let go."""
+
+    def __init__(self, path):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout.readline() == "held\n"
+
+    def let_go(self):
+        self.process.stdin.close()
+        assert self.process.wait(GUARD_S) == 0
+
+
+@pytest.fixture
+def held(tmp_path):
+    holder = Holder(tmp_path / "lock")
+    yield tmp_path / "lock", holder
+    if holder.process.poll() is None:
+        holder.process.kill()
+        holder.process.wait()
+    holder.process.stdin.close()
+    holder.process.stdout.close()
+
+
+def test_who_does_not_get_it_is_told_who_has_it(held):
+    path, holder = held
+    who = rf"process {holder.process.pid} of \w+ since 20\S+: '.*-c"
+    with pytest.raises(locks.LockedError, match=rf"^{path}: locked by {who}"), locks.exclusive(path, 0):
+        pytest.fail("both have it")
+    with pytest.raises(locks.LockedError, match=rf"^{path}: locked after 1 s by {who}"), locks.exclusive(path, 0.6):
+        pytest.fail("both have it")
+
+
+def test_a_wait_says_once_for_whom_and_ends_when_it_is_free(held):
+    path, holder = held
+    told = []
+
+    def tell(who):
+        told.append(who)
+        holder.let_go()
+
+    with locks.exclusive(path, 600, tell):
+        (who,) = told
+        assert f"process {holder.process.pid} " in who
+    with locks.exclusive(path, 600, told.append):
+        assert len(told) == 1
+
+
+def test_the_kernel_lets_go_of_it_when_its_process_is_killed(held):
+    path, holder = held
+    holder.process.kill()
+    holder.process.wait()
+    with locks.exclusive(path, 0):
+        pass
+
+
+def test_nobody_else_can_open_its_file(tmp_path):
+    path = tmp_path / "lock"
+    path.touch(mode=0o644)  # as an earlier release made it
+    with locks.exclusive(path, 0):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_is_not_followed(tmp_path):
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="lock"), locks.exclusive(tmp_path / "lock", 0):
+        pytest.fail("a file elsewhere was locked")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_file_that_was_deleted_is_no_lock(tmp_path):
+    """Who waits for it then takes the new one."""
+    path = tmp_path / "lock"
+    path.touch()
+    old = os.open(path, os.O_RDWR)
+    fcntl.flock(old, fcntl.LOCK_EX)
+
+    def delete(_):
+        path.unlink()
+        os.close(old)
+
+    with locks.exclusive(path, 600, delete) as descriptor:
+        assert os.path.samestat(os.fstat(descriptor), path.stat())
+
+
+def test_who_only_waits_or_has_it_open_is_no_holder(held):
+    path, holder = held
+    descriptor = os.open(path, os.O_RDWR)
+    waiting = subprocess.Popen(["flock", path, "true"])
+    (who,) = locks.holders(path)
+    assert f"process {holder.process.pid} " in who
+    os.close(descriptor)
+    holder.let_go()
+    assert waiting.wait(GUARD_S) == 0
+    assert locks.holders(path) == []
+
+
+def test_who_cannot_be_seen_has_left_a_note(tmp_path, monkeypatch):
+    path = tmp_path / "lock"
+    with locks.exclusive(path, 0):
+        monkeypatch.setattr(locks, "holders", lambda _: [])
+        assert locks.holder(path).startswith(f"process {os.getpid()} of ")
+        for text in ("", "{", "[]", '{"process": "x"}', "\x00" * 5000):
+            path.write_text(text)
+            assert locks.holder(path).startswith("a process that cannot be seen from here")
+
+
+def test_a_folder_of_ones_own(tmp_path, monkeypatch):
+    folder = tmp_path / "mine"
+    folder.mkdir(mode=0o777)
+    locks.own_folder(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(FabricError, match="link belongs to .* or leads elsewhere.*: have it removed"):
+        locks.own_folder(tmp_path / "link")
+    (tmp_path / "file").touch()
+    with pytest.raises(FabricError, match="file: File exists: your jobs lock a file in it; fix that"):
+        locks.own_folder(tmp_path / "file")
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(FabricError, match=r"mine belongs to \w+ or leads elsewhere"):
+        locks.own_folder(folder)
+
+
+def test_a_job_holds_it_until_it_ends(tmp_path):
+    path = tmp_path / "folder" / "lock"
+    command = f"{locks.lock_in_job(path)}\necho held; read _; echo done"
+    job = subprocess.Popen(["bash", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert job.stdout.readline() == "held\n"
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    with pytest.raises(locks.LockedError, match=f"process {job.pid} "), locks.exclusive(path, 0):
+        pytest.fail("both have it")
+    assert job.communicate("\n")[0] == "done\n"
+    with locks.exclusive(path, 0):
+        pass
+
+
+def test_a_job_that_cannot_have_it_fails(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "HOST_WAIT_S", 0)
+    path = tmp_path / "folder" / "lock"
+    path.parent.mkdir()
+    with locks.exclusive(path, 0):
+        done = subprocess.run(["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith(f"error: cannot lock {path}, or others held it for too long")
+
+
+def test_the_lock_of_the_host_is_in_a_folder_of_the_user():
+    assert locks.host_lock().parent.name == f"fabric-checks-{os.geteuid()}"

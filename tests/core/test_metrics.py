@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Declared metrics."""
+
+import pytest
+
+from fabric_checks.core.metrics import Metric, curve, half_octaves, powers_of_two
+
+
+def test_a_curve_declares_a_metric_for_each_size():
+    assert curve("latency", "us", "smaller", [0, 8]) == [
+        Metric("latency_0B", "us", "smaller", "latency", 0),
+        Metric("latency_8B", "us", "smaller", "latency", 8),
+    ]
+
+
+def test_an_unknown_unit_is_refused():
+    with pytest.raises(ValueError, match="metric x: unknown unit 'MiB/s'"):
+        Metric("x", "MiB/s", "larger")
+
+
+def test_powers_of_two():
+    assert powers_of_two(0, 4) == [0, 1, 2, 4]
+    assert powers_of_two(4, 17) == [4, 8, 16]
+    assert powers_of_two(1, 1) == [1]
+
+
+def test_half_octaves():
+    assert half_octaves(0, 16) == [0, 1, 2, 3, 4, 6, 8, 12, 16]
+    assert half_octaves(4, 11) == [4, 6, 8]

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values of matrices that can be worked out by hand."""
+
+import numpy as np
+import pytest
+
+from fabric_checks.diagnosis.cross_section import bandwidths
+from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, of_output
+from tests.diagnosis.cross_section.model import Fabric, run
+
+
+def matrix(values):
+    values = np.array(values, dtype=float)
+    rows, columns = values.shape
+    hosts = tuple(f"n{rank}" for rank in range(rows + columns))
+    return PairMatrix(np.arange(rows), rows + np.arange(columns), values, hosts)
+
+
+def test_values_by_hand():
+    found = bandwidths.values(matrix([[100, 200], [300, 400]]), pairs=2)
+    assert found["median_bandwidth"] == 250
+    assert found["slowest_pair_bandwidth"] == 100
+    assert found["slowest_to_median"] == 40
+    assert found["aggregate_bandwidth"] == 500
+    assert found["perceived_aggregate_bandwidth"] == 200
+    assert found["p5_bandwidth"] == pytest.approx(np.percentile([100, 200, 300, 400], 5))
+
+
+def test_the_aggregates_of_the_source():
+    """Rogue's Myrinet: 64 pairs at 125 MB/s on average give 8000 MB/s, at the slowest pair's 44 they give 2816."""
+    values = np.full((64, 64), 125.0)
+    values[5, 9], values[5, 10] = 44.0, 206.0
+    found = bandwidths.values(matrix(values), pairs=64)
+    assert found["aggregate_bandwidth"] == pytest.approx(8000)
+    assert found["perceived_aggregate_bandwidth"] == 2816
+    assert bandwidths.slowest_pair(matrix(values)) == (5, 73)
+
+
+def test_plateaus_of_a_shared_fabric():
+    output = run(Fabric(128, 0.03, 1, sharing=(0.5, 0.3, 0.15, 0.05)))
+    shares = bandwidths.plateaus(of_output(output))
+    assert shares == {k: pytest.approx(share, abs=0.02) for k, share in ((1, 0.5), (2, 0.3), (3, 0.15), (4, 0.05))}
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_plateaus_where_one_pair_cannot_fill_a_link():
+    """Feynman: a pair alone has 670 MB/s, two share a link of 968 (484 each), three have 323."""
+    shares = bandwidths.plateaus(matrix([[670, 670, 484, 323]]), link_MBps=968)
+    assert shares == {1: 0.5, 2: 0.25, 3: 0.25}
+
+
+def test_the_link_rate_is_that_of_the_fastest_pairs():
+    output = run(Fabric(64, 0.02, 1, sharing=(0.3, 0.7)))
+    assert bandwidths.link_rate_MBps(of_output(output)) == pytest.approx(1000, rel=0.02)
+
+
+def test_one_pair_is_a_matrix():
+    one = matrix([[950.0]])
+    assert bandwidths.plateaus(one) == {1: 1.0}
+    assert bandwidths.values(one, 1)["slowest_to_median"] == 100
+    counts, edges = bandwidths.histogram(one)
+    assert counts.sum() == 1 and edges[-1] == 950
+
+
+def test_the_histogram_counts_every_pair_once():
+    output = run(Fabric(64, 0.05, 1, sharing=(0.5, 0.5)))
+    counts, edges = bandwidths.histogram(of_output(output))
+    assert counts.sum() == 32 * 32
+    assert edges[0] == 0
+
+
+def test_static_routing_repeats_its_pattern_and_chance_does_not():
+    static = [Fabric(64, 0.03, 7, sharing=(0.5, 0.5)) for _ in range(2)]
+    static[1].random = np.random.default_rng(99)  # other noise, the same routing
+    one, two = (of_output(run(fabric)) for fabric in static)
+    assert bandwidths.repeatability(one, two) > 0.7
+    other = of_output(run(Fabric(64, 0.03, 8, sharing=(0.5, 0.5))))
+    assert abs(bandwidths.repeatability(one, other)) < 0.1
+
+
+def test_pairs_that_are_all_alike_have_no_pattern():
+    alike = matrix([[5.0, 5.0], [5.0, 5.0]])
+    assert bandwidths.repeatability(alike, alike) == 0.0
+
+
+def test_runs_without_common_pairs_cannot_be_compared():
+    with pytest.raises(ValueError, match="fewer than three pairs in common"):
+        bandwidths.repeatability(matrix([[1.0]]), matrix([[1.0]]))
+
+
+def test_the_link_rate_where_the_percentile_lies_in_a_gap():
+    """Few pairs, and those within the nodes faster than the others: no rate is near it."""
+    few = matrix([[78, 123, 262, 404, 113, 101, 81, 126, 210, 95, 140]])
+    assert not (np.abs(few.measured / np.percentile(few.measured, 95) - 1) < 0.12).any()
+    assert bandwidths.link_rate_MBps(few) == 404

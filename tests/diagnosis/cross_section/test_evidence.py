@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What measurements that follow each other have in common is told from chance."""
+
+import numpy as np
+import pytest
+
+from fabric_checks.diagnosis.cross_section import evaluation, evidence, findings
+from fabric_checks.parsers.rotate import Transfers
+from tests.faults.fabric import Fabric, Noise, wired
+from tests.faults.program import run
+
+PAIRS, REPEATS = 16, 6
+
+
+def transfers(drift, noise, seed):
+    draw = np.random.default_rng(seed)
+    logarithms = np.log(1000) + drift[:, None] + draw.normal(0, noise, (REPEATS, PAIRS))
+    number = np.tile(np.arange(PAIRS, dtype=np.int32), REPEATS)
+    rounds = np.repeat(np.arange(REPEATS, dtype=np.int32), PAIRS)
+    return Transfers(rounds, number, number + PAIRS, np.exp(logarithms).ravel())
+
+
+def test_a_drift_is_seen_and_noise_is_not():
+    drift = np.array([0.1, -0.1, 0.1, -0.1, 0.1, -0.1])
+    seen = evidence._common(transfers(drift, 0.01, 1), transfers(drift, 0.01, 2))
+    assert seen == pytest.approx(np.std(drift, ddof=1), rel=0.1)
+    still = np.zeros(REPEATS)
+    assert [evidence._common(transfers(still, 0.01, seed), transfers(still, 0.01, seed + 9)) for seed in range(9)] == (
+        [0.0] * 9
+    )
+
+
+def test_two_hosts_are_named_and_many_are_a_range():
+    hosts = ("a", "b", "c")
+    assert findings._alike(hosts, [0, 1]).count("from among") == 0
+    assert findings._alike(hosts, [0, 1, 2]).startswith("from among")
+
+
+def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
+    """Beside each other the pairs of this cluster waited for cores; those that were measured alone did not."""
+    report = evaluation.of_text(golden("rotate/mpich-5.0.2.busy.txt"), "round-robin")
+    (fault,) = [finding for finding in report.findings if finding.is_fault]
+    assert (fault.kind, fault.hosts, fault.slow, fault.fast) == ("node", ("n1",), 14, 0)
+    assert fault.share == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "named"), [(2, (False, False)), (3, (False, True)), (4, (True, True)), (8, (True, True))]
+)
+def test_of_few_nodes_nothing_is_claimed(hosts, named):
+    """All pairs of two nodes are those of a slow one: a run that cannot see it says so."""
+    wiring, known = wired("fat tree 2", hosts, "d-mod-k")
+    report = evaluation.of_run(run(Fabric(wiring, known, Noise(0.01), 1)))
+    assert not findings.faults(report.findings)
+    limits = report.limits
+    assert (limits.node is not None, limits.pair is not None) == named

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The right culprit on fabrics whose faults are known, and none on healthy ones."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fabric_checks.diagnosis.cross_section import evidence, findings
+from fabric_checks.diagnosis.cross_section.inference import Culprit, Explanation
+from fabric_checks.diagnosis.cross_section.matrix import of_output
+from fabric_checks.diagnosis.cross_section.parts import Part, lay
+from fabric_checks.parsers import rotate
+from fabric_checks.parsers.rotate import Transfers
+from tests.diagnosis.cross_section.model import NONE, Fabric, run
+
+TRIALS = 100
+NOISES = (0.01, 0.03, 0.10)
+#: A fault takes this share of the bandwidth.
+LOSS = 0.20
+
+
+def scenario(name, nodes, seed):
+    """Return the faults of a fabric as arguments of `Fabric`, and the findings they ought to give."""
+    random = np.random.default_rng([seed, nodes])
+    half = nodes // 2
+    sender, other = (int(rank) for rank in random.choice(half, 2, replace=False))
+    receiver = half + int(random.integers(half))
+    share = 1 - LOSS
+    return {
+        "healthy": ({}, set()),
+        "shared links": ({"sharing": (0.5, 0.3, 0.2)}, set()),
+        "shared trunks": ({"sharing": (0.4, 0.3, 0.2, 0.1), "link_MBps": 968, "single_MBps": 670}, set()),
+        "slow sender": ({"senders": {sender: share}}, {("sender", sender)}),
+        "slow receiver": ({"receivers": {receiver: share}}, {("receiver", receiver)}),
+        "slow pair": ({"pairs": {(sender, receiver): share}}, {("pair", sender, receiver)}),
+        "sender and receiver": (
+            {"senders": {sender: share}, "receivers": {receiver: share}},
+            {("sender", sender), ("receiver", receiver)},
+        ),
+        "sender and pair": (
+            {"senders": {sender: share}, "pairs": {(other, receiver): share}},
+            {("sender", sender), ("pair", other, receiver)},
+        ),
+        "sender on shared links": (
+            {"senders": {sender: 0.4}, "sharing": (0.7, 0.3)},
+            {("sender", sender)},
+        ),
+    }[name]
+
+
+def blamed(output):
+    """Return what is slow for certain, as (kind, ranks...)."""
+    found = findings.find(output, of_output(output))
+    return {(finding.kind, *finding.ranks) for finding in findings.faults(found)}
+
+
+def right_answers(name, nodes, noise, trials=TRIALS):
+    """Return in how many trials exactly the right nodes and pairs were blamed."""
+    right = 0
+    for seed in range(trials):
+        faults, expected = scenario(name, nodes, seed)
+        right += blamed(run(Fabric(nodes, noise, seed, **faults))) == expected
+    return right
+
+
+def test_more_repeats_find_a_slow_pair_in_strong_noise():
+    """What four repeats cannot tell at 10 % noise, sixty-four can."""
+    right = 0
+    for seed in range(30):
+        faults, expected = scenario("slow pair", 32, seed)
+        right += blamed(run(Fabric(32, 0.10, seed, **faults), repeats=64)) == expected
+    assert right >= 27
+
+
+def test_a_slow_node_is_found_behind_shared_links():
+    assert right_answers("sender on shared links", 64, 0.03, trials=30) >= 29
+
+
+def test_sharing_is_reported_as_no_fault():
+    output = run(Fabric(32, 0.01, 1, sharing=(0.5, 0.3, 0.2)))
+    found = findings.find(output, of_output(output))
+    assert [finding.kind for finding in found] == ["sharing"]
+    assert not found[0].is_fault
+    assert "they share what they pass through" in found[0].text
+    assert "no node" not in found[0].text, "a sentence says no more than was measured"
+
+
+def test_pairs_that_only_share_are_told_by_the_slowest_of_them():
+    output = run(Fabric(32, 0.03, 1, sharing=(0.5, 0.3, 0.2)))
+    of_alone = lay(evidence.of_output(output), output.hosts, None).evidence
+    alone = output.phases["alone"]
+    suspects = np.isin(of_alone.sender * 32 + of_alone.receiver, alone.sender * 32 + alone.receiver)
+    least, most = np.exp(of_alone.alone[suspects].min()), np.exp(of_alone.alone[suspects].max())
+    (found,) = findings.find(output, of_output(output))
+    assert f"reach at least {least:.2f} of the rate of others when measured alone" in found.text
+    assert f"{least:.2f}" != f"{most:.2f}"
+
+
+def test_pairs_that_only_share_are_counted_apart_from_the_slow_one():
+    output = run(Fabric(32, 0.01, 1, sharing=(0.8, 0.2), pairs={(3, 20): 0.3}))
+    alone = set(zip(output.phases["alone"].sender, output.phases["alone"].receiver, strict=True))
+    slow, sharing = findings.find(output, of_output(output))
+    assert slow.hosts == ("n3", "n20")
+    assert sharing.share == len(alone) - 1
+    assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs reach at least 0.9")
+
+
+def test_the_words_name_hosts_share_and_direction():
+    output = run(Fabric(32, 0.01, 1, receivers={20: 0.41}, senders={3: 0.6}, pairs={(9, 25): 0.5}))
+    texts = [finding.text for finding in findings.find(output, of_output(output)) if finding.is_fault]
+    assert texts[0].startswith("node n20 receives at 0.41 of the rate of others, alone as well")
+    assert texts[1].startswith("node n3 sends at 0.60 of the rate of others, alone as well")
+    assert texts[2].startswith("n9 to n25 runs at 0.50 of the rate of others, alone as well")
+
+
+@pytest.mark.parametrize(("sender", "receiver", "first"), [(0.4, 0.6, "sender"), (0.6, 0.4, "receiver")])
+def test_the_slowest_node_comes_first(sender, receiver, first):
+    output = run(Fabric(32, 0.01, 1, senders={3: sender}, receivers={20: receiver}))
+    assert findings.find(output, of_output(output))[0].kind == first
+
+
+def test_without_confirmation_nothing_is_certain():
+    output = run(Fabric(32, 0.01, 1, receivers={20: 0.41}, pairs={(9, 25): 0.5}), confirm=False)
+    found = findings.find(output, of_output(output))
+    assert {(finding.kind, *finding.ranks) for finding in found} == {("receiver", 20), ("pair", 9, 25)}
+    assert not findings.faults(found)
+    assert all(finding.text.endswith("; not measured again; use --confirm") for finding in found)
+    assert not findings.faults(found)
+    assert all("not measured again" in finding.text for finding in found)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_a_healthy_scan_that_was_not_confirmed_raises_no_suspicion(noise):
+    for seed in range(20):
+        output = run(Fabric(128, noise, seed), confirm=False)
+        assert findings.find(output, of_output(output)) == []
+
+
+def test_nobody_is_blamed_where_nothing_repeats():
+    """A machine with more processes than cores: the same pair has ten times the bandwidth a moment later."""
+    for seed in range(20):
+        output = run(Fabric(8, 1.5, seed))
+        found = findings.find(output, of_output(output))
+        assert not findings.faults(found)
+    assert found[0].kind == "noise"
+    assert "idle nodes" in found[0].text
+
+
+def test_the_noise_is_the_pooled_spread_of_the_logarithms():
+    """Two values a factor of e^2 apart have a standard deviation of sqrt(2)."""
+    output = run(Fabric(8, 0.01, 1, pairs={(0, 4): 0.5}))
+    again = Transfers(*(np.array([each, each]) for each in (0, 0, 4)), np.exp([0.0, 2.0]))
+    output = replace(output, phases=output.phases | {"alone": again, "control": NONE})
+    (found,) = findings.find(output, of_output(output))
+    assert found.text.startswith(
+        "a pair differs by 141 % from one measurement to the next, so nothing is certain about 1 "
+    )
+    assert found.text.endswith(", or raise --confirm-repeats")
+
+
+def test_healthy_pairs_that_differ_by_more_than_the_noise_are_said_to():
+    """A suspect pair that does not repeat, and three healthy ones that do, a factor of e^2 from each other."""
+    output = run(Fabric(8, 0.01, 1, pairs={(0, 4): 0.5}))
+    again = Transfers(*(np.array([each, each]) for each in (0, 0, 4)), np.exp([0.0, 2.0]))
+    healthy = np.array([1, 1, 2, 2, 3, 3])
+    control = Transfers(healthy, healthy, 4 + healthy, np.exp([0, 1e-6, 2, 2, 4, 4]))
+    output = replace(output, phases=output.phases | {"alone": again, "control": control})
+    (found,) = findings.find(output, of_output(output))
+    assert "differs by 71 % from one measurement to the next and healthy pairs by 200 % from each other" in found.text
+    assert "--confirm-repeats" not in found.text
+
+
+def blameless(nodes, spread, trials=TRIALS):
+    """Return in how many healthy fabrics, whose pairs differ from each other and stay as they are, nobody is blamed."""
+    return sum(blamed(run(Fabric(nodes, 0.02, seed, spread=spread))) == set() for seed in range(trials))
+
+
+def test_nobody_is_blamed_for_what_healthy_pairs_are_too(report_table):
+    """As on nodes that share cores."""
+    cases = [(nodes, spread, trials) for nodes, trials in ((8, TRIALS), (32, 25)) for spread in (0.05, 0.10)]
+    found = {case: blameless(*case) for case in cases}
+    lines = [f"{nodes} nodes, {spread:.0%}: {right} of {trials}" for (nodes, spread, trials), right in found.items()]
+    report_table("nobody is blamed of healthy fabrics whose pairs differ by so much", lines)
+    assert all(right >= 0.98 * trials for (*_, trials), right in found.items())
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.10])
+def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread):
+    faults = {"senders": {3: 0.5}}
+    runs = [run(Fabric(32, 0.02, seed, spread=spread, **faults)) for seed in range(30)]
+    assert sum(("sender", 3) in blamed(output) for output in runs) >= 27
+
+
+def test_nodes_that_share_cores_have_no_slow_cable(golden):
+    """Eight nodes of one machine with two cores: healthy pairs ran at 0.75 of others, and two suspects at 0.73."""
+    output = rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt"))
+    found = findings.find(output, of_output(output))
+    assert [finding.kind for finding in found] == ["noise"]
+    assert "healthy pairs by 10 % from each other" in found[0].text
+    assert "--confirm-repeats" not in found[0].text, "they would change nothing"
+
+
+def test_findings_are_plain_data():
+    import json
+
+    output = run(Fabric(32, 0.01, 1, senders={3: 0.6}))
+    (found,) = findings.faults(findings.find(output, of_output(output)))
+    assert json.loads(json.dumps(found.as_dict()))["hosts"] == ["n3"]
+
+
+def culprit(kind, share, *pairs):
+    part = Part(kind, (), 1.0, np.array(pairs), np.zeros(len(pairs)))
+    none = np.empty(0, dtype=np.int64)
+    return Culprit(part, (), share, none, none, none, 1.0, sure=True)
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_what_may_be_chance_is_said_to_be(sure):
+    output = run(Fabric(16, 0.01, 1))
+    found = replace(culprit("pair", 0.8, 0), sure=sure, part=Part("pair", (0, 8), 1.0, np.array([0]), np.zeros(1)))
+    text = findings._finding(lay(evidence.of_output(output), output.hosts, None), output.hosts, found).text
+    assert ("chance, or the differences between healthy ones, could explain this" in text) is not sure
+
+
+@pytest.mark.parametrize(
+    ("share", "on_way", "is_symptom"),
+    [(0.47, True, True), (0.46, True, False), (0.47, False, False)],
+)
+def test_a_pair_is_a_symptom_of_what_is_slow_on_its_way(share, on_way, is_symptom):
+    """Two parts that leave half of the rate together make a pair at 0.93 of that half, and no slower one."""
+    pair = culprit("pair", share, 3)
+    others = (culprit("sender", 0.8, 1, 2, 3), culprit("arc", 0.625, 3, 4)) if on_way else (culprit("arc", 0.5, 1),)
+    none = np.empty(0, dtype=np.int64)
+    assert findings._symptom(pair, Explanation((pair, *others), none, none)) is is_symptom

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run says it would have named is what it could have named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fabric_checks.diagnosis.cross_section import evaluation
+from fabric_checks.diagnosis.cross_section.evidence import OF_BEST, of_output
+from fabric_checks.diagnosis.cross_section.inference import least_loss
+from fabric_checks.diagnosis.cross_section.parts import lay
+from tests.faults.fabric import Fabric, Noise, wired
+from tests.faults.program import run
+
+
+def output(shape, nodes, table, noise=0.03):
+    wiring, known = wired(shape, nodes, table)
+    return run(Fabric(wiring, known, Noise(noise), 1)), known
+
+
+def test_what_is_promised_is_beyond_what_may_be_chance():
+    """By as many standard errors as 95 of 100 such faults need: of four repeats the best quarter counts."""
+    measured, known = output("fat tree 2", 32, "d-mod-k", noise=0.1)
+    report = evaluation.of_run(measured, known=known)
+    ground = lay(of_output(measured), measured.hosts, known)
+    error = OF_BEST * ground.evidence.noise.repeat / 2
+    promised = -np.log1p(-report.limits.pair)
+    assert promised == pytest.approx(least_loss(ground, error, "pair") + 1.645 * error)
+
+
+def test_a_pair_is_promised_only_where_those_that_share_leave_time_for_it():
+    few, known = output("fat tree 2", 32, "d-mod-k")
+    assert 0.06 < evaluation.of_run(few, known=known).limits.pair < 0.25
+    many, known = output("fat tree 3", 128, "random")
+    limits = evaluation.of_run(many, known=known).limits
+    assert limits.pair is None and limits.node is not None
+    assert limits.metrics()["smallest_pair_fault"] == 100
+
+
+def test_a_faster_cable_has_to_lose_more():
+    measured, known = output("fat tree 2", 16, "d-mod-k")
+    plain, fast = (
+        evaluation.of_run(measured, known=replace(known, rates=np.full(len(known.starts), rate))).limits.cable
+        for rate in (1.0, 2.0)
+    )
+    assert fast == pytest.approx(1 - (1 - plain) / 2, abs=0.01)

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which nodes and pairs are measured again."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from fabric_checks.parsers import rotate, rotate_patterns
+from fabric_checks.parsers.rotate import Transfers
+from tests.diagnosis.cross_section import suspects
+from tests.diagnosis.cross_section.model import Fabric
+
+
+def test_a_perfect_fabric_has_no_suspects():
+    found = suspects.find(Fabric(32, 0.0, 1).scan(), 32, 0.06)
+    assert (found.senders, found.receivers, len(found.pairs)) == ({}, {}, 0)
+    assert found.overall_MBps == 1000
+
+
+def test_a_slow_sender_is_suspect_and_its_pairs_are_not():
+    found = suspects.find(Fabric(32, 0.0, 1, senders={3: 0.8}).scan(), 32, 0.06)
+    assert found.senders == {3: pytest.approx(0.8)}
+    assert not found.receivers and not len(found.pairs)
+
+
+def test_a_slow_pair_is_suspect_and_its_nodes_are_not():
+    fabric = Fabric(32, 0.0, 1, pairs={(3, 20): 0.8})
+    scan = fabric.scan()
+    found = suspects.find(scan, 32, 0.06)
+    assert not found.senders and not found.receivers
+    (position,) = found.pairs
+    assert (scan.sender[position], scan.receiver[position]) == (3, 20)
+    assert found.share == pytest.approx([0.8])
+
+
+def test_a_pair_that_is_slower_than_its_slow_sender_is_suspect_too():
+    found = suspects.find(Fabric(32, 0.0, 1, senders={3: 0.8}, pairs={(3, 20): 0.5}).scan(), 32, 0.06)
+    assert found.share == pytest.approx([0.5])
+
+
+def test_a_sender_offers_only_its_lowest():
+    fabric = Fabric(128, 0.0, 1, pairs={(3, 64 + k): 0.5 + k / 200 for k in range(50)})
+    scan = fabric.scan()
+    found = suspects.find(scan, 128, 0.06)
+    assert len(found.pairs) == suspects.OFFERS
+    assert sorted(scan.receiver[found.pairs]) == list(range(64, 96))
+    assert np.all(np.diff(found.share) >= 0)
+
+
+def pairs_of(part, number=None):
+    """Return the pairs of a phase in their order, or those of one of its rounds."""
+    pairs = zip(part.round.tolist(), part.sender.tolist(), part.receiver.tolist(), strict=True)
+    return [(sender, receiver) for at, sender, receiver in pairs if number in (None, at)]
+
+
+@pytest.mark.parametrize("pattern", ["", ".shift", ".bisection", ".round-robin", ".twelve"])
+def test_the_program_measures_the_same_again(golden, pattern):
+    """What `rotate --confirm` did after a scan is what this rule says of it, pair for pair and round for round."""
+    output = rotate.parse(golden(f"rotate/mpich-5.0.2{pattern}.txt"))
+    ranks, repeats = len(output.hosts), 4
+    found = suspects.find(output.scan, ranks, output.suspect_share, output.hosts)
+    listed = suspects.listed(found, output.scan, ranks, output.hosts)
+    budget = suspects.budget(ranks)
+    together = output.phases["together"]
+    passes = []
+
+    def measure(rounds, _):
+        """Return what the program measured where this rule has its rounds; its neighbours ran only in the first."""
+        done, rates = sum(map(len, passes)), {}
+        for number, pairs in enumerate(rounds, done):
+            here = together.round == number
+            reached = dict(zip(pairs_of(together, number), together.MBps[here].tolist(), strict=True))
+            assert set(pairs) <= set(reached) if not passes else set(pairs) == set(reached)
+            rates |= {pair: reached[pair] for pair in pairs}
+        passes.append(rounds)
+        return rates
+
+    both_ways = output.pattern == "shift"
+    slow = suspects.sift(found, listed, output.suspect_share, budget, measure, repeats=repeats, both_ways=both_ways)
+    measured, used = sum(map(len, passes[0])), sum(map(len, passes))
+    told = re.fullmatch(
+        rf"(\d+) pairs of {ranks * (ranks - 1)}, (\d+) senders, (\d+) receivers; (\d+) measured again, (\d+) alone",
+        output.header["suspects"],
+    )
+    assert (len(listed), len(found.senders), len(found.receivers), measured) == tuple(map(int, told.groups()[:4]))
+    assert together.round.max() + 1 == used and len(passes) > 1
+    alone = suspects.choose_alone(found, slow, budget.alone)
+    assert alone and pairs_of(output.phases["alone"]) == alone * repeats
+    assert len(alone) == int(told[5])
+    left = budget.total - -(-used // repeats) - len(alone)
+    few, more = (
+        suspects.controls(found, output.scan, slow, alone, left, hosts=output.hosts, is_slow=is_slow)
+        for is_slow in (False, True)
+    )
+    is_slow = suspects.is_any_slow(output.phases, len(few), len(alone), output.suspect_share)
+    assert few and pairs_of(output.phases["control"]) == (more if is_slow else few) * repeats
+
+
+# ------------------------------------------------------------- the parts of the rule
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5, 6, 12, 13, 14, 128, 133, 2000])
+def test_a_suspect_node_has_its_neighbours_and_some_of_all_others_as_partners(ranks):
+    for rank in range(ranks):
+        found = suspects.partners(rank, ranks)
+        assert len(set(found)) == len(found) == min(ranks - 1, 12)
+        assert rank not in found and min(found) >= 0 and max(found) < ranks
+        assert {each for each in (rank - 1, rank + 1) if 0 <= each < ranks} <= set(found)
+
+
+@pytest.mark.parametrize("ranks", [128, 256, 512, 1024, 2000])
+def test_the_partners_of_a_node_are_behind_many_cables(ranks):
+    """With d-mod-k routing on 16 spines all ranks with one remainder are."""
+    assert min(len({each % 16 for each in suspects.partners(rank, ranks)}) for rank in range(ranks)) >= 6
+
+
+def test_both_directions_of_a_suspect_pair_are_measured_again():
+    scan = Fabric(32, 0.0, 1, pairs={(3, 20): 0.8, (3, 21): 0.7}).scan()
+    found = suspects.find(scan, 32, 0.06)
+    assert suspects.listed(found, scan, 32) == [(3, 21), (21, 3), (3, 20), (20, 3)]
+
+
+def test_a_suspect_node_is_measured_with_its_partners_in_both_directions():
+    scan = Fabric(32, 0.0, 1, senders={3: 0.8}).scan()
+    listed = suspects.listed(suspects.find(scan, 32, 0.06), scan, 32)
+    partners = suspects.partners(3, 32)
+    assert set(listed) == {(3, each) for each in partners} | {(each, 3) for each in partners}
+
+
+def test_what_is_within_a_host_is_no_suspect():
+    """Two ranks on each host; the slow pairs are between hosts 1 and 10, 4 and 8, and within host 8."""
+    ranks = ([0] * 7, [2, 16, 9, 0, 4, 6, 8], [20, 17, 17, 30, 31, 28, 26])
+    scan = Transfers(*(np.array(each, dtype=np.int32) for each in ranks), np.ones(7))
+    scan.MBps[:3] = 0.5
+    hosts = [f"h{rank // 2}" for rank in range(32)]
+    found = suspects.find(scan, 32, 0.06, hosts)
+    assert 17 in found.receivers
+    listed = suspects.listed(found, scan, 32, hosts)
+    assert (16, 17) not in listed and (17, 16) not in listed and (15, 17) in listed
+    assert (16, 17) in suspects.listed(suspects.find(scan, 32, 0.06), scan, 32)
+    assert (16, 17) in suspects.listed(suspects.find(scan, 32, 0.06, ["h"] * 32), scan, 32, ["h"] * 32)
+
+
+def test_rounds_have_no_node_twice_and_are_no_more_than_asked_for():
+    pairs = [(0, 1), (1, 0), (0, 2), (2, 3), (3, 1)]
+    assert suspects.pack(pairs, 9) == [[(0, 1), (2, 3)], [(1, 0)], [(0, 2), (3, 1)]]
+    assert suspects.pack(pairs, 9, both_ways=True) == [[(0, 1), (1, 0), (2, 3)], [(0, 2), (3, 1)]]
+    assert suspects.pack(pairs, 2) == [[(0, 1), (2, 3)], [(1, 0)]]
+    assert suspects.pack(pairs, 9, beside=1) == [[pair] for pair in pairs]
+
+
+def test_a_node_that_is_slow_where_links_are_shared_is_suspect_by_its_best_pairs():
+    """Half of all pairs share a link, so that the median of every node is that of two pairs on one."""
+    fabric = Fabric(64, 0.0, 1, senders={3: 0.8}, sharing=(0.4, 0.6))
+    found = suspects.find(fabric.scan(), 64, 0.06)
+    assert found.overall_MBps == 500 and found.plateaus_MBps == (1000, 1000)
+    assert found.senders == {3: pytest.approx(0.8)}
+    assert suspects.level_MBps(found, (3, 40), 0.06) == pytest.approx(940)
+    assert suspects.level_MBps(found, (4, 40), 0.06) == pytest.approx(940 * 0.94)
+
+
+def test_a_pair_is_suspect_beside_many_that_share():
+    """Its nodes' medians, and that of all, are half of a link; it has four fifths."""
+    scan = Fabric(64, 0.0, 1, pairs={(3, 40): 0.8}, sharing=(0.4, 0.6)).scan()
+    at = np.flatnonzero((scan.sender == 3) & (scan.receiver == 40))
+    scan.MBps[at] = 800
+    found = suspects.find(scan, 64, 0.06)
+    assert found.overall_MBps == 500 and at[0] in found.pairs
+
+
+def test_what_was_fast_once_is_not_measured_again_beside_others():
+    found = suspects.Suspects(1000.0, {}, {}, np.empty(0, dtype=np.int64), np.empty(0), (1000.0, 1000.0))
+    pairs = [(k, 8 + k) for k in range(8)]
+    passes = []
+
+    def measure(rounds, _):
+        """Pair k shares in the first k passes; the last is slow."""
+        passes.append([pair for pairs in rounds for pair in pairs])
+        return {pair: 800.0 if pair[0] == 7 else 500.0 if len(passes) <= pair[0] else 1000.0 for pair in passes[-1]}
+
+    assert suspects.sift(found, pairs, 0.06, suspects.budget(16), measure) == {
+        (4, 12): 500.0,
+        (5, 13): 500.0,
+        (6, 14): 500.0,
+        (7, 15): 800.0,
+    }
+    assert passes == [pairs[k:] for k in range(4)]
+    passes.clear()
+    few = suspects.Budget(together=99, alone=1, controls=8, total=108)
+    assert list(suspects.sift(found, pairs, 0.06, few, measure)) == [(7, 15)]
+    assert len(passes) == 7
+
+
+def test_a_pass_takes_no_more_than_half_of_the_rounds_that_are_left():
+    found = suspects.Suspects(1000.0, {}, {}, np.empty(0, dtype=np.int64), np.empty(0))
+    pairs = [(0, k) for k in range(1, 64)]
+    passes = []
+
+    def measure(rounds, _):
+        passes.append(len(rounds))
+        return {pair: 500.0 for pairs in rounds for pair in pairs}
+
+    slow = suspects.sift(found, pairs, 0.06, suspects.Budget(10, 4, 8, 22), measure)
+    assert passes == [20, 10, 5, 3, 1, 1] and list(slow) == pairs[:20]
+
+
+def test_pairs_of_suspect_nodes_are_measured_alone_before_others_and_these_are_spread():
+    found = suspects.Suspects(1.0, {3: 0.8}, {}, np.empty(0, dtype=np.int64), np.empty(0))
+    shared = [(10 + k, 40) for k in range(30)]
+    of_node = [(3, 50 + k) for k in range(10)]
+    # Two stand apart from those before them: one is no share of a link.
+    reached = dict.fromkeys(shared[:20], 0.33) | dict.fromkeys(shared[20:29], 0.5) | {shared[29]: 0.8}
+    reached |= dict.fromkeys(of_node, 0.8)
+    chosen = suspects.choose_alone(found, reached, 14)
+    left = [pair for pair in shared if pair not in (shared[20], shared[29])]
+    assert chosen == [*of_node, shared[29], shared[20], left[28 // 4], left[3 * 28 // 4]]
+    assert suspects.choose_alone(found, dict.fromkeys(of_node, 0.8), 4) == of_node[:4]
+    few = dict.fromkeys([*shared[:2], *of_node], 0.8)
+    assert suspects.choose_alone(found, few, 12) == [*of_node, *shared[:2]]
+
+
+def test_one_very_slow_node_does_not_hide_another():
+    slow = [(0, receiver) for receiver in range(1, 30)] + [(40, 50), (41, 50)]
+    chosen = suspects.fair(slow, 10)
+    assert chosen == [*slow[:4], (40, 50), (41, 50), *slow[4:8]]
+    assert suspects.fair(slow, 100) == [*slow[:4], (40, 50), (41, 50), *slow[4:29]]
+
+
+def test_controls_are_all_but_what_stayed_slow():
+    fabric = Fabric(32, 0.0, 1, senders={3: 0.5})
+    scan = fabric.scan()
+    found = suspects.find(scan, 32, 0.06)
+    slow = {(5, 20), (6, 20)}
+    chosen = suspects.controls(found, scan, slow, [(3, 18), (3, 19), (3, 20)], 12)
+    assert not slow & set(chosen) and all(sender != 3 for sender, _ in chosen)
+    assert len(set(chosen)) == len(chosen) == 8
+    once = suspects.controls(found, scan, (), [], 1000)
+    free = [pair for pair in pairs_of(scan) if pair[0] != 3]
+    assert set(once) == {free[(2 * k + 1) * len(free) // 16] for k in range(8)}
+
+
+@pytest.mark.parametrize(("ranks", "most", "expected"), [(32, 32, 25), (32, 12, 12), (8, 32, 14), (4, 32, 2)])
+def test_there_are_more_controls_where_a_pair_is_slow_alone(ranks, most, expected):
+    """The first ones stay, in their order: they were measured before it was known."""
+    scan = Fabric(ranks, 0.0, 1).scan()
+    found = suspects.find(scan, ranks, 0.06)
+    slow = [(0, ranks // 2), (1, ranks // 2)]
+    few, more = (suspects.controls(found, scan, slow, slow, most, is_slow=is_slow) for is_slow in (False, True))
+    assert more[: len(few)] == few and len(set(more)) == len(more) == expected
+    assert not set(slow) & set(more)
+
+
+def test_nodes_of_several_pairs_alone_have_controls_of_their_own():
+    scan = Fabric(32, 0.0, 1).scan()
+    found = suspects.find(scan, 32, 0.06)
+    slow = [(3, 20), (4, 20)]
+    chosen = suspects.controls(found, scan, slow, slow, 32)
+    assert len(chosen) == 9
+    assert chosen[-1][1] == 20 and chosen[-1] not in slow
+    assert len(suspects.controls(found, scan, slow, slow, 8)) == 8
+
+
+# ------------------------------------------------------------- what it costs
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 7, 8, 16, 27, 128, 512, 2000, 16384])
+def test_the_rounds_beyond_the_scan_have_a_bound(ranks):
+    """N/2 + 64 log2 N, whatever is slow: here with every pair a suspect, and all of them slow again."""
+    budget = suspects.budget(ranks)
+    assert suspects.REPEATS * budget.total <= ranks / 2 + 64 * math.log2(ranks)
+    assert budget.together + budget.alone + budget.controls == budget.total
+    assert min(budget.together, budget.alone, budget.controls) > 0
+
+
+def slow_sender(scan):
+    """Rank 7 sends at half rate."""
+    return Transfers(scan.round, scan.sender, scan.receiver, np.where(scan.sender == 7, 500.0, 1000.0))
+
+
+def slow_spine(scan):
+    """All that goes through one of 16 spines is at half rate, by the receiver's rank as with d-mod-k routing."""
+    through = (scan.receiver % 16 == 4) & (scan.sender // 16 != scan.receiver // 16)
+    return Transfers(scan.round, scan.sender, scan.receiver, np.where(through, 500.0, 1000.0))
+
+
+@pytest.mark.parametrize(
+    ("fault", "ranks"),
+    [
+        (slow_sender, 8),
+        (slow_sender, 27),
+        *((fault, n) for fault in (slow_sender, slow_spine) for n in (128, 512, 2000)),
+    ],
+)
+def test_the_rounds_of_a_culprit_are_counted(report_table, fault, ranks):
+    numbers = np.array(rotate_patterns.round_robin_rounds(ranks, rotate_patterns.nightly_rounds(ranks)), dtype=np.int32)
+    sender, receiver = (each.ravel() for each in rotate_patterns.pairs("round-robin", ranks, numbers))
+    scan = fault(Transfers(np.repeat(numbers, ranks // 2), sender, receiver, np.ones(sender.size)))
+    found = suspects.find(scan, ranks, 0.06)
+    budget = suspects.budget(ranks)
+    together = 0
+
+    def measure(rounds, _):
+        """What is slow stays slow: the model has no noise."""
+        nonlocal together
+        together += len(rounds)
+        again = np.array([pair for pairs in rounds for pair in pairs], dtype=np.int32)
+        rates = fault(Transfers(again[:, 0], again[:, 0], again[:, 1], np.ones(len(again)))).MBps
+        return dict(zip(map(tuple, again.tolist()), rates.tolist(), strict=True))
+
+    slow = suspects.sift(found, suspects.listed(found, scan, ranks), 0.06, budget, measure)
+    alone = suspects.choose_alone(found, slow, budget.alone)
+    used = -(-together // suspects.REPEATS) + len(alone)
+    controls = suspects.controls(found, scan, slow, alone, budget.total - used)
+    beyond = together + suspects.REPEATS * (len(controls) + len(alone))
+    bound = int(ranks / 2 + 64 * math.log2(ranks))
+    report_table(
+        f"rounds for {ranks} nodes with {fault.__name__}: scan {len(numbers)}, beyond it {beyond}, at most {bound}",
+        [f"together {together}, control {4 * len(controls)}, alone {4 * len(alone)}"],
+    )
+    assert alone and beyond <= bound
+    if fault is slow_sender:
+        assert beyond <= 256, "one node costs as much among many"
+        assert {sender for sender, _ in alone} == {7} and len(alone) == min(ranks - 1, 12)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who is near whom, and what is not as it should be, on fabrics whose latencies are known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fabric_checks.diagnosis.fabric_map.model import of_switches
+from fabric_checks.diagnosis.latency_map import evaluation
+from fabric_checks.diagnosis.latency_map.metrics import METRICS
+from tests.diagnosis.latency_map.model import HOP_US, NEAR_US, latencies, text_of
+
+LEAVES = np.arange(64) // 16
+
+
+def said(latency_us, known=None, **more):
+    """Return the findings as (kind, ranks, certain)."""
+    report = evaluation.of_text(text_of(latency_us, **more), known)
+    return {(found.kind, found.ranks, found.is_fault) for found in report.findings}
+
+
+def swapped(one, other, leaf=LEAVES):
+    at = np.array(leaf)
+    at[[one, other]] = at[[other, one]]
+    return at
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.03])
+def test_the_groups_are_the_leaves(noise):
+    report = evaluation.of_text(text_of(latencies(LEAVES), noise=noise))
+    assert report.findings == ()
+    assert NEAR_US < report.border_us < NEAR_US + HOP_US
+    assert len({(int(a), int(b)) for a, b in zip(report.group, LEAVES, strict=True)}) == 4
+
+
+def test_the_values():
+    report = evaluation.of_text(text_of(latencies(LEAVES, pair={(3, 40): 1.0})))
+    found = report.metrics()
+    assert set(found) == {metric.name for metric in METRICS}
+    assert found["median_latency"] == pytest.approx(NEAR_US + HOP_US)
+    assert found["largest_pair_latency"] == pytest.approx(NEAR_US + HOP_US + 1.0)
+    assert found["latency_spread"] == pytest.approx(100 * HOP_US / (NEAR_US + HOP_US))
+    assert found["faults"] == 1
+    notes = report.notes()
+    assert notes[-2]["hosts"] == ["n003", "n040"]
+    assert notes[-1]["text"].startswith("4 groups of nodes nearer to each other than ")
+    assert json.loads(json.dumps(notes)) == json.loads(json.dumps(report.notes()))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.03])
+def test_two_swapped_hosts_are_named_together(noise):
+    assert said(latencies(swapped(1, 33)), noise=noise) == {("misplaced", (1, 33), True)}
+
+
+def test_the_words_of_two_swapped_hosts():
+    (found,) = evaluation.of_text(text_of(latencies(swapped(1, 33)))).findings
+    assert found.text.startswith("nodes n001 and n033 are in each other's place")
+    assert found.hosts == ("n001", "n033") and found.as_dict()["fault"]
+
+
+def test_a_node_behind_another_leaf_is_named():
+    leaf = np.array(LEAVES)
+    leaf[20] = 3
+    (found,) = evaluation.of_text(text_of(latencies(leaf))).findings
+    assert (found.kind, found.ranks) == ("misplaced", (20,))
+    assert found.text.startswith("node n020 is near n048, n049, n050, n051, n052 and 11 more, not where it should be")
+
+
+def test_switches_that_are_known_count_more_than_the_order_of_names():
+    """Two hosts of neighbouring leaves at their border: by order nobody can tell."""
+    at = swapped(15, 16)
+    hosts = [f"n{rank:03}" for rank in range(64)]
+    known = of_switches("a test", {f"leaf-{leaf}": hosts[16 * leaf : 16 * leaf + 16] for leaf in range(4)})
+    assert said(latencies(at), known) == {("misplaced", (15, 16), True)}
+    assert said(latencies(LEAVES), known) == set()
+    other = of_switches("a test", {f"leaf-{leaf}": hosts[leaf::4] for leaf in range(4)})
+    assert said(latencies(np.arange(64) % 4), other) == set()
+
+
+def test_nodes_that_are_cabled_by_turns_are_not_said_to_be_in_the_wrong_place():
+    assert said(latencies(np.arange(64) % 4)) == set()
+
+
+@pytest.mark.parametrize("leaf", [LEAVES, np.zeros(64, dtype=int), np.repeat([0, 1, 2], [31, 31, 2])])
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_a_node_that_is_far_from_everybody_is_slow(leaf, noise):
+    assert said(latencies(leaf, node={9: 0.8}), noise=noise) == {("slow node", (9,), True)}
+
+
+def test_without_levels_a_node_that_is_a_hop_farther_may_be_alone_behind_a_switch():
+    assert said(latencies(np.zeros(64, dtype=int), node={9: 0.3})) == set()
+    assert said(latencies(LEAVES, node={9: 0.25})) == {("slow node", (9,), True)}
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_a_detour_is_a_pair(noise):
+    assert said(latencies(LEAVES, pair={(3, 40): 0.6}), noise=noise) == {("detour", (3, 40), True)}
+
+
+def test_several_detours_are_one_finding():
+    (found,) = evaluation.of_text(text_of(latencies(LEAVES, pair={(3, 40): 0.6, (4, 41): 0.5}))).findings
+    assert found.ranks == (3, 40) and "and so are 1 more pairs" in found.text
+
+
+def test_what_one_of_two_halves_does_not_show_is_not_certain():
+    """All rows that the lower rank starts have the pair slow, the others do not."""
+    slow = text_of(latencies(LEAVES, pair={(3, 40): 3.0})).splitlines(keepends=True)
+    fast = text_of(latencies(LEAVES)).splitlines(keepends=True)
+    mixed = [a if " 3 40 " in a else b for a, b in zip(slow, fast, strict=True)]
+    assert mixed != fast and mixed != slow
+    found = evaluation.of_text("".join(mixed)).findings
+    assert [(each.kind, each.is_fault) for each in found] == [("not repeated", False)]
+    assert "not confirmed by a second measurement" in found[0].text
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        LEAVES,
+        np.zeros(64, dtype=int),
+        np.repeat([0, 1], [5, 3]),
+        np.repeat([0, 1, 2, 3], [16, 16, 16, 1]),
+        np.repeat([0, 1], [32, 1]),
+        np.repeat([0, 1], [7, 1]),
+        np.repeat([0, 1], [6, 2]),
+        np.repeat(np.arange(5), [3, 1, 2, 1, 1]),
+        np.arange(8),
+        np.zeros(2, dtype=int),
+        np.zeros(3, dtype=int),
+    ],
+    ids=[
+        "four leaves",
+        "a star",
+        "five and three",
+        "one alone",
+        "one besides many",
+        "one besides few",
+        "two besides few",
+        "few of each",
+        "all alone",
+        "two",
+        "three",
+    ],
+)
+def test_nobody_is_blamed_on_a_healthy_fabric(leaf):
+    for seed in range(25):
+        for noise, own in ((0.0, 0.0), (0.01, 0.01), (0.05, 0.0), (0.03, 0.02), (0.3, 0.0)):
+            report = evaluation.of_text(text_of(latencies(leaf), noise=noise, own=own, seed=seed))
+            assert report.metrics()["faults"] == 0, (seed, noise, own, [found.text for found in report.findings])
+
+
+def test_noise_is_said_and_nothing_else():
+    (found,) = evaluation.of_text(text_of(latencies(swapped(1, 33)), noise=0.3)).findings
+    assert found.kind == "noise" and not found.is_fault
+    assert "differs by " in found.text and "idle nodes" in found.text
+
+
+def test_some_rounds_make_no_groups_but_find_a_slow_node():
+    report = evaluation.of_text(text_of(latencies(LEAVES, node={9: 1.0}), shifts=40))
+    assert report.border_us is None
+    assert [(found.kind, found.ranks) for found in report.findings] == [("slow node", (9,))]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The nodes that there are to vet, by what ReFrame's configuration and Slurm say."""
+
+import json
+import shlex
+from types import SimpleNamespace
+
+import pytest
+
+from fabric_checks.core.errors import FabricError
+from fabric_checks.nightly.vetting import machine
+
+NODES = (
+    "NodeName=n1 State=IDLE Partitions=all,fast\nNodeName=n2 State=IDLE+DRAIN Partitions=all Reason=cable [me@now]\n"
+    "NodeName=n3 State=ALLOCATED Partitions=all\nNodeName=g1 State=IDLE Partitions=gpu\n"
+)
+
+
+def system(scheduler="fabric-slurm", access=("--exclusive",), environs=("mpich", "impi")):
+    return {"name": "oak", "partitions": [
+        {"name": "empty", "scheduler": scheduler, "environs": []},
+        {"name": "p", "scheduler": scheduler, "access": list(access), "environs": list(environs)},
+    ]}  # fmt: skip
+
+
+@pytest.fixture
+def says(monkeypatch):
+    """Return what the commands say, by their last word."""
+    answers = {"--show-config=systems/0": json.dumps(system()), "node": NODES, "%P": "gpu\nall*\n"}
+
+    def run(line, **_):
+        said = answers.get(line[-1])
+        if isinstance(said, Exception):
+            raise said
+        return SimpleNamespace(returncode=int(said is None), stdout=said or "", stderr="a\nno such thing\n")
+
+    monkeypatch.setattr(machine.subprocess, "run", run)
+    return answers
+
+
+def test_the_nodes_of_the_default_partition(says):
+    found = machine.look("oak")
+    assert (found.partition, found.environ, found.nodes) == ("oak:p", "mpich", ("n1", "n3"))
+    assert found.away == {"n2": "n2 is drained (cable)"}
+    assert machine.look("oak", ["n3"]).nodes == ("n3",)
+
+
+@pytest.mark.parametrize("access", [["--partition=fast"], ["-p fast"], ["--exclusive --partition fast"]])
+def test_the_nodes_of_the_partition_that_the_systems_file_names(says, access):
+    says["--show-config=systems/0"] = json.dumps(system(access=access))
+    assert machine.look(None).nodes == ("n1",)
+
+
+def test_the_nodes_of_a_reservation_in_maintenance(says):
+    says["--show-config=systems/0"] = json.dumps(system(access=["--reservation=w"]))
+    says["w"] = "ReservationName=w StartTime=x Nodes=n[1-2] State=ACTIVE"
+    says["n[1-2]"] = "NodeName=n1 State=IDLE+MAINT Partitions=all\nNodeName=n2 State=DOWN+MAINT Partitions=all"
+    found = machine.look("oak")
+    assert found.nodes == ("n1",) and found.away == {"n2": "n2 is down"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says_"),
+    [
+        ({"--show-config=systems/0": json.dumps(system("pbs"))}, "oak:p is run by 'pbs'; a vet needs Slurm"),
+        ({"--show-config=systems/0": json.dumps(system(environs=()))}, "no partition has an environment"),
+        ({"--show-config=systems/0": None}, "show-config=systems/0: no such thing"),
+        ({"node": None}, "scontrol -a -o show node: no such thing"),
+        ({"node": OSError(2, "No such file")}, "scontrol: No such file"),
+        ({"%P": "gpu\n"}, "Slurm has no default partition"),
+    ],
+)
+def test_what_cannot_be_vetted_is_said_in_a_line(says, changes, says_):
+    says |= changes
+    with pytest.raises(FabricError, match=says_):
+        machine.look("oak")
+
+
+def test_a_node_that_is_meant_and_is_not_there_is_refused(says):
+    with pytest.raises(FabricError, match="--only: n9, g1: no such node"):
+        machine.look("oak", ["n9", "g1", "n1"])
+
+
+def test_the_command_that_drains_is_words_of_a_shell():
+    line = machine.drain_command(["n1", "n2; rm -rf /"], "it's slow")
+    assert shlex.split(line) == [
+        "scontrol", "update", "nodename=n1,n2; rm -rf /", "state=drain", "reason=it's slow"
+    ]  # fmt: skip

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a session of one case says of its nodes, and the commands of a round, with stand-ins for ReFrame."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.nightly.vetting.planning import Outcome
+from fabric_checks.nightly.vetting.running import Jobs, VetError, _all, outcome_of
+from fabric_checks.schedulers import reservations
+from tests.nightly.samples import case, fault, record, session
+
+
+def outcome(*cases, records):
+    return outcome_of(session(*cases, records=records), "the last line")
+
+
+def test_a_case_that_passes_tells_who_is_slow():
+    limits = {"kind": "limits", "text": "it would not have seen\na node slower by a tenth"}
+    said = [fault("n3", text="n3 sends at 0.5"), fault("n1", "n2", kind="pair"), fault("n5", confirmed=False), limits]
+    found = outcome(case("R"), case("Build", fixture=True), records=[record("R", findings=said)])
+    assert found == Outcome(True, {}, {"n3": "n3 sends at 0.5"}, ("pair n1 to n2",), "pass", (
+        "it would not have seen a node slower by a tenth",
+    ))  # fmt: skip
+
+
+NOISE = {"kind": "noise", "text": "a pair differs by 8 %"}
+
+
+@pytest.mark.parametrize(
+    ("node", "nodes", "more", "unsure"),
+    [
+        (0.5, 8, [NOISE], ""),
+        (0.7, 8, [NOISE], "a pair differs by 8 %"),
+        (0.7, 8, [], "only a node slower by 70 % would have been named"),
+        (None, 8, [], "no node would have been named"),
+        (None, 3, [NOISE], "a pair differs by 8 %"),
+        (None, 3, [], ""),  # so few never tell it, and all are tested together in the end
+    ],
+)
+def test_a_case_in_which_half_of_a_rate_could_be_lost_unseen_tells_nothing_of_slow_nodes(node, nodes, more, unsure):
+    limits = {"kind": "limits", "text": "the smallest faults", "node": node}
+    said = record("R", findings=[limits, *more]) | {"nodes": nodes}
+    assert outcome(case("R"), records=[said]).unsure == unsure
+
+
+def test_a_case_that_misses_references_has_run():
+    missed = case("R", "fail", "performance error: m=50", "performance")
+    assert outcome(missed, records=[record("R", result="fail")]).passed
+
+
+def test_a_case_that_fails_names_the_nodes_that_the_scheduler_does():
+    lost = case("R", "fail", "sanity error: job 7 ran on n1, n2\n  and more")
+    found = outcome(lost, records=[record("R", None, case_result="fail", node_faults={"n2": "n2 is\ndown"})])
+    assert found == Outcome(False, {"n2": "n2 is down"}, why="sanity error: job 7 ran on n1, n2")
+
+
+@pytest.mark.parametrize(
+    ("cases", "says"),
+    [
+        ([], "0 cases ran instead of one: the last line"),
+        ([case("R"), case("S")], "2 cases ran instead of one"),
+        ([case("R", "fail_deps"), case("B", "fail", "cc not found", "compile", fixture=True)], "cc not found"),
+    ],
+)
+def test_a_session_that_says_nothing_of_the_nodes_blames_none(cases, says):
+    with pytest.raises(VetError, match=says):
+        outcome(*cases, records=[])
+
+
+def test_each_job_is_told_its_nodes_and_its_limit():
+    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, ("-C", "x.py"))
+    line, environment = jobs._line(3), jobs._environment("s-1", ("n1", "n2", "n5"))
+    assert line[line.index("-n") + 1] == "^Rotate%pattern=round-robin%layout=3x1$" and line[-3:] == ["-C", "x.py", "-r"]
+    assert line[line.index("-S") + 1] == "Rotate.time_limit=90s" and line[line.index("--system") + 1] == "oak:all"
+    assert environment == {"FABRIC_SESSION": "s-1", "FABRIC_RESULTS": "/r", reservations.NODES: "n1,n2,n5"}
+
+
+def test_nothing_is_left_of_the_commands_of_a_round(monkeypatch):
+    """Here the second cannot be started while the first one runs."""
+    ended = []
+    monkeypatch.setattr("fabric_checks.nightly.vetting.running._interrupt", ended.append)
+
+    class Process:
+        def __init__(self, line, **_):
+            if line == ["second"]:
+                raise OSError(2, "No such file or directory")
+
+        def poll(self):
+            return None
+
+    monkeypatch.setattr("fabric_checks.nightly.vetting.running.subprocess.Popen", Process)
+    with pytest.raises(VetError, match="second: No such file or directory; call ci/run"):
+        _all([([sys.executable], {}), (["second"], {})])
+    assert len(ended) == 1

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What cannot be: rates above the line, and times that contradict each other."""
+
+import pytest
+
+from fabric_checks.records.record import FIELDS
+from fabric_offers.doubts import doubts
+from fabric_offers.runs import Run
+
+RECORD = {
+    **dict.fromkeys(FIELDS),
+    "session": "s",
+    "system": "oak",
+    "partition": "compute",
+    "environ": "mpich",
+    "check": "OsuBandwidth",
+    "test": "OsuBandwidth %benchmark=bw %layout=2x1",
+    "parameters": {"benchmark": "bw"},
+    "layout": "2x1",
+    "nodes": 2,
+    "nodelist": ["n1", "n2"],
+    "metric": "bandwidth_1B",
+    "unit": "MB/s",
+    "better": "larger",
+    "value": 24000.0,
+    "elapsed_s": 10.0,
+    "job_began": "2026-11-01T00:00:00+00:00",
+    "time": "2026-11-01T00:00:11+00:00",
+}
+SYSTEM = {"partitions": [{"name": "compute", "features": [], "extras": {"link_MBps": 25000.0, "nics": 1}}]}
+
+
+def said(tmp_path, *changes, link_MBps=None):
+    runs = [Run(f"output/s/oak/compute/mpich/run_{i}", [{**RECORD, **change}]) for i, change in enumerate(changes)]
+    return [each.text for each in doubts(tmp_path, runs, SYSTEM, link_MBps)]
+
+
+LATER = {"job_began": "2026-11-01T01:00:00+00:00", "time": "2026-11-01T01:00:11+00:00"}
+BOTH = {"parameters": {"benchmark": "bibw"}, "value": 48000.0}
+
+
+@pytest.mark.parametrize(
+    "change, link_MBps, what",
+    [
+        ({}, None, None),
+        ({"value": 25400.0}, None, None),  # a rate of a data sheet is rounded
+        ({"value": 26000.0}, None, "the links carry 25000 MB/s"),
+        ({}, 12500.0, "the links carry 12500 MB/s"),  # as the buyer knows it
+        (BOTH, None, None),
+        ({**BOTH, "value": 52000.0}, None, "the links carry 50000 MB/s"),
+        ({"nodes": 1, "value": 1e6}, None, None),  # within a node
+        ({"nodes": 8, "check": "Rotate", "value": 180000.0}, None, None),
+        ({"nodes": 8, "check": "Rotate", "value": 210000.0}, None, "8 nodes"),
+        ({"unit": "s", "better": "smaller", "value": 60.0}, None, "its job took 10 s"),
+        ({"time": "2026-10-31T00:00:00+00:00"}, None, "but ended before that was over"),
+        ({"job_began": "yesterday"}, None, None),
+    ],
+)
+def test_what_cannot_be_of_one_run(tmp_path, change, link_MBps, what):
+    found = said(tmp_path, change, link_MBps=link_MBps)
+    assert len(found) == (what is not None) and (what is None or what in found[0])
+
+
+def test_two_runs_on_one_node_at_once(tmp_path):
+    assert said(tmp_path, {}, LATER) == []
+    assert len(said(tmp_path, {}, {"nodelist": ["n2", "n3"]})) == 1
+    assert said(tmp_path, {}, {"nodelist": ["n3", "n4"]}) == []

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sites as their tools show them, recorded in tests/golden/sites, in the forms that manuals and public threads have.
+
+A line ``% NAME=VALUE`` sets variables, ``$ COMMAND`` begins what a command prints (``! N`` as its first line: its exit
+status), ``& PATH`` what a file has. All names are invented.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+from fabric_checks.onboarding.probe import Machine
+from tests.conftest import GOLDEN
+
+SITES = GOLDEN / "sites"
+#: Each with the name of a host on which somebody calls `init`.
+HOSTS = {
+    "slurm_infiniband": "login2.ada.example",
+    "slurm_slingshot": "ln03",
+    "slurm_ethernet": "head",
+    "slurm_gpus": "dune-login1",
+    "pbs": "elm1",
+    "torque": "frost.example",
+    "flux": "fern1000",
+    "lsf": "login1.gale.example",
+    "no_scheduler": "hut",
+}
+
+
+class Recorded(Machine):
+    """A machine that is a recording: of its tools those are there that something was recorded of."""
+
+    def __init__(self, text):
+        variables, self.answers, self.files, lines = {}, {}, {}, None
+        for line in text.splitlines():
+            if line.startswith("% "):
+                variables |= dict(word.split("=", 1) for word in shlex.split(line[2:]))
+            elif line.startswith(("$ ", "& ")):
+                lines = (self.answers if line[0] == "$" else self.files).setdefault(line[2:], [])
+            else:
+                lines.append(line)
+        super().__init__(variables=variables)
+
+    def has(self, tool):
+        return tool in {command.split()[0] for command in self.answers} | {"bash"}
+
+    def prefix_of(self, tool):
+        return "/usr" if self.has(tool) else ""
+
+    def ask(self, *command):
+        if not self.has(command[0]):
+            return None
+        words = re.sub(r"^bash --login -c module (.*) 2>&1$", r"module \1", " ".join(command))
+        lines = self.answers.get(words, ["! 1", f"{words}: not recorded"])
+        is_fault = lines[:1] and lines[0].startswith("! ")
+        self.asked[words] = f"exit status {lines[0][2:]}" if is_fault else "ok"
+        return None if is_fault else "".join(f"{line}\n" for line in lines)
+
+    def read(self, path):
+        return "\n".join(self.files.get(path, []))
+
+    def listed(self, path):
+        below = [name[len(path) + 1 :] for name in self.files if name.startswith(f"{path}/")]
+        return sorted({name.split("/")[0] for name in below})
+
+
+def site(name):
+    """Return a recorded site."""
+    return Recorded((SITES / f"{name}.txt").read_text())
+
+
+def tools(machine, folder):
+    """Put programs into a folder that say what was recorded, and return the variables to call them with."""
+    folder = Path(folder)
+    folder.mkdir()
+    scripts = {tool: [] for tool in ("sinfo", "bhosts", "pbsnodes", "flux", "mpicc")}  # what is here is none of them
+    for number, (command, lines) in enumerate(machine.answers.items()):
+        tool, _, options = command.partition(" ")
+        is_fault = bool(lines) and lines[0].startswith("! ")
+        (folder / f"said-{number}").write_text("".join(f"{line}\n" for line in lines[is_fault:]))
+        status = lines[0][2:] if is_fault else "0"
+        scripts.setdefault(tool, []).append(f"  {shlex.quote(options)}) cat {folder}/said-{number}; exit {status} ;;\n")
+    for tool, cases in scripts.items():
+        path = folder / ("module-says" if tool == "module" else tool)
+        path.write_text(f'#!/bin/sh\ncase "$*" in\n{"".join(cases)}  *) echo "not recorded: $*" >&2; exit 1 ;;\nesac\n')
+        path.chmod(0o755)
+    function = {"BASH_FUNC_module%%": f'() {{ {folder}/module-says "$@"; }}'} if "module" in scripts else {}
+    return machine.variables | function

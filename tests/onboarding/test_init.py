@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`fabric-checks init` in a clone, on machines whose tools say what was recorded; ReFrame tries what it wrote."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from fabric_checks.core.paths import home
+from tests import homes
+from tests.guard import GUARD_S
+from tests.onboarding.recorded import HOSTS, site, tools
+
+#: What is told by options, because the links of this machine are others.
+OPTIONS = {name: ["--link-gbits=100"] for name in HOSTS} | {"no_scheduler": []}
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    return homes.checkout(tmp_path_factory.mktemp("site") / "clone")
+
+
+def init(clone, name, folder, *options, answers=None):
+    """Call it where the tools of a recorded site are before all others on PATH."""
+    variables = tools(site(name), folder)
+    lmod = folder / "lmod"
+    lmod.write_text('#!/bin/sh\necho "Modules based on Lua: Version 8.7.32" >&2\n')
+    lmod.chmod(0o755)
+    if "LMOD_CMD" in variables:
+        variables["LMOD_CMD"] = str(lmod)
+    if "MODULESHOME" in variables:
+        (folder / "modulecmd").write_text('#!/bin/sh\necho "Modules Release 5.3.1 (2023-06-27)" >&2\n')
+        (folder / "modulecmd").chmod(0o755)
+        variables["MODULES_CMD"] = str(folder / "modulecmd")
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("FABRIC_", "RFM_", "SLURM_"))}
+    env |= {"FABRIC_HOME": str(home()), "PATH": f"{folder}:{os.environ['PATH']}", **variables}
+    return subprocess.run(
+        [clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder, timeout=GUARD_S,
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def written(clone):
+    command = ["git", "-C", clone, "status", "--porcelain", "--untracked-files=all", "config"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {line[3:] for line in said.splitlines()}
+
+
+def forget(clone, name):
+    for path in (f"systems/{name}.py", f"references/{name}.yaml"):
+        (clone / "config" / path).unlink()
+    shutil.rmtree(clone / "config/systems" / name)
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_what_is_written_runs_dry(name, clone, tmp_path):
+    before = written(clone)
+    done = init(clone, name, tmp_path / "tools", "--name", "new", "--yes", *OPTIONS[name])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {f"config/{path}" for path in ("systems/new.py", "references/new.yaml")} < written(clone) - before
+    assert all("new" in path for path in written(clone) - before)
+    (cases,) = re.findall(
+        r"dry run of the level smoke: (\d+) cases, each with a job script; nothing was run", done.stdout
+    )
+    assert int(cases) > 4
+    commands = done.stdout.partition("next:\n")[2].splitlines()
+    assert len(commands) == 3 and all("--system new" in command for command in commands)
+    again = init(clone, name, tmp_path / "again", "--name", "new", "--yes", *OPTIONS[name])
+    assert (
+        again.returncode == 1 and "there is already a system 'new' in config, which is left unchanged" in again.stderr
+    )
+    forget(clone, "new")
+
+
+def test_for_programs(clone, tmp_path):
+    done = init(clone, "no_scheduler", tmp_path / "tools", "--name", "new", "--yes", "--json")
+    told = json.loads(done.stdout)
+    assert done.returncode == 0 and told["system"] == "new" and told["cases"] > 4, done.stderr
+    assert all((clone / path).is_file() for path in told["files"]) and "config/systems/new.py" in told["files"]
+    assert told["next"][1] == "ci/nightly --system new --mpi none" and told["guesses"] == {}
+    forget(clone, "new")
+
+
+def test_questions_and_answers(clone, tmp_path):
+    """An answer that is none is asked for again; an empty one takes the guess."""
+    answers = "cbc\nnew\n\nmany\n32\n\n100\n"
+    done = init(clone, "slurm_infiniband", tmp_path / "tools", answers=answers)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "there is already a system 'cbc' in config" in done.stdout and "'many' is not a number" in done.stdout
+    text = (clone / "config/systems/new.py").read_text()
+    assert '"access": ["--exclusive", "--partition=batch"]' in text and '"nodes": 32,' in text
+    assert '"link_MBps": 12500.0,' in text
+    forget(clone, "new")
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ([], "error: nobody answers; give --name, or --yes to accept the guesses"),
+        (["--name", "a b", "--yes"], "error: --name: 'a b' is not a name for a system"),
+        (["--name", "new", "--nodes", "0", "--yes"], "error: --nodes: '0' is not a number of 1 or more"),
+        (["--name", "new", "--queue", "$(x)", "--yes"], "error: --queue: '$(x)' is not one of batch, debug, himem"),
+    ],
+)
+def test_what_it_cannot_do_is_one_line(options, line, clone, tmp_path):
+    before = written(clone)
+    done = init(clone, "slurm_infiniband", tmp_path / "tools", *options)
+    assert done.returncode == 1 and done.stderr.startswith(line) and done.stderr.count("\n") == 1, done.stderr
+    assert written(clone) == before
+
+
+def test_an_option_that_says_nothing_here(clone, tmp_path):
+    done = init(clone, "no_scheduler", tmp_path / "tools", "--name=new", "--yes", "--queue=batch")
+    assert done.returncode == 1 and done.stderr == "error: --queue does not apply to this machine; leave it out\n"
+
+
+def test_a_dry_run_that_fails_is_told(clone, tmp_path):
+    """What was written stays, to be mended."""
+    (clone / "config/systems/other.py").write_text("systems = [\n")
+    done = init(clone, "no_scheduler", tmp_path / "tools", "--name=new", "--yes")
+    (clone / "config/systems/other.py").unlink()
+    forget(clone, "new")
+    assert done.returncode == 1 and done.stderr.startswith("error: the dry run of new failed: "), done.stderr
+    assert "fix config/systems/new.py, or remove it" in done.stderr and done.stderr.count("\n") == 1

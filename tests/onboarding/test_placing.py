@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files are put beside what is there: all or none of them, and none over another."""
+
+import pytest
+
+from fabric_checks.core.errors import FabricError
+from fabric_checks.onboarding import placing
+
+
+def test_names_that_are_there_are_not_taken_again():
+    assert placing.is_free("ada")
+    assert not any(map(placing.is_free, ("local", "generic_slurm", "cbc", "twins", "minicluster")))
+
+
+def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
+    files = {"systems/new/spack/site/a.yaml": "a", "references/new.yaml": "b", "systems/new.py": "c"}
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems/new.py").write_text("mine")
+    with pytest.raises(FabricError, match="new.py: already exists and is left unchanged; nothing was written"):
+        placing.place(files, tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "systems/new.py"]
+    assert (tmp_path / "systems/new.py").read_text() == "mine"
+    (tmp_path / "systems/new.py").unlink()
+    assert [path.read_text() for path in placing.place(files, tmp_path)] == ["a", "b", "c"]

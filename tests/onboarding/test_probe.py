@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A tool is asked within bounds: of time, of output, and of what it may start."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.onboarding.probe import Machine
+from tests.guard import ENDLESS_S, GUARD_S, wait_for
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(root=tmp_path / "root", variables={"PATH": f"{tmp_path}:/usr/bin:/bin"}, limit_s=GUARD_S)
+
+
+def tool(tmp_path, text):
+    path = tmp_path / "tool"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def is_over(process):
+    try:
+        return " Z " in process.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_what_it_prints(machine, tmp_path):
+    tool(tmp_path, 'echo "$@" $LC_ALL; echo also >&2; cat; pwd')
+    assert machine.ask("tool", "$(id)", "a b") == "$(id) a b C\nalso\n/\n"
+    assert machine.asked == {"tool $(id) a b": "ok"}
+
+
+def test_one_that_is_not_there(machine):
+    assert machine.ask("no-such-tool") is None and machine.asked == {}
+
+
+def test_one_that_fails(machine, tmp_path):
+    tool(tmp_path, "echo one; echo 'cannot reach the controller' >&2; exit 3")
+    assert machine.ask("tool") is None
+    assert machine.asked == {"tool": "exit status 3: cannot reach the controller"}
+
+
+def test_one_that_does_not_end(machine, tmp_path):
+    """Nor does what it has started, which holds its output open."""
+    child = tmp_path / "child"
+    child.touch()
+    tool(tmp_path, f"sleep {ENDLESS_S} & echo $! > {child}; echo begun; wait")
+    began = time.monotonic()
+    for limit_s in (1, 10, 100):  # a loaded machine may take longer than 1 s to start it
+        machine.limit_s = limit_s
+        assert machine.ask("tool") is None
+        assert machine.asked == {"tool": f"no answer within {limit_s} s"} and time.monotonic() - began < GUARD_S / 2
+        if number := child.read_text().strip():
+            break
+    assert number
+    wait_for(lambda: is_over(Path("/proc", number, "stat")), "what the tool has started is still there")
+
+
+def test_one_that_prints_without_end(machine, tmp_path):
+    machine.limit_B = 1 << 20
+    tool(tmp_path, "exec yes")
+    assert machine.ask("tool") is None and machine.asked == {"tool": "more than 1 MiB"}
+
+
+def test_bytes_that_are_no_text(machine, tmp_path):
+    tool(tmp_path, r"printf '\377\376a\n'")
+    assert machine.ask("tool") == "\ufffd\ufffda\n"
+
+
+def test_files(machine, tmp_path):
+    (tmp_path / "root/sys/class").mkdir(parents=True)
+    (tmp_path / "root/sys/class/rate").write_bytes(b"x" * 10_000 + b"\xff")
+    os.mkfifo(tmp_path / "root/sys/class/pipe")
+    assert machine.listed("/sys/class") == ["pipe", "rate"] and machine.listed("/nowhere") == []
+    assert len(machine.read("/sys/class/rate")) == 4096 and machine.read("/sys/class") == ""

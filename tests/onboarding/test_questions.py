@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is asked, what is guessed, and what is no answer."""
+
+import re
+
+import pytest
+
+from fabric_checks.core.errors import FabricError
+from fabric_checks.onboarding import questions
+from fabric_checks.onboarding.looking import look
+from tests.onboarding.recorded import HOSTS, site
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "why"),
+    [
+        ("name", "a b", "is not a name for a system"),
+        ("name", "8wide", "is not a name"), ("name", "$(x)", "is not a name"),
+        ("name", "taken", "which is left unchanged"), ("queue", "nowhere", "is not one of batch, debug, himem"),
+        ("nodes", "0", "is not a number of 1 or more"), ("nodes", "many", "is not a number"),
+        ("cores", "-1", "is not a number"),
+        ("account", "a;b", "the account is 'a;b', which is not a name"),
+        ("link_gbits", "fast", "is not a rate in Gbit/s"),
+        ("link_gbits", "0", "is not a rate in Gbit/s"), ("link_gbits", "1e999", "is not a rate"),
+    ],
+)  # fmt: skip
+def test_what_is_no_answer(key, text, why):
+    found = look(site("slurm_infiniband"), "login2")
+    asked = [*questions.questions(found, lambda name: name != "taken"), *questions.of_queue(found, "batch")]
+    (question,) = [each for each in asked if each.key == key]
+    with pytest.raises(FabricError, match=re.escape(why)):
+        questions.taken(question, text)
+
+
+def test_few_questions_are_asked_and_each_guess_is_an_answer():
+    """Of a large cluster six at most, of one machine its name."""
+    for name in HOSTS:
+        found = look(site(name), HOSTS[name])
+        first = questions.questions(found, lambda _: True)
+        queue = next((each.guess for each in first if each.key == "queue"), None)
+        asked = [each for each in [*first, *questions.of_queue(found, queue)] if not each.certain]
+        assert asked[0].key == "name" and len(asked) <= (1 if found.scheduler == "local" else 5)
+        for question in asked:
+            assert question.read("" if question.guess is None else f"{question.guess}") == question.guess

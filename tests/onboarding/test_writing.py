@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is written of nine sites is a configuration of each, with its guesses marked; the templates are written so."""
+
+import ast
+import re
+
+import pytest
+
+from fabric_checks.core.yaml_file import load
+from fabric_checks.onboarding.looking import look
+from tests.onboarding import examples
+from tests.onboarding.recorded import HOSTS, site
+
+
+def written(name, **told):
+    return examples.files(look(site(name), HOSTS[name]), name="new", **told)
+
+
+def configuration(text):
+    """Return what a system's file defines."""
+    scope = {}
+    exec(compile(text, "new.py", "exec"), scope)
+    ((system,), environments) = scope["systems"], scope.get("environments", [])
+    return system, environments
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_selected(monkeypatch):
+    for name in ("FABRIC_MPI", "FABRIC_STACK"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_every_site_has_a_configuration(name):
+    files = written(name)
+    assert list(files)[-2:] == ["references/new.yaml", "systems/new.py"]
+    text = files["systems/new.py"]
+    assert text.isascii() and max(map(len, text.splitlines())) <= 120
+    system, environments = configuration(text)
+    assert system["name"] == "new" and re.match(system["hostnames"][0], HOSTS[name].split(".")[0])
+    known = {environment["name"] for environment in environments} | {"mpich", "impi", "openmpi"}
+    for partition in system["partitions"]:
+        assert partition["environs"] and set(partition["environs"]) <= known
+        assert {"nodes", "cores", "ppn", "launch_options"} <= set(partition["extras"])
+    # What nobody has said and no tool has told is marked.
+    assert text.count("# guess:") >= 1
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_every_scope_is_yaml(name, tmp_path):
+    for path, text in written(name).items():
+        if path.endswith(".yaml"):
+            (tmp_path / "file.yaml").write_text(text)
+            load(tmp_path / "file.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "access", "nodes", "link", "nics"),
+    [
+        ("slurm_infiniband", {}, ["--exclusive", "--partition=batch"], 16, 25000, 1),
+        ("slurm_infiniband", {"account": "chem-21", "nodes": "100", "queue": "himem"},
+         ["--exclusive", "--partition=himem", "--account=chem-21"], 100, 25000, 1),
+        ("slurm_slingshot", {}, ["--exclusive", "--partition=standard"], 16, 25000, 2),
+        ("slurm_ethernet", {}, ["--exclusive", "--partition=main"], 12, 3125, 1),
+        ("slurm_gpus", {"queue": "gpu", "link_gbits": "200"}, ["--exclusive", "--partition=gpu"], 16, 25000, 2),
+        ("pbs", {"account": "p1", "link_gbits": "54"}, ["-l place=scatter:exclhost", "-q workq", "-A p1"], 2, 6750, 1),
+        ("torque", {}, ["-q batch"], 2, None, None),
+        ("flux", {}, ["--exclusive", "--queue=pbatch"], 16, 25000, 1),
+        ("lsf", {"link_gbits": ""}, ["-q normal"], 2, None, None),
+        ("no_scheduler", {}, None, 1, None, None),
+    ],
+)  # fmt: skip
+def test_what_jobs_ask_for(name, told, access, nodes, link, nics):
+    partition, *_ = configuration(written(name, **told)["systems/new.py"])[0]["partitions"]
+    extras = partition["extras"]
+    found = partition.get("access"), extras["nodes"], extras.get("link_MBps"), extras.get("nics")
+    assert found == (access, nodes, link, nics)
+
+
+def test_where_slurm_knows_of_switches_the_topology_is_proposed():
+    """As `scontrol show topology` of the site has it; without it, as of Slurm on Ethernet, nothing is said."""
+    with_it, without = (written(name)["systems/new.py"] for name in ("slurm_infiniband", "slurm_ethernet"))
+    assert re.search(r"# A guess: Slurm's topology, of 3 leaf switches, is right", with_it)
+    assert '# "topology": ["ibnetdiscover.txt", "lfts.txt"],' in with_it
+    assert "topology" not in without
+
+
+def test_lsf_with_jsrun():
+    (partition,) = configuration(written("lsf")["systems/new.py"])[0]["partitions"]
+    assert (partition["scheduler"], partition["launcher"], partition["access"]) == ("lsf", "jsrun", ["-q normal"])
+
+
+def test_mpis_that_are_started_in_different_ways_have_a_partition_each():
+    partitions = configuration(written("pbs")["systems/new.py"])[0]["partitions"]
+    assert {each["name"]: (each["launcher"], each["environs"]) for each in partitions} == {
+        "workq-prrte": ("mpirun", ["openmpi-site"]),
+        "workq-hydra": ("mpiexec", ["intel-oneapi-mpi-site"]),
+    }
+
+
+def test_environments_load_what_offers_their_programs():
+    _, (openmpi, intel) = configuration(written("slurm_infiniband")["systems/new.py"])
+    assert openmpi["modules"] == ["OpenMPI/4.1.6-GCC-13.2.0", "OSU-Micro-Benchmarks/7.2-gompi-2023b"]
+    assert openmpi["env_vars"] == [["SLURM_MPI_TYPE", "pmix"]] and "osu_c" in openmpi["features"]
+    # srun starts it only with Slurm's library.
+    assert intel["env_vars"] == [["SLURM_MPI_TYPE", "pmi2"], ["I_MPI_PMI_LIBRARY", "/usr/lib64/libpmi2.so.0"]]
+    assert intel["extras"]["programs"]["imb"]["command"].startswith("/apps/software/IMB/2021.3-iimpi-2022b/bin/")
+
+
+def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
+    text = written("slurm_gpus")["systems/new.py"]
+    assert configuration(text)[0]["partitions"][0]["environs"] == ["mpich"]
+    monkeypatch.setenv("FABRIC_STACK", "spack")
+    assert configuration(text)[0]["partitions"][0]["environs"] == ["mpich-spack"]
+    monkeypatch.setenv("FABRIC_STACK", "modules")
+    assert configuration(text)[0]["partitions"][0]["environs"] == []
+
+
+def test_what_is_said_is_no_guess():
+    told = {"account": "chem-21", "nodes": "4", "queue": "debug", "link_gbits": "200", "nics": "1", "cores": "64"}
+    text = written("slurm_infiniband", **told)["systems/new.py"]
+    marked = re.findall(r"# guess: (.*)", text)
+    # Only of what nobody is asked.
+    assert {mark.split()[0] for mark in marked} == {"hosts", "the"} and '"nodes": 4,' in text
+
+
+def test_the_templates_are_what_is_written():
+    """After a change that is meant: `python -m tests.onboarding.examples`."""
+    for path, text in examples.templates().items():
+        assert (examples.TEMPLATES / path).read_text() == text, path
+    there = {str(path.relative_to(examples.TEMPLATES)) for path in examples.TEMPLATES.rglob("*.*")}
+    assert {path for path in there if "__pycache__" not in path} == {*examples.templates(), "modules.py"}
+
+
+def test_a_template_is_python():
+    for path in examples.TEMPLATES.glob("*.py"):
+        ast.parse(path.read_text())

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tournament of `rotate`: who meets whom, in which direction, and what some of its rounds leave out.
+
+The study by which its rule of directions and the number of rounds of a night were chosen is the last part.
+"""
+
+import numpy as np
+import pytest
+
+from fabric_checks.parsers import rotate_patterns
+
+NODES = range(2, 201)
+
+
+def rounds_of(nodes, numbers):
+    sender, receiver = rotate_patterns.pairs("round-robin", nodes, np.array(numbers, dtype=np.int32))
+    return sender, receiver
+
+
+def measured(nodes, numbers):
+    """Return how often each ordered pair is measured, senders down."""
+    counts = np.zeros((nodes, nodes), dtype=int)
+    np.add.at(counts, rounds_of(nodes, numbers), 1)
+    return counts
+
+
+def test_who_meets_whom_among_six():
+    """Written down by hand: seats 0 to 4 are ranks 0, 1, 2, 4, 5, and rank 3 has none."""
+    sender, receiver = rounds_of(6, [0, 1, 5])
+    pairs = [list(zip(*each, strict=True)) for each in zip(sender.tolist(), receiver.tolist(), strict=True)]
+    # Sum 0: 1 and 4, one away from 0, the upper sends; 2 and 3, two away, the lower sends; 0 is in the middle.
+    assert pairs[0] == [(0, 3), (1, 5), (4, 2)]
+    # Sum 1, so 6: 3 is in the middle; 4 and 2, one away; 0 and 1, two away.
+    assert pairs[1] == [(1, 0), (3, 4), (5, 2)]
+    assert pairs[2] == [(2, 4), (3, 0), (5, 1)]
+
+
+@pytest.mark.parametrize("nodes", NODES)
+def test_all_rounds_have_every_ordered_pair_once_and_the_first_half_every_two_once(nodes):
+    turns = rotate_patterns.turns(nodes)
+    assert turns == (nodes if nodes % 2 else nodes - 1)
+    sender, receiver = rounds_of(nodes, range(2 * turns))
+    assert sender.shape == (2 * turns, nodes // 2)
+    both = np.sort(np.hstack((sender, receiver)), axis=1)
+    assert (np.diff(both, axis=1) > 0).all(), "nobody is in a round twice"
+    counts = measured(nodes, range(2 * turns))
+    assert (counts == 1 - np.eye(nodes, dtype=int)).all()
+    first = measured(nodes, range(turns))
+    assert (first + first.T == counts).all()
+    if nodes % 2:
+        assert sorted(np.setdiff1d(np.arange(nodes), row).item() for row in both) == sorted([*range(nodes)] * 2)
+
+
+@pytest.mark.parametrize("nodes", [2, 5, 8, 27])
+def test_some_rounds_are_spread_over_the_first_before_any_of_the_second(nodes):
+    turns = rotate_patterns.turns(nodes)
+    for shifts in range(1, 2 * turns + 2):
+        numbers = rotate_patterns.round_robin_rounds(nodes, shifts)
+        assert len(numbers) == min(shifts, 2 * turns)
+        assert numbers == sorted(set(numbers)) and numbers[0] == 0 and numbers[-1] < 2 * turns
+        assert measured(nodes, numbers).max() == 1
+        assert (numbers[-1] < turns) == (shifts <= turns)
+    assert rotate_patterns.round_robin_rounds(nodes, 0) == list(range(2 * turns))
+
+
+# ------------------------------------------------------------- the rounds of a night
+
+
+@pytest.mark.parametrize("nodes", NODES)
+def test_a_night_has_as_many_rounds_as_the_pattern_rotate_and_few_nodes_a_few_more(nodes):
+    rounds = rotate_patterns.nightly_rounds(nodes)
+    assert rounds == ((nodes + 1) // 2 if nodes >= 8 else min(6, 2 * rotate_patterns.turns(nodes)))
+
+
+@pytest.mark.parametrize("nodes", NODES)
+def test_every_node_sends_and_receives_about_equally_often(nodes):
+    counts = measured(nodes, rotate_patterns.round_robin_rounds(nodes, rotate_patterns.nightly_rounds(nodes)))
+    least = 1 if nodes == 2 else 2  # two nodes have two ordered pairs
+    assert min(counts.sum(axis=0).min(), counts.sum(axis=1).min()) >= least
+    assert np.abs(counts.sum(axis=0) - counts.sum(axis=1)).max() <= 3
+
+
+def uncovered(counts, group):
+    """Return how many ways from group to group, of so many groups, were not measured in that direction."""
+    groups = group.max() + 1
+    ways = np.zeros((groups, groups), dtype=int)
+    np.add.at(ways, (np.broadcast_to(group[:, None], counts.shape), np.broadcast_to(group, counts.shape)), counts)
+    return int((ways == 0).sum() - (np.diag(ways) == 0).sum()), groups * (groups - 1)
+
+
+def leaves(nodes, size):
+    return np.arange(nodes) // size
+
+
+def night(nodes):
+    return measured(nodes, rotate_patterns.round_robin_rounds(nodes, rotate_patterns.nightly_rounds(nodes)))
+
+
+def test_every_leaf_reaches_every_other_one_in_both_directions(report_table):
+    """Leaves of 1 to 48 nodes that follow each other, the last one of what remains, on 2 to 200 nodes."""
+    missed = {}
+    for nodes in NODES:
+        counts = night(nodes)
+        for size in range(1, 49):
+            missed[nodes, size] = uncovered(counts, leaves(nodes, size))
+    lines = []
+    for size in (1, 2, 3, 4, 48):
+        some = [(*missed[nodes, size], nodes) for nodes in NODES if missed[nodes, size][1]]
+        numbers = sum(miss > 0 for miss, _, _ in some)
+        worst = max(some, key=lambda each: each[0] / each[1])
+        lines.append(
+            f"leaves of {size:2}: something is missed with {numbers:3} of {len(some)} numbers of nodes, "
+            f"at most {worst[0] / worst[1]:.0%} of the ways, with {worst[2]} nodes"
+        )
+    report_table("ways from leaf to leaf that a night does not measure", lines)
+    for (nodes, size), (miss, all_ways) in missed.items():
+        if size >= 4:
+            assert miss == 0, (nodes, size)
+        elif size > 1:
+            assert miss <= 0.5 * all_ways, (nodes, size, "of most of them one direction at least")
+
+
+def test_leaves_of_any_sizes_from_four_on_reach_each_other():
+    random = np.random.default_rng(1)
+    for _ in range(300):
+        nodes = int(random.integers(8, 201))
+        sizes = random.integers(4, 20, size=nodes)
+        group = np.repeat(np.arange(nodes), sizes)[:nodes]
+        group[group == group[-1]] -= np.count_nonzero(group == group[-1]) < 4  # the rest joins the leaf before
+        assert uncovered(night(nodes), np.unique(group, return_inverse=True)[1])[0] == 0
+
+
+@pytest.mark.parametrize("switches", [2, 4, 8, 16])
+def test_nodes_that_alternate_between_switches_reach_each_other_too(switches):
+    for nodes in range(8 * switches, 201):
+        assert uncovered(night(nodes), np.arange(nodes) % switches)[0] == 0
+
+
+def other_rule(nodes, rule):
+    """Return what the rounds of a night measure if another rule gives the directions."""
+    numbers = np.array(rotate_patterns.round_robin_rounds(nodes, (nodes + 1) // 2), dtype=np.int32)
+    low, high = (f(rounds_of(nodes, numbers), axis=0) for f in (np.min, np.max))
+    up = rule(low, high)
+    counts = np.zeros((nodes, nodes), dtype=int)
+    np.add.at(counts, (np.where(up, low, high), np.where(up, high, low)), 1)
+    return counts
+
+
+def test_simpler_rules_of_directions_leave_nodes_or_ways_out(report_table):
+    """Why the direction goes by the distance from the middle."""
+    rules = {
+        "the lower sends": lambda low, high: np.ones_like(low, dtype=bool),
+        "the even of the lower send": lambda low, high: low % 2 == 0,
+        "by the distance alone": lambda low, high: (high - low) // 2 % 2 == 0,
+    }
+    lines = []
+    for name, rule in rules.items():
+        idle = sum(min(c.sum(axis=0).min(), c.sum(axis=1).min()) < 2 for c in (other_rule(n, rule) for n in NODES))
+        ways = sum(
+            uncovered(other_rule(nodes, rule), group)[0] > 0
+            for nodes in range(32, 201)
+            for group in (leaves(nodes, 8), np.arange(nodes) % 4)
+        )
+        lines.append(
+            f"{name}: {idle} of 199 numbers of nodes have one that sends or receives less than twice, "
+            f"{ways} of 338 ways of cabling have a way that is missed"
+        )
+        assert idle > 0 or ways > 0, name
+    report_table("other rules of directions", lines)

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results with faults: what is good is used, what is not is named."""
+
+import json
+import os
+import shutil
+import sqlite3
+import time
+
+import pytest
+
+from fabric_checks.core.errors import RecordError
+from fabric_checks.records import archiving, jsonlines
+from tests.records.samples import START, failed, load, record, write
+
+
+def without(name, **changes):
+    values = record(**changes)
+    del values[name]
+    return values
+
+
+def raw(text, **changes):
+    """Return the line of a record with a piece of JSON text in the place of a value, as nobody's writer would."""
+    (name,) = changes
+    return json.dumps(record(**{name: "@"})).replace('"@"', text).encode() + b"\n"
+
+
+LINES = {
+    "cut in the middle": (json.dumps(record()).encode()[:300] + b"\n", "not a JSON object (Unterminated string"),
+    "two in one": (json.dumps(record()).encode() * 2 + b"\n", "not a JSON object (Extra data)"),
+    "garbage": (b"\x1b[2J*** boot ***\n", "not a JSON object: '\\x1b[2J*** boot ***'"),
+    "a list": (b"[1, 2]\n", "not a JSON object: '[1, 2]'"),
+    "a number": (b"17\n", "not a JSON object: '17'"),
+    "null": (b"null\n", "not a JSON object: 'null'"),
+    "an empty object": (b"{}\n", "the record has no 'format'"),
+    "another format": (record(format=1), "format '1' belongs to a different release"),
+    "no system": (without("system"), "the record has no 'system'"),
+    "no time": (without("time"), "the record has no 'time'"),
+    "a time without zone": (record(time="2026-01-31T12:00:00"), "the time '2026-01-31T12:00:00' is not of the form"),
+    "no such day": (record(time="2026-02-30T12:00:00+00:00"), "the time '2026-02-30T12:00:00+00:00' is not"),
+    "a time in words": (record(time="noon \x1b[31m\n"), "the time 'noon ?[31m ' is not of the form"),
+    "a time as number": (record(time=1769860800), "the time '1769860800' is not of the form"),
+    "NaN": (raw("NaN", value=1), "NaN is not a JSON number"),
+    "-Infinity": (raw("-Infinity", value=1), "-Infinity is not a JSON number"),
+    "infinite": (raw("1e999", value=1), "'value' is 'inf', not a finite number"),
+    "a huge integer": (raw("1" + "0" * 400, value=1), "not a finite number"),
+    "text for a value": (record(value="1.5"), "'value' is '1.5', not a finite number"),
+    "true for a value": (record(value=True), "'value' is 'True', not a finite number"),
+    "a list for a value": (record(value=[1.5]), "'value' is '[1.5]', not a finite number"),
+    "half a node": (record(nodes=1.5), "'nodes' is '1.5', not an integer"),
+    "more nodes than there are": (raw(str(2**63), nodes=1), "not an integer"),
+    "a metric without value": (record(value=None), "the record has a metric but no value"),
+    "a value without metric": (record(metric=None), "the record has a value but no metric"),
+    "no unit": (record(unit=None), "the record has no 'unit'"),
+    "another unit": (record(unit="furlongs"), "unknown unit 'furlongs'; known units are us, s, MB/s"),
+    "an object for a name": (record(system={"a": 1}), "'system' is '{\"a\": 1}' where a name is expected"),
+    "a list for a name": (record(metric=["a"]), "'metric' is '[\"a\"]' where a name is expected"),
+    "text for a list": (record(nodelist="n1"), "'nodelist' is 'n1' where a list or an object is expected"),
+    "not UTF-8": (raw('"caf\xe9"', mpi=1).decode("utf-8").encode("latin-1"), "not UTF-8 text"),
+    "NUL bytes": (b"\0" * 1000 + b"\n", "not a JSON object: '\\x00"),
+    "nested deep": (raw("[" * 100_000 + "]" * 100_000, findings=1), "nested too deeply"),
+    "objects nested deep": (raw('{"a":' * 100_000 + "1" + "}" * 100_000, findings=1), "nested too deeply"),
+    "nested deep, unknown": (raw("[" * 100_000 + "]" * 100_000, unknown=1), "nested too deeply"),
+    "never closed": (b'{"format": ' + b"[" * 100_000 + b"\n", "not a JSON object"),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_bad_line_is_named_and_the_others_are_used(name, tmp_path):
+    bad, cause = LINES[name]
+    path = write(tmp_path / "a.jsonl", [record(0), bad, record(1), failed(2)])
+    loaded = load(path)
+    assert loaded.frame["value"].to_list() == [1.5, 2.5, None]
+    (fault,) = loaded.faults
+    assert fault.startswith(f"{path}:2: ") and cause in fault and fault.isprintable()
+    assert fault.endswith("; the line is left out: fix or delete it")
+
+
+def test_only_few_columns_find_the_same_faults_in_what_makes_a_record(tmp_path):
+    bad = [LINES[name][0] for name in ("NaN", "no time", "another unit", "a list for a name")]
+    path = write(tmp_path / "a.jsonl", [record(), *bad])
+    assert load(path, ["value"]).faults == load(path).faults
+
+
+@pytest.mark.parametrize("end", [1, 10, 500, -20, -2])
+def test_a_line_that_a_crash_left_unfinished(end, tmp_path):
+    path = write(tmp_path / "a.jsonl", [record(0), json.dumps(record(1)).encode()[:end]])
+    loaded = load(path)
+    assert loaded.frame.height == 1
+    assert f"{path}:2: half-written, as after a crash: " in loaded.faults[0]
+
+
+def test_a_last_line_without_its_end_is_whole(tmp_path):
+    path = write(tmp_path / "a.jsonl", [record(0), json.dumps(record(1)).encode()])
+    assert (load(path).frame.height, load(path).faults) == (2, ())
+
+
+def test_what_editors_do_to_files_does_no_harm(tmp_path):
+    """A byte order mark, Windows' line ends, empty lines."""
+    text = b"\xef\xbb\xbf" + b"\r\n\r\n".join(json.dumps(record(n)).encode() for n in range(3)) + b"\r\n \n"
+    path = write(tmp_path / "a.jsonl", [text])
+    assert (load(path).frame.height, load(path).faults) == (3, ())
+
+
+def test_records_that_were_written_twice(tmp_path):
+    write(tmp_path / "a.jsonl", [record(0), record(1), record(0), record(2), record(1), record(1)])
+    write(tmp_path / "b.jsonl", [record(2), record(3)])
+    loaded = load(tmp_path)
+    assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5]
+    duplicates = [fault for fault in loaded.faults if "each is used once" in fault]
+    assert [fault.split(" already in")[0] for fault in duplicates] == [
+        f"{tmp_path}/a.jsonl:3: 3 records from here on are",
+        f"{tmp_path}/b.jsonl:1: this record is",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"jobid": "7"}, {"value": 9.0}, {"metric": "m"}, {"environ": "x"}, {"case_result": "fail"}, {"session": "y"}],
+)
+def test_what_differs_is_no_duplicate(change, tmp_path):
+    loaded = load(write(tmp_path / "a.jsonl", [record(), record(**change)]))
+    assert (loaded.frame.height, loaded.faults) == (2, ())
+
+
+def test_failures_are_duplicates_too(tmp_path):
+    loaded = load(write(tmp_path / "a.jsonl", [record(), failed(), failed()]))
+    assert (loaded.frame.height, len(loaded.faults)) == (2, 1)
+
+
+def test_a_clock_that_went_backwards(tmp_path):
+    records = [record(1), record(0), record(2), record(1, jobid="9"), record(3)]
+    path = write(tmp_path / "a.jsonl", records)
+    loaded = load(path)
+    assert loaded.frame["value"].to_list() == [1.5, 2.5, 2.5, 3.5, 4.5]
+    (fault,) = loaded.faults
+    assert fault.startswith(
+        f"{path}:2: a clock went backwards: {START:%Y-%m-%dT%H:%M:%SZ} comes after a later time, and at 1 later lines"
+    )
+
+
+def test_a_clock_that_went_backwards_once(tmp_path):
+    (fault,) = load(write(tmp_path / "a.jsonl", [record(1), record(0)])).faults
+    assert "comes after a later time; records are used" in fault
+
+
+def test_sessions_at_once_may_write_out_of_order_by_a_minute(tmp_path):
+    records = [record(time="2026-01-01T00:01:00+00:00"), record(time="2026-01-01T00:00:00+00:00")]
+    assert load(write(tmp_path / "a.jsonl", records)).faults == ()
+
+
+def test_two_files_may_overlap_in_time(tmp_path):
+    write(tmp_path / "a.jsonl", [record(5)])
+    write(tmp_path / "b.jsonl", [record(0)])
+    assert load(tmp_path).faults == ()
+
+
+def test_a_value_in_two_units_is_a_note(tmp_path):
+    loaded = load(write(tmp_path / "a.jsonl", [record(0), record(1, unit="s"), record(2, metric="m")]))
+    assert loaded.faults == ()
+    (note,) = loaded.notes
+    assert note == "a: latency_8B of A %layout=1x2 @s:p+e is in several units: us, s; each becomes a separate series"
+
+
+GARBAGE = {
+    "binary": os.urandom(40).replace(b"\n", b"") + b"\n",
+    "text": b"x" * 60 + b"\n",
+    "objects": b'{"a": 1}\n',
+    "one line": b"y",
+}
+
+
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_a_file_of_garbage(kind, tmp_path, report_table):
+    """A million lines: a few are named, the others counted; ten times as many take about ten times as long."""
+    path = tmp_path / "a.jsonl"
+    write(tmp_path / "b.jsonl", [record()])
+    seconds = {}
+    for lines in (100_000, 1_000_000):
+        write(path, [GARBAGE[kind] * lines])
+        start = time.process_time()
+        loaded = load(tmp_path)
+        seconds[lines] = time.process_time() - start
+        assert loaded.frame.height == 1
+    told = ", ".join(f"{taken:.1f} s for {lines} lines" for lines, taken in seconds.items())
+    report_table(f"garbage: {kind}", [f"processor time: {told}"])
+    assert seconds[1_000_000] < 30 * max(seconds[100_000], 0.1)
+    if kind == "one line":
+        assert len(loaded.faults) == 1
+    else:
+        assert [fault.split(": ")[0] for fault in loaded.faults[:5]] == [f"{path}:{n}" for n in range(1, 6)]
+        assert loaded.faults[5:] == (f"{path}: and 999995 more lines that are not sound records",)
+
+
+def test_a_line_without_end(tmp_path, monkeypatch):
+    """Longer than anything that is kept in memory; what is around it is used."""
+    monkeypatch.setattr(jsonlines, "BLOCK_B", 10_000)
+    monkeypatch.setattr(jsonlines, "LONGEST_LINE_B", 2**20)
+    path = write(tmp_path / "a.jsonl", [record(0), b'{"a": "' + b"x" * 3 * 2**20 + b'"}\n', record(1)])
+    loaded = load(path)
+    assert loaded.frame.height == 2
+    assert loaded.faults[0].startswith(f'{path}:2: a line of more than 1 MiB: \'{{"a": "xxx')
+
+
+def test_what_cannot_be_opened(tmp_path):
+    write(tmp_path / "a.jsonl", [record()])
+    (tmp_path / "b.jsonl").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "c.jsonl")
+    loaded = load(tmp_path)
+    assert loaded.frame.height == 1
+    assert loaded.faults == (
+        f"{tmp_path}/b.jsonl: No such file or directory; it and its contents are left out",
+        f"{tmp_path}/c.jsonl: not a regular file; it is left out",
+    )
+
+
+def test_what_may_not_be_read(tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    write(tmp_path / "a.jsonl", [record()])
+    write(tmp_path / "b.jsonl", [record(1)]).chmod(0)
+    write(tmp_path / "c/c.jsonl", [record(2)])
+    (tmp_path / "c").chmod(0)
+    loaded = load(tmp_path)
+    (tmp_path / "c").chmod(0o700)
+    assert loaded.frame.height == 1
+    assert [fault.split(";")[0] for fault in loaded.faults] == [
+        f"{tmp_path}/b.jsonl: Permission denied",
+        f"{tmp_path}/c: Permission denied",
+    ]
+
+
+def test_nothing_there(tmp_path):
+    with pytest.raises(RecordError, match="there is no such file or folder"):
+        load(tmp_path / "nowhere")
+    with pytest.raises(RecordError, match=r"no results here: no file \*.jsonl or \*.parquet in it or below it; start"):
+        load(tmp_path)
+    (tmp_path / "a.log").write_text("x\n")
+    with pytest.raises(RecordError, match="its .log files are ReFrame's own perflogs, which are not read"):
+        load(tmp_path)
+    write(tmp_path / "a.jsonl", [b""])
+    with pytest.raises(RecordError, match="no sound record$"):
+        load(tmp_path)
+    write(tmp_path / "a.jsonl", [b"x\n", b"y\n"])
+    with pytest.raises(RecordError, match=r"no sound record; 2 faults, the first: .*a.jsonl:1: not a JSON object"):
+        load(tmp_path)
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """Return an archive of two months."""
+    path = write(tmp_path / "a.jsonl", [record(0), record(30)])
+    archiving.add(path, tmp_path / "archive")
+    return tmp_path / "archive"
+
+
+def parquet_of(archive):
+    return sorted(archive.rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "cut to nothing", "magic only", "zeros in the middle", "text"])
+def test_a_broken_parquet_file_is_named_and_the_others_are_used(damage, archive):
+    bad = parquet_of(archive)[1]
+    data = bad.read_bytes()
+    bad.write_bytes(
+        {
+            "cut": data[: len(data) // 2],
+            "cut to nothing": b"",
+            "magic only": b"PAR1PAR1",
+            "zeros in the middle": data[:100] + b"\0" * (len(data) - 200) + data[-100:],
+            "text": b"hello\n",
+        }[damage]
+    )
+    loaded = load(archive)
+    assert loaded.frame["value"].to_list() == [1.5]
+    (fault,) = loaded.faults
+    assert fault.startswith(f"{bad}: cannot be read (") and fault.isprintable()
+    assert fault.endswith("archive its records again, or restore it")
+
+
+def test_somebody_elses_parquet_file_is_named(archive):
+    import polars as pl
+
+    bad = parquet_of(archive)[1]
+    pl.DataFrame({"x": [1]}).write_parquet(bad)
+    assert load(archive).faults == (f"{bad}: its column 'format' is not one of an archive's; it is left out",)
+
+
+def test_temporary_files_of_a_writer_are_no_part_of_an_archive(archive):
+    shutil.copy(parquet_of(archive)[0], parquet_of(archive)[0].with_name(".records.parquet.17"))
+    assert load(archive).frame.height == 2
+
+
+def test_a_database_that_another_process_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr("fabric_checks.records.database.PATIENCE_S", 0.1)
+    path = tmp_path / "results.db"
+    holder = sqlite3.connect(path)
+    holder.execute("CREATE TABLE sessions(uuid TEXT, session_start_unix REAL, json_blob TEXT)")
+    holder.commit()
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(RecordError, match=r"results.db: another process has held it for 0.1 s; try again"):
+        load(path)
+    holder.close()
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeros", "no tables"])
+def test_a_broken_database(damage, tmp_path):
+    path = tmp_path / "results.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE sessions(uuid TEXT, session_start_unix REAL, json_blob TEXT)")
+        database.execute("INSERT INTO sessions VALUES('u', 1, ?)", ["x" * 20_000])
+    data = path.read_bytes()
+    path.write_bytes({"cut": data[:5000], "zeros": data[:100] + b"\0" * 9000, "no tables": data}[damage])
+    if damage == "no tables":
+        with sqlite3.connect(path) as database:
+            database.execute("DROP TABLE sessions")
+    with pytest.raises(RecordError, match=r"results.db: .*(a broken database|is it a database of ReFrame's results)"):
+        load(path)

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The perflog's writer: whole lines, whatever happens."""
+
+import fcntl
+import json
+import logging
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.core import locks
+from fabric_checks.core.errors import RecordError
+from fabric_checks.records import perflog
+from fabric_checks.records.record import FIELDS
+from tests.guard import GUARD_S
+from tests.records.samples import load, record
+
+
+def attributes(**changes):
+    """Return what ReFrame logs about a case with two metrics."""
+    return {
+        "version": "4.10.4", "created": 1.0e9, "check_system": "s", "check_partition": "p", "check_environ": "e",
+        "check_display_name": "A %layout=1x2", "check_result": "pass", "check_fail_reason": None,
+        "check_job_nodelist": ["n1"], "check_jobid": 7,
+        "check_perfvalues": {
+            "s:p:t": [1.5, 1.0, None, 0.9, "us", "pass"],
+            "s:p:b": [9.0, 0, None, None, "MB/s", "pass"],
+        },
+        "check_facts": {
+            "check": "A", "session": "x", "layout": "1x2",
+            "metrics": {
+                "t": {"quantity": "t", "size_B": None, "better": "smaller"},
+                "b": {"quantity": "b", "no_reference": "why not"},
+            },
+        },
+    } | changes  # fmt: skip
+
+
+def test_one_record_a_metric_with_everything_there_is_to_know():
+    time, bandwidth = perflog.records_of(attributes())
+    assert tuple(time) == FIELDS
+    assert (time["metric"], time["value"], time["reference"], time["upper"], time["no_reference"]) == (
+        "t",
+        1.5,
+        1.0,
+        0.9,
+        None,
+    )
+    assert (bandwidth["reference"], bandwidth["no_reference"]) == (None, "why not")
+    assert time["nodelist"] == ["n1"]
+
+
+def test_the_nodes_are_those_that_the_ranks_saw():
+    """Accounting may know only the first node of a job that has just ended."""
+    facts = attributes()["check_facts"] | {"nodelist": ["n1", "n2"]}
+    assert perflog.records_of(attributes(check_facts=facts))[0]["nodelist"] == ["n1", "n2"]
+
+
+def test_a_case_without_values_leaves_one_record_that_says_why():
+    values = {"s:p:t": [None, 0, None, None, "us", None]}
+    (record,) = perflog.records_of(attributes(check_perfvalues=values, check_result="fail", check_fail_reason="broken"))
+    assert (record["metric"], record["case_result"], record["fail_reason"]) == (None, "fail", "broken")
+    # Nobody took its time: it is that of the log.
+    assert record["time"] == "2001-09-09T01:46:40+00:00"
+
+
+def test_the_handler_writes_where_it_says(tmp_path):
+    handler = perflog.JsonLinesHandler(tmp_path)
+    handler.emit(logging.makeLogRecord(attributes()))
+    lines = (tmp_path / "s/p/A.jsonl").read_text().splitlines()
+    assert [json.loads(line)["metric"] for line in lines] == ["t", "b"]
+
+
+def test_what_cannot_be_written_is_an_error_that_names_file_and_cause(tmp_path):
+    (tmp_path / "s").write_text("a file where a folder has to be\n")
+    with pytest.raises(
+        RecordError, match=f"^{tmp_path}/s/p/A.jsonl: Not a directory: 2 records are not in the perflog"
+    ):
+        perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
+
+
+def test_a_value_that_json_does_not_have_is_an_error_that_names_the_file(tmp_path):
+    values = {"s:p:t": [float("inf"), 1.0, None, 0.9, "us", "pass"]}
+    with pytest.raises(RecordError, match=r"s/p/A.jsonl: Out of range float .*: 1 record is not in the perflog of A "):
+        perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes(check_perfvalues=values)))
+    assert not list(tmp_path.rglob("*.jsonl"))
+
+
+def test_a_line_that_a_crash_left_unfinished_stays_alone(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"whole": 1}\n{"cut":')
+    perflog.append(path, [{"new": 1}])
+    assert path.read_text() == '{"whole": 1}\n{"cut":\n{"new": 1}\n'
+
+
+def test_a_number_that_json_does_not_have_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        perflog.append(tmp_path / "a.jsonl", [{"value": float("nan")}])
+
+
+def _write_many(path, writer):
+    for number in range(50):
+        perflog.append(path, [{"writer": writer, "number": number, "padding": "x" * 5000}] * 2)
+
+
+def test_sixteen_writers_at_once_lose_and_mix_nothing(tmp_path):
+    path = tmp_path / "a.jsonl"
+    writers = [multiprocessing.Process(target=_write_many, args=(path, writer)) for writer in range(16)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(records) == 16 * 50 * 2
+    for writer in range(16):
+        assert [r["number"] for r in records if r["writer"] == writer] == [n for n in range(50) for _ in range(2)]
+
+
+def test_who_may_read_it_cannot_stop_its_writers(tmp_path):
+    path = tmp_path / "a.jsonl"
+    perflog.append(path, [{"first": 1}])
+    assert (tmp_path / ".lock").stat().st_mode & 0o777 == 0o600
+    with path.open() as reader:
+        fcntl.flock(reader, fcntl.LOCK_EX)
+        perflog.append(path, [{"second": 2}])
+    assert path.read_text() == '{"first": 1}\n{"second": 2}\n'
+
+
+def test_a_writer_that_waits_too_long_says_for_whom(tmp_path, monkeypatch):
+    monkeypatch.setattr(perflog, "WRITER_WAIT_S", 0)
+    handler = perflog.JsonLinesHandler(tmp_path)
+    (tmp_path / "s/p").mkdir(parents=True)
+    with locks.exclusive(tmp_path / "s/p/.lock", 0):
+        why = rf"A.jsonl: .*/s/p/.lock: locked by process {os.getpid()} of .*: 2 records are not in the perflog of A %l"
+        with pytest.raises(RecordError, match=why):
+            handler.emit(logging.makeLogRecord(attributes()))
+    assert not list(tmp_path.rglob("*.jsonl"))
+
+
+def test_a_full_disk_is_an_error_and_leaves_whole_lines(tmp_path):
+    path = tmp_path / "a.jsonl"
+    perflog.append(path, [{"first": 1}])
+    child = os.fork()
+    if child == 0:
+        # The limit on a file's size stands for the disk: the write stops half-way.
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        try:
+            perflog.append(path, [{"padding": "x" * 1000}])
+        except OSError:
+            os._exit(7)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    assert path.read_text() == '{"first": 1}\n'
+
+
+def _die_in_the_middle(path, records, share):
+    real = os.write
+
+    def half(descriptor, data):
+        real(descriptor, data[: int(len(data) * share)])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    os.write = half
+    perflog.append(path, records)
+
+
+@pytest.mark.parametrize("share", [0.0001, 0.3, 0.5, 0.77, 0.9999])
+def test_a_kill_in_the_middle_of_a_write_leaves_every_earlier_line(share, tmp_path):
+    path = tmp_path / "a.jsonl"
+    perflog.append(path, [record(0), record(1)])
+    batch = [record(2, metric=f"m{n}") for n in range(40)]
+    writer = multiprocessing.Process(target=_die_in_the_middle, args=(path, batch, share))
+    writer.start()
+    writer.join()
+    assert writer.exitcode == -signal.SIGKILL
+    loaded = load(path)
+    whole = path.read_bytes().count(b"\n")
+    assert loaded.frame.height == whole == 2 + int(40 * share)
+    assert len(loaded.faults) == 1 and f"{path}:{whole + 1}: half-written, as after a crash" in loaded.faults[0]
+    # The next writer's lines are whole, and the cut one is still the only that is lost.
+    perflog.append(path, [record(3)])
+    after = load(path)
+    assert (after.frame.height, len(after.faults)) == (whole + 1, 1)
+    assert after.faults[0].startswith(f"{path}:{whole + 1}: not a JSON object")
+
+
+def _write_without_end(path, started):
+    padding = "x" * 100_000
+    for number in range(10**6):
+        perflog.append(path, [{"number": number, "line": line, "padding": padding} for line in range(10)])
+        started.set()
+
+
+def test_kills_at_any_moment_leave_every_earlier_line(tmp_path, report_table):
+    """Twenty writers of 1 MB at a time are killed, each at another moment; the kernel may stop half-way in a write."""
+    random.seed(1)
+    cut = 0
+    for trial in range(20):
+        path = tmp_path / "a.jsonl"
+        path.unlink(missing_ok=True)
+        started = multiprocessing.Event()
+        writer = multiprocessing.Process(target=_write_without_end, args=(path, started))
+        writer.start()
+        started.wait()
+        time.sleep(random.uniform(0, 0.02))
+        writer.kill()
+        writer.join()
+        *lines, last = path.read_bytes().split(b"\n")
+        cut += last != b""
+        for place, line in enumerate(lines):
+            found = json.loads(line)
+            assert (found["number"], found["line"]) == divmod(place, 10), trial
+    report_table("writers killed at any moment", [f"20 kills, {cut} of them in the middle of a line"])
+
+
+REFRAME_CONFIG = """\
+from pathlib import Path
+from reframe.core.logging import register_log_handler
+from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
+
+@register_log_handler("jsonlines")
+def create(site_config, prefix):
+    return PerflogHandler(Path(site_config.get(f"{prefix}/basedir")))
+
+site_configuration = {
+    "systems": [{
+        "name": "s", "hostnames": [".*"],
+        "partitions": [{"name": "p", "scheduler": "local", "launcher": "local", "environs": ["e"], "max_jobs": 4}],
+    }],
+    "environments": [{"name": "e"}],
+    "logging": [{
+        "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
+        "handlers_perflog": [{"type": "jsonlines", "level": "info", "basedir": "FOLDER/perflogs"}],
+    }],
+}
+"""
+REFRAME_CHECK = """\
+import os
+from datetime import datetime, timezone
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import parameter, run_before, sanity_function, variable
+
+@rfm.simple_test
+class Trivial(rfm.RunOnlyRegressionTest):
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    executable = "true"
+    case = parameter(range(5))
+    facts = variable(dict, value={})
+
+    @sanity_function
+    def anything(self):
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.facts |= {"check": "Trivial", "session": os.environ["FABRIC_SESSION"], "time": now}
+        return True
+
+    @run_before("performance")
+    def many(self):
+        for n in range(60):
+            self.perf_variables[f"m{n}"] = sn.make_performance_function(lambda n: n + 0.5, "us", n)
+"""
+
+
+def test_six_reframes_at_once_lose_and_mix_nothing(tmp_path):
+    """Six real sessions start at once, and write 5 cases of 60 metrics each to one file."""
+    config, check = tmp_path / "settings.py", tmp_path / "trivial.py"
+    config.write_text(REFRAME_CONFIG.replace("FOLDER", str(tmp_path)))
+    check.write_text(REFRAME_CHECK)
+    sessions = []
+    for number in range(6):
+        folder = tmp_path / f"session{number}"
+        folder.mkdir()
+        env = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")}
+        env |= {"FABRIC_SESSION": f"session{number}", "RFM_PREFIX": str(folder)}
+        env |= {"RFM_REPORT_FILE": str(folder / "report.json")}
+        command = ["nice", Path(sys.executable).with_name("reframe"), "-C", config, "-c", check, "-r"]
+        sessions.append(
+            subprocess.Popen(command, env=env, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        )
+    for session in sessions:
+        output, _ = session.communicate(timeout=GUARD_S)
+        assert session.returncode == 0, output
+    (path,) = (tmp_path / "perflogs").rglob("*.jsonl")
+    loaded = load(path)
+    assert loaded.faults == () and len(path.read_text().splitlines()) == 6 * 5 * 60
+    found = Counter(loaded.frame.select("session", "test", "metric", "value").rows())
+    assert found == Counter(
+        (f"session{number}", f"Trivial %case={case}", f"m{n}", n + 0.5)
+        for number in range(6)
+        for case in range(5)
+        for n in range(60)
+    )
+
+
+def test_what_a_case_leaves_on_disk_is_what_it_keeps_and_its_records():
+    attributes = {
+        "version": "4", "check_system": "s", "check_partition": "p", "check_environ": "e", "check_display_name": "A",
+        "check_result": "pass", "check_fail_reason": None, "check_job_nodelist": [], "check_jobid": "1",
+        "check_perfvalues": {f"s:p:{name}": [1.0, 0, None, None, "us", "pass"] for name in ("one", "two")},
+        "check_facts": {"check": "A", "disk_B": 5000},
+    }  # fmt: skip
+    found = perflog.records_of(attributes)
+    written = sum(len(json.dumps(each)) + 1 for each in found)
+    # The number itself was not yet in what was measured.
+    assert {each["disk_B"] for each in found} == {found[0]["disk_B"]} and abs(found[0]["disk_B"] - 5000 - written) < 10
+    assert perflog.records_of(attributes | {"check_facts": {"check": "A"}})[0]["disk_B"] is None

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A comparison as texts: folding, order, counts, and the forms that it is written in."""
+
+import csv
+import io
+import json
+from html.parser import HTMLParser
+
+import pytest
+from markdown_it import MarkdownIt
+from rich.console import Console
+
+from fabric_checks.comparison import folding
+from fabric_checks.comparison.analysis import COLUMNS, compare
+from fabric_checks.report.terminal.comparison import documents, table, terminal
+from tests.comparison.making import parts, runs
+
+TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
+
+
+def curve(side, factor=1.0, sizes=(1, 2, 4, 8, 16), **changes):
+    for size in sizes:
+        point = {"metric": f"latency_{size}B", "size_B": size}
+        yield from runs(side, [factor * size * value for value in TIGHT], **point, **changes)
+
+
+def compared(*records, labels=("A", "B"), **options):
+    return compare(parts(*records), labels, **options)
+
+
+def rows(comparison, **options):
+    (only,) = table.page(comparison, **options).tables
+    return only.rows
+
+
+def test_a_curve_with_one_verdict_is_one_row():
+    comparison = compared(curve("A"), curve("B", 1.1))
+    ((verdict, test, layout, metric, one, two, unit, change, note),) = rows(comparison)
+    assert (verdict, test, layout, unit, note) == ("worse", "OsuLatency", "2x1", "us", "")
+    assert metric == "latency, 5 sizes 1 .. 16 B"
+    assert (one, two, change) == ("1 .. 16, n 6", "1.1 .. 17.6, n 6", "+10 %")
+    assert len(rows(comparison, every_point=True)) == 5
+
+
+def test_a_curve_with_two_verdicts_is_two_rows_the_worse_first():
+    comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
+    worse, same = rows(comparison)
+    assert worse[0] == "worse" and worse[3] == "latency, 8 16 B" and worse[7].startswith("+20 %")
+    assert same[0] == "no difference" and same[3] == "latency, 1 2 4 B" and same[7].startswith("0 %; ")
+    assert same[7].endswith("would be detected")
+
+
+def test_a_single_value_goes_by_the_name_of_its_metric_and_has_intervals():
+    ((_, _, _, metric, one, two, _, change, _),) = rows(compared(curve("A", sizes=(8,)), curve("B", 1.1, sizes=(8,))))
+    assert metric == "latency_8B"
+    assert one.startswith("8 (") and two.startswith("8.8 (") and change.startswith("+10 % (")
+
+
+@pytest.mark.parametrize(("unit", "written"), [("%", "+10 points"), ("us", "+10 us")])
+def test_a_difference_is_in_points_or_in_the_unit(unit, written):
+    own = {"metric": "host_availability", "quantity": "availability", "size_B": None, "unit": unit}
+    values = [0.0, 20.0, 20.2, 19.8, 20.1, 19.9, 20.0]
+    ((*_, change, _),) = rows(compared(runs("A", values, **own), runs("B", [10 + each for each in values], **own)))
+    assert change.startswith(written)
+
+
+def test_places_that_rows_do_not_share_stand_in_the_rows():
+    there, elsewhere = {"environ": "mpich"}, {"environ": "impi"}
+    comparison = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)))
+    (only,) = table.page(comparison).tables
+    assert only.title == "B against A"
+    assert {row[1] for row in only.rows} == {
+        "OsuLatency (cluster:compute+mpich)",
+        "OsuLatency (cluster:compute+impi)",
+    }
+    (only,) = table.page(compared(curve("A"), curve("B"))).tables
+    assert only.title == "B against A: cluster:compute+mpich" and only.rows[0][1] == "OsuLatency"
+
+
+def test_what_is_missing_is_told_once_for_a_case():
+    comparison = compared(
+        curve("A"), curve("B", sizes=(1,)), runs("A", TIGHT, metric="peak", quantity="peak", unit="1/s")
+    )
+    missing = [row for row in rows(comparison) if row[0] == "missing"]
+    assert [(row[3], row[8]) for row in missing] == [("5 metrics", "missing in B")]
+
+
+def test_thousands_of_values_stay_readable():
+    many = [{"test": f"OsuCollective %name={i} %layout=2x1", "check": "OsuCollective"} for i in range(10)]
+    records = [point for own in many for side in "AB" for point in curve(side, sizes=range(1, 41), **own)]
+    assert len(rows(compared(records))) == 10
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("verdict", ["worse", "worse", "missing", "better", "no difference"]),
+        ("change", ["better", "worse", "worse", "no difference", "missing"]),
+        ("test", ["no difference", "worse", "better", "missing", "worse"]),
+    ],
+)
+def test_order(order, expected):
+    factors = {"a": 1.0, "b": 1.2, "c": 0.5, "d": None, "e": 1.1}
+    records = []
+    for name, factor in factors.items():
+        own = {"test": name, "check": name}
+        records += runs("A", TIGHT, **own)
+        records += [] if factor is None else runs("B", [factor * value for value in TIGHT], **own)
+    assert [row[0] for row in rows(compared(records), order=order)] == expected
+
+
+def test_only_some_verdicts_and_the_counts_of_all():
+    comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
+    page = table.page(comparison, ["worse"])
+    assert [row[0] for row in page.tables[0].rows] == ["worse"]
+    assert page.counts[0] == "B against A: 5 metrics: 2 worse, 3 no difference"
+    assert "5 were judged by intervals at 95 %: if nothing had changed, less than 1 would differ" in page.counts[1]
+
+
+def test_few_runs_name_the_remedy():
+    page = table.page(compared(runs("A", [1]), runs("B", [1])))
+    assert any("--repeatable 5%" in line for line in page.counts)
+
+
+def test_long_reasons_are_notes():
+    page = table.page(compared(curve("A"), curve("B", 1, program_version="7.6")))
+    assert page.tables[0].rows[0][8] == "[1] [1]" or page.tables[0].rows[0][8].startswith("[1]")
+    assert page.notes[0] == "[1] program version: 7.5.2 in A, 7.6 in B"
+
+
+def test_simulated_values_are_marked_in_every_form():
+    comparison = compared(curve("A", evidence="fitted"), curve("B", evidence="predicted"))
+    page = table.page(comparison)
+    assert all(row[8] == "simulated [1]" for row in rows(comparison))
+    text = "A is a simulation: fitted; B is a simulation: predicted"
+    assert text in shown(page) and text in documents.as_html(page, "t") and text in documents.as_markdown(page)
+    assert text in documents.as_csv(comparison.frame)
+    assert json.loads(documents.as_json(comparison, comparison.frame, [], []))["rows"][0]["note"] == text
+
+
+HOSTILE = (
+    "=1+1 <script>alert(1)</script> \x1b[31mred\x07 [bold]x[/] "
+    "| `c` ![i](http://a.b/c) \u202ertl\nline & \"q\" 'q' {{7*7}}"
+)
+
+
+def hostile():
+    own = {"test": HOSTILE, "check": HOSTILE, "metric": HOSTILE, "quantity": HOSTILE, "size_B": None, "system": HOSTILE}
+    return compared(
+        runs(HOSTILE, TIGHT, **own),
+        runs("B", TIGHT, **own),
+        runs("B", [None], **own | {"metric": None, "test": "x", "fail_reason": HOSTILE}),
+        labels=(HOSTILE, "B"),
+    )
+
+
+def shown(page):
+    out = io.StringIO()
+    console = Console(file=out, width=2000, force_terminal=True, color_system="standard", highlight=False)
+    for part in terminal.render(page):
+        console.print(part)
+    return out.getvalue()
+
+
+def test_nothing_in_a_record_reaches_the_terminal():
+    text = shown(table.page(hostile()))
+    assert "\x1b[31mred" not in text and "\x07" not in text and "\u202e" not in text and "[bold]x[/]" in text
+
+
+class Tags(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def test_nothing_in_a_record_becomes_html():
+    page = table.page(hostile())
+    text = documents.as_html(page, HOSTILE)
+    tags = Tags(text).found
+    clean = Tags(documents.as_html(table.page(compared(runs("A", TIGHT), runs("B", TIGHT))), "t")).found
+    assert {tag for tag, _ in tags} == {tag for tag, _ in clean}
+    assert not [
+        tag for tag, attrs in tags if tag in ("script", "img", "a", "link") or "src" in attrs or "href" in attrs
+    ]
+    assert "{{7*7}}" in text and "\x1b" not in text
+
+
+def test_nothing_in_a_record_becomes_markup():
+    text = documents.as_markdown(table.page(hostile()))
+    tokens = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(text)
+    kinds = {child.type for token in tokens for child in token.children or ()}
+    assert kinds <= {"text", "text_special"}, kinds
+    tables = [token for token in tokens if token.type == "tr_open"]
+    assert len(tables) == 3  # the header, the value and the case that failed
+
+
+def test_nothing_in_a_record_becomes_a_formula():
+    cells = [cell for row in csv.reader(io.StringIO(documents.as_csv(hostile().frame))) for cell in row]
+    assert any("script" in cell for cell in cells)
+    numbers = [cell for cell in cells if cell[:1] in "=+-@\t\r" and cell]
+    assert all(float(cell) < 0 for cell in numbers)
+
+
+def test_json_has_everything():
+    comparison = compared(curve("A"), curve("B", 1.1), runs("A", TIGHT, metric="peak", quantity="peak"))
+    content = json.loads(documents.as_json(comparison, comparison.frame, ["no"], ["bad"]))
+    assert content["counts"]["worse"] == 5 and content["counts"]["missing"] == 1
+    assert (
+        content["objections"] == ["no"] and content["faults"] == ["bad"] and content["by_chance"] == pytest.approx(0.25)
+    )
+    assert len(content["rows"]) == 6 and tuple(content["rows"][0]) == COLUMNS
+
+
+def test_folding_keeps_every_value():
+    comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
+    folded = folding.folded(folding.chosen(comparison.frame))
+    assert sorted(metric for metrics in folded["metrics"] for metric in metrics) == sorted(comparison.frame["metric"])
+    assert folded["values"].sum() == comparison.frame.height

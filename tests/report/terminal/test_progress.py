@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run while it is under way, by the lines of a real ReFrame."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from fabric_checks.core import console
+from fabric_checks.records.cost import durations
+from fabric_checks.records.cost.remaining import remaining_s
+from fabric_checks.report.terminal import progress
+
+#: What ReFrame 4.10.4 printed, thinned: a build, 36 cases of which one failed, an interrupt.
+SAID = (Path(__file__).with_name("reframe-4.10.4.txt")).read_text().splitlines()
+
+
+def state(lines, past=None, pace_s=1.0):
+    found = progress.State(past or {})
+    for at, line in enumerate(lines):
+        found.read(line, at * pace_s)
+    return found
+
+
+def test_before_the_first_case_ends_nobody_knows_how_many_there_are():
+    begun = state(SAID[: SAID.index(next(line for line in SAID if "RUN" in line))])
+    assert begun.text(2.0) == "choosing cases, 2 s"
+    begun.read("[ RUN      ] FabricPrograms ~local:node+mpich /5c7ed743 @local:node+mpich", 2.0)
+    assert begun.text(3.0) == "begun, 3 s, building FabricPrograms"
+
+
+def test_a_run_is_followed_to_its_end():
+    ended = state(SAID)
+    assert (ended.ended, ended.cases, ended.failed) == (4, 4, 1)
+    assert ended.text(90.0) == "4 of 4 done, 1 failed, 1 min 30 s"
+
+
+def test_what_runs_is_what_began_first_and_has_not_ended():
+    lines = SAID[: next(at for at, line in enumerate(SAID) if "( 2/" in line or "(2/" in line)]
+    assert state(lines).running_text() == "OsuLatency 1x2 @local:node+mpich"
+
+
+@pytest.mark.parametrize(
+    ("finished", "running", "unknown", "done_in_s", "since_s", "left_s"),
+    [
+        ((), (), 3, 0.0, 0.0, 3 * (10 + 20 + 30) / 3),
+        ((), ("a", "b"), 1, 0.0, 5.0, 10 + 20 + 30 - 5),
+        (("a",), ("b",), 1, 100.0, 0.0, 20 + 30),  # one case tells no pace
+        (("a", "b", "new"), ("c",), 0, 100.0, 0.0, 2 * 30),  # twice as slow as before
+        (("a", "b", "c"), ("new",), 0, 60.0, 100.0, 0.0),  # late, and not less than over
+    ],
+)
+def test_what_is_left_by_what_cases_took_before(finished, running, unknown, done_in_s, since_s, left_s):
+    past = {"a": 10.0, "b": 20.0, "c": 30.0}
+    found = remaining_s(past, finished, running, unknown, done_in_s=done_in_s, since_s=since_s)
+    assert found == pytest.approx(left_s)
+    assert remaining_s({}, finished, running, unknown, done_in_s=done_in_s, since_s=since_s) is None
+
+
+def test_past_runs_are_read_from_their_reports(tmp_path):
+    assert durations.of_runs(tmp_path) == {}
+    (tmp_path / "reports").mkdir()
+    case = {
+        "display_name": "A %layout=1x2",
+        "name": "x",
+        "system": "s",
+        "partition": "p",
+        "environ": "e",
+        "result": "pass",
+    }
+    for at, seconds in enumerate((4.0, 3.0, 50.0, "x")):
+        told = {
+            "session_info": {"log_files": [f"/x/run{at}.log"]},
+            "runs": [{"testcases": [case | {"time_run": seconds}, case | {"fixture": True, "time_run": 99.0}]}],
+        }
+        (tmp_path / "reports" / f"run-report-{at}.json").write_text(json.dumps(told, indent=1))
+    (tmp_path / "reports" / "run-report-9.json").write_text('{"log_files": ["/x/cut.log"]')
+    assert durations.of_runs(tmp_path) == {"A %layout=1x2 @s:p+e": 4.0}
+
+
+def test_warnings_of_reframe_are_kept_and_cases_are_not():
+    found = state(
+        [
+            "WARNING: run session stopped: x\x1b[2J",
+            "./reframe: error: bad",
+            "P: latency_0B: 1.0 us",
+            "WARNING: skipping y",
+        ]
+    )
+    assert list(found.said) == ["WARNING: run session stopped: x?[2J", "./reframe: error: bad"]
+
+
+def test_plain_lines_are_few(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress.shown(progress.State()) as follow:
+        for number in range(1, 301):
+            follow(f"[ RUN      ] Case{number} @s:p+e")
+            now[0] += 1
+            follow(f"[       OK ] ({number:3}/300) Case{number} @s:p+e")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5 and lines[0].startswith("==> begun, 0 s, Case1")
+    assert lines[1].startswith("==> 60 of 300 done, 1 min 0 s, Case61 @s:p+e")
+
+
+def test_a_terminal_has_one_line_that_is_rewritten(monkeypatch):
+    class Terminal(io.StringIO):
+        encoding = "utf-8"
+
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(console, "out", lambda: console.Stream(terminal, "x"))
+    with progress.shown(progress.State()) as follow:
+        for line in SAID:
+            follow(line)
+    text = terminal.getvalue()
+    assert "4 of 4 done, 1 failed" in text
+    # All that is left of it is wiped.
+    assert text.rstrip().endswith("\x1b[2K")

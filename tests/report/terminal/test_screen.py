@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one screen that a run ends with: as it was printed, and never more than one screen, whatever ran."""
+
+import io
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from fabric_checks.core import console
+from fabric_checks.diagnosis.cross_section import evaluation
+from fabric_checks.records.run_records import Case, Session
+from fabric_checks.report.terminal import key_values, look_at, screen
+from tests.records.test_run_records import NAME, record
+from tests.report import conftest, recorded, records
+
+TRANSCRIPTS = Path(__file__).resolve().parent / "screens"
+PLACES = (
+    ("report", f"/home/me/fabric-checks/.fabric/results/reports/{NAME}.html"),
+    ("all", f". ci/env.sh; fabric-checks show --session {NAME}"),
+    ("log", f"/home/me/fabric-checks/.fabric/results/logs/{NAME}.log"),
+)
+
+
+def printed(session, width=100, *, elapsed_s=206.0, said=(), encoding="utf-8"):
+    """Return the lines of a session's screen, each as a terminal of that width would have it."""
+    raw = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    terminal = Console(file=console.Stream(raw, "x").styled(), width=width, highlight=False, markup=False, emoji=False)
+    for part in screen.render(session, screen.Told(elapsed_s, PLACES, said), width):
+        terminal.print(part, soft_wrap=isinstance(part, Text))
+    raw.flush()
+    return [line.rstrip() for line in raw.buffer.getvalue().decode(encoding).splitlines()]
+
+
+def of_records(rows, name=NAME):
+    """Return a session of records alone, of which each case is as its records say."""
+    by_case = {}
+    for row in rows:
+        by_case.setdefault(look_at.case_name(row), []).append(row)
+    cases = [
+        Case(
+            case,
+            group[-1]["case_result"],
+            "performance" if group[-1]["metric"] else "run",
+            group[-1]["fail_reason"],
+            False,
+            frozenset(r["metric"] for r in group),
+        )
+        for case, group in by_case.items()
+    ]
+    return Session(name, Path("x"), tuple(cases), tuple(rows))
+
+
+def eight_nodes():
+    """A cluster of eight nodes with three MPIs, on which all was measured, with a slow node."""
+    return of_records([row for environ in ("mpich", "openmpi", "impi") for row in records.everything(environ=environ)])
+
+
+def failures(number):
+    """A run with so many cases that failed, of few causes."""
+    causes = ("node n{} died while the job ran", "the table ends after {} B", "job timed out ({}.5s > 1.0s)")
+    cases = [
+        Case(f"Check{at} %layout=1x2 @s:p+e", "fail", "run", causes[at % 3].format(at), False) for at in range(number)
+    ]
+    return Session(
+        NAME, Path("x"), (*cases, Case("A %layout=1x2 @s:p+e", "pass", None, None, False, frozenset("t"))), (record(),)
+    )
+
+
+def nothing():
+    return Session(NAME, None)
+
+
+def killed():
+    """What is left of a run whose ReFrame was killed: records."""
+    return Session(NAME, None, (), recorded.session_of("one_machine").records[:60])
+
+
+def one_case():
+    rows = [row for row in recorded.records_of("one_machine") if row["check"] == "Notification"][:40]
+    test = rows[0]["test"]
+    return of_records([row for row in rows if row["test"] == test])
+
+
+def missed():
+    judged = {
+        "no_reference": None,
+        "reference": 1.0,
+        "lower": -0.05,
+        "upper": 0.05,
+        "result": "fail",
+        "case_result": "fail",
+    }
+    slow = [{"kind": "receiver", "text": "node n12 receives at 0.41 of the median from everybody, alone as well"}]
+    return of_records([record(metric=f"t{at}", value=1.5 + at, findings=slow, **judged) for at in range(30)])
+
+
+@pytest.mark.parametrize("name", recorded.NAMES)
+def test_a_recorded_run_is_written_as_it_is_read(name):
+    text = (recorded.HERE / f"{name}.json").read_text().rstrip("\n")
+    assert recorded.packed(recorded.session_of(name)) == text
+
+
+SESSIONS = {
+    **{name: (lambda name=name: recorded.session_of(name)) for name in recorded.NAMES},
+    "eight_nodes_made_up": eight_nodes,
+    "thirteen_twins": lambda: of_records(conftest.twins()),
+    "failures_by_the_hundred": lambda: failures(500),
+    "no_case": nothing,
+    "killed": killed,
+    "one_case": one_case,
+    "missed": missed,
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_the_screen_is_as_it_was_printed(name):
+    """Each file was looked at; FABRIC_TEST_WRITE_GOLDEN=1 writes them anew."""
+    path = TRANSCRIPTS / f"{name}.txt"
+    lines = printed(SESSIONS[name]())
+    if "FABRIC_TEST_WRITE_GOLDEN" in os.environ:
+        path.write_text("".join(f"{line}\n" for line in lines))
+    assert lines == path.read_text().splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.parametrize("name", SESSIONS)
+def test_it_is_one_screen_at_any_width(name, width):
+    lines = printed(SESSIONS[name](), width)
+    assert len(lines) <= screen.LINES
+    assert max(map(len, lines)) <= min(width, screen.WIDTH)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_it_says_where_the_rest_is(name):
+    text = "\n".join(printed(SESSIONS[name]()))
+    assert all(what in text for _, what in PLACES)
+
+
+def test_ascii_will_do_where_a_terminal_has_no_more():
+    text = "\n".join(printed(recorded.session_of("one_machine"), encoding="ascii"))
+    assert text.isascii() and "?" not in text
+    (line,) = (line for line in text.splitlines() if "bandwidth, peak" in line)
+    assert line.split()[-1] == "_.-~=+*#####"[: len(line.split()[-1])] or set(line.split()[-1]) <= set("_.-~=+*#")
+
+
+def test_a_change_of_protocol_is_no_reason_to_worry():
+    found = [{"kind": "protocol switch", "text": "the curve breaks"}, {"kind": "sender", "text": "node n7 is slow"}]
+    text = "\n".join(printed(of_records([record(findings=found)])))
+    assert "node n7 is slow" in text and "the curve breaks" not in text
+
+
+def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
+    """All that the analysis says of a real output of rotate on nodes that share cores."""
+    found = evaluation.of_text(golden("rotate/mpich-5.0.2.txt"))
+    assert {note["kind"] for note in found.notes()} >= {"slowest pair", "limits"} and not found.metrics()["faults"]
+    blaming = [note for note in found.notes() if note["kind"] not in look_at.DESCRIBING]
+    assert [matter.text for matter in look_at.matters(of_records([record(findings=found.notes())]))] == [
+        note["text"] for note in blaming
+    ]
+    assert {note["kind"] for note in blaming} <= {"noise"}
+
+
+def test_failures_of_one_cause_are_one_matter():
+    (first, *_), matters = printed(failures(500)), look_at.matters(failures(500))
+    assert first == "500 of 501 cases failed in 3 min 26 s"
+    assert len(matters) == 3 and matters[0].text.startswith("failed: 167 cases: Check0 1x2 @s:p+e, ")
+
+
+def test_what_was_not_run_is_told_once_for_all_environments():
+    rows = [record(environ=name, not_offered={"npb": "no wheel has it"}) for name in ("mpich", "impi")]
+    assert look_at.not_run(of_records(rows)) == ["npb (mpich, impi): no wheel has it"]
+
+
+def test_values_of_one_row_are_of_one_program_in_one_layout():
+    """That which most machines have, though another is asked for first."""
+    rows = [record(check="OsuLatency", metric="latency_0B", quantity="latency", size_B=0, environ="a", layout="1x2")]
+    rows += [
+        record(check="Streaming", metric="ping_pong_time_0B", quantity="ping_pong_time", size_B=0, environ=environ)
+        for environ in ("a", "b")
+    ]
+    row = key_values.Values(rows).row(key_values.ASKS["Within a node"][0])
+    assert (set(row.cells), row.layout) == ({"s:p+a", "s:p+b"}, "1x2")
+    assert key_values.Values(rows).row(key_values.ASKS["Between nodes"][0]) is None
+
+
+@pytest.mark.parametrize(
+    ("show", "before", "after"),
+    [("first", "5", ""), ("last", "9", " @1M"), ("peak", "4", ""), ("ends", "4", "9"), ("both", "5 @0", "9 @1M")],
+)
+def test_cells(show, before, after):
+    points = {
+        size: record(size_B=size, value=value, better="smaller") for size, value in ((0, 5), (8, 4), (1 << 20, 9))
+    }
+    cell = key_values.cell(points, show)
+    assert (cell.before, cell.after, cell.curve) == (before, after, (5, 4, 9))
+
+
+def test_sizes_that_are_not_those_asked_for_are_named():
+    points = {size: record(size_B=size, value=size) for size in (4, 4096)}
+    assert key_values.cell(points, "ends") == key_values.Cell("4 @4", (), "4096 @4K")
+
+
+def test_what_is_cut_off_ends_with_dots():
+    reason = "config/references/x.yaml, line 3: nothing reads this entry; " * 5 + "write it below the name of a check"
+    head = printed(of_records([record(no_reference=reason)]))[:6]
+    assert any(line.endswith(" ...") for line in head) and not any("below the name" in line for line in head)
+
+
+def test_untrusted_text_is_only_text():
+    evil = "\x1b[31mred\x07\u202e [bold]no markup[/bold]\nerror: a line of its own"
+    session = of_records(
+        [record(program=evil, environ=evil, findings=[{"kind": "x", "text": evil}], no_reference=evil)]
+    )
+    session = replace(session, cases=(*session.cases, Case(evil, "fail", evil, evil, False)), unreadable=(evil,))
+    lines = printed(session, said=(evil,))
+    text = "\n".join(lines)
+    assert "\x1b[31m" not in text and "\x07" not in text and "\u202e" not in text
+    assert "[bold]" in text and not any(line.startswith("error:") for line in lines)

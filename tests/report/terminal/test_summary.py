@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table that a run ends with."""
+
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+from rich.text import Text
+
+from fabric_checks.cli import main
+from fabric_checks.records.run_records import Case, Session
+from fabric_checks.report.terminal import summary
+from tests.records.test_run_records import NAME, record
+
+
+def shown(*records, cases=(), unreadable=(), width=160):
+    out = io.StringIO()
+    console = Console(file=out, width=width, highlight=False, force_terminal=True, color_system=None)
+    for part in summary.render(Session(NAME, None, tuple(cases), tuple(records), (), tuple(unreadable))):
+        console.print(part, soft_wrap=isinstance(part, Text))
+    return out.getvalue()
+
+
+def curve(*points, **changes):
+    return [
+        record(metric=f"latency_{size}B", quantity="latency", size_B=size, value=value, **changes)
+        for size, value in points
+    ]
+
+
+def test_curves_are_folded_and_scalars_are_not():
+    text = shown(*curve((0, 1.0), (1024, 2.5), (4 * 1024**2, 1234.5)), record(metric="t", value=0.012345, unit="s"))
+    (line,) = (line for line in text.splitlines() if "latency" in line)
+    assert "0:1 1K:2.5 4M:1234" in line and " us " in line and "no reference: [1]" in line
+    assert any("t " in line and "0.01235" in line for line in text.splitlines())
+    assert "[1] why" in text
+
+
+def test_what_missed_its_reference_stands_by_itself():
+    judged = {"no_reference": None, "reference": 1.0, "lower": None, "upper": 0.1}
+    good, bad = curve((0, 1.0), **judged), curve((1, 2.0), **judged | {"result": "fail"})
+    text = shown(*good, *bad)
+    assert "pass: 1, at most 1.1" in text
+    (line,) = (line for line in text.splitlines() if "fail: 1," in line)
+    assert "latency_1B" in line and " 2 " in line
+
+
+@pytest.mark.parametrize(
+    ("reference", "lower", "upper", "text"),
+    [
+        (100.0, -0.05, None, "pass: 100, at least 95"),
+        (100.0, -0.05, 0.1, "pass: 100, 95 to 110"),
+        (-2.0, None, 0.5, "pass: -2, at most -1"),
+        (10.0, None, 0.0, "pass: 10, at most 10"),
+    ],
+)
+def test_bounds(reference, lower, upper, text):
+    judged = {"no_reference": None, "reference": reference, "lower": lower, "upper": upper}
+    assert summary.reference_text(record(**judged), summary.Footnotes()) == text
+
+
+def test_failures_and_gaps_are_said():
+    text = shown(
+        record(not_offered={"imb": "no such ABI"}, environ="openmpi"),
+        cases=[
+            Case("A %layout=1x2 @s:p+e", "pass", None, None, False),
+            Case("B @s:p+e", "fail", "run", "node n7 died", False),
+        ],
+        unreadable=["x.jsonl:3: not a JSON object"],
+    )
+    assert "B @s:p+e\n    in run: node n7 died" in text
+    assert "2 cases ran, 1 passed; 1 records." in text
+    assert "warning: x.jsonl:3: not a JSON object" in text
+    assert "Not run:\n  imb in openmpi: no such ABI" in text
+
+
+def test_untrusted_text_is_only_text():
+    evil = "\x1b[31mred\x07 [bold]no markup[/bold] [link=http://x]y[/link]"
+    text = shown(record(program=evil, no_reference=evil), cases=[Case(evil, "fail", "run", evil, False)])
+    assert "\x1b[31m" not in text and "\x07" not in text
+    assert "[bold]no markup[/bold]" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_any_width_keeps_every_value(width):
+    text = shown(*curve(*((2**n, 1000.0 + n) for n in range(23))), width=width)
+    joined = "".join(text.split())
+    for n in range(23):
+        assert f"{1000 + n}" in joined
+
+
+def test_csv_cells_are_no_formulas(tmp_path):
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "perflogs").mkdir()
+    content = {"session_info": {"log_files": [f"/x/{NAME}.log"]}, "runs": [{"testcases": []}]}
+    (tmp_path / "reports" / "run-report-0.json").write_text(json.dumps(content))
+    (tmp_path / "perflogs" / "a.jsonl").write_text(json.dumps(record(mpi='=HYPERLINK("http://x")', value=-1.5)) + "\n")
+    result = CliRunner().invoke(main.cli, ["show", "--csv", "--results", str(tmp_path)])
+    assert "'=HYPERLINK" in result.output and ",=HYPERLINK" not in result.output
+    assert ",-1.5," in result.output
+    gated = CliRunner().invoke(main.cli, ["show", "--gate", "--results", str(tmp_path)])
+    assert gated.exit_code == 1
+
+
+def test_findings_stand_below_their_case_and_once():
+    found = [{"kind": "sender", "text": "node n7 is slow\x1b[2J"}]
+    text = shown(record(findings=found), record(metric="other", findings=found), record(test="Other", findings=None))
+    assert text.count("node n7 is slow") == 1
+    assert "Findings:" in text and "\x1b" not in text
+
+
+def test_values_of_a_simulation_say_what_they_are():
+    judged = {"no_reference": None, "reference": 1.0, "lower": -0.1, "upper": 0.1, "reference_source": "SAND Table 2"}
+    text = shown(
+        record(metric="a", **judged, evidence="fitted"),
+        record(metric="b", **judged, evidence="predicted"),
+        record(metric="c", evidence="simulated"),
+        width=200,
+    )
+    for metric, words in (("a", "fitted; pass: 1,"), ("b", "predicted; pass: 1,"), ("c", "simulated; no")):
+        assert any(f" {metric} " in line and words in line for line in text.splitlines()), text
+    assert "[1] SAND Table 2" in text
+
+
+def test_values_of_a_machine_say_nothing_of_that():
+    assert summary.reference_text(record(), summary.Footnotes()) == "no reference: [1]"
