@@ -4,13 +4,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Better = Literal["smaller", "larger"]
 
 #: The units of the collection. MB/s is 10^6 bytes a second, Mmsg/s is 10^6 messages a second.
 UNITS = ("us", "s", "MB/s", "Mmsg/s", "B", "%", "1", "1/s", "Matom-step/s")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What of a check belongs among the values that people ask for first: on the screen, and at the top of a report.
+
+    Checks declare them as ``headlines``; the record of each metric whose quantity and parameters fit carries it.
+
+    :param title: the row, such as ``latency, smallest size``; programs that measure the same share one title.
+    :param quantity: the curve, or the metric, that the value is of.
+    :param section: the heading above the row; ``PAIR`` is ``Within a node`` or ``Between nodes``, by the layout.
+    :param order: sorts sections, and the rows of one, the smallest first.
+    :param rank: which program is preferred where several have the row, the smallest first.
+    :param point: of a curve: ``value`` (it is no curve), ``first``, ``last``, ``peak``, or ``ends`` (8 B and 1 MiB).
+    :param layouts: which layout is preferred: the ``smallest``, the ``largest``, or ``most nodes``.
+    :param least_tasks: layouts of fewer processes have no such value.
+    :param parameters: what the parameters of the test have to be, by name.
+    :param short: the heading of its column where each machine has one row; empty if it has no column there.
+    """
+
+    title: str
+    quantity: str
+    section: str
+    order: int
+    rank: int = 0
+    point: Literal["value", "first", "last", "peak", "ends"] = "value"
+    layouts: Literal["smallest", "largest", "most nodes"] = "largest"
+    least_tasks: int = 1
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    short: str = ""
+
+
+#: The section of a :class:`Headline` that is about two processes: within a node or between nodes, by the layout.
+PAIR = "pair"
 
 
 @dataclass(frozen=True)
@@ -24,6 +58,7 @@ class Metric:
     :param size_B: the message size in bytes for a point of a curve.
     :param can_be_zero: whether 0 or less is a sound value; then two are compared by their difference, not their ratio.
         So is every share in per cent.
+    :param one_way: whether a rate counts the bytes of one direction only, so that a link's rate bounds it.
     """
 
     name: str
@@ -32,6 +67,7 @@ class Metric:
     quantity: str = ""
     size_B: int | None = None
     can_be_zero: bool = False
+    one_way: bool = False
 
     def __post_init__(self) -> None:
         """Check the unit, let the quantity default to the name, and know of shares that they can be zero."""

@@ -54,6 +54,8 @@ class MetricFacts:
     quantity: str  # the curve a metric is a point of
     size_B: int | None = None  # message size of that point
     better: str | None = None  # smaller or larger
+    one_way: bool | None = None  # whether a rate counts one direction only, so that the link's rate bounds it
+    headline: dict[str, Any] | None = None  # what of it belongs among the values asked for first: metrics.Headline
     can_be_zero: bool | None = None  # whether 0 or less is a sound value, so that two are compared by their difference
     # Of a ratio or difference, metric, quantity, unit and values by layout of what it comes from: PpnRatioMixin, and
     # LammpsPpnSeries.
@@ -87,6 +89,7 @@ class Facts:
     # ResultsMixin, when the case is set up.
     session: str  # which run this belongs to
     check: str  # the class
+    family: str | None = None  # the section of a report: core.families
     parameters: dict[str, Any] | None = None  # of the test but its layout, by name
     collection: str | None = None  # version and commit of the collection
     about: str | None = None  # what the partition says of itself, or else the system
