@@ -43,12 +43,12 @@ one file.
 4. Pack it:
 
        . ci/env.sh
-       fabric-checks bundle pack offer.tar --system NAME --level {level} --key ~/.ssh/id_ed25519
+       fabric-checks offers pack offer.tar --system NAME --level {level} --key ~/.ssh/id_ed25519
 
    The file has every record, output and job script of the system's runs, the checksums of the programs that were run,
    and the description of the system. With `--key` it is signed; send the public key by another route.
 
-`fabric-checks bundle check` recomputes every value from the outputs, and lists what was changed, left out, run with
+`fabric-checks offers check` recomputes every value from the outputs, and lists what was changed, left out, run with
 other options, versions or placements, in fewer passes, or more often than asked for. You can run it before you send the
 file. Expect questions about whatever it lists.
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs that offers add to the command."""
+"""The verb that offers add to the command."""
 
 VERBS = {
-    "bundle": ("fabric_offers.cli.bundle", "Exchange one file with a vendor, and check it."),
-    "rank": ("fabric_offers.cli.rank", "Rank offers by the buyer's criteria."),
+    "offers": (
+        "References and offers",
+        "fabric_offers.cli.offers",
+        "Exchange one file with vendors, check it, rank offers.",
+    ),
 }

@@ -8,7 +8,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from fabric_checks.cli.commands import HIDDEN, all_verbs
+from fabric_checks.cli.commands import GROUPS, verbs
 from fabric_checks.cli.main import cli
 from tests.guard import GUARD_S
 
@@ -59,8 +59,8 @@ def test_without_a_name_it_is_that_of_the_shell_in_use():
 
 def test_the_help_of_all_names_every_command_but_the_hidden():
     text = CliRunner().invoke(cli, ["--help"]).output
-    for name in all_verbs():
-        assert (f"  {name} " in text) == (name not in HIDDEN), name
+    for name, verb in verbs().items():
+        assert (f"  {name} " in text) == bool(verb.group), name
 
 
 def test_the_list_of_commands_loads_none_of_them_and_cuts_no_line():
@@ -68,7 +68,13 @@ def test_the_list_of_commands_loads_none_of_them_and_cuts_no_line():
     code = f"import sys; from fabric_checks.cli.main import cli; {call}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *shown, loaded = done.stdout.splitlines()
-    assert not {module for module, _ in all_verbs().values()} & set(loaded.split())
-    listed = "\n".join(shown).partition("Commands:")[2]
-    assert all(text in listed for name, (_, text) in all_verbs().items() if name not in HIDDEN) and "..." not in listed
-    assert not any(f"  {name} " in listed for name in HIDDEN)
+    assert not {verb.module for verb in verbs().values()} & set(loaded.split())
+    listed = "\n".join(shown).partition(f"{GROUPS[0]}:")[2]
+    assert all(verb.help in listed for verb in verbs().values() if verb.group) and "..." not in listed
+
+
+def test_the_groups_are_in_order_and_hold_at_most_sixteen_verbs():
+    text = CliRunner().invoke(cli, ["--help"]).output
+    assert sorted(GROUPS, key=lambda group: text.index(f"{group}:")) == list(GROUPS)
+    assert len([verb for verb in verbs().values() if verb.group]) <= 16
+    assert list(verbs())[:2] == ["nightly", "vet"]

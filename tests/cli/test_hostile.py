@@ -12,7 +12,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from fabric_checks.cli import main
-from fabric_checks.cli.commands import all_verbs
+from fabric_checks.cli.commands import verbs
 from fabric_checks.records import bundle_file
 from fabric_twins import published_table, replay, what_if
 from tests.conftest import GOLDEN
@@ -187,13 +187,13 @@ CALLS = (
     ("changes --json", 1, "json"),
     ("changes --fail-on worse", 3, "text"),
     ("nodes sound", 0, "text"),
-    ("bundle check odd.tar", 3, "text"),
-    ("bundle check odd.tar --json", 3, "json"),
-    ("bundle check ODD", 1, "text"),
-    ("rank rules.yaml LABEL=sound", 3, "text"),
-    ("rank rules.yaml a=sound --json", 3, "json"),
-    ("rank rules.yaml LABEL=sound --format markdown", 3, "markdown"),
-    ("rank rules.yaml LABEL=sound --format html", 3, "text"),
+    ("offers check odd.tar", 3, "text"),
+    ("offers check odd.tar --json", 3, "json"),
+    ("offers check ODD", 1, "text"),
+    ("offers rank rules.yaml LABEL=sound", 3, "text"),
+    ("offers rank rules.yaml a=sound --json", 3, "json"),
+    ("offers rank rules.yaml LABEL=sound --format markdown", 3, "markdown"),
+    ("offers rank rules.yaml LABEL=sound --format html", 3, "text"),
     ("nodes", 1, "text"),
     ("nodes --json", 1, "json"),
     ("nodes --node ODD", 1, "text"),
@@ -246,7 +246,7 @@ CALLS = (
 
 
 def test_every_verb_is_called():
-    assert {words.split()[0] for words, *_ in CALLS} - {"ODD"} == set(all_verbs())
+    assert {words.split()[0] for words, *_ in CALLS} - {"ODD"} == set(verbs())
 
 
 def require_harmless(text, of):

@@ -2,7 +2,7 @@
 """A recorded offer, taken apart and packed anew with something changed in it, as a vendor could.
 
 It is of a run of `local`: `ci/run --mode procurement -n '^(OsuLatency|HotSpot%layout=1x2|LammpsBench%problem=lj...)'`,
-packed by `bundle pack`; two of its five passes are left, and the paths of that machine are others.
+packed by `offers pack`; two of its five passes are left, and the paths of that machine are others.
 """
 
 import json

@@ -1,50 +1,63 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of ``fabric-checks``, one module each, with its click command under the name ``command``.
-
-Where a module has two, each is there under its own name.
-"""
+"""The verbs of ``fabric-checks``: one module each, with its click command under the name ``command``."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from fabric_checks.core import console
-from fabric_checks.core.plugins import verbs
+from fabric_checks.core import console, plugins
 
-#: The modules of the commands by name, in the order of the help, and what each does: the help of the whole, and the
-#: shell's completion, load none of them.
-MODULES = {
-    "init": ("fabric_checks.cli.init", "Look at this machine, ask for the rest, write its files."),
-    "show": ("fabric_checks.cli.show", "Print the metrics of a run."),
-    "history": ("fabric_checks.cli.history", "Plot a metric from run to run."),
-    "references": ("fabric_checks.cli.references", "Propose references from history, and check the files."),
-    "cost": ("fabric_checks.cli.cost", "List what runs cost, and what was computed beforehand."),
-    "report": ("fabric_checks.cli.report", "Write one HTML file about the machines in the results."),
-    "archive": ("fabric_checks.cli.archive", "Add results to an archive."),
-    "compare": ("fabric_checks.cli.compare", "Compare sets of results with the first one."),
-    "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else changed."),
-    "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs used, compared with each other."),
-    "findings": ("fabric_checks.cli.findings", "List what nights found and is still open."),
-    "acknowledge": ("fabric_checks.cli.findings", "Mark a finding as known, with a reason and an end date."),
-    "rotate": ("fabric_checks.cli.rotate", "Analyse output of rotate: which node or path is slow."),
-    "spack": ("fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),
-    "child-pipeline": ("fabric_checks.cli.child_pipeline", "Print a child pipeline for GitLab, one job for each case."),
-    "completion": ("fabric_checks.cli.completion", "Print the shell completion script of fabric-checks."),
-    "nightly": ("fabric_checks.cli.nightly", "Run a level, judge it, archive it, and say what is new."),
-    "vet": ("fabric_checks.cli.vet", "Say for every node whether it is good, slow or faulty."),
-    "run": ("fabric_checks.cli.run", "Run ReFrame, with one line while it is under way and one screen at its end."),
-    "new-session": ("fabric_checks.cli.new_session", "Print a name for a session."),
+DAILY, CLOSER, REFERENCES, PREDICT = "Every day", "Look closer", "References and offers", "Predict"
+#: The groups of the help, in its order. Verbs of no group are not listed: scripts call them.
+GROUPS = (DAILY, CLOSER, REFERENCES, PREDICT)
+
+
+class Verb(NamedTuple):
+    """A verb: its group, the module of its command, and the short help, so that lists load no module."""
+
+    group: str
+    module: str
+    help: str
+
+
+_OWN = {
+    "nightly": Verb(DAILY, "fabric_checks.cli.nightly", "Run a level, judge it, archive it, and report what is new."),
+    "vet": Verb(DAILY, "fabric_checks.cli.vet", "Judge every node: good, slow or faulty."),
+    "findings": Verb(
+        DAILY, "fabric_checks.cli.findings", "List the findings of nights that are open, and mark known ones."
+    ),
+    "show": Verb(DAILY, "fabric_checks.cli.show", "Print the metrics of a run, or what runs cost."),
+    "report": Verb(DAILY, "fabric_checks.cli.report", "Write one HTML file about the machines in the results."),
+    "compare": Verb(CLOSER, "fabric_checks.cli.compare", "Compare sets of results with the first one."),
+    "changes": Verb(CLOSER, "fabric_checks.cli.changes", "Find when a metric's level changed, and what else changed."),
+    "history": Verb(CLOSER, "fabric_checks.cli.history", "Plot a metric from run to run."),
+    "nodes": Verb(CLOSER, "fabric_checks.cli.nodes", "List the nodes that runs used, compared with each other."),
+    "rotate": Verb(CLOSER, "fabric_checks.cli.rotate", "Analyse output of rotate: which node or path is slow."),
+    "init": Verb(REFERENCES, "fabric_checks.cli.init", "Look at this machine, ask for the rest, write its files."),
+    "references": Verb(
+        REFERENCES, "fabric_checks.cli.references", "Propose references from history, and check the files."
+    ),
+    "archive": Verb(REFERENCES, "fabric_checks.cli.archive", "Add results to an archive."),
+    "cost": Verb("", "fabric_checks.cli.cost", "Compute what a run would cost, for ci/run --cost."),
+    "spack": Verb("", "fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),
+    "child-pipeline": Verb(
+        "", "fabric_checks.cli.child_pipeline", "Print a child pipeline for GitLab, one job a case."
+    ),
+    "completion": Verb("", "fabric_checks.cli.completion", "Print the shell completion script of fabric-checks."),
+    "run": Verb("", "fabric_checks.cli.run", "Run ReFrame, with one line while it runs and one screen at its end."),
+    "new-session": Verb("", "fabric_checks.cli.new_session", "Print a name for a session."),
 }
-#: Those that the help does not list: scripts call them.
-HIDDEN = {"new-session", "run"}
 
 
-def all_verbs() -> dict[str, tuple[str, str]]:
-    """Return the verbs of the collection and of its plugins: by name, the module and the short help."""
-    return MODULES | verbs()
+def verbs() -> dict[str, Verb]:
+    """Return the verbs of the collection and of its plugins by name, in the order of the help."""
+    added = {name: Verb(*entry) for name, entry in plugins.verbs().items()}
+    found = _OWN | added
+    order = {group: number for number, group in enumerate((*GROUPS, ""))}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[1].group, len(order))))
 
 
 #: The exit status of a command that was interrupted, as shells have it.
@@ -52,7 +65,7 @@ INTERRUPTED = 130
 
 
 class Commands(click.Group):
-    """A group whose commands are loaded when they are asked for, and print through the door."""
+    """A group whose commands are loaded when they are asked for, and print through the console."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command."""
@@ -69,13 +82,19 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return list(all_verbs())
+        return list(verbs())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return what lists show of a command, or None if there is none of that name."""
-        if cmd_name not in all_verbs():
-            return None
-        return click.Command(cmd_name, short_help=all_verbs()[cmd_name][1], hidden=cmd_name in HIDDEN)
+        verb = verbs().get(cmd_name)
+        return verb and click.Command(cmd_name, short_help=verb.help, hidden=not verb.group)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs into the help, by group."""
+        for group in GROUPS:
+            rows = [(name, verb.help) for name, verb in verbs().items() if verb.group == group]
+            with formatter.section(group):
+                formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -87,6 +106,6 @@ class Commands(click.Group):
 
 def load(name: str) -> click.Command:
     """Return the command of a verb."""
-    module = import_module(all_verbs()[name][0])
+    module = import_module(verbs()[name].module)
     command: click.Command = module.command if hasattr(module, "command") else getattr(module, name)
     return command

@@ -5,7 +5,8 @@ A plugin is a package ``fabric_*`` that has a module ``plugin``, in the folder o
 the Python Packaging User Guide has it for discovery by naming convention. The module defines any of
 
 ``VERBS``
-    by name of the verb, the module that has its click command as ``command``, and its short help;
+    by name of the verb, its group in the help (``cli.commands.GROUPS``; empty: not listed), the module that has its
+    click command as ``command``, and its short help;
 ``REPORT_SECTIONS``
     the modules whose function ``section(results, provenance, published)`` returns a section of the report, or None.
 
@@ -36,8 +37,8 @@ def plugins() -> tuple[ModuleType, ...]:
     )
 
 
-def verbs() -> dict[str, tuple[str, str]]:
-    """Return the verbs of all plugins: by name, the module of the command and its short help."""
+def verbs() -> dict[str, tuple[str, str, str]]:
+    """Return the verbs of all plugins: by name, the group, the module of the command, and its short help."""
     return {verb: entry for plugin in plugins() for verb, entry in getattr(plugin, "VERBS", {}).items()}
 
 

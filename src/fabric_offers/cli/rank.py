@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks rank``: offers in an order, by what the buyer says decides."""
+"""``fabric-checks offers rank``: offers in an order, by what the buyer says decides."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from fabric_offers.ranking import PRICE, Ranking
 _EPILOG = """
 \b
 Examples:
-  fabric-checks rank offers.yaml oak=oak.tar elm=elm.tar
-  fabric-checks rank offers.yaml oak=oak.tar elm=elm.tar --format html > decision.html
+  fabric-checks offers rank offers.yaml oak=oak.tar elm=elm.tar
+  fabric-checks offers rank offers.yaml oak=oak.tar elm=elm.tar --format html > decision.html
 
 \b
 Copy docs/offers.yaml to begin with: it has criteria, weights, requirements and prices.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands ``fabric-checks bundle ...``: what a buyer sends out, what comes back, and whether it is that."""
+"""``fabric-checks offers``: make a request, pack an offer, check it, and rank offers."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from fabric_checks.core import console, paths
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import bytes_text
 from fabric_offers import checking, making, packing, signing
+from fabric_offers.cli import rank
 
-_MAKE = """
+_REQUEST = """
 \b
 Examples:
-  fabric-checks bundle make request.tar
-  fabric-checks bundle make request.tar --commit v1 --template pbs --key ~/.ssh/id_ed25519
-  fabric-checks bundle make request.tar --mirror /scratch/mirror     with what ci/mirror wrote: needs no network
+  fabric-checks offers request request.tar
+  fabric-checks offers request request.tar --commit v1 --template pbs --key ~/.ssh/id_ed25519
+  fabric-checks offers request request.tar --mirror /scratch/mirror     with what ci/mirror wrote: needs no network
 """
 _PACK = """
 \b
 Examples:
-  fabric-checks bundle pack offer.tar --system oak
-  fabric-checks bundle pack offer.tar --system oak --level procurement --key ~/.ssh/id_ed25519
+  fabric-checks offers pack offer.tar --system oak
+  fabric-checks offers pack offer.tar --system oak --level procurement --key ~/.ssh/id_ed25519
 """
 _CHECK = """
 \b
 Examples:
-  fabric-checks bundle check offer.tar
-  fabric-checks bundle check offer.tar --request request.tar --signers vendors --link-MBps 25000
-  fabric-checks bundle check offer.tar --json > offer.json
+  fabric-checks offers check offer.tar
+  fabric-checks offers check offer.tar --request request.tar --signers vendors --link-MBps 25000
+  fabric-checks offers check offer.tar --json > offer.json
 
 \b
 A line of the file of --signers is `NAME ssh-ed25519 KEY`: see ALLOWED SIGNERS in ssh-keygen(1).
@@ -45,9 +46,12 @@ there are objections.
 _MOST = 8
 
 
-@click.group("bundle")
+@click.group("offers")
 def command() -> None:
-    """Make one file for a vendor, pack what was run, and check what comes back."""
+    """Make one file for a vendor, pack what was run, check what comes back, and rank offers."""
+
+
+command.add_command(rank.command)
 
 
 _key = click.option("--key", type=click.Path(path_type=Path), help="Sign with this SSH key.")
@@ -70,7 +74,7 @@ def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
     return None if key is None else lambda text: signing.signature(text, key)
 
 
-@command.command("make", epilog=_MAKE)
+@command.command("request", epilog=_REQUEST)
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
 @_level(default="procurement", show_default=True, help="The level to be run.")
 @click.option(
@@ -88,7 +92,7 @@ def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
 )
 @_key
 @_json
-def make(
+def request(
     path: Path, *, level: str, commit: str, template: str, mirror: Path | None, key: Path | None, as_json: bool
 ) -> None:
     """Make one file for a vendor: the collection at a commit, the template of a system, and one page of rules."""
