@@ -367,7 +367,7 @@ def flows(arguments: argparse.Namespace) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder, "twin.yaml")
                 file.write_text(text)
-                command = ["fabric-checks", "twin", "--flows", str(file)]
+                command = ["fabric-checks", "twin", "predict", "--flows", str(file)]
                 cells = zip(*(used_by(command) for _ in range(arguments.repeat)), strict=True)
             wall, used, peak = (statistics.median(values) for values in cells)
             wanted = "60 s, 4 GB" if nodes == 4096 else ""

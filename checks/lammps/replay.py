@@ -59,7 +59,7 @@ class LammpsReplay(LauncherlessMixin, FabricCheck):
 
     def command(self):
         """Replay each layout in a simulation of its own."""
-        words = [sys.executable, str(ROOT / "ci" / "bin" / "fabric-checks"), "replay-series", self.problem]
+        words = [sys.executable, str(ROOT / "ci" / "bin" / "fabric-checks"), "replay", self.problem]
         return [*words, '"$FABRIC_TWIN"', "--table"]
 
     def metrics(self):

@@ -35,7 +35,7 @@ Naegle, e-mails on cross-sectional bandwidth testing on Feynman and Rogue (June 
 and Gigabit Ethernet on Itanium 2 clusters (MPP-DYNA). IBM12X: Vishnu, Benton and Panda, *High Performance MPI on IBM
 12x InfiniBand*.
 
-Everything below this line is written by `fabric-checks twins-table --write` from simulations; a test fails when it is
+Everything below this line is written by `fabric-checks twin table --write` from simulations; a test fails when it is
 stale."""
 
 _FITTED = """

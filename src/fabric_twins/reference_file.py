@@ -27,7 +27,7 @@ _INDEX: Mapping[str, tuple[str, ...]] = {
 
 _HEAD = """\
 # References of the twin `{name}`: what the documents report of the cluster that it stands for. Written by
-# `fabric-checks twins-references` from config/twins/{name}.yaml.
+# `fabric-checks twin references` from config/twins/{name}.yaml.
 """
 
 
@@ -47,7 +47,7 @@ def text(twin: Twin) -> str:
         for name, published in values.items():
             place = place_of(twin, benchmark, name)
             if place.metric in sharing.NAMES:
-                continue  # no check knows which pairs share a cable: `twins-table` has these values
+                continue  # no check knows which pairs share a cable: `twin table` has these values
             where = {**place.parameters, "layout": str(place.layout)}
             _add(checks, place.check, where, place.metric, _reference(published, place.unit))
             key = (place.check, where["layout"], published.twin, published.source.text)

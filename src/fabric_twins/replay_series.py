@@ -60,6 +60,11 @@ class Series:
         return 100 * (self.points[layout].run_s / self.points[one].run_s - 1)
 
 
+def is_series(folder: Path) -> bool:
+    """Tell whether a folder has traces of several numbers of ranks, a folder each, and is no trace itself."""
+    return folder.is_dir() and any(each.is_dir() for each in folder.iterdir())
+
+
 def load(folder: Path) -> dict[int, replay.Trace]:
     """Read the traces of a program, a folder each in this one, and return them by the number of their ranks.
 

@@ -133,7 +133,7 @@ threading.Thread.start = interrupted
 
 @pytest.mark.parametrize("itself", ["", WHILE_A_THREAD_STARTS], ids=["from outside", "while a thread starts"])
 def test_an_interrupt_is_one_line_and_ends_what_threads_wait_for(tmp_path, itself):
-    """Simulations that do not end, as for `twins-table`; each tells its process."""
+    """Simulations that do not end, as for `twin table`; each tells its process."""
     script = f"""
 import time
 from types import SimpleNamespace
@@ -153,7 +153,7 @@ published_table.sched_getaffinity = lambda _: range(4)
 main.main()
 """
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", script, "twins-table"]
+    command = [sys.executable, "-c", script, "twin", "table"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
     def begun():

@@ -117,16 +117,16 @@ def planned(tmp_path):
 
 
 def test_what_computed_it_is_on_the_screen_and_in_json(planned):
-    told = CliRunner().invoke(cli, ["twin", "--flows", str(planned)])
+    told = CliRunner().invoke(cli, ["twin", "predict", "--flows", str(planned)])
     assert told.exit_code == 0 and "all pairs at once; by flows\n" in told.stdout
-    found = json.loads(CliRunner().invoke(cli, ["twin", "--flows", "--json", str(planned)]).stdout)
+    found = json.loads(CliRunner().invoke(cli, ["twin", "predict", "--flows", "--json", str(planned)]).stdout)
     assert found["engine"] == "flows"
     assert found["alternatives"][0]["findings"] is None  # nobody looked
 
 
 @pytest.mark.parametrize("option", ["--confirm", "--alltoall", "--hot-spot"])
 def test_what_flows_cannot_answer_is_refused_in_one_line(planned, option):
-    told = CliRunner().invoke(cli, ["twin", "--flows", option, str(planned)])
+    told = CliRunner().invoke(cli, ["twin", "predict", "--flows", option, str(planned)])
     assert told.exit_code == 1
     expected = f"{planned}: {option} needs simulated processes, and --flows has none; leave out one of them"
     assert str(told.exception) == expected or expected in told.stderr

@@ -88,4 +88,4 @@ def test_the_readme_is_what_the_twins_give(measured, report_table):
     report_table("Twins: seconds for all published values", lines)
     found = {name: each.found for name, each in measured.items()}
     text = published_table.text([shipped(name) for name in NAMES], found)
-    assert published_table.README.read_text() == text, "stale; write it anew with fabric-checks twins-table --write"
+    assert published_table.README.read_text() == text, "stale; write it anew with fabric-checks twin table --write"

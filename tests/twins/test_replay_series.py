@@ -31,7 +31,7 @@ def traces(tmp_path):
 
 
 def call(*arguments):
-    return CliRunner().invoke(load("replay-series"), list(map(str, arguments)))
+    return CliRunner().invoke(load("replay"), list(map(str, arguments)))
 
 
 def refused(*arguments):
@@ -87,7 +87,7 @@ def test_what_cannot_be_replayed(traces, small, tmp_path):
     file = small().file
     (traces / "again").symlink_to(traces / "n2")
     assert "n2: has 2 ranks, and so does " in refused(traces, file)
-    assert "has no folders with traces; put one for each number of ranks" in refused(tmp_path / "none", file)
+    assert "rank-0.trace: is not there" in refused(tmp_path / "none", file)
     (tmp_path / "odd").mkdir()
     write(tmp_path / "odd" / "3", *[["barrier"]] * 3)
     assert "none of the traces fills nodes of small; trace fewer ranks" in refused(tmp_path / "odd", file, "--ppn", 2)

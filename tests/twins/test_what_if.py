@@ -4,7 +4,7 @@
 The pictures of the story are simulated again and compared byte by byte. After a change of the simulation or of the
 pictures::
 
-    fabric-checks twin config/twins/examples/rotate-story.yaml --confirm --pictures docs/rotate-story
+    fabric-checks twin predict config/twins/examples/rotate-story.yaml --confirm --pictures docs/rotate-story
 """
 
 import json
@@ -127,7 +127,7 @@ def test_fewer_rounds_on_request(planned):
 def test_the_command_is_the_same_to_the_byte_and_tells_what_is_to_blame(planned, tmp_path):
     runs = []
     for name in ("a", "b"):
-        command = ["twin", str(planned), "--confirm", "--pictures", str(tmp_path / name)]
+        command = ["twin", "predict", str(planned), "--confirm", "--pictures", str(tmp_path / name)]
         done = CliRunner().invoke(cli, command)
         assert done.exit_code == 0, done.output
         files = sorted((tmp_path / name).iterdir())

@@ -104,7 +104,7 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = No
     if simulated.height:
         raise ReferenceError(
             f"{simulated['system'][0]} is simulated: its references come from published documents; `fabric-checks "
-            "twins-references` writes them"
+            "twin references` writes them"
         )
     found = [_of_series(series, records, file, limits) for series, records in _series(frame)]
     return _apart(found)
