@@ -23,4 +23,4 @@ Packages that add verbs, checks and sections of the report are found by ``core.p
 simulated platforms, bundles and their ranking, profiles of MPI programs.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
