@@ -127,7 +127,7 @@ VERBS = {
     "changes": (lambda folder: ["changes", folder], 1, search.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collecting.COLUMNS),
     "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),
-    "cost": (lambda folder: ["cost", "--results", folder], 0, ()),
+    "cost": (lambda folder: ["show", "--cost", "--results", folder], 0, ()),
     "references propose": (lambda folder: ["references", "propose", folder, "--system", "s"], 1, propose.COLUMNS),
     "nightly": (night, 0, FIELDS),
 }
@@ -325,7 +325,7 @@ def test_lines_of_costs(line, cause, folder):
     ending.end(folder, NAME, 0.0)
     good = (folder / "costs.jsonl").read_bytes()
     (folder / "costs.jsonl").write_bytes(line + b"\n" + good)
-    status, said = run("cost", "--results", folder)
+    status, said = run("show", "--cost", "--results", folder)
     assert status == 1 and NAME in said
     (warning,) = [line for line in said.splitlines() if "warning" in line]
     assert warning.startswith(f"warning: {folder}/costs.jsonl:1: ") and cause in warning, warning
@@ -396,9 +396,11 @@ def test_what_is_no_file_of_the_folder_is_refused(verb, kind, folder, outside):
 def test_nor_is_it_among_reports_and_journals(place, kind, folder, outside):
     (folder / place).parent.mkdir(parents=True, exist_ok=True)
     kind(folder / place, outside)
-    verb = {"r": ["show", "--results", folder, "--list"], "c": ["cost", "--results", folder], "n": night(folder)}[
-        place[0]
-    ]
+    verb = {
+        "r": ["show", "--results", folder, "--list"],
+        "c": ["show", "--cost", "--results", folder],
+        "n": night(folder),
+    }[place[0]]
     _, said = run(*verb)
     assert place.rsplit("/", 1)[-1] in said and "Traceback" not in said and "secret" not in said
 

@@ -29,12 +29,11 @@ _OWN = {
     "findings": Verb(
         DAILY, "fabric_checks.cli.findings", "List the findings of nights that are open, and mark known ones."
     ),
-    "show": Verb(DAILY, "fabric_checks.cli.show", "Print the metrics of a run, or what runs cost."),
+    "show": Verb(DAILY, "fabric_checks.cli.show", "Print the metrics of a run, its nodes, or what runs cost."),
     "report": Verb(DAILY, "fabric_checks.cli.report", "Write one HTML file about the machines in the results."),
     "compare": Verb(CLOSER, "fabric_checks.cli.compare", "Compare sets of results with the first one."),
     "changes": Verb(CLOSER, "fabric_checks.cli.changes", "Find when a metric's level changed, and what else changed."),
     "history": Verb(CLOSER, "fabric_checks.cli.history", "Plot a metric from run to run."),
-    "nodes": Verb(CLOSER, "fabric_checks.cli.nodes", "List the nodes that runs used, compared with each other."),
     "rotate": Verb(CLOSER, "fabric_checks.cli.rotate", "Analyse output of rotate: which node or path is slow."),
     "init": Verb(REFERENCES, "fabric_checks.cli.init", "Look at this machine, ask for the rest, write its files."),
     "references": Verb(

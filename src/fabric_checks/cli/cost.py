@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks cost``: what runs cost, computed before and measured after."""
+"""``fabric-checks cost``: what a planned run would cost, for ``ci/run --cost``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ from fabric_checks.report.terminal import cost_table
 _EPILOG = """
 \b
 Examples:
-  fabric-checks cost                         the runs of this clone: measured, and computed beforehand
-  fabric-checks cost --results /archive/a    the runs of another folder of results
-  fabric-checks cost --json                  the same as JSON, with the basis of each value
   ci/run --cost --mode nightly               compute what a run would cost; nothing is run
   ci/run --cost --mode acceptance --past /archive/2026,system=oak
                                              the same, also from records kept elsewhere
@@ -32,32 +29,14 @@ Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 
 
 @click.command("cost", epilog=_EPILOG)
-@click.option("--results", type=click.Path(path_type=Path), help="Folder of results.  [default: .fabric/results]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
-    "--plan",
-    "plan_file",
-    type=click.Path(path_type=Path),
-    hidden=True,
-    help="For ci/run --cost: compute the cost of the run planned in this file.",
+    "--plan", "plan_file", type=click.Path(path_type=Path), required=True, help="The file of the planned run."
 )
-@click.option("--past", "sources", multiple=True, hidden=True, help="For ci/run --cost: records from another place.")
-def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sources: tuple[str, ...]) -> None:
-    """List what runs cost: jobs, nodes, node-minutes, wall time, disk, one node's traffic; and what was computed."""
-    folder = results or paths.results()
-    if plan_file:
-        _compute(folder, plan_file, sources, as_json=as_json)
-        return
-    lines, faults = recorded.read(folder)
-    console.warn(faults)
-    if as_json:
-        console.print_json(json.dumps(lines, indent=1))
-    elif any(line["kind"] == recorded.MEASURED for line in lines):
-        console.print_rich([cost_table.listed(lines)])
-    else:
-        console.print(f"{folder}: no run's cost is recorded here; ci/run records it")
-    if faults:
-        raise SystemExit(1)
+@click.option("--past", "sources", multiple=True, help="Records from another place.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
+    """Compute jobs, nodes, node-minutes, wall time and disk of a run that `ci/run --cost` has planned."""
+    _compute(paths.results(), plan_file, sources, as_json=as_json)
 
 
 def _compute(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks show``: the metrics of a run."""
+"""``fabric-checks show``: the metrics of a run, what runs cost, and the nodes they used."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import click
 from rich import box
 from rich.table import Table
 
-from fabric_checks.cli import ending
+from fabric_checks.cli import choosing, ending
+from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
+from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import csv_text
 from fabric_checks.records import run_records as records
 from fabric_checks.records import runs
 from fabric_checks.records.cost import recorded
 from fabric_checks.records.record import FIELDS
-from fabric_checks.report.terminal import cost_table, summary
+from fabric_checks.report.terminal import cost_table, nodes_table, summary
 
 _EPILOG = """
 \b
@@ -29,6 +31,10 @@ Examples:
   fabric-checks show --results archive --list   the runs of an archive, or of any other set of records
   fabric-checks show --json                     its perflog records, as one JSON array
   fabric-checks show --csv > a.csv              the same as a table for a spreadsheet
+  fabric-checks show --cost                     what runs cost: measured, and computed beforehand
+  fabric-checks show --nodes                    every node that runs used; the worst first
+  fabric-checks show --node n17 --results /archive/2026,system=oak
+                                                what happened on one of them
 """
 
 
@@ -36,7 +42,8 @@ Examples:
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Folder of results, or an archive or other records.  [default: .fabric/results]",
+    help="Folder of results, an archive or other records; for --nodes also PATH@FROM..TO,FIELD=VALUE.  "
+    "[default: .fabric/results]",
 )
 @click.option("--session", "name", help="Name of the run, or the beginning of it.  [default: the latest]")
 @click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
@@ -46,11 +53,31 @@ Examples:
     "--gate", is_flag=True, help="Exit with status 1 unless at least one case ran, all passed and all left records."
 )
 @click.option("--short", is_flag=True, help="Print only the one screen that the run ended with.")
+@click.option("--cost", "as_cost", is_flag=True, help="List jobs, node-minutes, wall time and disk of runs instead.")
+@click.option("--nodes", "as_nodes", is_flag=True, help="List the nodes instead: last seen, errors, how often blamed.")
+@click.option("--node", help="Show the history of this node instead.")
 def command(
-    results: Path | None, name: str | None, *, as_list: bool, form: str | None, gate: bool, short: bool
+    results: Path | None,
+    name: str | None,
+    *,
+    as_list: bool,
+    form: str | None,
+    gate: bool,
+    short: bool,
+    as_cost: bool,
+    as_nodes: bool,
+    node: str | None,
 ) -> None:
-    """Print the metrics of a run."""
+    """Print the metrics of a run, what runs cost, or the nodes that they used."""
     folder = results or paths.results()
+    if (as_cost or as_nodes or node) and form == "csv":
+        raise click.UsageError("--csv goes with neither --cost nor --nodes; use --json")
+    if as_cost:
+        _costs(folder, form)
+        return
+    if as_nodes or node:
+        _nodes(results, node, form)
+        return
     if as_list:
         _list(folder, form)
         return
@@ -79,6 +106,37 @@ def _show_cost(folder: Path, name: str) -> None:
     lines = [line for line in recorded.read(folder)[0] if line.get("session") == name]
     if lines:
         console.print(f"cost:     {cost_table.one_line(lines[-1])}")
+
+
+def _costs(folder: Path, form: str | None) -> None:
+    lines, faults = recorded.read(folder)
+    console.warn(faults)
+    if form == "json":
+        console.print_json(json.dumps(lines, indent=1))
+    elif any(line["kind"] == recorded.MEASURED for line in lines):
+        console.print_rich([cost_table.listed(lines)])
+    else:
+        console.print(f"{folder}: no run's cost is recorded here; ci/run records it")
+    if faults:
+        raise SystemExit(1)
+
+
+def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
+    loaded = choosing.load((str(results),) if results else (), nodes.COLUMNS)
+    found = nodes.nodes_of(loaded.frame)
+    if name is not None:
+        found = [node for node in found if node.name == name]
+        if not found:
+            raise RecordError(f"no case ran on a node {quoted(name)}; `fabric-checks show --nodes` lists them")
+    console.warn(loaded.faults)
+    if form == "json":
+        console.print_json(json.dumps({"nodes": [node.as_dict() for node in found], "faults": loaded.faults}, indent=1))
+    elif name is None:
+        console.print_rich([nodes_table.listed(found)])
+    else:
+        console.print_rich([nodes_table.history(node) for node in found])
+    if loaded.faults:
+        raise SystemExit(1)
 
 
 def _session(folder: Path, name: str | None) -> records.Session:
