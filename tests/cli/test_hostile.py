@@ -187,7 +187,7 @@ CALLS = (
     ("changes --all", 1, "text"),
     ("changes --json", 1, "json"),
     ("changes --fail-on worse", 3, "text"),
-    ("nodes sound", 0, "text"),
+    ("show --nodes --results sound", 0, "text"),
     ("offers check odd.tar", 3, "text"),
     ("offers check odd.tar --json", 3, "json"),
     ("offers check ODD", 1, "text"),

@@ -18,8 +18,8 @@ from fabric_checks.report.terminal import cost_table
 _EPILOG = """
 \b
 Examples:
-  ci/run --cost --mode nightly               compute what a run would cost; nothing is run
-  ci/run --cost --mode acceptance --past /archive/2026,system=oak
+  fabric-checks cost --plan plan.json        as ci/run --cost does, which plans the run first
+  fabric-checks cost --plan plan.json --past /archive/2026,system=oak
                                              the same, also from records kept elsewhere
 
 \b
