@@ -4,11 +4,14 @@
 import itertools
 import os
 import signal
+import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
+from ci.minicluster import state
 from tests import quick
 
 TESTS = Path(__file__).resolve().parent
@@ -22,6 +25,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 GOLDEN = TESTS / "golden"
+
+
+#: In the names of the clusters that this run starts, in whichever of its processes.
+RUN = os.environ.setdefault("FABRIC_TEST_RUN", uuid.uuid4().hex[:6])
+
+
+def pytest_unconfigure(config):
+    """Take down the clusters of this run that are still up: an interrupt ends workers before they can."""
+    if hasattr(config, "workerinput") or os.environ.get("PYTEST_XDIST_WORKER"):
+        return
+    for entry in state.entries():
+        if entry.spec.name.startswith(f"test-{RUN}-"):
+            subprocess.run([str(TESTS.parent / "ci" / "cluster"), "down", "--name", entry.spec.name], check=False)
 
 
 def pytest_configure():
