@@ -13,6 +13,7 @@ import pytest
 
 from ci.minicluster import state
 from tests import quick
+from tests.long import is_long
 
 TESTS = Path(__file__).resolve().parent
 #: The command of this clone. What tests start takes this clone's library too, whatever the shell has sourced.
@@ -66,6 +67,9 @@ def pytest_collection_modifyitems(config, items):
     if config.getoption("--quick"):
         config.hook.pytest_deselected(items=[item for item in items if not quick.is_quick(item.path)])
         items[:] = [item for item in items if quick.is_quick(item.path)]
+    for item in items:
+        if is_long(item.path):
+            item.add_marker("long")
     if os.environ.get("PYTEST_XDIST_WORKER"):
         from tests import parallel
 
