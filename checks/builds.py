@@ -17,7 +17,7 @@ from reframe.core.runtime import runtime
 
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
-from fabric_checks.software.spack import mpi
+from fabric_checks.software.spack import lock
 from fabric_checks.software.suites import SUITES
 
 
@@ -144,11 +144,11 @@ class SpackPackage(Build):
         ]
 
     def contradiction(self, reported):
-        """Return how the MPI library that runs contradicts the one of the spec, or None; see :mod:`..spack.mpi`.
+        """Return how the MPI library that runs contradicts the one of the spec, or None; see :mod:`..spack.lock`.
 
         :param reported: what the library says of itself.
         """
-        return mpi.contradiction(self.built["mpi"], reported)
+        return lock.contradiction(self.built["mpi"], reported)
 
 
 def built_by_spack(name):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -131,16 +130,10 @@ def size_B(folder: Path) -> int:
     return total
 
 
-def redacted(text: str) -> str:
-    """Return a text without what could be a secret in its addresses: user names, passwords, and queries."""
-    text = re.sub(r"(?<=://)[^/\s'\"]+@", "***@", text)
-    return re.sub(r"(://[^\s?#'\"]*[?#])[^\s'\"]+", r"\1***", text)
-
-
 def note(home: Home, command: list[str], output: str) -> None:
     """Add a command and its output to the log."""
     with home.log.open("a") as log:
-        log.write(redacted(f"\n$ {' '.join(command)}\n{output}"))
+        log.write(installed.redacted(f"\n$ {' '.join(command)}\n{output}"))
 
 
 # What pip says, in order of precedence, and what that means for the user.
@@ -184,7 +177,7 @@ def pip(home: Home, python: Path, *arguments: str) -> None:
             raise SetupError(f"{meaning} (details: {home.log})")
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower()] or lines or ["no output"]
-    raise SetupError(f"pip failed: {redacted(telling[-1])} (details: {home.log})")
+    raise SetupError(f"pip failed: {installed.redacted(telling[-1])} (details: {home.log})")
 
 
 # Only what is pinned is fetched, and nothing is kept beside what is installed.
@@ -239,6 +232,7 @@ def clone(home: Home, variable: str, release: installed.Release, place: Path, *o
             "git is missing, which Spack is cloned with; install it, or set SPACK_ROOT to an existing Spack"
         )
     url = os.environ.get(variable) or release.url
+    shown = installed.redacted(url)
     command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", *options]
     command += ["--branch", release.tag, url, str(place)]
     done = subprocess.run(command, capture_output=True, text=True, env=without_prompt())
@@ -246,11 +240,11 @@ def clone(home: Home, variable: str, release: installed.Release, place: Path, *o
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()] or ["git printed nothing"]
         raise SetupError(
-            f"release {release.tag} cannot be cloned from {redacted(url)}: {redacted(said[-1].strip())}; check the "
+            f"release {release.tag} cannot be cloned from {shown}: {installed.redacted(said[-1].strip())}; check the "
             f"network, or set {variable} to a mirror of that repository (or SPACK_ROOT to an existing Spack)"
         )
     try:
-        require_commit(place, release, redacted(url))
+        require_commit(place, release, shown)
     except SetupError:
         shutil.rmtree(place, ignore_errors=True)
         raise

@@ -225,7 +225,7 @@ CALLS = (
     ("twins-table", 0, "text"),
     ("twins-table --json", 0, "json"),
     ("twins-references", 0, "text"),
-    ("spack build ODD x --environ x --site x", 1, "text"),
+    ("spack build ODD x --environ x --site x", 2, "text"),
     ("child-pipeline generated.yml --system ODD --session ODD", 1, "text"),
     ("child-pipeline generated.yml --system ODD --tag ODD", 0, "text"),
     ("child-pipeline generated.yml --json", 0, "json"),

@@ -84,3 +84,18 @@ def test_the_environment_with_the_test_tools_serves_runs_too():
     assert installed.venv() == installed.folder("test")
     assert installed.folder("test").name in installed.in_use()
     assert installed.folder("core").name not in installed.in_use()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("from https://t0ken@host/x.git: no", "from https://***@host/x.git: no"),
+        ("'https://me:p@ss@host:8443/x'", "'https://***@host:8443/x'"),
+        ("git+https://t0ken@host/x", "git+https://***@host/x"),
+        ("https://host/x?private_token=t0ken&ref=1", "https://host/x?***"),
+        ("git@host:x https://host/a@b file:///a@b", "git@host:x https://host/a@b file:///a@b"),
+        ("https://a/x and https://u@b/y", "https://a/x and https://***@b/y"),
+    ],
+)
+def test_credentials_in_addresses_are_replaced(text, shown):
+    assert installed.redacted(text) == shown

@@ -5,7 +5,7 @@ import re
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software.programs import environment
-from fabric_checks.software.suites import SUITES, imb, lammps, ls_dyna, npb, osu
+from fabric_checks.software.suites import PACKAGES, SUITES, imb, lammps, ls_dyna, npb, osu
 
 
 def test_osu_by_release():
@@ -40,6 +40,24 @@ def test_npb_without_fortran():
     assert npb.installed("/apps", "3.4").features == ("npb", "npb_ft")
     only_is = npb.installed("/apps", "3.4", ("is",))
     assert only_is.features == ("npb",) and "Fortran" in only_is.without["npb_ft"]
+
+
+def test_unbuilt_parts_are_neither_offered_nor_required():
+    package = PACKAGES["intel-mpi-benchmarks"]
+    assert package.describe("@2021.7 ~rma", "2021.7").features == ("imb", "imb_nbc", "imb_p2p")
+    assert package.files("@2021.7 ~rma") == ["bin/IMB-MPI1", "bin/IMB-NBC", "bin/IMB-P2P"]
+    package = PACKAGES["npb"]
+    assert package.files("@3.4.3 names:=is") == ["bin/is.A.x", "bin/is.B.x", "bin/is.C.x"]
+    assert "npb_ft" in package.describe("@3.4.3 names:=is,ft classes:=A,B,C", "3.4.3").features
+
+
+def test_lammps_of_spack_has_its_inputs_unless_the_user_names_them(monkeypatch):
+    package = PACKAGES["lammps"]
+    assert package.files("@2025") == ["bin/lmp", "share/lammps/bench/in.lj"]
+    assert package.describe("@2025", "2025").description["inputs"] == "{view}/share/lammps/bench"
+    monkeypatch.setenv("FABRIC_LAMMPS_INPUTS", "/data")
+    assert package.files("@2022") == ["bin/lmp"]
+    assert package.describe("@2022", "2022").description["inputs"] == "/data"
 
 
 def test_a_commercial_code_is_missed_by_nobody():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -36,6 +37,13 @@ SPACK = Release("https://github.com/spack/spack.git", "v1.1.0", "2e907202bcc8209
 PACKAGES = Release(
     "https://github.com/spack/spack-packages.git", "v2026.06.0", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81"
 )
+
+
+def redacted(text: str) -> str:
+    """Return a text with the credentials in its addresses replaced by ``***``: user, password, and query."""
+    text = re.sub(r"(?<=://)[^/\s'\"]+@", "***@", text)
+    return re.sub(r"(://[^\s?#'\"]*[?#])[^\s'\"]+", r"\1***", text)
+
 
 #: The files of `ci/requirements` that pin each part, without their ending. ``core`` and ``test`` are virtual
 #: environments, the second with what the tests need too; ``osu-py`` has mpi4py beside the ports that import it.

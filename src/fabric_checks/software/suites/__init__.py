@@ -15,3 +15,6 @@ SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (import_module(f"{__name__}.{module.name}").SUITE for module in iter_modules(__path__))
 }
+
+#: The packages of `spack-envs` by name.
+PACKAGES = {suite.package.name: suite.package for suite in SUITES.values() if suite.package}
