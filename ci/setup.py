@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bring everything a run needs into one folder: a virtual environment and one prefix for each MPI.
+"""Install everything a run needs into FABRIC_HOME: a virtual environment and one prefix for each MPI.
 
 Uses the standard library and those modules of this clone's library that need no more, because it runs before anything
-is installed. Each part is pinned with hashes in ci/requirements, is made in a folder of its own that is named after
-its pins, and is marked complete by a stamp: an interrupted set-up is taken up again, other pins are installed beside,
-a complete set-up costs nothing, and what nobody uses any more is deleted.
+is installed. Each part is pinned with hashes in ci/requirements, has a folder of its own that is named after its pins,
+and is marked complete by a stamp: an interrupted set-up is repeated, other pins get other folders, a complete set-up
+costs nothing, and parts that no clone uses any more are deleted.
 """
 
 from __future__ import annotations
@@ -27,33 +27,32 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from fabric_checks.core import locks, paths  # noqa: E402  (they are of this clone)
+# Of this clone, before all that is installed.
+from fabric_checks.core import locks, paths  # noqa: E402
 from fabric_checks.core.errors import FabricError  # noqa: E402
-from fabric_checks.records import sessions  # noqa: E402  (they are of this clone)
-from fabric_checks.software import installed, sharing  # noqa: E402  (they are of this clone)
-
-MPIS = ("mpich", "openmpi", "impi")
-STACKS = ("wheels", "spack", "modules", "simgrid")
+from fabric_checks.records import sessions  # noqa: E402
+from fabric_checks.software import installed, sharing, stacks  # noqa: E402
+from fabric_checks.software.suite import STACKS  # noqa: E402
 
 # The release of SimGrid that the simulated clusters are written for; the tests hold it to the library's.
 SIMGRID = "3.32"
 
-# So long a set-up waits for another one in the same home, which may have a slow network.
+# The longest wait for another set-up of the same home, which may have a slow network.
 WAIT_S = 3600.0
 
 
 class SetupError(FabricError):
-    """Something the user has to fix; its text is one line with the cause and the remedy."""
+    """A fault that the user has to fix; its text is one line with the cause and the remedy."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing to install: its name in `installed.PINS`, what to tell the user, its disk space and how it is made."""
+    """A part to install: its name in `installed.PINS`, its title for the user, its disk space and its installer."""
 
     name: str
-    what: str
+    title: str
     disk_MB: int
-    install: Callable[[Home, Part], None]
+    install: Callable[[Part], None]
 
     @property
     def folder(self) -> Path:
@@ -65,12 +64,8 @@ class Part:
         return [word for file in installed.requirements(self.name) for word in ("-r", str(file))]
 
 
-class Home:
-    """The folder that receives everything: FABRIC_HOME, or .fabric in the clone."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.log = path / "setup.log"
+def log_file() -> Path:
+    return paths.home() / "setup.log"
 
 
 def say(text: str) -> None:
@@ -79,49 +74,41 @@ def say(text: str) -> None:
 
 @contextmanager
 def bar(text: str, part: Part) -> Iterator[None]:
-    """Say what is being installed; in a terminal also how much of it is there, on a line that is rewritten.
+    """Print a line for an installation; in a terminal with a bar, which counts files, for nothing that draws is there.
 
-    Nothing that draws bars is installed yet. What pip downloads goes to a temporary folder first, which is counted too.
+    The downloads of pip are counted too: they go to a temporary folder below the home first.
     """
     if not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         say(text)
         yield
         return
     ended = threading.Event()
-    downloads = Path(tempfile.mkdtemp(prefix="fabric-checks-"))
 
     def draw() -> None:
         most_B = 0
-        while True:
-            most_B = max(most_B, size_B(downloads))
-            # Wheels are about a third as large as what comes out of them.
+        while not ended.wait(1):
+            most_B = max(most_B, size_B(downloads()))
+            # Wheels are about a third as large as the files in them.
             share = min((most_B + size_B(part.folder)) / (1.35e6 * part.disk_MB), 0.99)
-            width = shutil.get_terminal_size().columns - 30
-            line = f"==> {text}"[: max(width, 20)]
+            line = f"==> {text}"[: max(shutil.get_terminal_size().columns - 30, 20)]
             print(f"\r{line} [{'#' * int(16 * share):16}] {share:4.0%}\x1b[K", end="", flush=True)
-            if ended.wait(1):
-                return
 
     thread = threading.Thread(target=draw, daemon=True)
-    before = tempfile.tempdir, os.environ.get("TMPDIR")
-    tempfile.tempdir = os.environ["TMPDIR"] = str(downloads)
     thread.start()
     try:
         yield
     finally:
         ended.set()
         thread.join()
-        tempfile.tempdir = before[0]
-        if before[1] is None:
-            del os.environ["TMPDIR"]
-        else:
-            os.environ["TMPDIR"] = before[1]
-        shutil.rmtree(downloads, ignore_errors=True)
         print(f"\r==> {text}\x1b[K", flush=True)
 
 
+def downloads() -> Path:
+    return paths.home() / "downloads"
+
+
 def size_B(folder: Path) -> int:
-    """Return what is in a folder, in bytes; files come and go meanwhile."""
+    """Return the size of all files in a folder, in bytes; they come and go meanwhile."""
     total = 0
     for where, _, names in os.walk(folder):
         for name in names:
@@ -130,13 +117,13 @@ def size_B(folder: Path) -> int:
     return total
 
 
-def note(home: Home, command: list[str], output: str) -> None:
+def note(command: list[str], output: str) -> None:
     """Add a command and its output to the log."""
-    with home.log.open("a") as log:
+    with log_file().open("a") as log:
         log.write(installed.redacted(f"\n$ {' '.join(command)}\n{output}"))
 
 
-# What pip says, in order of precedence, and what that means for the user.
+# The words of pip, in order of precedence, and what they mean for the user.
 _PIP_CAUSES = (
     (("No space left on device",), "the disk is full; free some space and run again"),
     (
@@ -164,20 +151,22 @@ _PIP_CAUSES = (
 )
 
 
-def pip(home: Home, python: Path, *arguments: str) -> None:
+def pip(python: Path, *arguments: str) -> None:
     """Run a virtual environment's pip; its output goes to the log, its failure becomes one line."""
     command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
-    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    downloads().mkdir(parents=True, exist_ok=True)
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")} | {"TMPDIR": str(downloads())}
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    note(home, command, done.stdout)
+    shutil.rmtree(downloads(), ignore_errors=True)
+    note(command, done.stdout)
     if done.returncode == 0:
         return
     for signs, meaning in _PIP_CAUSES:
         if any(sign in done.stdout for sign in signs):
-            raise SetupError(f"{meaning} (details: {home.log})")
+            raise SetupError(f"{meaning} (details: {log_file()})")
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower()] or lines or ["no output"]
-    raise SetupError(f"pip failed: {installed.redacted(telling[-1])} (details: {home.log})")
+    raise SetupError(f"pip failed: {installed.redacted(telling[-1])} (details: {log_file()})")
 
 
 # Only what is pinned is fetched, and nothing is kept beside what is installed.
@@ -189,8 +178,8 @@ def python_of(venv: Path) -> Path:
     return venv / "bin" / "python"
 
 
-def install_venv(home: Home, part: Part) -> None:
-    # Whoever has sourced ci/env.sh calls this by a virtual environment's Python, which may go before the new one does.
+def install_venv(part: Part) -> None:
+    # After ci/env.sh was sourced the Python is that of a virtual environment, which may be deleted before the new one.
     python = getattr(sys, "_base_executable", sys.executable) if sys.prefix != sys.base_prefix else sys.executable
     done = subprocess.run([python, "-m", "venv", str(part.folder)], capture_output=True, text=True)
     if done.returncode != 0:
@@ -198,13 +187,17 @@ def install_venv(home: Home, part: Part) -> None:
             f"{sys.executable} cannot make a virtual environment; install its venv module "
             "(Debian: apt install python3-venv) or name another Python in FABRIC_PYTHON"
         )
-    pip(home, python_of(part.folder), "install", *PINNED, *WHEELS, *part.requirements)
+    pip(python_of(part.folder), "install", *PINNED, *WHEELS, *part.requirements)
+    # A tenth of the virtual environment is tests that nothing imports.
+    for package in ("numpy", "scipy"):
+        for folder in [*part.folder.glob(f"lib/python*/site-packages/{package}/**/tests")]:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def install_prefix(home: Home, part: Part) -> None:
+def install_prefix(part: Part) -> None:
     """Install into a prefix of its own: the MPIs share file names, and in one prefix the last would win."""
     options = ("--ignore-installed", "--no-warn-script-location", "--prefix", str(part.folder))
-    pip(home, python_of(installed.venv()), "install", *PINNED, *WHEELS, *options, *part.requirements)
+    pip(python_of(installed.venv()), "install", *PINNED, *WHEELS, *options, *part.requirements)
     # Where Spack's recipes look for an MPI, or for its library, in its own installer's layout.
     for name, target in SPACK_LINKS.get(part.name, []):
         (part.folder / name).parent.mkdir(exist_ok=True)
@@ -217,12 +210,12 @@ SPACK_LINKS = {
 }
 
 
-def install_spack(home: Home, part: Part) -> None:
+def install_spack(part: Part) -> None:
     """Clone the pinned release of Spack; FABRIC_SPACK_URL names another place to clone it from."""
-    clone(home, "FABRIC_SPACK_URL", installed.SPACK, part.folder)
+    clone("FABRIC_SPACK_URL", installed.SPACK, part.folder)
 
 
-def clone(home: Home, variable: str, release: installed.Release, place: Path, *options: str) -> None:
+def clone(variable: str, release: installed.Release, place: Path, *options: str) -> None:
     """Clone one release of a repository from the place that a variable names, or from its public one.
 
     A tag can be moved, so the commit is compared.
@@ -235,8 +228,10 @@ def clone(home: Home, variable: str, release: installed.Release, place: Path, *o
     shown = installed.redacted(url)
     command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", *options]
     command += ["--branch", release.tag, url, str(place)]
-    done = subprocess.run(command, capture_output=True, text=True, env=without_prompt())
-    note(home, command, done.stdout + done.stderr)
+    # Git must not ask for a password on a terminal that nobody watches.
+    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    note(command, done.stdout + done.stderr)
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()] or ["git printed nothing"]
         raise SetupError(
@@ -276,18 +271,18 @@ REPOSITORIES = {
 }
 
 
-def download(home: Home, wanted: list[Part], folder: Path) -> None:
+def download(wanted: list[Part], folder: Path) -> None:
     """Bring what a run without a network installs into a folder: wheels, Spack and its package repository."""
     wheels = folder / "wheels"
     for part in wanted:
         if part.requirements:
-            say(f"wheels of {part.what}")
+            say(f"wheels of {part.title}")
             where = ("--dest", str(wheels))
-            pip(home, python_of(installed.venv()), "download", *PINNED, *WHEELS, *where, *part.requirements)
+            pip(python_of(installed.venv()), "download", *PINNED, *WHEELS, *where, *part.requirements)
     for variable, (release, name) in REPOSITORIES.items():
         say(f"{name}, release {release.tag}")
         shutil.rmtree(folder / name, ignore_errors=True)
-        clone(home, variable, release, folder / name, "--bare")
+        clone(variable, release, folder / name, "--bare")
 
 
 def has_simgrid() -> bool:
@@ -296,7 +291,7 @@ def has_simgrid() -> bool:
     return shutil.which("smpicc", path=f"{prefix}/bin" if prefix else None) is not None
 
 
-def require_simgrid(home: Home) -> None:
+def require_simgrid() -> None:
     """See that there is a SimGrid: root has Debian's package installed, others get a line that says what to do."""
     if has_simgrid():
         return
@@ -313,14 +308,9 @@ def require_simgrid(home: Home) -> None:
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for command in (["update"], ["install", "--yes", "--no-install-recommends", "libsimgrid-dev"]):
         done = subprocess.run([apt, "-q", *command], env=environment, capture_output=True, text=True, check=False)
-        note(home, ["apt-get", "-q", *command], done.stdout + done.stderr)
+        note(["apt-get", "-q", *command], done.stdout + done.stderr)
     if not has_simgrid():
-        raise SetupError(f"libsimgrid-dev cannot be installed; see {home.log}, or set SIMGRID_ROOT to a SimGrid")
-
-
-def without_prompt() -> dict[str, str]:
-    """The environment, with Git told not to ask for a password on a terminal that nobody watches."""
-    return os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+        raise SetupError(f"libsimgrid-dev cannot be installed; see {log_file()}, or set SIMGRID_ROOT to a SimGrid")
 
 
 def has_spack() -> bool:
@@ -328,14 +318,14 @@ def has_spack() -> bool:
     return bool(os.environ.get("SPACK_ROOT")) or shutil.which("spack") is not None
 
 
-def install_osu_ports(home: Home, part: Part) -> None:
+def install_osu_ports(part: Part) -> None:
     """Take demo/osu_*.py out of mpi4py's source distribution, and put mpi4py beside them, where Python looks first."""
     ports, mpi4py = (["-r", str(file)] for file in installed.requirements(part.name))
     python = python_of(installed.venv())
-    pip(home, python, "install", *PINNED, *WHEELS, "--target", str(part.folder), *mpi4py)
+    pip(python, "install", *PINNED, *WHEELS, "--target", str(part.folder), *mpi4py)
     # Without build isolation pip uses the pinned setuptools for the metadata instead of fetching another.
     source_only = ("--no-build-isolation", "--no-binary", ":all:", "--dest", str(part.folder))
-    pip(home, python, "download", *PINNED, *source_only, *ports)
+    pip(python, "download", *PINNED, *source_only, *ports)
     (archive,) = part.folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -352,8 +342,8 @@ def install_osu_ports(home: Home, part: Part) -> None:
 PARTS = {
     part.name: part
     for part in (
-        Part("core", "ReFrame, and what the library computes and draws with", 590, install_venv),
-        Part("test", "the same with the test tools", 1080, install_venv),
+        Part("core", "ReFrame, and the libraries of the analysis and of the report", 540, install_venv),
+        Part("test", "the same with the test tools", 1030, install_venv),
         Part("mpich", "MPICH", 40, install_prefix),
         Part("openmpi", "Open MPI", 20, install_prefix),
         Part("impi", "Intel MPI with the Intel MPI Benchmarks", 310, install_prefix),
@@ -382,15 +372,15 @@ def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
     return [PARTS[name] for name in dict.fromkeys([venv, *names])]
 
 
-def check_paths(home: Path) -> None:
+def check_paths() -> None:
     """Refuse what cannot be in a job script, before anything is made."""
     paths.sound_path("the clone", ROOT)
-    paths.sound_path("FABRIC_HOME", home)
+    paths.home()
     paths.results()
     sessions.session_id()
 
 
-def check_machine(home: Home, missing: list[Part]) -> None:
+def check_machine(missing: list[Part]) -> None:
     """Refuse what cannot work, before anything is downloaded."""
     for tool, what in (("gcc", "C compiler (gcc)"), ("make", "make")):
         if shutil.which(tool) is None:
@@ -399,17 +389,17 @@ def check_machine(home: Home, missing: list[Part]) -> None:
                 f"install it (Debian: apt install {tool}, Red Hat: dnf install {tool})"
             )
     try:
-        home.path.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=home.path).close()
+        paths.home().mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=paths.home()).close()
     except OSError as error:
         raise SetupError(
-            f"cannot write to {home.path} ({error.strerror}); set FABRIC_HOME to a folder that can be written"
+            f"cannot write to {paths.home()} ({error.strerror}); set FABRIC_HOME to a folder that can be written"
         ) from None
     need_MB = sum(part.disk_MB for part in missing)
-    free_MB = shutil.disk_usage(home.path).free // 10**6
+    free_MB = shutil.disk_usage(paths.home()).free // 10**6
     if free_MB < need_MB:
         raise SetupError(
-            f"too little disk: {home.path} has {free_MB} MB free and {need_MB} MB are needed; "
+            f"too little disk: {paths.home()} has {free_MB} MB free and {need_MB} MB are needed; "
             "free some, or set FABRIC_HOME to another disk"
         )
 
@@ -423,42 +413,29 @@ def used_by(wanted: list[Part]) -> list[str]:
     return sorted({*installed.in_use(), *(part.folder.name for part in wanted)})
 
 
-def set_up(home: Home, wanted: list[Part]) -> Path:
+def set_up(wanted: list[Part]) -> Path:
     """Install what is missing, and return the file whose lock a run on it holds."""
-    check_machine(home, missing_of(wanted))
+    check_machine(missing_of(wanted))
     if missing_of(wanted) or not sharing.is_registered(used_by(wanted)) or sharing.has_leftovers():
-        with locks.exclusive(home.path / ".lock", WAIT_S, waiting(home)):
+        waits = f"waiting for another set-up that is under way in {paths.home()}"
+        with locks.exclusive(paths.home() / ".lock", WAIT_S, lambda holder: say(f"{waits}: {holder}")):
             # First of all, or another clone's set-up could take what is complete for what nobody uses.
             sharing.register(used_by(wanted))
             missing = missing_of(wanted)
             for number, part in enumerate(missing, 1):
-                with bar(f"set-up {number}/{len(missing)}: {part.what}, {part.disk_MB} MB on disk", part):
-                    make(home, part)
+                with bar(f"set-up {number}/{len(missing)}: {part.title}, {part.disk_MB} MB on disk", part):
+                    make(part)
             sharing.register(used_by(wanted))
             sharing.collect(say)
     return sharing.set_of(used_by(wanted))
 
 
-def waiting(home: Home) -> Callable[[str], None]:
-    return lambda who: say(f"waiting for another set-up that is under way in {home.path}: {who}")
-
-
-def make(home: Home, part: Part) -> None:
+def make(part: Part) -> None:
     """Install a part where it is going to stay; nobody uses what an interrupted installation has left there."""
     shutil.rmtree(part.folder, ignore_errors=True)
     part.folder.parent.mkdir(exist_ok=True)
-    part.install(home, part)
+    part.install(part)
     (part.folder / installed.STAMP).write_text(json.dumps(installed.THIS))
-
-
-def parse_mpis(text: str) -> list[str]:
-    if text == "none":
-        return []
-    mpis = list(MPIS) if text == "all" else text.split(",")
-    for mpi in mpis:
-        if mpi not in MPIS:
-            raise SetupError(f"unknown MPI {mpi!r}; choose from {', '.join(MPIS)}, several with commas, all or none")
-    return mpis
 
 
 def main() -> int:
@@ -477,21 +454,19 @@ def main() -> int:
         "--tell", type=int, metavar="FD", help="write where the virtual environment is, and the file to lock"
     )
     arguments = parser.parse_args()
-    home = Home(Path(os.path.abspath(os.environ.get("FABRIC_HOME") or ROOT / ".fabric")))
     try:
-        check_paths(home.path)
+        check_paths()
         if arguments.check_mirror:
             check_mirror(paths.sound_path("the mirror", arguments.check_mirror))
             return 0
-        mpis = parse_mpis(arguments.mpi)
-        if arguments.stack not in STACKS:
-            raise SetupError(f"unknown stack {arguments.stack!r}; choose from {', '.join(STACKS)}")
+        mpis = stacks.parse_mpis(arguments.mpi, "--mpi")
+        stacks.require_stack(arguments.stack, "--stack")
         wanted = wanted_parts(arguments.stack, mpis, arguments.with_tests)
-        held = set_up(home, wanted)
+        held = set_up(wanted)
         if arguments.download:
-            download(home, wanted, paths.sound_path("the mirror", arguments.download))
+            download(wanted, paths.sound_path("the mirror", arguments.download))
         if arguments.with_simgrid or arguments.stack == "simgrid":
-            require_simgrid(home)
+            require_simgrid()
         if arguments.tell is not None:
             os.write(arguments.tell, f"{installed.venv()}\n{held}\n".encode())
     except FabricError as error:
@@ -501,10 +476,8 @@ def main() -> int:
         print("error: interrupted; run again to continue where it stopped", file=sys.stderr)
         return 130
     except OSError as error:
-        print(
-            f"error: {error.filename or home.path}: {error.strerror}; check the disk and its permissions and run again",
-            file=sys.stderr,
-        )
+        place = error.filename or paths.home()
+        print(f"error: {place}: {error.strerror}; check the disk and its permissions and run again", file=sys.stderr)
         return 1
     return 0
 

@@ -24,18 +24,17 @@ SLOW = """
 import runpy, sys
 from pathlib import Path
 setup = runpy.run_path(sys.argv[1])
-def install(home, part):
+def install(part):
     part.folder.mkdir(parents=True)
     (part.folder / "half").touch()
     print("half", flush=True)
     sys.stdin.readline()
     (part.folder / "whole").touch()
-    with (home.path / "made").open("a") as file:
+    with (home / "made").open("a") as file:
         file.write(part.folder.name + "\\n")
-core = setup["PARTS"]["core"]
+home = Path(sys.argv[2])
 part = setup["Part"]("core", "a part", 0, install)
-home = setup["Home"](Path(sys.argv[2]))
-setup["set_up"](home, [part])
+setup["set_up"]([part])
 print("done", part.folder, flush=True)
 """
 

@@ -95,6 +95,8 @@ def test_the_environment_with_the_test_tools_serves_runs_too():
         ("https://host/x?private_token=t0ken&ref=1", "https://host/x?***"),
         ("git@host:x https://host/a@b file:///a@b", "git@host:x https://host/a@b file:///a@b"),
         ("https://a/x and https://u@b/y", "https://a/x and https://***@b/y"),
+        ("at https://h/a?token=b#c, https://h/a@b", "at https://h/a?*** https://h/a@b"),
+        ("ssh://git@h:22/y.", "ssh://***@h:22/y."),
     ],
 )
 def test_credentials_in_addresses_are_replaced(text, shown):
