@@ -166,7 +166,7 @@ def test_a_job_that_cannot_have_it_fails(tmp_path, monkeypatch):
     with locks.exclusive(path, 0):
         done = subprocess.run(["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.startswith(f"error: cannot lock {path}, or others held it for too long")
+    assert done.stderr.startswith(f"error: cannot lock {path}, or another job held it for too long")
 
 
 def test_the_lock_of_the_host_is_in_a_folder_of_the_user():

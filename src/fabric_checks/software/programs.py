@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Describe to the checks what an environment offers: which suites, and where their programs are."""
+"""Describe the suites that an environment offers, and their programs, for the checks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def environment(
 ) -> dict[str, Any]:
     """Return an environment of ReFrame's configuration that offers these programs.
 
-    Its ``extras`` have, beside those given:
+    Its ``extras`` have, in addition to those given:
 
     ``programs``
-        for each suite that it offers what results call its program (``program``), ``version``, ``stack``, ``command``
-        and the suite's own keys.
+        for each suite the name of its program in results (``program``), ``version``, ``stack``, ``command`` and the
+        suite's own keys.
     ``without``
-        what it does not offer, and why: for each suite, and for what its program of a suite lacks.
+        for each suite that it does not offer, and each feature that its program of a suite lacks, the reason.
 
     :param base: the rest of it: ``name``, ``cc``, ``modules``, ``env_vars``, further ``features``.
     :param stack: one of :data:`fabric_checks.software.suite.STACKS`; `ci/run --stack` selects by it.
@@ -47,3 +47,13 @@ def environment(
         "features": ["mpi", "mpicc", *base.get("features", []), *features],
         "extras": {"stack": stack, "programs": described, "without": without, **(extras or {})},
     }
+
+
+def search_paths(prefix: object) -> list[list[str]]:
+    """Return the variables that put the prefix of an MPI first on the search paths; none without a prefix."""
+    if not prefix:
+        return []
+    return [
+        ["PATH", f"{prefix}/bin:$PATH"],
+        ["LD_LIBRARY_PATH", f"{prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"],
+    ]

@@ -2,7 +2,6 @@
 """The Spack that is found, its variables, its release and its package repository."""
 
 import os
-import signal
 import subprocess
 
 import pytest
@@ -58,20 +57,6 @@ def test_the_mirror_of_the_variable_precedes_all_others(tape, mirror, url):
     Spack.found(tape.variables | {"FABRIC_SPACK_MIRROR": mirror}).run("install", environment=tape.folder)
     line = tape.calls_file.read_text()
     assert f"-c mirrors:fabric-checks:url:'{url}' -c mirrors:fabric-checks:signed:false install" in line
-
-
-def test_an_exception_in_the_reader_ends_spack(tape):
-    tape.write("install.sh", f"echo $PPID $$ > {tape.folder}/pids\necho begun\nexec sleep 600\n")
-
-    def interrupted(line):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Spack.found(tape.variables).run("install", watch=interrupted)
-    stand_in, child = map(int, (tape.folder / "pids").read_text().split())
-    os.kill(child, signal.SIGKILL)  # as a compiler, it ends with the pipe or the process group
-    with pytest.raises(ProcessLookupError):
-        os.kill(stand_in, 0)
 
 
 REAL = "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)"

@@ -70,7 +70,7 @@ def _environment(mpi: str, systems: Sequence[str], scopes: Scopes, variables: Ma
     if wait:
         extras["blocking_wait"] = wait
     known = scope_defaults() | dict(variables)
-    settings = [*_search_paths(external.get("prefix")), *_variables(scopes.environ)]
+    settings = [*programs.search_paths(external.get("prefix")), *_variables(scopes.environ)]
     base = {
         "name": f"{mpi}-spack",
         "target_systems": list(systems),
@@ -94,16 +94,6 @@ def _external(scopes: Scopes) -> tuple[str, Mapping[str, Any]]:
         f"{scopes.environ}: requires {requirement or 'no MPI'}, which is not an external here; name its prefix or "
         f"modules under `packages: {name or 'NAME'}: externals:` (an MPI is never built: the site's own is tested)"
     )
-
-
-def _search_paths(prefix: str | None) -> list[list[str]]:
-    """Put an MPI first on the search paths."""
-    if not prefix:
-        return []
-    return [
-        ["PATH", f"{prefix}/bin:$PATH"],
-        ["LD_LIBRARY_PATH", f"{prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"],
-    ]
 
 
 def _variables(scope: Path) -> list[list[str]]:

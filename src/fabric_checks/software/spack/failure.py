@@ -19,8 +19,6 @@ LINE_LENGTH = 200
 ERROR = re.compile(r"^==> Error: (.*(?:\n(?!==> |\[\+\]).*)*)", re.MULTILINE)
 WARNING = re.compile(ERROR.pattern.replace("Error", "Warning"), re.MULTILINE)
 INSTALLING = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
-#: A package in the error itself, often as the name of its stage or prefix.
-NAMED = re.compile(r"(?:spack-stage-|[\s/'\"]|^)((?!spack-stage-)[a-z0-9_][^\s/'\":,;]*?)-[a-z2-7]{32}\b", re.MULTILINE)
 LOG = re.compile(r"^\s+(/\S+/spack-build-(?:out|\d\d-[\w-]+-out)\.txt)$", re.MULTILINE)
 #: The lines of the build log that Spack itself picks out, wrapped to the width of the terminal.
 QUOTED_LOG = re.compile(r"^ {2}>> \d+ +(.*(?:\n {12}\S.*)*)", re.MULTILINE)
@@ -213,10 +211,7 @@ def _errors(output: str, cause: Cause) -> list[str]:
 
 
 def _package(output: str, cause: Cause) -> str:
-    """Return the package that the error names, else the one that was being installed; none while concretizing."""
-    named = NAMED.search(next(iter(_errors(output, cause)), ""))
-    if named:
-        return named[1]
+    """Return the package that was being installed when the cause showed; none while concretizing."""
     shown = cause.pattern.search(output)
     installing = INSTALLING.findall(output[: shown.start()] if shown else output)
     return installing[-1] if installing else ""

@@ -8,8 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -158,7 +158,14 @@ class Spack:
         try:
             with (
                 log.open("a", buffering=1) if log else nullcontext() as file,
-                _started([str(self.program), *options, *arguments], self.environment | dict(more or {})) as process,
+                subprocess.Popen(
+                    [str(self.program), *options, *arguments],
+                    env=self.environment | dict(more or {}),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    encoding="utf-8",
+                    errors="replace",
+                ) as process,
             ):
                 for line in process.stdout or ():
                     lines.append(installed.redacted(line))
@@ -208,28 +215,6 @@ class Spack:
             return json.loads(last), before
         except ValueError:
             raise SpackError(f"{self.program}: the answer of `spack python` is {quoted(last)}, not JSON") from None
-
-
-@contextmanager
-def _started(command: list[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """Yield a process with both streams in one pipe; an exception in the block ends it."""
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-    ) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                try:
-                    process.wait(10)
-                except subprocess.TimeoutExpired:
-                    process.kill()
 
 
 def require_version(output: str, program: str) -> str:
