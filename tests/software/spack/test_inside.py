@@ -45,40 +45,34 @@ def test_the_configuration_has_repositories_mirrors_and_stage(ask):
     }
 
 
-def installed(ask, prefix, errors, **spec):
-    """Ask for the state of one package with some errors in its manifest."""
-    node = SimpleNamespace(**{"name": "imb", "prefix": str(prefix), "external": False, "dag_hash": lambda: "h", **spec})
-    environment = SimpleNamespace(concrete_roots=lambda: [node])
-    return ask(
-        "installed",
-        environment={"active_environment": lambda: environment},
-        traverse={"traverse_nodes": lambda roots, deptype: roots},
-        verify={"check_spec_manifest": lambda spec: SimpleNamespace(errors=errors)},
-    )
+@pytest.fixture
+def installed(ask, tmp_path):
+    """Return a function that asks for the state of one package, given the errors in its manifest."""
+
+    def asked(errors, prefix=tmp_path, external=False):
+        node = SimpleNamespace(name="imb", prefix=str(prefix), external=external, dag_hash=lambda: "h")
+        environment = SimpleNamespace(concrete_roots=lambda: [node])
+        return ask(
+            "installed",
+            environment={"active_environment": lambda: environment},
+            traverse={"traverse_nodes": lambda roots, deptype: roots},
+            verify={"check_spec_manifest": lambda spec: SimpleNamespace(errors=errors)},
+        )
+
+    return asked
 
 
-def test_other_owners_and_new_files_are_no_loss(ask, tmp_path):
-    errors = {
-        "/p/a": ["owner", "group", "mode", "mtime"],
-        "/p/new": ["added"],
-        "/p/c": ["size", "mtime", "hash"],
-        "/p/b": ["deleted"],
-    }
-    (found,) = installed(ask, tmp_path, errors)
+def test_other_owners_and_new_files_are_no_loss(installed, tmp_path):
+    harmless = {"/p/a": ["owner", "group", "mode", "mtime"], "/p/new": ["added"]}
+    (found,) = installed(harmless | {"/p/c": ["size", "mtime", "hash"], "/p/b": ["deleted"]})
     assert found == {"name": "imb", "hash": "h", "prefix": str(tmp_path), "lost": ["/p/b", "/p/c"], "cached": False}
-
-
-def test_a_missing_prefix_is_lost(ask, tmp_path):
-    (found,) = installed(ask, tmp_path / "gone", {})
+    (found,) = installed({}, tmp_path / "gone")
     assert found["lost"] == [str(tmp_path / "gone")]
 
 
-def test_a_package_of_a_build_cache_is_marked(ask, tmp_path):
+def test_a_cached_package_is_marked_and_an_external_not_listed(installed, tmp_path):
     (tmp_path / ".spack").mkdir()
     (tmp_path / ".spack/binary_distribution").touch()
-    (found,) = installed(ask, tmp_path, {})
+    (found,) = installed({})
     assert found["cached"] is True
-
-
-def test_an_external_is_not_listed(ask, tmp_path):
-    assert installed(ask, tmp_path, {"/p": ["deleted"]}, external=True) == []
+    assert installed({"/p": ["deleted"]}, external=True) == []

@@ -75,15 +75,9 @@ def test_a_target_may_have_no_generic_name(changed):
 @pytest.mark.parametrize(
     "wanted",
     [
-        asked(),
-        asked("2021"),
-        asked(mpi="mpich@5.0.2"),
-        asked(mpi="mpich@5"),
-        asked(mpi="mpich@=5.0.2 ~fortran"),
-        asked(mpi="mpich+slurm"),
-        asked(mpi="mpich@4:"),
-        asked(compiler="gcc"),
-        asked(compiler="gcc@12.2"),
+        *(asked(version) for version in ("2021.7", "2021")),
+        *(asked(mpi=mpi) for mpi in ("mpich@5.0.2", "mpich@5", "mpich@=5.0.2 ~fortran", "mpich+slurm", "mpich@4:")),
+        *(asked(compiler=compiler) for compiler in ("gcc", "gcc@12.2")),
     ],
 )
 def test_a_result_that_was_asked_for_is_accepted(wanted):

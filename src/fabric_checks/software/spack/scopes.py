@@ -25,7 +25,7 @@ VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 
 @dataclass(frozen=True)
 class Asked:
-    """What the scopes ask of a package.
+    """The requirements of the scopes on a package.
 
     :param requirement: on the package itself; :param version: the release in it.
     :param mpi: the requirement on MPI; :param compiler: that on the C compiler, if there is one.

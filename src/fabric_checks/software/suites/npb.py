@@ -40,6 +40,6 @@ def _proof(requirement: str) -> list[str]:
 SUITE = Suite(
     "npb",
     "NAS Parallel Benchmarks",
-    features={"npb_ft": "FT, which needs an MPI with Fortran, beside IS"},
+    features={"npb_ft": "FT, which needs an MPI with Fortran, in addition to IS"},
     package=Package("npb", _built, _proof),
 )

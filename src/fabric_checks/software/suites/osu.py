@@ -72,7 +72,7 @@ SUITE = Suite(
         "takes_sizes": "whether it takes `-m FIRST:LAST`",
         "smallest_message_B": "0, or 1 for releases that do not measure empty messages (7.x)",
     },
-    # In a command, {folder} stands for where a benchmark is: pt2pt, pt2pt/persistent, collective, one-sided, startup.
+    # In a command, {folder} stands for that of a benchmark: pt2pt, pt2pt/persistent, collective, one-sided, startup.
     called=("osu", "osu-py"),
     package=Package("osu-micro-benchmarks", _built, _proof),
 )
