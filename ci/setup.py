@@ -20,7 +20,7 @@ import tarfile
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,6 +104,7 @@ def bar(text: str, part: Part) -> Iterator[None]:
 
 
 def downloads() -> Path:
+    """Return the temporary folder of pip; the holder of the home's lock alone uses it."""
     return paths.home() / "downloads"
 
 
@@ -413,12 +414,17 @@ def used_by(wanted: list[Part]) -> list[str]:
     return sorted({*installed.in_use(), *(part.folder.name for part in wanted)})
 
 
+def home_lock() -> AbstractContextManager[int]:
+    """Return the lock of the home for one set-up or download at a time; a wait for another one is printed."""
+    waits = f"waiting for another set-up that is under way in {paths.home()}"
+    return locks.exclusive(paths.home() / ".lock", WAIT_S, lambda holder: say(f"{waits}: {holder}"))
+
+
 def set_up(wanted: list[Part]) -> Path:
     """Install the missing parts, and return the file whose lock a run on them holds."""
     check_machine(missing_of(wanted))
     if missing_of(wanted) or not sharing.is_registered(used_by(wanted)) or sharing.has_leftovers():
-        waits = f"waiting for another set-up that is under way in {paths.home()}"
-        with locks.exclusive(paths.home() / ".lock", WAIT_S, lambda holder: say(f"{waits}: {holder}")):
+        with home_lock():
             # First, or another clone's set-up could delete complete parts as unused.
             sharing.register(used_by(wanted))
             missing = missing_of(wanted)
@@ -464,7 +470,8 @@ def main() -> int:
         wanted = wanted_parts(arguments.stack, mpis, arguments.with_tests)
         held = set_up(wanted)
         if arguments.download:
-            download(wanted, paths.sound_path("the mirror", arguments.download))
+            with home_lock():
+                download(wanted, paths.sound_path("the mirror", arguments.download))
         if arguments.with_simgrid or arguments.stack == "simgrid":
             require_simgrid()
         if arguments.tell is not None:

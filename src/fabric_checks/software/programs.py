@@ -6,8 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software.suite import Program
 from fabric_checks.software.suites import SUITES
+
+#: The sources of the collection's own MPI programs.
+OWN_SOURCES = ROOT / "checks" / "fabric" / "src"
+
+
+def build_own(cc: str) -> list[str]:
+    """Return the command that builds the collection's own programs, or takes kept ones of the same sources.
+
+    :param cc: the compiler wrapper of the MPI. The command is for a copy of :data:`OWN_SOURCES`.
+    """
+    return ["sh", "build.sh", str(home() / "programs"), cc]
 
 
 def environment(
