@@ -7,7 +7,7 @@ which places of the sorted values are in its middle, so one table of drawn place
 thousands of series take one pass of NumPy. The seed is fixed: the same values give the same interval.
 
 Intervals are not corrected for how few values there are: of five, an interval at 95 % holds the median less often than
-that (tests/statistics/test_bootstrap.py prints how often).
+that (tests/analysis/statistics/test_bootstrap.py prints how often).
 """
 
 from __future__ import annotations
