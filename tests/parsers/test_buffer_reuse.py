@@ -18,8 +18,8 @@ def test_a_real_output(golden):
     assert len(rows) == 35
     for percent in buffer_reuse.PERCENTS:
         of_share = [row for row in rows if row[1] == str(percent)]
-        assert output.times_us("latency", percent) == {int(row[0]): float(row[2]) for row in of_share}
-        assert output.times_us("stream", percent) == {int(row[0]): float(row[7]) for row in of_share}
+        assert output.times_us("latency", reuse_percent=percent) == {int(row[0]): float(row[2]) for row in of_share}
+        assert output.times_us("stream", reuse_percent=percent) == {int(row[0]): float(row[7]) for row in of_share}
     assert output.header["ranks"] == "2"
 
 

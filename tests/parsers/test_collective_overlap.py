@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers import collective_overlap
+from fabric_checks.parsers import overlap
 from tests import breakages
 from tests.parsers.test_overlap import AVAILABILITY, NOMINAL, OVERHEAD, STEPS, STOP, WORK, with_row
 
@@ -16,7 +16,7 @@ FIRST = {"iallreduce": 0, "ialltoall": OSU, "ibcast": 2 * OSU}
 
 def test_a_real_output(golden):
     text = golden(GOLDEN)
-    output = collective_overlap.parse(text, SIZES)
+    output = overlap.parse_collectives(text, SIZES)
     rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
     for operation, first in FIRST.items():
 
@@ -34,7 +34,7 @@ def test_broken_outputs_are_refused(golden):
     columns = [first + number for first in FIRST.values() for number in (NOMINAL, OVERHEAD, WORK, STEPS)]
     for name, broken in breakages.of_table(golden(GOLDEN), columns).items():
         with pytest.raises(OutputError):
-            collective_overlap.parse(broken, SIZES)
+            overlap.parse_collectives(broken, SIZES)
             pytest.fail(f"{name} passed")
 
 
@@ -42,7 +42,7 @@ def test_broken_outputs_are_refused(golden):
 def test_an_overlap_is_from_0_to_100(golden, cell):
     for first in FIRST.values():
         with pytest.raises(OutputError):
-            collective_overlap.parse(with_row(golden(GOLDEN), 1024, first + OSU, cell), SIZES)
+            overlap.parse_collectives(with_row(golden(GOLDEN), 1024, first + OSU, cell), SIZES)
 
 
 def test_only_the_operations_asked_for(golden):
@@ -60,9 +60,9 @@ def test_only_the_operations_asked_for(golden):
             f"# complete: {len(rows)} rows\n",
         ]
     )
-    output = collective_overlap.parse(ialltoall, SIZES, ["ialltoall"])
+    output = overlap.parse_collectives(ialltoall, SIZES, ["ialltoall"])
     assert output.osu_overlap_percent("ialltoall") == {int(row[0]): float(row[2 * OSU]) for row in rows}
     with pytest.raises(OutputError, match="the table has no column 'iallreduce_nominal_us'"):
-        collective_overlap.parse(ialltoall, SIZES)
+        overlap.parse_collectives(ialltoall, SIZES)
     with pytest.raises(OutputError, match="the table has 28 columns instead of 10"):
-        collective_overlap.parse(text, SIZES, ["ialltoall"])
+        overlap.parse_collectives(text, SIZES, ["ialltoall"])

@@ -60,6 +60,14 @@ def whole(text: str, line: int | None, what: str) -> int:
     return int(text)
 
 
+def cells_of(line: str, columns: Sequence[str], place: int) -> dict[str, str]:
+    """Return the cells of a row by column; raise :class:`OutputError` if there are more or fewer."""
+    cells = line.split()
+    if len(cells) != len(columns):
+        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
+    return dict(zip(columns, cells, strict=True))
+
+
 def message_size(text: str, line: int) -> int:
     """Return the message size in bytes that ``text`` is; raise :class:`OutputError` for anything else."""
     return whole(text, line, "a message size")
