@@ -18,8 +18,11 @@ from fabric_checks.parsers import osu_columns, plain
 from fabric_checks.parsers.table import (
     HALF_DIGIT,
     Row,
+    cells_of,
     message_size,
+    only,
     require_order,
+    require_overlap,
     require_positive,
     require_rate,
     require_sizes,
@@ -27,22 +30,13 @@ from fabric_checks.parsers.table import (
     whole,
 )
 
-_COLLECTIVES = {
-    "allgather": "Allgather",
-    "allgatherv": "Allgatherv",
-    "allreduce": "Allreduce",
+_SUMS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
+_MOVES = ("allgather", "allgatherv", "barrier", "gather", "gatherv", "scatter", "scatterv")
+_COLLECTIVES = {name: name.capitalize() for name in (*_SUMS, *_MOVES)} | {
     "alltoall": "All-to-All Personalized Exchange",
     "alltoallv": "All-to-Allv Personalized Exchange",
     "alltoallw": "All-to-Allw Personalized Exchange",
-    "barrier": "Barrier",
     "bcast": "Broadcast",
-    "gather": "Gather",
-    "gatherv": "Gatherv",
-    "reduce": "Reduce",
-    "reduce_scatter": "Reduce_scatter",
-    "reduce_scatter_block": "Reduce_scatter_block",
-    "scatter": "Scatter",
-    "scatterv": "Scatterv",
 }
 _NEIGHBOURHOOD = {
     "allgather": "Allgather",
@@ -90,17 +84,8 @@ TITLES = {
     **{name: f"MPI_{title} Test" for name, title in _ONE_SIDED.items()},
 }
 #: Benchmarks that compute on what they send.
-REDUCTIONS = (
-    "allreduce",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "iallreduce",
-    "ireduce",
-    "ireduce_scatter",
-    "ireduce_scatter_block",
-)
-#: What the option ``-s`` of the one-sided benchmarks stands for, as they print it.
+REDUCTIONS = (*_SUMS, *(f"i{name}" for name in _SUMS))
+#: The synchronisations of the one-sided benchmarks, as they print them, by the value of their option ``-s``.
 SYNCHRONISATIONS = {
     "lock": "MPI_Win_lock/unlock",
     "flush": "MPI_Win_flush",
@@ -114,9 +99,8 @@ _MISTITLED = {("osu-py", "bw"), ("osu-py", "bibw"), ("osu", "bw_fan_in"), ("osu"
 #: The ports' own titles where they differ.
 _PORT_TITLES = {"MPI All-to-All Latency Test": "alltoall"}
 
-#: What else is a title of OSU's: of another library, of another release, or damaged. A script's own words are none.
+#: Other titles of OSU: of another library or release, or damaged.
 _OTHER_TITLE = re.compile(r"^#\s*OSU\b.*\bTest\s+v\S*\s*$")
-_TITLE = re.compile(r"^#\s*OSU (OpenSHMEM|UPC(\+\+)?|\w*CCL)\b.* Test(\s+v[\d.]+\S*)?\s*$")
 _TITLE = re.compile(
     r"^#\s*(?P<osu>OSU )?(?P<title>MPI(?:_\w+)?(?:-(?P<device>[A-Z]+))?\b.*? Test)(?:\s+v(?P<version>[\d.]+\S*))?\s*$"
 )
@@ -238,14 +222,7 @@ def _startup_version(text: str, name: str) -> str:
 
 
 def _only(pattern: re.Pattern[str], text: str, form: str) -> re.Match[str]:
-    """Return the only match of a line; there has to be one."""
-    found = list(pattern.finditer(text))
-    if len(found) != 1:
-        raise OutputError(
-            f"{len(found)} lines '{form}' where one was expected: "
-            + ("several programs printed this" if found else "the program did not finish")
-        )
-    return found[0]
+    return only(list(pattern.finditer(text)), f"line '{form}'", "the program did not finish")
 
 
 def _require_processes(found: re.Match[str], processes: int) -> None:
@@ -271,29 +248,19 @@ def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
 
 
 def _require_overlap(rows: Sequence[Row]) -> None:
-    """Raise :class:`OutputError` unless the overlap is a share that fits the times beside it.
+    """Raise :class:`OutputError` unless the overlap of each row fits its times.
 
     OSU prints 100 (1 - (overall - compute) / pure communication), or 0 if that is less. Each time may be half a digit
-    more or less than printed, which at small ones is much of the share.
+    more or less than printed, which at small ones is much of the overlap.
     """
     for row in rows:
-        overlap = row.values["overlap_percent"]
-        if not 0 <= overlap <= 100:
-            raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
-        names = ("overall_us", "compute_us", "pure_comm_us")
-        overall, compute, communication = (row.values[name] for name in names)
+        overall, compute, communication = (row.values[f"{name}_us"] for name in ("overall", "compute", "pure_comm"))
         shares = [
             100 * (1 - (overall - compute + 2 * error) / (communication + other))
             for error in (-HALF_DIGIT, HALF_DIGIT)
             for other in (-HALF_DIGIT, HALF_DIGIT)
         ]
-        least, most = max(0.0, min(shares)), min(max(0.0, *shares), 100.0)
-        if not least - HALF_DIGIT <= overlap <= most + HALF_DIGIT:
-            raise OutputError(
-                f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {least:.2f} to "
-                f"{most:.2f} %: the output is damaged",
-                row.line,
-            )
+        require_overlap(row, max(0.0, min(shares)), min(max(0.0, *shares), 100.0))
 
 
 def _header(lines: Sequence[str]) -> dict[str, str]:
@@ -405,12 +372,9 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
         line, place = lines[index].strip(), index + 1
         if not line or line.startswith("#"):
             continue
-        fields = line.split()
-        if len(rows) == count and not _is_like_a_row(fields, columns):
+        if len(rows) == count and not _is_like_a_row(line.split(), columns):
             continue  # what a scheduler or a launcher prints after the table
-        if len(fields) != len(columns):
-            raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
-        cells = dict(zip(columns, fields, strict=True))
+        cells = cells_of(line, columns, place)
         size_B = message_size(cells.pop("size_B", "0"), place)
         rows.append(Row(place, size_B, {name: _value(name, cell, place) for name, cell in cells.items()}))
     return rows
@@ -423,14 +387,9 @@ def _is_like_a_row(fields: Sequence[str], columns: Sequence[str]) -> bool:
 
 def _value(name: str, cell: str, line: int) -> float:
     if name == "validation":
-        return _validation(cell, line)
+        if cell not in _VALIDATION:
+            raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line)
+        return _VALIDATION[cell]
     if name in osu_columns.WHOLE:
         return whole(cell, line, f"a whole number ({name})")
     return two_decimals(cell, line)
-
-
-def _validation(cell: str, line: int) -> float:
-    try:
-        return _VALIDATION[cell]
-    except KeyError:
-        raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line) from None
