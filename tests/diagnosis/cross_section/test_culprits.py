@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often the right culprit is found; `python -m tests.faults` has more trials, more nodes and real fabrics."""
+"""How often the right culprit is found; `python -m lab.faults` has more trials, more nodes and real fabrics."""
 
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context

@@ -8,7 +8,8 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.diagnosis.fabric_map import names, reading
 from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of
 from fabric_twins.model.routing import routes
-from tests.faults import fabric, printed
+from lab.faults import fabric
+from tests.diagnosis.fabric_map import printed
 
 SHAPES = [("fat tree 2", 16, "d-mod-k"), ("fat tree 3", 32, "random"), ("dragonfly", 32, "d-mod-k")]
 

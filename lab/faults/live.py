@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Faults on a real cluster of eight nodes (`ci/cluster`): how many are named rightly, kind by kind.
 
-    python -m tests.faults.live --trials 20                    all kinds, about an hour and a half
-    python -m tests.faults.live --trials 20 --beside           with a job of other people on every node
-    python -m tests.faults.live --trials 1 --kind sending      one trial of one kind
+    python -m lab.faults.live --trials 20                    all kinds, about an hour and a half
+    python -m lab.faults.live --trials 20 --beside           with a job of other people on every node
+    python -m lab.faults.live --trials 1 --kind sending      one trial of one kind
 
 Each trial runs what the level nightly runs: eight ranks of the pattern round-robin, with --confirm. A trial is right if
 exactly the node that was shaped is blamed, with the side on which it is slow, and of a healthy cluster nobody is.
