@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric_checks.diagnosis.cross_section import evaluation, findings
-from fabric_checks.diagnosis.fabric_map import reading
+from fabric_checks.diagnosis.fabric_map import topology_files
 from fabric_checks.parsers import rotate_patterns
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_mpi import MPIS
@@ -77,7 +77,7 @@ class Laboratory:
     def __init__(self, cluster, folder, mpi="mpich"):
         self.cluster, self.built = cluster, Mpi(mpi, folder, "rotate")
         self.plugin, self.more = MPIS[mpi]
-        self.known = reading.of_texts([("scontrol", cluster.on("n1", "scontrol", "show", "topology"))])
+        self.known = topology_files.of_texts([("scontrol", cluster.on("n1", "scontrol", "show", "topology"))])
 
     def measure(self, *options):
         """Return the output of a run on all nodes."""

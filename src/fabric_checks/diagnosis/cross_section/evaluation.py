@@ -10,12 +10,12 @@ import numpy as np
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.diagnosis.cross_section import bandwidths, evidence, findings, parts
-from fabric_checks.diagnosis.cross_section.coverage import missed
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.inference import OF_NODES
 from fabric_checks.diagnosis.cross_section.limits import Limits, limits
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of, of_output
 from fabric_checks.diagnosis.cross_section.parts import Ground
+from fabric_checks.diagnosis.cross_section.words import missed
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.parsers import rotate
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.diagnosis.cross_section import words
-from fabric_checks.diagnosis.cross_section.coverage import listed
-from fabric_checks.diagnosis.cross_section.evidence import of_output
+from fabric_checks.diagnosis.cross_section.evidence import Array, of_output
 from fabric_checks.diagnosis.cross_section.inference import (
     LEAST_FAULT,
     NEIGHBOURS,
@@ -24,7 +23,7 @@ from fabric_checks.diagnosis.cross_section.inference import (
 )
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, Ground, lay
-from fabric_checks.diagnosis.cross_section.polish import median_polish
+from fabric_checks.diagnosis.cross_section.words import listed
 from fabric_checks.parsers.rotate import RotateOutput
 
 #: What a finding is about. Faults: a node by its side; a cable between switches, or the one that only its pairs tell;
@@ -262,7 +261,7 @@ def _unconfirmed(output: RotateOutput, matrix: PairMatrix) -> list[Finding]:
     rest = np.log(polished.rest[~np.isnan(polished.rest)])
     noise = 1.4826 * float(np.median(np.abs(rest)))
     faults = []
-    sides: tuple[tuple[Literal["sender", "receiver"], NDArray[np.int64], NDArray[np.float64], int], ...] = (
+    sides: tuple[tuple[Literal["sender", "receiver"], NDArray[np.int64], Array, int], ...] = (
         ("sender", matrix.senders, polished.sender, 1),
         ("receiver", matrix.receivers, polished.receiver, 0),
     )
@@ -281,6 +280,50 @@ def _unconfirmed(output: RotateOutput, matrix: PairMatrix) -> list[Finding]:
         sender, receiver = int(matrix.senders[row]), int(matrix.receivers[column])
         faults.append(_suspect_pair(output, sender, receiver, float(polished.rest[row, column])))
     return faults
+
+
+@dataclass(frozen=True)
+class Polished:
+    """A matrix taken apart: ``value = typical * sender * receiver * rest``.
+
+    :param typical: the common level, in the unit of the matrix.
+    :param sender: the share of each row, its median over rows is 1.
+    :param receiver: the share of each column, its median over columns is 1.
+    :param rest: rows x columns: what belongs to the pair alone, 1 for most; NaN where nothing was measured.
+    """
+
+    typical: float
+    sender: Array
+    receiver: Array
+    rest: Array
+
+
+def median_polish(values: Array, *, sweeps: int = 4, tolerance: float = 1e-4) -> Polished:
+    """Take a matrix apart by Tukey's median polish (Exploratory Data Analysis, 1977, ch. 11), on logarithms.
+
+    Medians keep a few very slow pairs from spoiling the shares of their sender and receiver.
+
+    :param values: rows x columns, positive; NaN where nothing was measured.
+    :param sweeps: the most passes over rows and columns.
+    :param tolerance: stop when no median changes by more than this share.
+    """
+    rest = np.log(values)
+    median = np.nanmedian if np.isnan(rest).any() else np.median
+    common = 0.0
+    row, column = np.zeros(rest.shape[0]), np.zeros(rest.shape[1])
+    for _ in range(sweeps):
+        change = 0.0
+        for axis, effect in ((1, row), (0, column)):
+            step = np.asarray(median(rest, axis=axis))
+            rest -= np.expand_dims(step, axis)
+            np.add(effect, step, out=effect)
+            middle = float(np.median(effect))
+            np.subtract(effect, middle, out=effect)
+            common += middle
+            change = max(change, float(np.max(np.abs(step - np.median(step)))))
+        if change < tolerance:
+            break
+    return Polished(float(np.exp(common)), np.exp(row), np.exp(column), np.exp(rest))
 
 
 _AGAIN = "not measured again; use --confirm"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts of a fabric in words: what they are called, how they are slow, and what to look at."""
+"""Parts of a fabric in words: their names, how they are slow and what to look at next; what a run did not measure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabric_checks.diagnosis.cross_section.coverage import listed
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import Ground, Part
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
+
+#: How many names a line has.
+MOST_NAMES = 6
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Return names for a sentence, the first few of many."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
 
 
 @dataclass(frozen=True)
@@ -118,3 +127,31 @@ def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
     step = int(np.gcd.reduce(np.diff(own))) if len(own) > 2 else 0
     every = f", every {step}th node," if step > 1 and len(own) * step * 2 >= np.ptp(own) else ""
     return f" towards {listed(names)}{every}"
+
+
+def missed(ground: Ground, hosts: tuple[str, ...]) -> list[str]:
+    """Return what was not measured, a line each; nothing if all was.
+
+    :param hosts: the host name of each rank.
+    """
+    evidence, known = ground.evidence, ground.known
+    lines = []
+    for side, word in ((evidence.sender, "sent"), (evidence.receiver, "received")):
+        never = np.flatnonzero(np.bincount(side, minlength=evidence.ranks) == 0)
+        if len(never):
+            lines.append(f"never {word}: {listed([name_of(hosts, int(rank)) for rank in never])}")
+    if known is None:
+        return lines
+    if ground.missing:
+        lines.append(f"not in the topology ({known.source}): {listed([repr(name) for name in ground.missing])}")
+    leaves = np.unique(ground.leaf[ground.leaf >= 0])
+    if len(leaves) > 1:
+        crossed = {(int(a), int(b)) for a, b in zip(ground.from_leaf, ground.to_leaf, strict=True)}
+        never_crossed = [(a, b) for a in leaves.tolist() for b in leaves.tolist() if a != b and (a, b) not in crossed]
+        if never_crossed:
+            ways = [f"{known.switches[a]} to {known.switches[b]}" for a, b in never_crossed]
+            lines.append(f"paths between switches that no pair took: {listed(ways)}")
+    lost = int((ground.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
+    if lost:
+        lines.append(f"the topology does not say which path {lost} of {len(ground.arcs)} pairs take")
+    return lines

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.cross_section.coverage import listed
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS, name_of
+from fabric_checks.diagnosis.cross_section.words import listed
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.diagnosis.latency_map import groups
