@@ -18,6 +18,16 @@ TRIALS = 100
 NOISES = (0.01, 0.03, 0.10)
 #: A fault takes this share of the bandwidth.
 LOSS = 0.20
+SCENARIOS = (
+    "healthy",
+    "shared links",
+    "shared trunks",
+    "slow sender",
+    "slow receiver",
+    "slow pair",
+    "sender and receiver",
+    "sender and pair",
+)
 
 
 def scenario(name, nodes, seed):
@@ -62,6 +72,13 @@ def right_answers(name, nodes, noise, trials=TRIALS):
         faults, expected = scenario(name, nodes, seed)
         right += blamed(run(Fabric(nodes, noise, seed, **faults))) == expected
     return right
+
+
+@pytest.mark.parametrize("noise", NOISES[:2])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_right_part_is_blamed_and_no_other(name, noise):
+    """Faults of 20 %; `python -m lab.faults.culprits` has more trials, more nodes and more noise."""
+    assert right_answers(name, 32, noise, trials=5) == 5
 
 
 def test_more_repeats_find_a_slow_pair_in_strong_noise():
