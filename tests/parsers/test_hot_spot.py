@@ -11,28 +11,6 @@ SIZES = hot_spot.message_sizes()
 GOLDEN = {2: "hot_spot/mpich-5.0.2.txt", 5: "hot_spot/mpich-5.0.2.5ranks.txt"}
 
 
-@pytest.mark.parametrize("ranks", GOLDEN)
-def test_a_real_output(golden, ranks):
-    text = golden(GOLDEN[ranks])
-    output = hot_spot.parse(text, SIZES, hot_spot.slave_counts(ranks))
-    rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
-    assert len(rows) == len(SIZES) * (ranks - 1)
-    for size in SIZES:
-        of_size = [row for row in rows if row[0] == str(size)]
-        assert output.times_us("send", size_B=size) == {int(row[1]): float(row[2]) for row in of_size}
-        assert output.times_us("send_receive", size_B=size) == {int(row[1]): float(row[7]) for row in of_size}
-    assert output.rows[0].points["send"].samples == int(rows[0][5])
-    assert output.header["ranks"] == str(ranks)
-
-
-@pytest.mark.parametrize("ranks", GOLDEN)
-def test_broken_outputs_are_refused(golden, ranks):
-    for name, broken in breakages.of_table(golden(GOLDEN[ranks]), [2, 4, 7, 9]).items():
-        with pytest.raises(OutputError):
-            hot_spot.parse(broken, SIZES, hot_spot.slave_counts(ranks))
-            pytest.fail(f"{name} passed")
-
-
 def test_other_slaves_than_expected(golden):
     text = golden(GOLDEN[5])
     with pytest.raises(
