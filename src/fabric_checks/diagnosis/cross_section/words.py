@@ -12,12 +12,12 @@ from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import Ground, Part
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 
-#: How many names a line has.
+#: The most names in a line.
 MOST_NAMES = 6
 
 
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """Return names for a sentence, the first few of many."""
+    """Return names for a sentence, of many the first few."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
@@ -27,10 +27,10 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
 class Words:
     """A part in words.
 
-    :param name: what it is called, such as ``cable leaf-3 to spine-12``.
+    :param name: its name, such as ``cable leaf-3 to spine-12``.
     :param side: the direction in which it is slow, or empty.
-    :param verb: what it does slowly; :param look: what to look at or measure next.
-    :param ranks: of the hosts that it is, or of those of a pair; empty for cables and switches.
+    :param verb: the verb of the sentence about it; :param look: what to look at or measure next.
+    :param ranks: of its host, or of the hosts of a pair; empty for cables and switches.
     """
 
     name: str
@@ -71,7 +71,7 @@ def _cable(known: FabricMap, part: Part) -> Words:
 
 
 def _switch(ground: Ground, known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
-    """Return a switch, all its cables to others, or one of them that only its pairs tell."""
+    """Return a switch, all its cables to others, or one of them that is known by its pairs only."""
     key = part.key
     leaf = known.switches[key[0]]
     if part.kind == "switch":
@@ -101,7 +101,7 @@ def _node(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
 
 
 def _bundles(hosts: tuple[str, ...], part: Part) -> tuple[str, str]:
-    """Return the direction of a cable that only its pairs tell, and what it does."""
+    """Return the direction of a cable that is known by its pairs only, and its verb."""
     if part.kind == "uplink":
         return "out of it", f"runs{_towards(hosts, part.key[1:])}"
     if part.kind == "downlink" and part.key[1] != NONE:
@@ -121,7 +121,7 @@ def _above(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
 
 
 def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
-    """Return to whom a cable leads, with the regularity if there is one."""
+    """Return the hosts that a cable leads to, with their regularity if there is one."""
     own = np.array(sorted(set(ranks)))
     names = [name_of(hosts, int(rank)) for rank in own]
     step = int(np.gcd.reduce(np.diff(own))) if len(own) > 2 else 0
@@ -130,7 +130,7 @@ def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
 
 
 def missed(ground: Ground, hosts: tuple[str, ...]) -> list[str]:
-    """Return what was not measured, a line each; nothing if all was.
+    """Return what was not measured, a line each; nothing if everything was.
 
     :param hosts: the host name of each rank.
     """

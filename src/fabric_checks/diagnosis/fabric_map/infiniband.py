@@ -73,19 +73,19 @@ class Fabric:
 
 
 def is_ibnetdiscover(text: str) -> bool:
-    """Tell whether a text looks like what ``ibnetdiscover`` prints."""
+    """Return whether a text looks like the output of ``ibnetdiscover``."""
     return re.search(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-', text) is not None
 
 
 def is_forwarding(text: str) -> bool:
-    """Tell whether a text looks like forwarding tables."""
+    """Return whether a text looks like forwarding tables."""
     return re.search(r"(?m)^Unicast lids \[", text) is not None
 
 
 def parse_ibnetdiscover(text: str) -> Fabric:
-    """Read what ``ibnetdiscover`` prints.
+    """Read the output of ``ibnetdiscover``.
 
-    :raises OutputError: if a line is not one of its own, or a cable has no second end: then the output is incomplete.
+    :raises OutputError: if a line is malformed, or a cable has no second end: then the output is incomplete.
     """
     devices: dict[str, Device] = {}
     ends: dict[tuple[str, int], tuple[str, int, int]] = {}
@@ -141,7 +141,7 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
     """Read forwarding tables as ``ibroute``, ``dump_lfts.sh`` and OpenSM print them.
 
     :returns: by GUID of the switch (16 hexadecimal digits) the port by LID.
-    :raises OutputError: if a line is not one of theirs, or a table has not as many lines as its end says.
+    :raises OutputError: if a line is malformed, or a table does not have as many lines as its end says.
     """
     tables: dict[str, dict[int, int]] = {}
     own: dict[int, int] | None = None
@@ -186,9 +186,9 @@ def _require_end(torn: int) -> None:
 def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = None) -> FabricMap:
     """Return the map of a fabric.
 
-    A host with several adapters is at the switch of its first one, which is among the doubts.
+    A host with several adapters is at the switch of its first one, which the doubts say.
 
-    :param tables: the port by LID of each switch, by its GUID; without them the ways are not known.
+    :param tables: the port by LID of each switch, by its GUID; without them the routes are unknown.
     :raises OutputError: if the tables are not of this fabric.
     """
     switches = [device for device in fabric.devices.values() if device.is_switch]
@@ -226,7 +226,7 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
 
 
 def _names(switches: list[Device]) -> tuple[str, ...]:
-    """Return a name for each switch: its description, as far as it tells switches apart."""
+    """Return a name for each switch: its description, with its identifier where that is ambiguous."""
     short = [device.name.split(";", 1)[-1].split(":", 1)[0].strip() or device.key for device in switches]
     return tuple(
         name if short.count(name) == 1 else f"{name} ({device.key})"
