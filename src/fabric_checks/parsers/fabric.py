@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of the collection's own MPI programs (``checks/fabric/src``): a header, rows, and a last line.
 
-All of them print ``# fabric-checks NAME FORMAT`` first, then ``# key: value`` lines, then ``# columns: ...``, the
-rows, perhaps ``# key: value`` lines about the whole run, and ``# complete: N ...`` last, which only a run that came to
-its end prints.
+All of them print ``# fabric-checks NAME FORMAT``, ``# key: value`` lines, ``# columns: ...``, the rows, perhaps
+``# key: value`` lines about the whole run, and ``# complete: N ...``, which only a run that came to its end prints.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
 
 @dataclass(frozen=True)
 class Frame:
-    """The output of one of our programs, its table not yet taken apart.
+    """The output of one of our programs, its table not yet split.
 
     :param header: the ``# key: value`` lines, such as ``mpi``, ``compiler``, ``ranks``; those after the table too.
     :param columns: the names of the columns.
@@ -62,8 +61,8 @@ class FabricOutput:
 def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
     """Read the output of one of our programs.
 
-    :param text: everything the program printed to standard output; lines before its first are passed over, and its own
-        about its progress if the launcher put its standard error in between.
+    :param text: the standard output of the program; lines before its first are skipped, and those about its progress if
+        the launcher merged its standard error.
     :param program: the name in its first line, such as ``streaming``.
     :param columns: names of columns that the rows must have.
     :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
@@ -123,7 +122,7 @@ def shifts(header: Mapping[str, str]) -> tuple[int, int]:
 def split(text: str, program: str, columns: Sequence[str]) -> Frame:
     """Split the output of one of our programs into header, table and last line; see :func:`parse`.
 
-    For tables that are too long to be taken apart line by line.
+    For tables that are too long to be split line by line.
     """
     text = _without_progress(plain.cleaned(text), program)
     start, place = _first_line(text, program)
@@ -242,9 +241,9 @@ def _require_hosts(header: Mapping[str, str]) -> None:
 
 
 def _without_progress(text: str, program: str) -> str:
-    """Take away what a program says of its progress on standard error; the other lines keep their numbers.
+    """Remove the lines of standard error about a program's progress; the other lines keep their numbers.
 
-    Such a line may stand within another one, whose beginning was written with the lines before it.
+    Such a line may be within another one, whose beginning was written with the lines before it.
     """
     progress = rf"{re.escape(program)}: [^\n:]{{1,80}} [0-9]{{1,9}} of [0-9]{{1,9}}, about [0-9]{{1,12}} s left"
     if " s left" not in text:

@@ -5,7 +5,7 @@ Each benchmark prints a block for each number of processes, headed by "# Benchma
 then a line of column titles and a row for each message size. A sample that outlasts ``-time`` prints
 ``time-out.`` in place of its values. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
 its own ("MODE: NON-AGGREGATE"), and many completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize"
-ends a complete output.
+ends a whole output.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _WHOLE = ("repetitions", "message_rate_per_s")
 class ImbOutput:
     """One block of an IMB benchmark.
 
-    :param version: the version of IMB, such as ``2021.11``, or None where the output does not say.
+    :param version: the version of IMB, such as ``2021.11``, or None where the output does not have it.
     :param processes: the number of processes that took part.
     :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
         processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (from the bytes and the
@@ -108,7 +108,7 @@ def parse(
 ) -> ImbOutput:
     """Read the block of one IMB benchmark for one number of processes.
 
-    :param text: everything the program printed to standard output.
+    :param text: the standard output of the program.
     :param benchmark: the name that IMB uses, such as ``PingPong``.
     :param sizes_B: the message sizes that were asked for, in bytes, in order; ``[0]`` for the barrier.
     :param processes: the number of processes that must have taken part.
@@ -127,8 +127,8 @@ def parse(
     ends = [line for line in lines if line.strip() == _LAST_LINE]
     only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
     names = tuple(name for name in columns if name != "size_B")
-    # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. Not so in
-    # IMB-MPI1, whose collectives read the clock before and after each, which alone takes longer; nor does a barrier.
+    # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. In IMB-MPI1
+    # collectives read the clock before and after each, which alone takes longer; a barrier takes time, too.
     _require_positive(rows, names, takes_time=program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns)
     if "min_time_us" in names:
         require_order(rows, "min_time_us", "time_us", "max_time_us")

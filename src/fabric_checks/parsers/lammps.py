@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of LAMMPS: loop time, performance line, task timing breakdown, the first and the last thermo output."""
+"""Output of LAMMPS: loop time, performance line, task timing breakdown, first and last thermodynamic output."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class LammpsOutput:
 def parse(text: str, processes: int) -> LammpsOutput:
     """Read the output of one LAMMPS run.
 
-    :param text: everything the program printed to standard output.
+    :param text: the standard output of the program.
     :param processes: the number of MPI processes that must have taken part.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
@@ -199,7 +199,7 @@ def require_thermo(
 
     :param expected: values by LAMMPS's column names, as in the reference log that comes with the input.
     :param relative_tolerance: largest allowed deviation as a share of the expected value.
-    :param of: where the expected values are from.
+    :param of: the source of the expected values, in words.
     """
     for name, value in expected.items():
         found = _item(output.thermo, name)
@@ -214,7 +214,7 @@ def require_drift(output: LammpsOutput, name: str, expected: float, relative_tol
     """Raise :class:`OutputError` unless an item changes over the run as expected.
 
     :param name: LAMMPS's name of the column; :param expected: its last value less its first.
-    :param relative_tolerance: largest allowed deviation as a share of that; :param of: where it is from.
+    :param relative_tolerance: largest allowed deviation as a share of that; :param of: its source, in words.
     """
     drift = _item(output.thermo, name) - _item(output.thermo_at_start, name)
     if abs(drift - expected) > relative_tolerance * abs(expected):

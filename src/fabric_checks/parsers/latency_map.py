@@ -26,8 +26,8 @@ class LatencyOutput:
     """One run of ``latency_map``, its measurements as arrays of the same length.
 
     :param header: the header and footer lines by key. :param hosts: the name of each rank's host, by rank.
-    :param passes: the number of passes over the rounds; :param elapsed_s: what they took, in seconds.
-    :param starter: the rank that started the ping-pongs; :param other: the one that answered.
+    :param passes: the number of passes over the rounds; :param elapsed_s: their time in seconds.
+    :param starter: the rank that started the ping-pong; :param other: its partner.
     :param latency_us: half of the time of a ping-pong in us, the median of the samples; :param least_us: the least.
     """
 
@@ -42,7 +42,7 @@ class LatencyOutput:
 
 
 def parse(text: str) -> LatencyOutput:
-    """Read the output of ``latency_map``; every pair of every round of every pass has to be there.
+    """Read the output of ``latency_map``, which has every pair of every round of every pass.
 
     :raises OutputError: if the output is not whole or its values are not believable.
     """

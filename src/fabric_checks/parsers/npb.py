@@ -15,11 +15,11 @@ from fabric_checks.parsers.table import only, positive, whole
 _FIRST_LINE = re.compile(r"^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$", re.MULTILINE)
 _REPORT = re.compile(r"^ *(?P<name>\w+) Benchmark Completed\.? *$", re.MULTILINE)
 _FIELD = re.compile(r"^ (?P<key>[A-Za-z][A-Za-z/ ]*?) *= *(?P<value>\S.*?) *$")
-#: The report is not over before this; what follows is how the program was compiled.
+#: The last field of the report; the flags of the compiler follow.
 _LAST_FIELD = "Version"
 #: Seconds and rates are printed to two decimals.
 _ROUNDING = 0.006
-#: How many operations NPB counts, by the number of keys or points and that of iterations (``is.c``, ``ft.f90``).
+#: The number of operations that NPB counts, by that of keys or points and of iterations (``is.c``, ``ft.f90``).
 _OPERATIONS: Mapping[str, Callable[[int, int], float]] = {
     "is": lambda keys, iterations: keys * iterations,
     "ft": lambda points, iterations: (
@@ -76,7 +76,7 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
 
 
 def _report(text: str, name: str, begin: int) -> Mapping[str, str]:
-    """Return the fields of the only report, which must come after the beginning of the output."""
+    """Return the fields of the only report, which must follow the beginning of the output."""
     starts = list(_REPORT.finditer(text))
     if len(starts) != 1 or starts[0]["name"] != name or starts[0].start() < begin:
         raise OutputError(f"no line '{name} Benchmark Completed', or several: the program did not finish")

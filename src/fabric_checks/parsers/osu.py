@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of the OSU Micro-Benchmarks, 5.x to 7.x, and of their Python ports in mpi4py.
 
-A table begins with the benchmark's title and a line of column titles, both behind ``#``; then a row for each
-message size follows, and nothing marks its end, so that the sizes that were asked for must be known. Releases
-differ in what surrounds that: 7.x begins with a blank line and names the datatype, mbw_mr of 6.x to 7.2 repeats its
-title, the barrier prints no size at all. The columns are in :mod:`~fabric_checks.parsers.osu_columns`.
+A table begins with the benchmark's title and a line of column titles, both after ``#``, followed by a row for each
+message size. Nothing marks its end, so the sizes that were asked for must be known. Releases differ: 7.x begins with a
+blank line and names the datatype, mbw_mr of 6.x to 7.2 repeats its title, the barrier prints no size. The columns are
+in :mod:`~fabric_checks.parsers.osu_columns`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ TITLES = {
     },
     **{name: f"MPI_{title} Test" for name, title in _ONE_SIDED.items()},
 }
-#: Benchmarks that compute on what they send.
+#: Benchmarks that reduce what they send.
 REDUCTIONS = (*_SUMS, *(f"i{name}" for name in _SUMS))
 #: The synchronisations of the one-sided benchmarks, as they print them, by the value of their option ``-s``.
 SYNCHRONISATIONS = {
@@ -117,7 +117,7 @@ _STARTUP_TITLE = re.compile(r"^# OSU MPI (?P<name>Init|Hello World) Test v(?P<ve
 #: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not behind "#".
 _COLUMNS = re.compile(r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
 _VALIDATION = {"Pass": 1.0, "Fail": 0.0}
-#: What may stand in a row.
+#: The cells of a row.
 _CELL = re.compile(r"[-+]?\.?[0-9][-+.0-9eE]*|[-+]?(nan|inf)|pass|fail", re.IGNORECASE)
 
 
@@ -152,7 +152,7 @@ class StartupOutput:
 def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     """Read the output of one OSU benchmark.
 
-    :param text: everything the program printed to standard output.
+    :param text: the standard output of the program.
     :param benchmark: a key of :data:`TITLES`.
     :param sizes_B: the message sizes that were asked for, in bytes, in order; ``[0]`` for the barriers.
     :raises OutputError: if another program printed this, if a row is missing, repeated, damaged or not positive,
@@ -198,7 +198,7 @@ def parse_init(text: str, processes: int) -> StartupOutput:
 
 
 def parse_hello(text: str, processes: int) -> StartupOutput:
-    """Read the output of ``osu_hello``, followed by a line ``launch_to_end_ns: N`` that its launch was timed with.
+    """Read the output of ``osu_hello``, followed by a line ``launch_to_end_ns: N`` with the time of its launch.
 
     :returns: the time ``launch`` in seconds.
     :param processes: the number of processes that must have taken part.
@@ -274,7 +274,7 @@ def _header(lines: Sequence[str]) -> dict[str, str]:
 
 
 def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
-    """Return the index of the benchmark's title, and what it says; there must be no other benchmark's."""
+    """Return the index and the match of the benchmark's title; there must be no other benchmark's."""
     first: tuple[int, re.Match[str]] | None = None
     for index, line in enumerate(lines):
         match = _TITLE.match(line)
@@ -295,7 +295,7 @@ def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str
 
 
 def _is_of(title: str, benchmark: str) -> bool:
-    """Tell whether a title is that of a benchmark, wherever its buffers are."""
+    """Return whether a title is that of a benchmark, wherever its buffers are."""
     title = re.sub(r"^(MPI\w*)-[A-Z]+", r"\1", title)
     return title.lower() == TITLES[benchmark].lower() or _PORT_TITLES.get(title) == benchmark
 
@@ -381,7 +381,7 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
 
 
 def _is_like_a_row(fields: Sequence[str], columns: Sequence[str]) -> bool:
-    """Tell whether a line could be a row: as many fields, and each a number or what stands for one."""
+    """Return whether a line could be a row: as many fields, each a number, pass or fail."""
     return len(fields) == len(columns) and all(_CELL.fullmatch(field) for field in fields)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of our program ``rotate``: the bandwidth of every pair, and of suspects measured again."""
+"""Output of our program ``rotate``: the bandwidth of every pair, and of suspect pairs measured again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric, long_table, rotate_patterns
 from fabric_checks.parsers.table import number
 
-#: The parts of a run, in the order in which they come.
+#: The phases of a run, in order.
 PHASES = ("scan", "together", "control", "alone")
 
 _COLUMNS = {"round": pl.Int32, "sender": pl.Int32, "receiver": pl.Int32, "MBps": pl.Float64, "phase": pl.String}
@@ -49,11 +49,11 @@ class RotateOutput:
     :param pattern: one of :data:`fabric_checks.parsers.rotate_patterns.PATTERNS`.
     :param hosts: the name of each rank's host, by rank.
     :param pairs: the number of pairs in a round.
-    :param suspect_share: a pair that is slower than others by this share is measured again.
+    :param suspect_share: the loss from which a pair is measured again.
     :param confirmed: whether suspects were measured again.
-    :param transfers_s: what the transfers themselves took: the sum over all tests of the slowest pair, in seconds.
-    :param elapsed_s: what the whole run took, in seconds.
-    :param phases: what was measured, by phase (:data:`PHASES`); all but ``scan`` may be empty.
+    :param transfers_s: the time of the transfers alone: the sum over all tests of the slowest pair, in seconds.
+    :param elapsed_s: the time of the whole run, in seconds.
+    :param phases: the measurements by phase (:data:`PHASES`); all but ``scan`` may be empty.
     """
 
     header: Mapping[str, str]
@@ -73,7 +73,7 @@ class RotateOutput:
 
     @property
     def ordered_pairs(self) -> tuple[int, int]:
-        """How many pairs the scan measured, in one direction each, and how many there are."""
+        """The number of ordered pairs that the scan measured, and of all."""
         ranks = len(self.hosts)
         measured = np.unique(self.scan.sender.astype(np.int64) * ranks + self.scan.receiver)
         return len(measured), ranks * (ranks - 1)
@@ -96,7 +96,7 @@ def _missing(present: NDArray[np.int32], ranks: int) -> tuple[int, ...]:
 def parse(text: str) -> RotateOutput:
     """Read the output of ``rotate``.
 
-    The pairs of the scan are held against the pattern: every pair of every round that was measured has to be there.
+    The pairs of the scan are compared with the pattern: every pair of every measured round has to be there.
 
     :raises OutputError: if the output is not whole or its values are not believable.
     """
@@ -176,7 +176,7 @@ def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str
 def _require_repeats(part: Transfers, phase: str, ranks: int, repeats: int) -> None:
     """Raise :class:`OutputError` unless every pair is possible and was measured as often as asked.
 
-    Beside others what was fast once is not measured again, so that there pairs are measured more or less often.
+    In phase ``together`` a pair that was fast once is not measured again, so that repeats differ from pair to pair.
     """
     if not len(part):
         return
@@ -194,15 +194,15 @@ def _require_repeats(part: Transfers, phase: str, ranks: int, repeats: int) -> N
 
 
 def _require_measured(output: RotateOutput) -> None:
-    """Raise :class:`OutputError` unless the last lines say of the scan what it measured, if they do."""
+    """Raise :class:`OutputError` unless the last lines, if there are any, agree with the rows of the scan."""
     measured, all_pairs = output.ordered_pairs
-    for key, said in (
+    for key, counted in (
         ("ordered pairs", f"{measured} of {all_pairs}"),
         ("never sender", _ranges(output.never_senders)),
         ("never receiver", _ranges(output.never_receivers)),
     ):
-        if output.header.get(key, said) != said:
-            raise OutputError(f"{key!r} is {quoted(output.header[key])}, but the rows give {quoted(said)}")
+        if output.header.get(key, counted) != counted:
+            raise OutputError(f"{key!r} is {quoted(output.header[key])}, but the rows give {quoted(counted)}")
 
 
 def _ranges(ranks: tuple[int, ...]) -> str:
@@ -217,7 +217,7 @@ def _ranges(ranks: tuple[int, ...]) -> str:
 
 
 def _require_ratio(header: Mapping[str, str], ratio: float) -> None:
-    """Raise :class:`OutputError` unless the last lines tell the ratio of their own seconds, if they tell one."""
+    """Raise :class:`OutputError` unless the ratio of the last lines, if there is one, is that of their seconds."""
     text = header.get("elapsed over transfers")
     if text is not None and abs(number(text, None) - ratio) > 0.00051 + 2e-5 * ratio:
         raise OutputError(f"'elapsed over transfers' is {quoted(text)}, but the seconds give {ratio:.3f}")
