@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -73,35 +73,22 @@ def median(values: npt.ArrayLike, confidence: float = 0.95, resamples: int = RES
     return out
 
 
-def ratio(
+def compare(
+    of: np.ufunc,
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     confidence: float = 0.95,
+    *,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Intervals:
-    """Return the median of each second series in terms of that of the first, with its confidence interval.
+    """Return ``of(second, first)`` of the medians of each pair of series, with its confidence interval.
 
-    :param first, second: a row a series, as many rows in both; all of one have the same length. All are positive.
+    The two are resampled independently of each other.
+
+    :param first, second: a row a series, as many rows in both; all of one have the same length. For ratios all values
+        are positive.
     """
-    return _of_two(np.divide, first, second, confidence, resamples=resamples, seed=seed)
-
-
-def difference(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    confidence: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Intervals:
-    """Return the median of each second series minus that of the first; otherwise as :func:`ratio`."""
-    return _of_two(np.subtract, first, second, confidence, resamples=resamples, seed=seed)
-
-
-def _of_two(
-    of: np.ufunc, first: npt.ArrayLike, second: npt.ArrayLike, confidence: float, *, resamples: int, seed: int
-) -> Intervals:
-    """Return ``of(second, first)`` of the medians; the two are drawn independently of each other."""
     one, two = _sorted_rows(first), _sorted_rows(second)
     if len(one) != len(two):
         raise ValueError(f"{len(one)} first and {len(two)} second series do not make pairs")
@@ -113,6 +100,10 @@ def _of_two(
             medians = of(_medians(two[part], resamples, seed + 1), _medians(one[part], resamples, seed))
             _set_ends(out, part, medians, confidence)
     return out
+
+
+#: The median of each second series in terms of that of the first: their ratio, and their difference.
+ratio, difference = partial(compare, np.divide), partial(compare, np.subtract)
 
 
 def _sorted_rows(values: npt.ArrayLike) -> Floats:
