@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often the right part is blamed on the simple fabrics of the tests: `python -m lab.faults.culprits`, a minute."""
+"""How often the right part is blamed on the simple fabrics of the tests: `python -m lab.faults.culprits`, some minutes."""
 
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
