@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often the right part is blamed on the simple fabrics of the tests: `python -m lab.faults.culprits`, some minutes."""
+"""How often the right part is blamed on simple fabrics, in some minutes: `python -m lab.faults.culprits`."""
 
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
