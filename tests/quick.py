@@ -45,7 +45,7 @@ def _starts_programs(path: Path, seen: frozenset[Path]) -> bool:
         if name.split(".")[0] in STARTERS:
             return True
         other = TESTS.parent / Path(*name.split(".")).with_suffix(".py")
-        ours = name.split(".")[0] in ("tests", "ci") and other.exists()
+        ours = name.split(".")[0] in ("tests", "ci", "lab") and other.exists()
         if ours and other not in seen | {path} and _starts_programs(other, seen | {path}):
             return True
     return False

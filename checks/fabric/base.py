@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reframe.core.builtins import run_after, variable
 
-from fabric_checks.ports import moved
+from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import PicturesMixin
 
 from ..base import FabricCheck
@@ -39,7 +39,7 @@ class OwnProgram(PicturesMixin, FabricCheck):
 
     def moved_B(self, text):
         """Take the program's word where every rank has a node for itself; which of others share one it does not say."""
-        return moved.told_B(text) if self.current_layout.ppn == 1 else None
+        return expected_bytes.stated_B(text) if self.current_layout.ppn == 1 else None
 
     @property
     def where(self):

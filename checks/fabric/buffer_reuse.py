@@ -46,9 +46,10 @@ class BufferReuse(OwnProgram):
 
     def measure(self, text):
         output = buffer_reuse.parse(text, self.sizes_B)
-        self.latency = {percent: output.times_us("latency", percent) for percent in buffer_reuse.PERCENTS}
+        self.latency = {percent: output.times_us("latency", reuse_percent=percent) for percent in buffer_reuse.PERCENTS}
         self.bandwidth = {
-            percent: bandwidth_MBps(output.times_us("stream", percent)) for percent in buffer_reuse.PERCENTS
+            percent: bandwidth_MBps(output.times_us("stream", reuse_percent=percent))
+            for percent in buffer_reuse.PERCENTS
         }
         values = {}
         for name, by_percent in (("latency", self.latency), ("bandwidth", self.bandwidth)):

@@ -5,7 +5,7 @@ from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.parsers import rotate_patterns
-from fabric_checks.ports import moved
+from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
 
 from ..registration import check
@@ -65,7 +65,7 @@ class Rotate(TopologyMixin, OwnProgram):
     def moved_B(self, text):
         output = self.report.output
         pairs = [pair for phase in output.phases.values() for pair in zip(phase.sender, phase.receiver, strict=True)]
-        return moved.rotate_B(output.header.get("options", ""), output.hosts, pairs)
+        return expected_bytes.rotate_B(output.header.get("options", ""), output.hosts, pairs)
 
     @property
     def link_MBps(self):

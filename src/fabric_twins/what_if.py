@@ -21,7 +21,7 @@ from fabric_checks.core.text import size_text, value_text
 from fabric_checks.diagnosis.cross_section import bandwidths, evaluation
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
-from fabric_checks.parsers import collective_overlap, hot_spot, rotate_patterns
+from fabric_checks.parsers import hot_spot, overlap, rotate_patterns
 from fabric_twins import flows
 from fabric_twins.errors import TwinError
 from fabric_twins.model import fabric_map
@@ -228,7 +228,7 @@ def _alltoall_us(twin: Twin, bounds: Bounds) -> dict[int, float]:
     for size_B in alltoall_sizes_B(twin.nodes):
         arguments = ["--operation", "ialltoall", "--min-size", str(size_B), "--max-size", str(size_B)]
         text = output(twin, twin.nodes, "collective_overlap", [*arguments, "--max-steps", "3", *_FEW_SAMPLES], bounds)
-        found = collective_overlap.parse(text, powers_of_two(size_B, size_B), ["ialltoall"])
+        found = overlap.parse_collectives(text, powers_of_two(size_B, size_B), ["ialltoall"])
         times_us |= found.nominal_us("ialltoall")
     return times_us
 
@@ -240,7 +240,7 @@ def _hot_spot_growth(twin: Twin, bounds: Bounds) -> dict[tuple[str, int], float]
         arguments = ["--min-size", str(size_B), "--max-size", str(size_B), *_FEW_SAMPLES]
         found = hot_spot.parse(output(twin, twin.nodes, "hot_spot", arguments, bounds), [size_B], slaves)
         for operation in hot_spot.OPERATIONS:
-            times_us = found.times_us(operation, size_B)
+            times_us = found.times_us(operation, size_B=size_B)
             growth[operation, size_B] = times_us[slaves[-1]] / times_us[slaves[0]]
     return growth
 

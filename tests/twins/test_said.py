@@ -212,7 +212,7 @@ def growth(simulator):
     for name in THREE:
         arguments = ("--min-size", "8", "--max-size", "8", *FEWEST)
         text = simulator.output(shipped(name), 8, 1, SOURCES / "hot_spot.c", *arguments)
-        times = hot_spot.parse(text, [8], slaves).times_us("send_receive", 8)
+        times = hot_spot.parse(text, [8], slaves).times_us("send_receive", size_B=8)
         found[name] = times[slaves[-1]] / times[slaves[0]]
     return found
 

@@ -29,7 +29,7 @@ Examples:
     "--topology",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="What is known about the fabric: output of ibnetdiscover, iblinkinfo, dump_lfts.sh or `scontrol show "
+    help="What is known about the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show "
     "topology`, or Slurm's topology.yaml. May be repeated.",
 )
 @click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
-from fabric_checks.diagnosis.fabric_map import names, reading, slurm_topology, topology_files
+from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
 
@@ -56,7 +56,7 @@ def look(nodes: Sequence[str], files: Sequence[str], ask: Callable[[], str]) -> 
 
 
 def _of_slurm(said: str) -> FabricMap | None:
-    return reading.of_slurm(slurm_topology.parse(said)) if slurm_topology.is_topology(said) else None
+    return topology_files.of_slurm(slurm_topology.parse(said)) if slurm_topology.is_topology(said) else None
 
 
 def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, str]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mutated outputs for every parser: ``python -m tests.parsers.fuzz PARSER COUNT [SEED]``; PARSER may be ``all``.
+"""Mutated outputs for every parser: ``python -m lab.parsers.fuzz PARSER COUNT [SEED]``; PARSER may be ``all``.
 
 Each mutation is drawn from a seed of its own, so that one that is named can be repeated alone.
 """
@@ -9,7 +9,8 @@ import warnings
 from random import Random
 
 from fabric_checks.core.errors import OutputError
-from tests.parsers import corpus, mutations, oracle
+from lab.parsers import mutations, oracle
+from tests.parsers import corpus
 
 
 def others():

@@ -8,7 +8,7 @@ import numpy as np
 
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
-from tests.diagnosis.cross_section import suspects
+from lab.faults import suspects
 
 #: What the program takes without `--confirm-repeats` and `--suspect-share`.
 REPEATS, SHARE = suspects.REPEATS, 0.06

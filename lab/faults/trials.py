@@ -8,8 +8,8 @@ import numpy as np
 
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.fabric_map.model import of_switches
-from tests.faults.fabric import Fabric, Noise, wired
-from tests.faults.program import round_robin, rounds_of, run
+from lab.faults.fabric import Fabric, Noise, wired
+from lab.faults.program import round_robin, rounds_of, run
 
 #: What is measured repeats to 3 %; the other noises come on top of that.
 NOISES = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What most of several nodes have, and names in a sentence."""
 
-from fabric_checks.ports.alike import listed, usual
+from fabric_checks.ports.outliers import listed, usual
 
 
 def test_what_most_have():

@@ -2,7 +2,7 @@
 """What recording the ports costs: launches on eight hosts with it and without, in turns, on a quiet machine.
 
 . ci/env.sh
-python -m tests.cluster.ports.cost 20      # launches of each kind; the medians, their difference, the snapshots
+python -m lab.ports.cost 20      # launches of each kind; the medians, their difference, the snapshots
 """
 
 import statistics

@@ -5,16 +5,13 @@ import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.fabric_map.sharing import max_min
-from tests.faults.trials import NOISES, Trial, outcomes
+from lab.faults.trials import NOISES, Trial, outcomes
 
 SEEDS = range(50_000, 50_003)
 KINDS = ("host", "host sends", "host receives", "pair", "cable", "cable, one way", "switch", "leaf", "host and cable")
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["host", "host sends", "host receives", "pair", "cable", "cable, one way", "switch", "leaf", "host and cable"],
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_part_at_fault_is_named_and_nothing_else(kind):
     _, found, wrong, _ = outcomes((Trial(kind, 0.2, 32), SEEDS))
     assert not wrong

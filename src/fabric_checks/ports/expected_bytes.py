@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How many bytes a program moved between nodes, by its output: what ports have to have carried at least.
+"""Expected bytes: what a program moved between nodes, by its output, and ports therefore carried at least.
 
-Payload only: headers, acknowledgements and what an MPI library says beside are not in it.
+They are payload only: headers, acknowledgements and an MPI library's own messages come on top.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from fabric_checks.core.errors import OutputError
 
-#: How the bandwidth programs of OSU go about it, and mpi4py's ports of them: up to a size with many repetitions, from
-#: there with few, each of a window of messages, and some before the clock starts (osu_util.h: BW_LOOP_SMALL,
+#: Repetitions of OSU's bandwidth programs, and of mpi4py's ports of them: many up to a size and few above it, each of a
+#: window of messages, warm-up included (osu_util.h: BW_LOOP_SMALL,
 #: BW_LOOP_LARGE, BW_SKIP_SMALL, BW_SKIP_LARGE, LARGE_MESSAGE_SIZE, WINDOW_SIZE_LARGE; osu_bw.py has the same).
 OSU_LARGE_B, OSU_WINDOW = 8192, 64
 OSU_SMALL_LOOP, OSU_LARGE_LOOP = 100 + 10, 20 + 2
 
 
-def told_B(text: str) -> int | None:
-    """Return the bytes that our own programs say their ranks sent to each other; None of one that does not say it."""
-    told = re.search(r"^# moved: (\d{1,19}) bytes$", text, re.MULTILINE)
-    return int(told[1]) if told else None
+def stated_B(text: str) -> int | None:
+    """Return the bytes that ranks sent to each other as our own programs state them; None if they do not."""
+    stated = re.search(r"^# moved: (\d{1,19}) bytes$", text, re.MULTILINE)
+    return int(stated[1]) if stated else None
 
 
 def osu_bandwidth_B(sizes_B: Iterable[int], *, pairs: int = 1, both_ways: bool = False) -> int:
@@ -38,9 +39,9 @@ def osu_bandwidth_B(sizes_B: Iterable[int], *, pairs: int = 1, both_ways: bool =
 def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_ways: bool) -> int:
     """Return what the nodes of IMB's Sendrecv (to the right) and Exchange (both ways) send to each other at least.
 
-    Beside the repetitions that it prints, IMB does one of them, a tenth as warm-up, and before that, to find out how
-    many there is time for, up to as many as it prints (src_c/IMB_warm_up.c, IMB_init_buffers_iter). The last are not
-    printed and not in this. Releases after 2021.11 warm up with 10 at least.
+    On top of the repetitions that it prints, IMB does one more, a tenth as warm-up, and before that up to as many as it
+    prints, to find out how many there is time for (src_c/IMB_warm_up.c, IMB_init_buffers_iter). The last ones are not
+    printed and not counted here. Releases after 2021.11 warm up with 10 at least.
 
     :param repetitions: as the output has them, by message size in bytes.
     :param nodes: the node of each rank, in their order in the ring.
@@ -51,14 +52,14 @@ def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_w
 
 
 def rotate_B(options: str, hosts: Sequence[str], pairs: Iterable[tuple[int, int]]) -> int:
-    """Return what the pairs of our program ``rotate`` send between nodes: each row is so many tests of messages.
+    """Return what the pairs of our program ``rotate`` send between nodes: each row is several tests of messages.
 
     :param options: the line of the output's header. :param hosts: the host of each rank.
     :param pairs: the ranks of each row; those on one host send nothing between nodes.
-    :raises OutputError: if it does not have them.
+    :raises OutputError: if the options lack the size or number of messages.
     """
-    told = dict(re.findall(r"(size|messages|tests) (\d{1,18})(?= |$)", options))
-    if len(told) < 3:
+    options_of = dict(re.findall(r"(size|messages|tests) (\d{1,18})(?= |$)", options))
+    if len(options_of) < 3:
         raise OutputError("the line '# options: ...' of rotate does not have size, messages and tests")
     rows = sum(hosts[sender] != hosts[receiver] for sender, receiver in pairs)
-    return rows * int(told["size"]) * int(told["messages"]) * int(told["tests"])
+    return rows * math.prod(int(value) for value in options_of.values())

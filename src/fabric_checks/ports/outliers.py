@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Findings, and which of several nodes is unlike the others."""
+"""Findings, and the usual value among nodes, from which an outlier differs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Value = TypeVar("Value")
 def finding(kind: str, hosts: Sequence[str], text: str, *, confirmed: bool = True, **more: Any) -> dict[str, Any]:
     """Return a finding as a record has it.
 
-    :param kind: ``port``, ``rail``, ``host`` or ``wire``. :param hosts: who is to blame, or has part in it.
+    :param kind: ``port``, ``rail``, ``host`` or ``wire``. :param hosts: the nodes that are to blame, or are involved.
     :param confirmed: whether it is certain enough for somebody to look at it.
     """
     return {"kind": kind, "hosts": list(hosts), "confirmed": confirmed, "fault": confirmed, "text": text} | more
 
 
 def usual(values: Mapping[str, Value]) -> Value | None:
-    """Return what more than half of the nodes have, None where there is no such thing, or fewer than three tell."""
+    """Return the value of more than half of the nodes; None if there is none, or fewer than three have values."""
     if len(values) < 3:
         return None
     value, count = Counter(values.values()).most_common(1)[0]

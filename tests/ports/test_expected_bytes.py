@@ -5,12 +5,12 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import powers_of_two
-from fabric_checks.ports.moved import imb_ring_B, osu_bandwidth_B, rotate_B, told_B
+from fabric_checks.ports.expected_bytes import imb_ring_B, osu_bandwidth_B, rotate_B, stated_B
 
 
 def test_what_our_own_programs_say():
-    assert told_B("1 2 3\n# moved: 257075990 bytes\n# complete: 25 rows\n") == 257_075_990
-    assert told_B("# complete: 25 rows\n") is None is told_B("# moved: -1 bytes\n")
+    assert stated_B("1 2 3\n# moved: 257075990 bytes\n# complete: 25 rows\n") == 257_075_990
+    assert stated_B("# complete: 25 rows\n") is None is stated_B("# moved: -1 bytes\n")
 
 
 def test_osu_bandwidth():

@@ -53,27 +53,6 @@ def ibnetdiscover(wiring):
     return "\n".join(lines) + "\n"
 
 
-def iblinkinfo(wiring):
-    ports, hosts = _devices(wiring)
-    lines = []
-
-    def row(own, port, kind, other, far, before=""):
-        return (
-            f"{before}{own:12d} {port:4d}[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==> "
-            f'{lid(kind, other, wiring):6d} {far:4d}[  ] "{_name(kind, other, wiring)}" ( )'
-        )
-
-    for host, (at, port) in enumerate(hosts):
-        lines.append(f"CA: {_name('H', host, wiring)}:")
-        lines.append(row(lid("H", host, wiring), 1, "S", at, port, f"      0x{guid('H', host)} "))
-    for switch, own in enumerate(ports):
-        lines.append(f"Switch: 0x{guid('S', switch)} {_name('S', switch, wiring)}:")
-        number = lid("S", switch, wiring)
-        lines += [row(number, port, kind, other, far) for port, (kind, other, far) in enumerate(own, 1)]
-        lines.append(f'{number:12d} {len(own) + 1:4d}[  ] ==(                Down/ Polling)==>             [  ] "" ( )')
-    return "\n".join(lines) + "\n"
-
-
 def dump_lfts(wiring, ways):
     ports, _ = _devices(wiring)
     lines = []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Faults on a real cluster of eight nodes (`ci/cluster`): how many are named rightly, kind by kind.
 
-    python -m tests.faults.live --trials 20                    all kinds, about an hour and a half
-    python -m tests.faults.live --trials 20 --beside           with a job of other people on every node
-    python -m tests.faults.live --trials 1 --kind sending      one trial of one kind
+    python -m lab.faults.live --trials 20                    all kinds, about an hour and a half
+    python -m lab.faults.live --trials 20 --beside           with a job of other people on every node
+    python -m lab.faults.live --trials 1 --kind sending      one trial of one kind
 
 Each trial runs what the level nightly runs: eight ranks of the pattern round-robin, with --confirm. A trial is right if
 exactly the node that was shaped is blamed, with the side on which it is slow, and of a healthy cluster nobody is.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric_checks.diagnosis.cross_section import evaluation, findings
-from fabric_checks.diagnosis.fabric_map import reading
+from fabric_checks.diagnosis.fabric_map import topology_files
 from fabric_checks.parsers import rotate_patterns
 from tests.cluster.conftest import Cluster
 from tests.cluster.test_mpi import MPIS
@@ -77,7 +77,7 @@ class Laboratory:
     def __init__(self, cluster, folder, mpi="mpich"):
         self.cluster, self.built = cluster, Mpi(mpi, folder, "rotate")
         self.plugin, self.more = MPIS[mpi]
-        self.known = reading.of_texts([("scontrol", cluster.on("n1", "scontrol", "show", "topology"))])
+        self.known = topology_files.of_texts([("scontrol", cluster.on("n1", "scontrol", "show", "topology"))])
 
     def measure(self, *options):
         """Return the output of a run on all nodes."""

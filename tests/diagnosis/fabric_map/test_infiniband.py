@@ -4,8 +4,8 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.fabric_map import infiniband_diags as infiniband
-from fabric_checks.diagnosis.fabric_map.infiniband_diags import Device, Link
+from fabric_checks.diagnosis.fabric_map import infiniband
+from fabric_checks.diagnosis.fabric_map.infiniband import Device, Link
 
 NET = """\
 Switch\t36 "S-01"\t# "leaf" enhanced port 0 lid 7 lmc 0

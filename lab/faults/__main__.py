@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write docs/detection.md: `python -m tests.faults docs/detection.md --trials 40`; what is done so far stands in it."""
+"""Write docs/detection.md: `python -m lab.faults docs/detection.md --trials 40`; what is done so far stands in it."""
 
 import argparse
 import os
@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from fabric_checks.core.files import write_text
-from tests.faults.program import ROUND_s
-from tests.faults.trials import NOISES, Trial, outcomes
+from lab.faults.program import ROUND_s
+from lab.faults.trials import NOISES, Trial, outcomes
 
 #: Bounds were set while looking at seeds below this one; what is written is of those from it on. Who looks at the page
 #: and changes a bound moves it up.
@@ -179,7 +179,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=np.inf, help="what is not done by then is left out")
     asked = parser.parse_args()
     end = time.monotonic() + 60 * asked.minutes
-    command = f"python -m tests.faults {asked.page} --trials {asked.trials} --first-seed {asked.first_seed}"
+    command = f"python -m lab.faults {asked.page} --trials {asked.trials} --first-seed {asked.first_seed}"
     command += f" --minutes {asked.minutes:g}" if np.isfinite(asked.minutes) else ""
     sections = [(title, remark, [Row(*each) for each in rows]) for title, remark, rows in plans(asked.trials)]
     rows = [row for _, _, rows in sections for row in rows]
