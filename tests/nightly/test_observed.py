@@ -4,14 +4,13 @@
 import pytest
 
 from fabric_checks.nightly.observed import observed
-from fabric_checks.schedulers.slurm import jobs as slurm
+from fabric_checks.schedulers import model
+from fabric_checks.schedulers.model import Node
+from fabric_checks.schedulers.slurm.output import exit_reason
 from tests.nightly.samples import MACHINE, case, fault, record, session
 
-DOWN = [
-    slurm.Node(name, frozenset({"DOWN"}), frozenset({"p"}), "switch 2 lost power") for name in ("n5", "n6", "n7", "n8")
-]
-IDLE = slurm.Node("n1", frozenset({"IDLE"}), frozenset({"p"}), "")
-WAITED = slurm.waiting("12", 31, "Nodes required for job are DOWN", [IDLE, *DOWN], True)
+DOWN = [Node(name, f"{name} is down (switch 2 lost power)") for name in ("n5", "n6", "n7", "n8")]
+WAITED = model.timed_out("12", 31, "Slurm", "Nodes required for job are DOWN", [Node("n1"), *DOWN], unschedulable=True)
 
 
 def test_a_sound_run_says_nothing():
@@ -96,14 +95,14 @@ def test_where_nothing_could_run_the_night_failed():
 
 
 def test_a_node_that_died_under_a_job_is_named():
-    dead = slurm.ending("7", "NODE_FAIL", ["n1", "n5"], DOWN)
+    dead = exit_reason("7", "NODE_FAIL", ["n1", "n5"], DOWN)
     lost, of_it = failed("B", dead, state="NODE_FAIL", began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n5"])
     (found,) = observed(session(case("A"), lost, records=[record("A"), of_it])).findings
     assert found.hosts == ("n5",) and "could not run or could not finish" in found.title
 
 
 def test_a_program_that_hangs_is_a_finding_of_its_case():
-    slow = slurm.ending("7", "TIMEOUT", ["n1", "n2"], [])
+    slow = exit_reason("7", "TIMEOUT", ["n1", "n2"], [])
     hung, of_it = failed("B", slow, state="TIMEOUT", nodelist=["n1", "n2"])
     (found,) = observed(session(case("A"), hung, records=[record("A"), of_it])).findings
     assert found.title.startswith(f"B @{MACHINE}: ") and "ran over its time limit" in found.title and not found.hosts

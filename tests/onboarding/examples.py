@@ -5,7 +5,7 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.onboarding import questions, writing
 from fabric_checks.onboarding.facts import Facts, Mpi, Suite
 from fabric_checks.onboarding.hardware import Link
-from fabric_checks.schedulers.queues import Queue
+from fabric_checks.schedulers.model import Queue
 
 TEMPLATES = ROOT / "config" / "templates"
 SUITES = (

@@ -9,8 +9,8 @@ import subprocess
 
 from fabric_checks.core.errors import FabricError, OutputError
 from fabric_checks.schedulers import reservations
-from fabric_checks.schedulers.endings import listed
-from fabric_checks.schedulers.slurm import jobs as slurm
+from fabric_checks.schedulers.model import faults, listed
+from fabric_checks.schedulers.slurm import output as slurm
 
 #: So long a scheduler may take to answer; then the run finds out itself.
 PATIENCE_S = 30
@@ -38,14 +38,14 @@ def _nobody(reservation: str) -> str | None:
             kept = slurm.parse_reservation(_said(["scontrol", "-a", "-o", "show", "reservation", reservation]) or "")
             if not kept.active:
                 return f"the reservation {reservation} is not active: it begins at {kept.begins}"
-            nodes = slurm.within(slurm.parse_nodes(_said(["scontrol", "-a", "-o", "show", "node", kept.nodes]) or ""))
+            nodes = slurm.parse_nodes(_said(["scontrol", "-a", "-o", "show", "node", kept.nodes]) or "", reserved=True)
     except OutputError:
         known = bool(reservation and said)
         return f"Slurm shows no reservation {reservation}; `scontrol show reservation` lists all" if known else None
     if not nodes or any(node.fault is None for node in nodes):
         return None
     where = f" of the reservation {reservation}" if reservation else ""
-    return f"no node{where} is in service: {listed(slurm.faults(nodes))}"
+    return f"no node{where} is in service: {listed(faults(nodes))}"
 
 
 def system_here() -> str:

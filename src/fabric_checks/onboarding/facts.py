@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fabric_checks.onboarding.hardware import Link
-from fabric_checks.schedulers.queues import Queue
+from fabric_checks.schedulers.model import Queue
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from fabric_checks.core.paths import name_is_sound, sound_path
 from fabric_checks.onboarding import hardware
 from fabric_checks.onboarding.facts import Facts, Mpi, Suite
 from fabric_checks.onboarding.probe import Machine
-from fabric_checks.schedulers.flux import queues as flux
-from fabric_checks.schedulers.lsf import queues as lsf
-from fabric_checks.schedulers.pbs import queues as pbs
-from fabric_checks.schedulers.queues import Queue
-from fabric_checks.schedulers.slurm import queues as slurm
+from fabric_checks.schedulers.flux import output as flux
+from fabric_checks.schedulers.lsf import output as lsf
+from fabric_checks.schedulers.model import Queue
+from fabric_checks.schedulers.pbs import output as pbs
+from fabric_checks.schedulers.slurm import output as slurm
 from fabric_checks.software import modules
 
 T = TypeVar("T")
@@ -108,8 +108,8 @@ def _slurm(now: Look) -> Facts:
     groups = ask("sinfo", "--noheader", f"--format={slurm.SINFO}")
     if groups is None:
         return Facts("", scheduler="slurm")  # commands without a cluster
-    queues = now.understood("sinfo", slurm.partitions, groups) or []
-    queues = slurm.with_limits(queues, ask("scontrol", "--oneliner", "show", "partition") or "")
+    limits = ask("scontrol", "--oneliner", "show", "partition") or ""
+    queues = now.understood("sinfo", slurm.queues, groups, limits) or []
     settings = slurm.settings(ask("scontrol", "show", "config") or "")
     types = ask("srun", "--mpi=list")
     pmis = now.understood("srun --mpi=list", slurm.mpi_types, types) if types else None

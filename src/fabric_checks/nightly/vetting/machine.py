@@ -15,7 +15,8 @@ from fabric_checks.core.text import one_line
 from fabric_checks.nightly.vetting import switches
 from fabric_checks.nightly.vetting.switches import Switches
 from fabric_checks.schedulers import reservations
-from fabric_checks.schedulers.slurm import jobs as slurm
+from fabric_checks.schedulers.model import Node, faults
+from fabric_checks.schedulers.slurm import output as slurm
 
 #: So long a command may take.
 PATIENCE_S = 60
@@ -63,7 +64,7 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
         f"{name}:{partition['name']}",
         partition["environs"][0],
         tuple(node.name for node in meant if node.fault is None),
-        slurm.faults(meant),
+        faults(meant),
         switches.look(
             [node.name for node in meant],
             partition.get("extras", {}).get("topology", []),
@@ -72,11 +73,11 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
     )
 
 
-def _nodes(reservation: str | None, access: Sequence[str]) -> list[slurm.Node]:
+def _nodes(reservation: str | None, access: Sequence[str]) -> list[Node]:
     queue = _queue(access)
     if reservation:
         kept = slurm.parse_reservation(_said(["scontrol", "-a", "-o", "show", "reservation", reservation]))
-        nodes = slurm.within(slurm.parse_nodes(_said(["scontrol", "-a", "-o", "show", "node", kept.nodes])))
+        nodes = slurm.parse_nodes(_said(["scontrol", "-a", "-o", "show", "node", kept.nodes]), reserved=True)
     else:
         nodes = slurm.parse_nodes(_said(["scontrol", "-a", "-o", "show", "node"]))
     return [node for node in nodes if queue in node.partitions]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What LSF says of a cluster: ``bhosts -w``, ``lshosts -w``, ``bqueues -w``."""
+"""Read what LSF prints of a cluster: ``bhosts -w``, ``lshosts -w``, ``bqueues -w``."""
 
 from __future__ import annotations
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.schedulers.queues import Queue
+from fabric_checks.schedulers.model import Queue
 
-#: States of a host of `bhosts` in which it takes no jobs from its nature, as a login node does.
+#: States of a host of `bhosts` in which it takes no jobs by its nature, as a login node.
 _NO_HOST = ("closed_Adm", "unavail", "unreach")
 
 
@@ -25,7 +25,7 @@ def table(text: str, first: str) -> list[dict[str, str]]:
 def queues(bhosts: str, lshosts: str, bqueues: str) -> list[Queue]:
     """Return the queues. No table of LSF says which hosts a queue may use, so each gets all that take jobs.
 
-    A host has as many cores as ``lshosts`` says (``ncpus``), which may be hardware threads (LSF's EGO_DEFINE_NCPUS).
+    A host has as many cores as ``lshosts`` lists (``ncpus``), which may be hardware threads (LSF's EGO_DEFINE_NCPUS).
 
     :raises OutputError: if one of the texts is not its table.
     """

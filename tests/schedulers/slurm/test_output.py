@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Slurm says, read and put in words. The lines are of Slurm 22.05.8."""
+"""Slurm's texts of jobs, nodes and partitions are read as meant. Those of jobs and nodes are of Slurm 22.05.8."""
 
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.schedulers.endings import Ending
-from fabric_checks.schedulers.slurm import jobs as slurm
+from fabric_checks.schedulers.slurm import output as slurm
 
 PENDING = (
     "JobId=4 JobName=wrap UserId=root(0) Priority=4294901756 JobState=PENDING "
@@ -67,8 +66,7 @@ def test_a_line_that_is_no_jobs_says_what_it_lacks(key):
 
 def test_a_node_in_service():
     found = node("n1", "MIXED+PLANNED", "a,b")
-    assert (found.name, found.states, found.partitions) == ("n1", {"MIXED", "PLANNED"}, {"a", "b"})
-    assert (found.reason, found.fault) == ("", None)
+    assert (found.name, found.is_busy, found.partitions, found.fault) == ("n1", True, {"a", "b"}, None)
 
 
 @pytest.mark.parametrize(
@@ -112,30 +110,10 @@ def test_too_few_nodes_are_those_of_the_jobs_partitions():
     ],
 )  # fmt: skip
 def test_why_a_job_ended(state, names, nodes, says):
-    ending = slurm.ending("7", state, names, nodes)
-    assert (ending and ending.text) == says
-    if ending:
-        assert list(ending.node_faults) == [node.name for node in nodes if node.fault and node.name in names]
-
-
-def test_why_a_job_waits():
-    said = slurm.waiting("7", 31.4, "Resources", [node("n1", "ALLOCATED"), DRAINED, node("n3")])
-    assert said.node_faults == {"n2": "n2 is drained (broken cable)"}
-    assert said.text == (
-        "job 7 is still waiting after 31 s in the queue and was cancelled; Slurm says: Resources: "
-        "n2 is drained (broken cable); n1 taken by other jobs (1 of 3 nodes)"
-    )
-    # One that is drained and still works for somebody is named once.
-    said = slurm.waiting("7", 31.4, "Resources", [node("n1", "ALLOCATED+DRAIN")])
-    assert said.text.endswith("Slurm says: Resources: n1 is drained")
-    assert slurm.waiting("7", 5, "", [], hopeless=True) == Ending(
-        "job 7 cannot start after 5 s in the queue and was cancelled; Slurm gives no reason"
-    )
-
-
-def test_the_last_words_of_a_command():
-    assert slurm.last_words("sbatch: error: a\nsbatch: error: Unable to b\n\n", "x") == "Unable to b"
-    assert slurm.last_words("", "sbatch failed") == "sbatch failed"
+    reason = slurm.exit_reason("7", state, names, nodes)
+    assert (reason and reason.text) == says
+    if reason:
+        assert list(reason.node_faults) == [node.name for node in nodes if node.fault and node.name in names]
 
 
 def test_a_reservation_and_its_nodes_for_its_own_jobs():
@@ -144,11 +122,57 @@ def test_a_reservation_and_its_nodes_for_its_own_jobs():
     assert not slurm.parse_reservation(line.format("INACTIVE")).active
     with pytest.raises(OutputError, match="says no ReservationName"):
         slurm.parse_reservation("No reservations in the system")
-    planned, drained = slurm.within([node("n1", "IDLE+MAINT+RESERVED"), node("n2", "IDLE+DRAIN+MAINT")])
-    assert planned.fault is None and drained.fault == "n2 is drained"
+    lines = [NODE.format(name=name, state=state, partitions="a", rest="")
+             for name, state in (("n1", "IDLE+MAINT+RESERVED"), ("n2", "IDLE+DRAIN+MAINT"))]  # fmt: skip
+    planned, drained = slurm.parse_nodes("\n".join(lines), reserved=True)
+    assert planned.fault is None and not planned.is_busy and drained.fault == "n2 is drained"
 
 
 def test_the_reservation_of_a_job():
     assert slurm.parse_job(ENDED).reservation == ""
     assert slurm.parse_job(f"{ENDED} Reservation=w MinCPUsNode=1").reservation == "w"
     assert slurm.parse_job(f"{ENDED} Reservation=(null)").reservation == ""
+
+
+def test_partitions():
+    (one,) = slurm.queues("all*|up|4|1|2|idle|(null)\n\nall*|up|2|1|2|down*|N/A\n")
+    assert (one.name, one.nodes, one.cores, one.is_default, one.takes_jobs, one.gpus) == ("all", 6, 2, True, True, "")
+    assert slurm.queues("") == []
+    (one,) = slurm.queues("old|drain|4|2+|8|idle|gpu:4")
+    assert (one.takes_jobs, one.differ, one.cores, one.gpus) == (False, True, 16, "gpu:4")
+
+
+@pytest.mark.parametrize("line", ["a|up|4", "a|up|x|1|2|idle|n", "a|up|4|1|2|idle|n|m", "sinfo: error: timeout"])
+def test_lines_of_another_form(line):
+    with pytest.raises(OutputError, match="line 2: not a group of nodes as requested"):
+        slurm.queues(f"b|up|1|1|1|idle|(null)\n{line}\n")
+
+
+def test_limits():
+    listed = "a|up|9|1|2|idle|(null)\nb|up|9|1|2|idle|(null)\n"
+    limits = "PartitionName=a MaxNodes=4 State=UP\nPartitionName=b MaxNodes=UNLIMITED\nMaxNodes=1\n"
+    assert [queue.most_nodes for queue in slurm.queues(listed, limits)] == [4, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("srun: MPI types are...\nsrun: none\nsrun: pmi2\nsrun: openmpi\n", ["pmi2", "openmpi"]),
+        ("MPI plugin types are...\n\tnone\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n", ["pmix"]),
+        ("warning\nMPI plugin types are...\n\tnone\n", []),
+    ],
+)
+def test_mpi_types(text, types):
+    assert slurm.mpi_types(text) == types
+
+
+def test_no_list_of_mpi_types():
+    with pytest.raises(OutputError, match="not a list of MPI types: 'slurm_load_ctl_conf error'"):
+        slurm.mpi_types("slurm_load_ctl_conf error")
+
+
+def test_settings_topology_and_accounts():
+    assert slurm.settings("A         = x = y\nClusterName             = c\nNo value  = \n")["ClusterName"] == "c"
+    assert slurm.leaf_switches("SwitchName=a Level=0 Nodes=n\nSwitchName=b Level=1 Nodes=n\n") == 1
+    assert slurm.leaf_switches("No topology information available") == 0
+    assert slurm.accounts("a\n\nb\na\n") == ["a", "b"]
