@@ -153,6 +153,5 @@ def timed_out(
     state = "cannot start" if unschedulable else "is still waiting"
     given = f"{scheduler} says: {reason}" if reason else f"{scheduler} gives no reason"
     text = f"job {jobid} {state} after {seconds:.0f} s in the queue and was cancelled; {given}"
-    return ExitReason(
-        ": ".join(filter(None, (text, "; ".join(filter(None, (listed(node_faults), taken)))))), node_faults
-    )
+    blame = "; ".join(filter(None, (listed(node_faults), taken)))
+    return ExitReason(f"{text}: {blame}" if blame else text, node_faults)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +101,8 @@ class Watching:
         began: str | None = self._watch(job).began
         return began
 
-    def _give_up(self, job: Job, why: str) -> None:
+    def give_up(self, job: Job, why: str) -> None:
+        """Note that nobody waits for a job any more."""
         watch = self._watch(job)
         watch.failure = watch.failure or ExitReason(f"job {job.jobid} was given up: {why}")
 
@@ -115,6 +116,8 @@ class PollingScheduler(Watching):
     name: str
     command: str
     forgotten: str
+    cancel: Callable[[Job], None]
+    log: Callable[[str], None]
 
     @abstractmethod
     def _ask(self, jobs: Sequence[Job]) -> dict[str, Any]:
@@ -137,7 +140,7 @@ class PollingScheduler(Watching):
         """Return which jobs to ask for at once."""
         return [running]
 
-    def _is_unschedulable(self, now: Any, nodes: list[Node]) -> bool:
+    def is_unschedulable(self, now: Any, nodes: list[Node]) -> bool:
         """Tell whether a job cannot start."""
         return model.too_few(nodes, now.least_nodes)
 
@@ -167,20 +170,21 @@ class PollingScheduler(Watching):
             getlogger().warning(f"{self.command} fails ({' '.join(error.split())}); trying again")
         watch.silent, seconds = since(watch.silent)
         if seconds >= SILENCE_S:
-            self._give_up(job, f"{self.command} has failed for {seconds:.0f} s; it may still be in the queue")
+            self.give_up(job, f"{self.command} has failed for {seconds:.0f} s; it may still be in the queue")
 
     def _bear_ignorance(self, job: Job) -> None:
         watch = self._watch(job)
         watch.unknown, seconds = since(watch.unknown)
         if seconds >= UNKNOWN_S:
-            self._forget(job)
+            self.forget(job)
 
-    def _forget(self, job: Job) -> None:
+    def forget(self, job: Job) -> None:
         """Give up a job that has been unknown for long enough."""
-        self._give_up(job, f"{self.name} does not know it; {self.forgotten}")
+        self.give_up(job, f"{self.name} does not know it; {self.forgotten}")
 
-    def _give_up(self, job: Job, why: str) -> None:
-        super()._give_up(job, why)
+    def give_up(self, job: Job, why: str) -> None:
+        """End a job for ReFrame, whatever becomes of it in the queue."""
+        super().give_up(job, why)
         note(job, state="FAILED")
         self._end(job)
 
@@ -219,7 +223,7 @@ class PollingScheduler(Watching):
         watch.nodes_asked = time.monotonic()
         nodes = self._nodes()
         if not is_late:
-            if not self._is_unschedulable(now, nodes):
+            if not self.is_unschedulable(now, nodes):
                 watch.unschedulable = None
                 return
             watch.unschedulable, seconds = since(watch.unschedulable)

@@ -49,7 +49,7 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
     name, command, forgotten = "Flux", "flux jobs", "perhaps it was restarted and lost its jobs"
 
     def __init__(self) -> None:
-        # Without ReFrame's, nothing of Flux is needed before the first job, and a dry run writes scripts on any machine.
+        # Without ReFrame's, nothing of Flux is needed before the first job: a dry run writes scripts on any machine.
         self._timeout_s = self.get_option("job_submit_timeout")
         self._watches = {}
 

@@ -85,13 +85,14 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
     def _exit_reason(self, job: Job, now: output.Job) -> ExitReason | None:
         return output.exit_reason(job.jobid, now, self._nodes())
 
-    def _is_unschedulable(self, now: output.Job, nodes: list[Node]) -> bool:
-        return now.comment.startswith(output.NEVER) or super()._is_unschedulable(now, nodes)
+    def is_unschedulable(self, now: output.Job, nodes: list[Node]) -> bool:
+        """Tell whether a job cannot start: too few nodes are in service, or PBS says never."""
+        return now.comment.startswith(output.NEVER) or super().is_unschedulable(now, nodes)
 
-    def _forget(self, job: Job) -> None:
+    def forget(self, job: Job) -> None:
         """Take a job that ran for one that has ended: without a history of jobs it has gone."""
         if job.state in (None, "QUEUED", "HELD", "WAITING"):
-            super()._forget(job)
+            super().forget(job)
             return
         note(job, state="COMPLETED", completion_time=time.time())
         self._end(job)

@@ -113,9 +113,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             age_s = time.time() - min(job.submit_time for job in running)
             self._next_question = time.monotonic() + min(max(ASK_FIRST_S, age_s / 4), ASK_LAST_S)
         for job in running:
-            if not self.finished(job) and job.max_pending_time and _waits(job.state):
-                if time.time() - job.submit_time >= job.max_pending_time:
-                    self._cancel_waiting(job)
+            bound_s = job.max_pending_time
+            if bound_s and not self.finished(job) and _waits(job.state) and time.time() - job.submit_time >= bound_s:
+                self._cancel_waiting(job)
         for job in running:
             self._explain(job)
 
@@ -124,7 +124,7 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
 
         Why: accounting never reports the end of a job that Slurm has forgotten.
         """
-        return self._watch(job).given_up or super().finished(job)
+        return bool(self._watch(job).given_up or super().finished(job))
 
     def _ask_accounting(self, jobs: list[Job]) -> None:
         if time.monotonic() < self._accounting_again:
@@ -151,12 +151,12 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
                 watch.unknown, seconds = since(watch.unknown)
                 # Accounting keeps what the controller has forgotten; it may be about to report how the job ended.
                 if seconds >= BEHIND_S:
-                    self._give_up(job, "Slurm has forgotten it; perhaps its controller crashed")
+                    self.give_up(job, "Slurm has forgotten it; perhaps its controller crashed")
                 return
             watch.silent, seconds = since(watch.silent)
             if seconds >= watching.SILENCE_S:
                 self._controller_is_silent = True
-                self._give_up(job, f"scontrol has failed for {seconds:.0f} s ({cause}); it may still be in the queue")
+                self.give_up(job, f"scontrol has failed for {seconds:.0f} s ({cause}); it may still be in the queue")
             return
         watch.unknown = watch.silent = None
         watch.reservation = info.reservation
@@ -173,8 +173,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             watch.pending_reason, watch.partitions = info.reason, info.partitions
             self._cancel_if_unschedulable(job, info)
 
-    def _give_up(self, job: Job, why: str) -> None:
-        super()._give_up(job, why)
+    def give_up(self, job: Job, why: str) -> None:
+        """End a job for ReFrame, whatever becomes of it in the queue."""
+        super().give_up(job, why)
         watch = self._watch(job)
         watch.given_up = watch.explained = True
 
