@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is written of nine sites is a configuration of each, with its guesses marked; the templates are written so."""
+"""The files of nine sites are a configuration of each, with its guesses marked; so are the examples."""
 
-import ast
 import re
 
 import pytest
 
 from fabric_checks.core.yaml_file import load
+from fabric_checks.onboarding import examples
 from fabric_checks.onboarding.looking import look
-from tests.onboarding import examples
-from tests.onboarding.recorded import HOSTS, site
+from tests.onboarding.recorded import HOSTS, site, written_by_init
 
 
 def written(name, **told):
-    return examples.files(look(site(name), HOSTS[name]), name="new", **told)
+    return written_by_init(look(site(name), HOSTS[name]), name="new", **told)
 
 
 def configuration(text):
@@ -124,14 +123,10 @@ def test_what_is_said_is_no_guess():
     assert {mark.split()[0] for mark in marked} == {"hosts", "the"} and '"nodes": 4,' in text
 
 
-def test_the_templates_are_what_is_written():
-    """After a change that is meant: `python -m tests.onboarding.examples`."""
-    for path, text in examples.templates().items():
-        assert (examples.TEMPLATES / path).read_text() == text, path
-    there = {str(path.relative_to(examples.TEMPLATES)) for path in examples.TEMPLATES.rglob("*.*")}
-    assert {path for path in there if "__pycache__" not in path} == {*examples.templates(), "modules.py"}
-
-
-def test_a_template_is_python():
-    for path in examples.TEMPLATES.glob("*.py"):
-        ast.parse(path.read_text())
+@pytest.mark.parametrize("name", examples.SCHEDULERS)
+def test_an_example_is_a_configuration_with_its_guesses_marked(name):
+    text = examples.system(name)
+    system, (environment,) = configuration(text)
+    (partition,) = system["partitions"]
+    assert (system["name"], partition["environs"], environment["name"]) == ("yours", ["openmpi-site"], "openmpi-site")
+    assert text.count("# guess:") >= 2 and '# npb.installed("PREFIX", "3.4.3"),' in text
