@@ -8,9 +8,8 @@ from click.testing import CliRunner
 
 from fabric_checks.cli import vet
 from fabric_checks.core.errors import FabricError
-from fabric_checks.nightly.vetting.machine import Machine
+from fabric_checks.nightly.vetting.machine import Machine, Switches
 from fabric_checks.nightly.vetting.planning import Outcome
-from fabric_checks.nightly.vetting.switches import Switches
 
 
 @pytest.fixture

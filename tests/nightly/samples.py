@@ -4,8 +4,7 @@
 from datetime import date
 from pathlib import Path
 
-from fabric_checks.nightly.acknowledged import Acknowledgement
-from fabric_checks.nightly.model import Finding, Night
+from fabric_checks.nightly.model import Acknowledgement, Finding, Night
 from fabric_checks.records.run_records import Case, Session
 from tests.records import samples
 

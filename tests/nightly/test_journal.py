@@ -103,15 +103,6 @@ def test_the_order_is_that_of_the_nights_and_not_of_their_dates(tmp_path):
     assert [list(titles(news)) for news in told] == [["new"], ["closed"], []]
 
 
-def test_a_night_that_was_cut_short_is_known(tmp_path):
-    path = tmp_path / "j"
-    spent(path, night(1))
-    journal.begin(path, night(2).session, "nightly")
-    entries = journal.read(path, [])
-    assert journal.cut_short(entries, night(3).session) == [night(2).session]
-    assert journal.cut_short(entries, night(2).session) == []
-
-
 @pytest.mark.parametrize(
     "line",
     [

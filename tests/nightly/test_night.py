@@ -33,10 +33,10 @@ def programs(monkeypatch, plan):
         stdout.write(told.said)
         if told.logs:
             (plan.results / "logs" / f"{SESSION}.log").touch()
-        return SimpleNamespace(wait=lambda: told.status, pid=0)
+        return SimpleNamespace(wait=lambda: told.status, poll=lambda: told.status)
 
     monkeypatch.setattr(running.subprocess, "Popen", start)
-    monkeypatch.setattr(running, "nobody_in_service", lambda system: None)
+    monkeypatch.setattr(running, "why_no_job_can_start", lambda system: None)
     return told
 
 
@@ -76,7 +76,7 @@ def test_what_keeps_a_run_from_beginning_is_said_and_nothing_is_run(plan, progra
         monkeypatch.setattr(running.shutil, "disk_usage", lambda _: SimpleNamespace(free=255 * 2**20))
         cause = f"{plan.results}: 255 MiB are free, and a night needs 256; make room"
     else:
-        monkeypatch.setattr(running, "nobody_in_service", lambda system: f"no node of {system}")
+        monkeypatch.setattr(running, "why_no_job_can_start", lambda system: f"no node of {system}")
         cause = "no node of sys"
     elapsed_s, (failure,) = run(plan)
     assert elapsed_s is None and failure.startswith(f"nothing was run: {cause}") and programs.line is None
@@ -90,8 +90,8 @@ def results(monkeypatch):
         case("A"), case("B", "fail", "no output"), case("Build", fixture=True), records=[record("A"), record("B", None)]
     )
     monkeypatch.setattr(night.records, "load_session", lambda *_: found)
-    monkeypatch.setattr(night.keeping, "keep", lambda *_: [])
-    monkeypatch.setattr(night.keeping, "write_report", lambda *_, **told: reported.append(told))
+    monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])
+    monkeypatch.setattr(night.retention, "write_report", lambda *_, **told: reported.append(told))
     monkeypatch.setattr(night, "trends", lambda *_: Trends())
     return reported
 
@@ -118,13 +118,13 @@ def test_a_run_of_before_is_judged_without_another(plan, results, monkeypatch):
 
 
 def test_the_report_is_about_the_archive_unless_that_could_not_be_written(plan, results, monkeypatch):
-    monkeypatch.setattr(night.keeping, "keep", lambda *_: ["a line"])
+    monkeypatch.setattr(night.retention, "archive_results", lambda *_: ["a line"])
     spend(plan, monkeypatch, 1.0)
 
     def fails(*_):
         raise RecordError("no space")
 
-    monkeypatch.setattr(night.keeping, "keep", fails)
+    monkeypatch.setattr(night.retention, "archive_results", fails)
     spend(plan, monkeypatch, 1.0)
     assert results == [{"archive": plan.archive, "left_out": ("a line",)}, {"archive": None, "left_out": ()}]
 

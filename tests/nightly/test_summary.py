@@ -9,7 +9,7 @@ from junitparser import JUnitXml
 
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Status
-from fabric_checks.nightly.summary import Told, headline, junit, lines_of, markdown, when
+from fabric_checks.nightly.summary import Summary, headline, junit, lines_of, markdown, when
 from tests.nightly.samples import acknowledged, finding, night
 
 OLD = night(1).session
@@ -26,7 +26,7 @@ def told(*findings, files=None, still=(), closed=(), unseen=(), acknowledged=(),
     of = night(2, *findings, *still, *quiet, acknowledged=quiet, **changes)
     new = tuple(Open(each, of.session, of.session) for each in findings)
     rest = [tuple(Open(each, OLD, OLD, 2) for each in entries) for entries in (still, closed, unseen)]
-    return Told(of, News(new, *rest, acknowledged), files or {})
+    return Summary(of, News(new, *rest, acknowledged), files or {})
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_headline_and_the_status(night_, says, status):
     ("night_", "silent"),
     [
         (told(), True),
-        (told(watched=("A is 70",)), True),
+        (told(outliers=("A is 70",)), True),
         (told(acknowledged=(known(),)), True),
         (told(closed=[finding()]), False),
         (told(unseen=[finding()]), False),
@@ -69,7 +69,7 @@ def test_everything_is_told_in_its_place():
         told(
             finding("a", title="n3 is slow"), still=[finding("b", title="n4 is slow")],
             closed=[finding("c", title="n5 was slow")], unseen=[finding("d", title="n6 was slow")],
-            failures=("no archive",), watched=("A is 70",), warnings=("a line is broken",), nights=9, elapsed_s=90,
+            failures=("no archive",), outliers=("A is 70",), warnings=("a line is broken",), nights=9, elapsed_s=90,
             files={"report": "/r.html"},
         )
     )  # fmt: skip

@@ -152,12 +152,12 @@ def test_no_false_alarm(tmp_path, noise, report_table):
 )
 def test_what_is_far_from_all_nights_before_is_watched_and_no_finding(tmp_path, values, better, is_told):
     told = found(tmp_path, values, better=better)
-    assert not told.findings and bool(told.watched) == is_told
+    assert not told.findings and bool(told.outliers) == is_told
     if is_told:
-        assert f"is {values[-1]} us; the median of 5 nights is 100" in told.watched[0]
+        assert f"is {values[-1]} us; the median of 5 nights is 100" in told.outliers[0]
 
 
 def test_what_a_finding_tells_is_not_watched(tmp_path):
     archive, session = history(tmp_path, [100, 101, 99, 100, 102, 130])
-    assert trends(archive, "s", session).watched
-    assert not trends(archive, "s", session, {"A %layout=1x2 @s:p+e"}).watched
+    assert trends(archive, "s", session).outliers
+    assert not trends(archive, "s", session, {"A %layout=1x2 @s:p+e"}).outliers

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of ``fabric-checks``, one module each, with its click command under the name ``command``.
-
-Where a module has two, each is there under its own name.
-"""
+"""The commands of ``fabric-checks``, one module each, with its click command under the name ``command``."""
 
 from __future__ import annotations
 
@@ -27,8 +24,7 @@ MODULES = {
     "compare": ("fabric_checks.cli.compare", "Compare sets of results with the first one."),
     "changes": ("fabric_checks.cli.changes", "Find when a metric's level changed, and what else changed."),
     "nodes": ("fabric_checks.cli.nodes", "List the nodes that runs used, compared with each other."),
-    "findings": ("fabric_checks.cli.findings", "List what nights found and is still open."),
-    "acknowledge": ("fabric_checks.cli.findings", "Mark a finding as known, with a reason and an end date."),
+    "findings": ("fabric_checks.cli.findings", "List the open findings of nights; acknowledge one."),
     "rotate": ("fabric_checks.cli.rotate", "Analyse output of rotate: which node or path is slow."),
     "spack": ("fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),
     "child-pipeline": ("fabric_checks.cli.child_pipeline", "Print a child pipeline for GitLab, one job for each case."),
@@ -88,5 +84,5 @@ class Commands(click.Group):
 def load(name: str) -> click.Command:
     """Return the command of a verb."""
     module = import_module(all_verbs()[name][0])
-    command: click.Command = module.command if hasattr(module, "command") else getattr(module, name)
+    command: click.Command = module.command
     return command

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks nightly``: what ``ci/nightly`` calls when everything is set up."""
+"""``fabric-checks nightly``, which ``ci/nightly`` calls when everything is set up."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import name_is_sound
-from fabric_checks.nightly import keeping, lock
 from fabric_checks.nightly.night import spend
-from fabric_checks.nightly.plan import Plan, require_results
+from fabric_checks.nightly.plan import Plan, only_one, require_results
 from fabric_checks.nightly.service import system_here
+from fabric_checks.nightly.summary import as_json as night_json
 from fabric_checks.nightly.summary import markdown
 from fabric_checks.records import sessions
 
@@ -74,9 +74,9 @@ def command(
     """
     name = judged or sessions.new_session_id()
     system = system or system_here()
-    for given, what in ((name, "--session"), (system, "--system")):
+    for given, option in ((name, "--session"), (system, "--system")):
         if not name_is_sound(given):
-            raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=what)
+            raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=option)
     if judged and options:
         raise click.UsageError("--session runs nothing, so options for ci/run have no effect; leave them out")
     results = paths.results().absolute()
@@ -87,11 +87,11 @@ def command(
     plan = Plan(system, level, name, results, (archive or results / "archive").absolute(), options, runs=not judged)
     if judged:
         require_results(plan)
-    with lock.only_one(plan.folder / "lock") as descriptor:
-        told = spend(plan, descriptor)
-    if not (quiet and told.all_quiet):
+    with only_one(plan.folder / "lock") as descriptor:
+        summary = spend(plan, descriptor)
+    if not (quiet and summary.all_quiet):
         if as_json:
-            console.print_json(keeping.as_json(told))
+            console.print_json(night_json(summary))
         else:
-            console.print_document(markdown(told))
-    raise SystemExit(int(told.night.status))
+            console.print_document(markdown(summary))
+    raise SystemExit(int(summary.night.status))

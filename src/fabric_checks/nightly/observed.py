@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fabric_checks.core.text import value_text
-from fabric_checks.nightly.model import Finding
+from fabric_checks.nightly.model import Finding, first_of
 from fabric_checks.records import run_records as results
 from fabric_checks.records.record import Record, case_name, never_began
 from fabric_checks.records.run_records import Case, Session
@@ -19,8 +19,6 @@ from fabric_checks.records.run_records import Case, Session
 PORTS = ("port", "rail", "host")
 #: What a case fails with that has no room for its files; it says nothing about the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
-#: How many lines of one kind a finding has.
-MOST_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ def _fault(hosts: Collection[str], lines: _Lines, part: str = "") -> Finding:
     more = [f"more: fabric-checks nodes --node {names[0]}"] if told and len(names) == 1 else []
     return Finding(
         title=named,
-        details=(*_some(texts[1:]), *alone, f"seen by {_listed(cases)}", *more),
+        details=(*first_of(texts[1:]), *alone, f"seen by {_listed(cases)}", *more),
         keys=frozenset({f"part:{part}" if part else "hosts:" + " ".join(names)}),
         cases=frozenset(cases),
         hosts=tuple(sorted(hosts)),
@@ -177,7 +175,7 @@ def _with(finding: Finding, cases: Sequence[Case], by_case: Mapping[str, Sequenc
     lines = [f"{case.name} failed there: {_what(case, by_case)}" for case in cases]
     return Finding(
         title=finding.title,
-        details=(*finding.details, *_some(lines)),
+        details=(*finding.details, *first_of(lines)),
         keys=finding.keys | {f"case:{case.name}" for case in cases},
         cases=finding.cases | {case.name for case in cases},
         hosts=finding.hosts,
@@ -205,7 +203,7 @@ def _out_of_service(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record
 def _why_not(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> str:
     """Return what kept jobs from running: the nodes that are out of service, or what was said about the first."""
     faults = list(_node_faults(cases, by_case).values())
-    return "; ".join(_some(faults)) if faults else _reason(cases[0])
+    return "; ".join(first_of(faults)) if faults else _reason(cases[0])
 
 
 def _node_faults(cases: Iterable[Case], by_case: Mapping[str, Sequence[Record]]) -> dict[str, str]:
@@ -239,7 +237,7 @@ def _alike(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> li
         found.append(
             Finding(
                 title=title,
-                details=tuple(_some(more)),
+                details=tuple(first_of(more)),
                 keys=frozenset(f"case:{case.name}" for case in group),
                 cases=frozenset(case.name for case in group),
                 signs=_worst(_signs(group, by_case)),
@@ -282,7 +280,7 @@ def _what(case: Case, by_case: Mapping[str, Sequence[Record]]) -> str:
         return _reason(case)
     nodes = _nodes(records)
     where = f" on {_listed(nodes)}" if nodes else ""
-    return "; ".join(_some([_miss(record) for record in missed])) + where
+    return "; ".join(first_of([_miss(record) for record in missed])) + where
 
 
 def _miss(record: Record) -> str:
@@ -307,11 +305,5 @@ def _cases(cases: Sequence[Case]) -> str:
     return "1 case" if len(cases) == 1 else f"{len(cases)} cases"
 
 
-def _some(lines: Sequence[str]) -> list[str]:
-    if len(lines) <= MOST_SHOWN:
-        return list(lines)
-    return [*lines[: MOST_SHOWN - 1], f"and {len(lines) - MOST_SHOWN + 1} more"]
-
-
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(_some(names))
+    return ", ".join(first_of(names))

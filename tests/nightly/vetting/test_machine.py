@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from fabric_checks.core.errors import FabricError
+from fabric_checks.nightly import service
 from fabric_checks.nightly.vetting import machine
 
 NODES = (
@@ -34,7 +35,7 @@ def says(monkeypatch):
             raise said
         return SimpleNamespace(returncode=int(said is None), stdout=said or "", stderr="a\nno such thing\n")
 
-    monkeypatch.setattr(machine.subprocess, "run", run)
+    monkeypatch.setattr(service.subprocess, "run", run)
     return answers
 
 

@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.nightly.vetting import switches
+from fabric_checks.nightly.vetting import machine
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
 
 SLURM = (
@@ -15,7 +15,7 @@ NODES = ("n1", "n2", "n3", "n4", "n5", "n9")
 
 
 def test_what_slurm_says():
-    found = switches.look(NODES, [], lambda: SLURM)
+    found = machine.switches_of(NODES, [], lambda: SLURM)
     assert found.members == {"leaf1": ("n1", "n2", "n3"), "leaf2": ("n4", "n5")}
     assert (found.unknown, found.why) == (("n9",), "")
 
@@ -24,7 +24,7 @@ def test_what_the_files_of_the_system_say(tmp_path):
     """Slurm is not asked then."""
     path = tmp_path / "topology.conf"
     path.write_text("SwitchName=a Nodes=n1\n")
-    found = switches.look(NODES, [str(path)], lambda: pytest.fail("it was asked"))
+    found = machine.switches_of(NODES, [str(path)], lambda: pytest.fail("it was asked"))
     assert found.members == {"a": ("n1",)} and len(found.unknown) == 5
 
 
@@ -43,12 +43,12 @@ def refuse():
     ],
 )
 def test_without_a_topology_there_is_a_reason(files, ask, why):
-    found = switches.look(NODES, files, ask)
+    found = machine.switches_of(NODES, files, ask)
     assert why in found.why and not found.members and found.unknown == NODES
 
 
 def test_the_worst_switch_comes_first_and_good_ones_are_left_out():
-    known = switches.Switches({"a": ("n1", "n2", "n3"), "b": ("n4", "n5"), "c": ("n6",)})
+    known = machine.Switches({"a": ("n1", "n2", "n3"), "b": ("n4", "n5"), "c": ("n6",)})
     words = dict.fromkeys(("n1", "n2", "n6"), Word.GOOD)
     verdicts = Verdicts(words | {"n3": Word.NOT_SEEN, "n4": Word.FAULTY, "n5": Word.SLOW})
-    assert switches.rows(known, verdicts) == [("b", 2, 0, "n4 faulty, n5 slow"), ("a", 3, 2, "n3 not seen")]
+    assert machine.rows(known, verdicts) == [("b", 2, 0, "n4 faulty, n5 slow"), ("a", 3, 2, "n3 not seen")]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.nightly.lock import BusyError, only_one
+from fabric_checks.nightly.plan import BusyError, only_one
 from tests.guard import GUARD_S, wait_for
 
 
@@ -24,7 +24,7 @@ def test_the_second_is_told_who_the_first_is(tmp_path):
 def test_it_is_held_as_long_as_the_run_that_inherits_it(tmp_path):
     path = tmp_path / "lock"
     script = (
-        "import subprocess, sys; from pathlib import Path; from fabric_checks.nightly.lock import only_one\n"
+        "import subprocess, sys; from pathlib import Path; from fabric_checks.nightly.plan import only_one\n"
         "with only_one(Path(sys.argv[1])) as lock:\n"
         "    run = subprocess.Popen(['cat'], stdin=sys.stdin, pass_fds=(lock,))\n"
         "    print(run.pid, flush=True); import os; os.kill(os.getpid(), 9)\n"

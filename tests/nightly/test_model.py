@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from fabric_checks.nightly.acknowledged import Acknowledgement
 from fabric_checks.nightly.journal import Open
+from fabric_checks.nightly.model import Acknowledgement
 from tests.nightly.samples import acknowledged, finding
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases whose bytes went another way than on the night before, where the system's file does not name the right one."""
+"""Find cases whose bytes left by other ports than on the night before, where the system's file names none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.nightly.model import Finding
+from fabric_checks.nightly.model import Finding, first_of
 from fabric_checks.ports.transport import ENOUGH_B
 from fabric_checks.records import reading
 from fabric_checks.records.record import case_name
@@ -20,12 +20,10 @@ from fabric_checks.records.sources import Source
 _CASE = ("system", "partition", "environ", "test")
 #: A port carried a case if it had this share of its bytes.
 PART = 0.1
-#: How many cases a finding names.
-MOST_SHOWN = 6
 
 
 def changes(archive: Path, system: str, session: str) -> tuple[Finding, ...]:
-    """Return a finding for each way that the bytes of a session's cases have left since each case ran last.
+    """Return a finding for each change of the ports that carried a session's cases, against the last run of each.
 
     :param archive: the archive, with the records of the session.
     :raises RecordError: if there is none.
@@ -57,10 +55,9 @@ def _carriers(ports: Mapping[str, Any]) -> str | None:
 
 def _finding(before: str, after: str, cases: list[str]) -> Finding:
     many = f"{len(cases)} cases" if len(cases) > 1 else cases[0]
-    shown = [*cases[:MOST_SHOWN], *([f"and {len(cases) - MOST_SHOWN} more"] if len(cases) > MOST_SHOWN else [])]
     return Finding(
         title=f"the bytes of {many} went over {after}; when last measured, they went over {before}",
-        details=(f"seen by {', '.join(shown)}", "name the right one with `fabric` in the partition's extras"),
+        details=(f"seen by {', '.join(first_of(cases))}", "name the right one with `fabric` in the partition's extras"),
         keys=frozenset(f"wire:{case}" for case in cases),
         cases=frozenset(cases),
         signs={f"{case}: over {before}, then over {after}": 0.0 for case in cases},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is kept of a night: its records in the archive, its report, and its files, each put in place when whole."""
+"""Retention of a night: its records in the archive, its report, and its files, each replaced when whole."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import FileError, RecordError
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import folder_of
-from fabric_checks.nightly.summary import Told, headline
 from fabric_checks.records import archiving
 from fabric_checks.records.sources import Source
 
-#: So long another may write the archive, as the night of another system does.
-PATIENCE_S = 120
+#: How long another process may write the archive, as the night of another system does.
+TIMEOUT_S = 120
 #: The report has the values of so many days.
 DAYS = 92
 
 
-def keep(results: Path, archive: Path, session: str) -> list[str]:
+def archive_results(results: Path, archive: Path, session: str) -> list[str]:
     """Add all results to the archive.
 
-    A file of the archive that cannot be read is put aside, and written again from what the results still have.
+    A file of the archive that cannot be read is moved aside, and rewritten from the results that are left.
 
-    :returns: what could not be used, and what was put aside, a line each.
+    :returns: what could not be used, and what was moved aside, a line each.
     :raises RecordError: if they cannot be added.
     """
     lines: list[str] = []
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     while True:
         try:
             return [*lines, *archiving.add(results, archive).faults]
@@ -49,13 +48,13 @@ def keep(results: Path, archive: Path, session: str) -> list[str]:
 def write_report(
     results: Path, system: str, path: Path, *, archive: Path | None = None, left_out: Sequence[str] = ()
 ) -> None:
-    """Write the report about the last months of a system, with the findings of its nights that are open.
+    """Write the report on the last months of a system, with the open findings of its nights.
 
-    :param archive: where all results are; None: it is made from the results, of which all years are read.
+    :param archive: has all results; None: the report is made from the results, of which all years are read.
     :param left_out: what could not be archived, a line each.
     :raises RecordError: if there is nothing to report.
     """
-    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow: Matplotlib; a failed night draws nothing)
+    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow, and a failed night has no report)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
     found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))
@@ -69,7 +68,7 @@ def write_report(
 
 
 def only_new(lines: Sequence[str], path: Path) -> list[str]:
-    """Return the lines that no earlier night has told, and a count of the others; remember all of them.
+    """Return the lines that no earlier night reported, and a count of the others; remember all of them.
 
     :param path: the file with those that are known; if it cannot be read, all are new.
     """
@@ -84,44 +83,10 @@ def only_new(lines: Sequence[str], path: Path) -> list[str]:
     return [*new, *([f"{old} more in {path.name}, known from earlier nights"] if new and old else [])]
 
 
-def as_json(told: Told) -> str:
-    """Return a night as JSON text."""
-    night, news = told.night, told.news
-    return json.dumps(
-        {
-            "session": night.session,
-            "system": night.system,
-            "level": night.level,
-            "status": night.status.name.lower(),
-            "headline": headline(told),
-            "failures": list(night.failures),
-            "warnings": list(night.warnings),
-            "watched": list(night.watched),
-            "cases": night.cases,
-            "passed": night.passed,
-            "records": night.records,
-            "elapsed_s": night.elapsed_s,
-            "simulated": night.simulated,
-            "runs_in_history": night.nights,
-            **{
-                word: [summary.as_dict(entry) for entry in entries]
-                for word, entries in (
-                    ("new", news.new),
-                    ("still", news.still),
-                    ("closed", news.closed),
-                    ("unseen", news.unseen),
-                    ("acknowledged", news.acknowledged),
-                )
-            },
-        },
-        indent=1,
-    )
-
-
 def replace_text(path: Path, text: str) -> None:
-    """Put a text in place of a file at once.
+    """Replace the text of a file at once.
 
-    :raises RecordError: if it cannot be written; the file is as it was.
+    :raises RecordError: if it cannot be written; the file is unchanged.
     """
     try:
         files.write_text(path, text)

@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.nightly.wires import changes
+from fabric_checks.nightly.carriers import changes
 from fabric_checks.records import archiving
 from tests.records import samples
 
