@@ -39,9 +39,9 @@ def test_a_child_pipeline_is_one_of_gitlabs(tmp_path):
     from fabric_checks.nightly import child_pipeline
 
     line = "reframe -C /a/settings.py -c checks -R --report-file=A_0-report.json -n /1a2b3c4d -r --mode=nightly"
-    setting = child_pipeline.Setting("20260101T000000Z-1a2b", Path("/r"), {"RFM_SYSTEM": "x"})
+    made = child_pipeline.child_of({"A_0": {"script": [line]}}, "20260101T0", Path("/r"), {"RFM_SYSTEM": "x"})
     path = tmp_path / "child.yml"
-    path.write_text(child_pipeline.as_text(child_pipeline.child_of({"A_0": {"script": [line]}}, setting)))
+    path.write_text(child_pipeline.as_text(made))
     check(BIN / "check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", path)
 
 
