@@ -72,7 +72,7 @@ def command(*, yes: bool, as_json: bool, example: str | None, **given: str | Non
         raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to this machine; leave it out")
 
     name = str(answers["name"].value)
-    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.place(writing.files(facts, answers))]
+    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.write(writing.files(facts, answers))]
     console.print("written:", *(f"  {path}" for path in reversed(paths)), "", to=stream)
     guesses = {key: each.guess for key, each in answers.items() if each.guess}
     if guesses:

@@ -11,7 +11,7 @@ from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.paths import sound_name
 from fabric_checks.onboarding.facts import Facts
 
-#: A cluster of so many nodes is measured as a whole unless somebody says otherwise.
+#: A cluster of so many nodes is measured as a whole by default.
 SMALL = 16
 #: Names that ReFrame takes for a system.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 class Question:
     """Something to be known.
 
-    :param key: its name, which is the option's too; :param text: what is asked.
+    :param key: its name, which is the option's too; :param text: the question.
     :param guess: its value unless somebody gives another; None if nothing can be guessed and it may be left open.
     :param why: the reason for the guess.
     :param certain: whether nobody is asked; then it is known if ``why`` is empty, and otherwise still a guess.
@@ -77,7 +77,7 @@ def of_queue(facts: Facts, queue_name: object) -> list[Question]:
     if queue is not None and queue.cores is not None:
         cores, why, known = queue.cores, "the fewest, as the nodes differ" if queue.differ else "", True
     elif not known:
-        why = "as many as this host has" if facts.cores else "nothing says"
+        why = "as many as this host has" if facts.cores else "nothing shows it"
     asked.append(Question("cores", "How many cores does a node have", cores, why, known, _number(1)))
     if facts.scheduler not in ("local", "flux"):
         known = facts.scheduler == "slurm" and len(facts.accounts) < 2
