@@ -152,7 +152,7 @@ def test_what_is_slow_and_what_its_port_says_are_one_finding():
     assert "more: fabric-checks nodes --node n3" in both[0].details
     assert not any(errors["text"] in each for each in both[0].details), "it is in the title already"
     (alone,) = found(Osu=errors)
-    assert alone.title == errors["text"] and alone.details[0] == "no slow path was found beside it"
+    assert alone.title == errors["text"] and alone.details[0] == "no slow path was found with it"
     assert found(Osu=fault("n3", kind="port", confirmed=False)) == ()
 
 

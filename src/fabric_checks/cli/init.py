@@ -122,7 +122,7 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("MPI", "none of the site's own; the wheels of ci/run are used")
     if facts.spack:
         yield row("Spack", "is there; `--stack spack` uses it")
-    for fault in [f"{tool}: {said}" for tool, said in facts.asked.items() if said != "ok"]:
+    for fault in [f"{tool}: {answer}" for tool, answer in facts.asked.items() if answer != "ok"]:
         yield row("no answer", fault)
     for note in facts.notes:
         yield row("note", note)

@@ -34,7 +34,7 @@ Examples:
 \b
 Exit status:
   0  quiet: nothing is wrong
-  1  the night itself failed, so it says little about the machine
+  1  the night itself failed, so little is known of the machine
   2  wrong usage
   3  something is wrong: each finding is listed and says whether it is new
 """
@@ -83,7 +83,7 @@ def command(
     try:
         results.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RecordError(f"{results}: {error.strerror}; FABRIC_RESULTS says where results go") from None
+        raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
     plan = Plan(system, level, name, results, (archive or results / "archive").absolute(), options, runs=not judged)
     if judged:
         require_results(plan)

@@ -37,7 +37,7 @@ Exit status:
 """
 
 
-#: So many jobs tell how much they would have seen.
+#: For how many jobs the smallest faults that they would have seen are printed.
 _MOST = 4
 
 
@@ -91,7 +91,7 @@ def command(
         return
     if budget is None:
         raise click.UsageError(
-            "--budget is missing: it says how many node-minutes may be spent; --plan computes how many are needed"
+            "--budget is missing: the node-minutes that may be spent; --plan computes how many are needed"
         )
     found = machine.look(system, [name for name in (only or "").split(",") if name])
     if len(found.nodes) < 2:

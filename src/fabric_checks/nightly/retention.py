@@ -51,7 +51,7 @@ def write_report(
     """Write the report on the last months of a system, with the open findings of its nights.
 
     :param archive: has all results; None: the report is made from the results, of which all years are read.
-    :param left_out: what could not be archived, a line each.
+    :param left_out: records that could not be archived, a line each.
     :raises RecordError: if there is nothing to report.
     """
     from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow, and a failed night has no report)

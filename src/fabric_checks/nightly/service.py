@@ -100,7 +100,7 @@ def system_here() -> str:
 def _reservations(system: str) -> set[str]:
     """Return the reservations that the jobs of a system's Slurm run in, an empty name for none; nothing without Slurm.
 
-    If the configuration is broken, the run says what is wrong with it.
+    A broken configuration is reported by the run.
     """
     try:
         partitions = json.loads(printed(["reframe", "--system", system, "--show-config=systems/0/partitions"]))

@@ -26,12 +26,12 @@ from fabric_checks.records.sources import Source
 
 @dataclass(frozen=True)
 class Trends:
-    """What the history shows.
+    """The findings of the history.
 
     :param findings: changes for the worse that last, those that began on one night together.
     :param nights: how many runs of the system there are; :param searched: how many series have enough of them.
     :param outliers: values that are far from all nights before, a line a case.
-    :param warnings: what could not be read, a line each.
+    :param warnings: records that could not be read, a line each.
     """
 
     findings: tuple[Finding, ...] = ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the schedulers for ReFrame share: a job whose scheduler is silent, forgets it or cannot start it still ends.
+"""Let jobs end whose scheduler is silent, forgets them or cannot start them: the common part of all schedulers.
 
 :class:`Watching` keeps why each job failed; :class:`PollingScheduler` is for schedulers that tell of jobs by one
 command. Slurm has two sources, accounting and controller, and rules of its own for the two of them.
@@ -33,13 +33,13 @@ SILENCE_S, UNKNOWN_S = 180.0, 15.0
 #: How long one command of a scheduler may take.
 COMMAND_S = 60.0
 
-#: What a command of a scheduler fails with.
+#: The errors of a command of a scheduler.
 FAILURES = (SpawnedProcessError, OSError, OutputError)
 
 
 @dataclass
 class Watch:
-    """What is known about a job that ReFrame does not keep.
+    """The state of a job that ReFrame does not keep.
 
     ``silent``, ``unknown``, ``unschedulable`` are since when, in seconds of the monotonic clock, the scheduler has not
     answered, has not known the job, has had too few nodes; None while that is not so.

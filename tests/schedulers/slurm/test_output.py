@@ -60,7 +60,7 @@ def test_a_job_that_is_tidied_up_has_all_its_nodes(details, nodes):
 
 @pytest.mark.parametrize("key", ["JobState", "ExitCode", " NodeList", "NumNodes"])
 def test_a_line_that_is_no_jobs_says_what_it_lacks(key):
-    with pytest.raises(OutputError, match=f"scontrol says no {key.strip()}: "):
+    with pytest.raises(OutputError, match=f"scontrol prints no {key.strip()}: "):
         slurm.parse_job(PENDING.replace(f"{key}=", " Other="))
 
 
@@ -120,7 +120,7 @@ def test_a_reservation_and_its_nodes_for_its_own_jobs():
     line = "ReservationName=w StartTime=2026-01-02T03:04:05 EndTime=x Nodes=n[1-8] NodeCnt=8 Flags=MAINT State={}"
     assert slurm.parse_reservation(line.format("ACTIVE")) == slurm.Reservation("n[1-8]", "2026-01-02T03:04:05", True)
     assert not slurm.parse_reservation(line.format("INACTIVE")).active
-    with pytest.raises(OutputError, match="says no ReservationName"):
+    with pytest.raises(OutputError, match="prints no ReservationName"):
         slurm.parse_reservation("No reservations in the system")
     lines = [NODE.format(name=name, state=state, partitions="a", rest="")
              for name, state in (("n1", "IDLE+MAINT+RESERVED"), ("n2", "IDLE+DRAIN+MAINT"))]  # fmt: skip

@@ -190,7 +190,7 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
     return verdicts
 
 
-#: So often all good nodes are tested together, if that leaves open which are slow.
+#: How often all good nodes are tested together, if that leaves open which are slow.
 MOST_TOGETHER = 3
 
 
@@ -225,7 +225,7 @@ def _all_good(verdicts: Verdicts, good: Group, most: int) -> Generator[Round, li
 
 #: Into so many parts a group is split.
 PARTS = 4
-#: So often nodes are paired without knowing one that is healthy.
+#: How often nodes are paired without knowing one that is healthy.
 MOST_BLIND = 3
 
 

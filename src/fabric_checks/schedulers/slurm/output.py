@@ -27,7 +27,7 @@ UNAVAILABLE = {
     "MAINT": "is in maintenance",
     "REBOOT_ISSUED": "reboots",
     "POWERED_DOWN": "is powered down",
-    "INVALID_REG": "registered with less than its configuration says",
+    "INVALID_REG": "registered with less than its configuration",
     "UNKNOWN": "is in an unknown state",
 }
 
@@ -87,7 +87,7 @@ def _value(text: str, key: str, pattern: str = r"\S*") -> str:
     """Return the value of ``key=value`` in one line of scontrol."""
     match = re.search(rf"(?:^|\s){key}=({pattern})", text)
     if match is None:
-        raise OutputError(f"scontrol says no {key}: {quoted(text)}")
+        raise OutputError(f"scontrol prints no {key}: {quoted(text)}")
     return "" if match[1] in ("(null)", "None") else match[1]
 
 

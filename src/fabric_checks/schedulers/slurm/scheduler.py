@@ -35,13 +35,13 @@ BEHIND_S = 15.0
 #: How long sacct is left alone after a failure.
 WITHOUT_ACCOUNTING_S = 30.0
 
-#: What sbatch prints when the controller does not answer.
+#: The line of sbatch when the controller does not answer.
 NO_CONTROLLER = "Unable to contact slurm controller"
 
 
 @dataclass
 class _Watch(Watch):
-    """What is known about a job of Slurm; ``behind`` is since when accounting has been behind the controller."""
+    """The state of a job of Slurm; ``behind`` is since when accounting has been behind the controller."""
 
     pending_reason: str = ""
     partitions: frozenset[str] = frozenset()
@@ -67,8 +67,8 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     def emit_preamble(self, job: Job) -> list[str]:
         """Return the ``#SBATCH`` lines of a job, which Slurm is not to run a second time.
 
-        Why: a job whose batch host is lost is queued again where the site says nothing else; nobody waits for it, and
-        it is in the way of other jobs.
+        Why: unless the site configures otherwise, a job whose batch host is lost is queued again; nobody waits for it,
+        and it is in the way of other jobs.
         """
         preamble: list[str] = super().emit_preamble(job)
         return ["#SBATCH --no-requeue", *preamble]
