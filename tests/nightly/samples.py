@@ -33,7 +33,7 @@ def session(*cases, records=None):
 
 
 def fault(*hosts, kind="sender", confirmed=True, text=""):
-    """Return what the analysis of a case says of a slow node or path."""
+    """Return the finding of a case's analysis on a slow node or path."""
     certain = confirmed and kind in ("sender", "receiver", "pair", "port", "rail", "host")
     return {"kind": kind, "hosts": list(hosts), "fault": certain, "text": text or f"{kind} {' to '.join(hosts)}"}
 

@@ -53,7 +53,7 @@ def test_a_job_a_case_that_restores_nothing():
     assert not any("needs" in job for job in jobs.values())
 
 
-def test_all_jobs_share_what_the_first_had():
+def test_all_jobs_share_session_results_and_variables():
     found = child(RFM_SYSTEM="x")
     assert found["variables"] == {"FABRIC_SESSION": SESSION, "FABRIC_RESULTS": "/results", "RFM_SYSTEM": "x"}
     assert found["default"] == {"tags": ["here"], "before_script": [". ci/env.sh"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is more than was acknowledged, and the line of the journal; what nights make of it is in test_journal."""
+"""An acknowledgement is exceeded by grown or other signs, and is a line of the journal."""
 
 import json
 
@@ -18,7 +18,7 @@ def of(signs):
     ("lost", "more"),
     [(500.0, []), (549.0, []), (551.0, ["pair n1 n2, us 500 then, 551 now"])],
 )
-def test_what_is_counted_in_microseconds_grows_by_a_tenth_of_itself(lost, more):
+def test_a_sign_in_microseconds_grows_by_a_tenth_of_itself(lost, more):
     assert of({"pair n1 n2, us": 500.0}).beyond(finding(signs={"pair n1 n2, us": lost})) == more
 
 
@@ -39,6 +39,6 @@ def test_a_line_has_all_of_it():
 @pytest.mark.parametrize(
     "changes", [{"until": "soon"}, {"until": 7}, {"signs": []}, {"signs": {"a": "b"}}, {"by": None}, {"reason": ["x"]}]
 )
-def test_what_is_no_acknowledgement_is_refused(changes):
+def test_another_value_is_no_acknowledgement(changes):
     with pytest.raises((TypeError, ValueError)):
         Acknowledgement.of(of({"a": 0.5}).as_dict() | changes)

@@ -23,7 +23,7 @@ def plan(tmp_path):
 
 @pytest.fixture
 def programs(monkeypatch, plan):
-    """Return what the stand-in of `ci/run` does, and what it was told."""
+    """Return the stand-in of `ci/run`: its behaviour, and the options that it got."""
     plan.files.mkdir(parents=True)
     (plan.results / "logs").mkdir()
     told = SimpleNamespace(status=0, said="a\n\nthe last words\n\n", logs=True, line=None, env=None)
@@ -45,7 +45,7 @@ def run(plan):
     return running.run(plan, 0, trouble), trouble.failures
 
 
-def test_the_run_is_told_what_to_do_and_its_session(plan, programs):
+def test_the_run_gets_its_options_and_its_session(plan, programs):
     elapsed_s, failures = run(plan)
     assert elapsed_s >= 0 and failures == []
     junit = str(plan.files / "cases.xml")
@@ -71,7 +71,7 @@ def test_a_run_that_does_not_end_as_one_does_is_a_failure(plan, programs, status
 
 
 @pytest.mark.parametrize("why", ["room", "service"])
-def test_what_keeps_a_run_from_beginning_is_said_and_nothing_is_run(plan, programs, monkeypatch, why):
+def test_a_run_that_cannot_begin_is_a_failure_with_its_cause(plan, programs, monkeypatch, why):
     if why == "room":
         monkeypatch.setattr(running.shutil, "disk_usage", lambda _: SimpleNamespace(free=255 * 2**20))
         cause = f"{plan.results}: 255 MiB are free, and a night needs 256; make room"
@@ -101,7 +101,7 @@ def spend(plan, monkeypatch, elapsed_s):
     return night.spend(plan, 0).night
 
 
-def test_a_night_counts_its_cases_what_passed_and_its_values(plan, results, monkeypatch):
+def test_a_night_counts_its_cases_passes_and_values(plan, results, monkeypatch):
     found = spend(plan, monkeypatch, 12.5)
     assert (found.cases, found.passed, found.records, found.elapsed_s) == (2, 1, 1, 12.5)
     assert found.measured == {"A @sys:part+mpich"} and not found.simulated
@@ -130,8 +130,8 @@ def test_the_report_is_about_the_archive_unless_that_could_not_be_written(plan, 
 
 
 @pytest.mark.parametrize(("ended", "is_told"), [((True, False), True), ((False, True), False), ((True, True), False)])
-def test_only_the_last_night_is_said_to_be_cut_short(plan, results, monkeypatch, ended, is_told):
-    """An older one was told the night after it."""
+def test_only_the_last_night_is_reported_as_cut_short(plan, results, monkeypatch, ended, is_told):
+    """An older one was reported the night after it."""
     plan.files.mkdir(parents=True)
     for number, is_ended in enumerate(ended):
         journal.begin(plan.journal, f"2025123{number}T000000Z-aaaa", "nightly")
@@ -153,7 +153,7 @@ def test_only_the_last_night_is_said_to_be_cut_short(plan, results, monkeypatch,
         (RecordError("r.json: line 3: no record"), "a step: r.json: line 3: no record"),
     ],
 )
-def test_a_step_that_fails_is_told_with_its_file_and_the_next_still_runs(error, said):
+def test_a_failing_step_names_its_file_and_the_next_runs(error, said):
     trouble = Trouble()
 
     def fail():

@@ -12,7 +12,7 @@ from fabric_checks.nightly.plan import BusyError, only_one
 from tests.guard import GUARD_S, wait_for
 
 
-def test_the_second_is_told_who_the_first_is(tmp_path):
+def test_a_second_night_is_refused_with_the_first_ones_process(tmp_path):
     path = tmp_path / "a" / "lock"
     mine = f"process {os.getpid()} of .*: another night of this system is running.*; nothing was run"
     with only_one(path), pytest.raises(BusyError, match=mine), only_one(path):

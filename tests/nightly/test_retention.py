@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is kept: nothing of it is lost by what is broken."""
+"""Retention: a broken file costs no record."""
 
 import re
 from datetime import datetime, timedelta, timezone
@@ -31,7 +31,7 @@ def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
     assert retention.archive_results(folder, archive, "three") == []
 
 
-def test_lines_that_cannot_be_used_are_told(tmp_path):
+def test_unusable_lines_are_reported(tmp_path):
     folder = results(tmp_path, samples.record(0), b"{broken\n", samples.record(1))
     (line,) = retention.archive_results(folder, tmp_path / "archive", "one")
     assert "A.jsonl:2" in line
@@ -49,7 +49,7 @@ def test_an_archive_that_another_writes_is_waited_for(tmp_path, monkeypatch):
     assert waits == [1]
 
 
-def test_what_is_known_is_told_once(tmp_path):
+def test_known_warnings_are_reported_once(tmp_path):
     path = tmp_path / "known.json"
     assert retention.only_new(["a", "b"], path) == ["a", "b"]
     assert retention.only_new(["a", "b"], path) == []
@@ -71,7 +71,7 @@ def test_a_file_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_text() == "one"
 
 
-def test_a_report_of_the_archive_has_what_that_of_the_results_has(tmp_path):
+def test_a_report_of_the_archive_equals_that_of_the_results(tmp_path):
     """And what could not be archived."""
     now = datetime.now(timezone.utc)
     folder = results(tmp_path, *(samples.record(0, time=(now - timedelta(days=n)).isoformat()) for n in (2, 1)), b"{\n")

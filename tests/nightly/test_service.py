@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a system takes jobs: what cannot be told stops no night."""
+"""A system without a node in service is found before a night; an unknown state stops no night."""
 
 import json
 
@@ -15,7 +15,7 @@ SLURM = json.dumps([{"scheduler": "slurm"}])
 
 @pytest.fixture
 def programs(monkeypatch):
-    """Return what the programs say, by name: text, or the exception or exit status that comes in its place."""
+    """Return the answers of programs, by name: a text, an exception or an exit status."""
     says = {"reframe": SLURM, "scontrol": DOWN}
 
     def run(command, **_):
@@ -31,7 +31,7 @@ def programs(monkeypatch):
     return says
 
 
-def test_a_system_without_a_node_in_service_is_told_with_the_reasons(programs):
+def test_a_system_without_a_node_in_service_has_reasons(programs):
     assert service.why_no_job_can_start("s") == "no node is in service: n1 is down (no power)"
     programs["scontrol"] = f"{DOWN}\n{UP}"
     assert service.why_no_job_can_start("s") is None
@@ -60,7 +60,7 @@ def test_in_a_reservation_its_nodes_count_and_maintenance_does_not(programs, win
 
 
 @pytest.mark.parametrize("partitions", ["no JSON", "[{}]", "7", "[]", json.dumps([{"scheduler": "local"}]), 1])
-def test_a_system_that_has_no_slurm_or_does_not_say_so_is_run(programs, partitions):
+def test_a_system_without_a_known_slurm_is_run(programs, partitions):
     programs["reframe"] = partitions
     assert service.why_no_job_can_start("s") is None
 

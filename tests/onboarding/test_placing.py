@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files are put beside what is there: all or none of them, and none over another."""
+"""Files are written all or none, and none replaces another."""
 
 import pytest
 

@@ -69,7 +69,7 @@ def test_every_scope_is_yaml(name, tmp_path):
         ("no_scheduler", {}, None, 1, None, None),
     ],
 )  # fmt: skip
-def test_what_jobs_ask_for(name, told, access, nodes, link, nics):
+def test_the_access_and_extras_of_each_site(name, told, access, nodes, link, nics):
     partition, *_ = configuration(written(name, **told)["systems/new.py"])[0]["partitions"]
     extras = partition["extras"]
     found = partition.get("access"), extras["nodes"], extras.get("link_MBps"), extras.get("nics")
@@ -77,7 +77,7 @@ def test_what_jobs_ask_for(name, told, access, nodes, link, nics):
 
 
 def test_where_slurm_knows_of_switches_the_topology_is_proposed():
-    """As `scontrol show topology` of the site has it; without it, as of Slurm on Ethernet, nothing is said."""
+    """As `scontrol show topology` of the site has it; without it, as for Slurm on Ethernet, there is no line."""
     with_it, without = (written(name)["systems/new.py"] for name in ("slurm_infiniband", "slurm_ethernet"))
     assert re.search(r"# A guess: Slurm's topology, of 3 leaf switches, is right", with_it)
     assert '# "topology": ["ibnetdiscover.txt", "lfts.txt"],' in with_it
@@ -97,7 +97,7 @@ def test_mpis_that_are_started_in_different_ways_have_a_partition_each():
     }
 
 
-def test_environments_load_what_offers_their_programs():
+def test_environments_load_the_modules_of_their_programs():
     _, (openmpi, intel) = configuration(written("slurm_infiniband")["systems/new.py"])
     assert openmpi["modules"] == ["OpenMPI/4.1.6-GCC-13.2.0", "OSU-Micro-Benchmarks/7.2-gompi-2023b"]
     assert openmpi["env_vars"] == [["SLURM_MPI_TYPE", "pmix"]] and "osu_c" in openmpi["features"]
@@ -115,7 +115,7 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
     assert configuration(text)[0]["partitions"][0]["environs"] == []
 
 
-def test_what_is_said_is_no_guess():
+def test_a_given_answer_is_no_guess():
     told = {"account": "chem-21", "nodes": "4", "queue": "debug", "link_gbits": "200", "nics": "1", "cores": "64"}
     text = written("slurm_infiniband", **told)["systems/new.py"]
     marked = re.findall(r"# guess: (.*)", text)

@@ -22,7 +22,7 @@ EXPOSURE = 2.5
 
 
 def check(*command, **options):
-    """Run a checker and return what it says; it has to be content."""
+    """Run a checker, which has to be content."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=GUARD_S, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -77,12 +77,12 @@ def test_scripts_by_shellcheck(file, name):
 
 
 @pytest.mark.parametrize("script", ["ci/pipelines/night", "ci/nightly", "ci/run", "ci/test", "ci/env.sh"])
-def test_what_they_call_by_shellcheck(script):
+def test_the_scripts_they_call_pass_shellcheck(script):
     check(BIN / "shellcheck", "--shell=bash", "--severity=warning", "--exclude=SC1090,SC1091", TESTS.parent / script)
 
 
 def moved(path, to):
-    """Copy a unit as an operator does, with the place of a clone that exists."""
+    """Copy a unit as an operator does, with the path of a clone that exists."""
     to.write_text(path.read_text().replace(steps.CLONE, str(TESTS.parent)))
     return to
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every scheduler of this collection does with a job; tests/cluster has three of them live.
+"""Every scheduler of this collection does the same with a job; tests/cluster has three of them live.
 
 Job scripts are in tests/checks/test_job_scripts.py.
 """

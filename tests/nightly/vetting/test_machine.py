@@ -71,7 +71,7 @@ def test_the_nodes_of_a_reservation_in_maintenance(says):
         ({"%P": "gpu\n"}, "Slurm has no default partition"),
     ],
 )
-def test_what_cannot_be_vetted_is_said_in_a_line(says, changes, says_):
+def test_an_unsuitable_system_is_refused_in_a_line(says, changes, says_):
     says |= changes
     with pytest.raises(FabricError, match=says_):
         machine.look("oak")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a session of one case says of its nodes, and the commands of a round, with stand-ins for ReFrame."""
+"""The outcome of a session of one case, and the commands of a round, with stand-ins for ReFrame."""
 
 import sys
 from pathlib import Path
@@ -39,7 +39,7 @@ NOISE = {"kind": "noise", "text": "a pair differs by 8 %"}
         (None, 3, [], ""),  # so few never tell it, and all are tested together in the end
     ],
 )
-def test_a_case_in_which_half_of_a_rate_could_be_lost_unseen_tells_nothing_of_slow_nodes(node, nodes, more, unsure):
+def test_a_case_that_could_miss_half_a_rate_is_unsure(node, nodes, more, unsure):
     limits = {"kind": "limits", "text": "the smallest faults", "node": node}
     said = record("R", findings=[limits, *more]) | {"nodes": nodes}
     assert outcome(case("R"), records=[said]).unsure == unsure
@@ -64,12 +64,12 @@ def test_a_case_that_fails_names_the_nodes_that_the_scheduler_does():
         ([case("R", "fail_deps"), case("B", "fail", "cc not found", "compile", fixture=True)], "cc not found"),
     ],
 )
-def test_a_session_that_says_nothing_of_the_nodes_blames_none(cases, says):
+def test_a_session_without_its_one_case_blames_no_node(cases, says):
     with pytest.raises(VetError, match=says):
         outcome(*cases, records=[])
 
 
-def test_each_job_is_told_its_nodes_and_its_limit():
+def test_each_job_has_its_nodes_and_its_limit():
     jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, ("-C", "x.py"))
     line, environment = jobs._line(3), jobs._environment("s-1", ("n1", "n2", "n5"))
     assert line[line.index("-n") + 1] == "%layout=3x1$" and line[-3:] == ["-C", "x.py", "-r"]

@@ -14,13 +14,13 @@ SLURM = (
 NODES = ("n1", "n2", "n3", "n4", "n5", "n9")
 
 
-def test_what_slurm_says():
+def test_switches_come_from_slurms_topology():
     found = machine.switches_of(NODES, [], lambda: SLURM)
     assert found.members == {"leaf1": ("n1", "n2", "n3"), "leaf2": ("n4", "n5")}
     assert (found.unknown, found.why) == (("n9",), "")
 
 
-def test_what_the_files_of_the_system_say(tmp_path):
+def test_switches_come_from_the_systems_files(tmp_path):
     """Slurm is not asked then."""
     path = tmp_path / "topology.conf"
     path.write_text("SwitchName=a Nodes=n1\n")

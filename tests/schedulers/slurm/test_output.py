@@ -59,7 +59,7 @@ def test_a_job_that_is_tidied_up_has_all_its_nodes(details, nodes):
 
 
 @pytest.mark.parametrize("key", ["JobState", "ExitCode", " NodeList", "NumNodes"])
-def test_a_line_that_is_no_jobs_says_what_it_lacks(key):
+def test_a_line_without_a_field_of_a_job_names_it(key):
     with pytest.raises(OutputError, match=f"scontrol prints no {key.strip()}: "):
         slurm.parse_job(PENDING.replace(f"{key}=", " Other="))
 
@@ -79,7 +79,7 @@ def test_a_node_in_service():
         (node("n3", "ALLOCATED+MAINTENANCE"), "n3 is in maintenance"),
     ],
 )
-def test_a_node_out_of_service_says_why(found, fault):
+def test_a_node_out_of_service_has_its_reason(found, fault):
     assert found.fault == fault
 
 
