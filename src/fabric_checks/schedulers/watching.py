@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import time
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,15 +80,14 @@ def last_line(error: Exception) -> str:
 class Watching:
     """The part of a scheduler that keeps why jobs failed and when they began."""
 
+    watch_type: type[Watch] = Watch
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._watches: dict[str, Any] = {}
 
-    def _new_watch(self) -> Any:
-        return Watch()
-
     def _watch(self, job: Job) -> Any:
-        return self._watches.setdefault(str(job.jobid), self._new_watch())
+        return self._watches.setdefault(str(job.jobid), self.watch_type())
 
     def why_failed(self, job: Job) -> ExitReason | None:
         """Return why a job that has ended failed, with its nodes, or None if its output has to say it."""
@@ -110,35 +108,21 @@ class Watching:
 class PollingScheduler(Watching):
     """The part of a scheduler that polls jobs by one command; it comes before ReFrame's class among the bases.
 
-    ``name`` is the scheduler's, ``command`` the one that tells of jobs, ``forgotten`` why a job may be unknown to it.
+    A subclass has ``name``, the scheduler's; ``command``, which lists jobs; ``forgotten``, why it may not know a job;
+    ``exit_reason`` of its tools' output, of a job's id, the job and the nodes; ``_end``, which lets ReFrame see that a
+    job is over; ``_ask``, which returns the jobs that are known, by id; and ``_ask_nodes``, which returns the nodes.
+    The last two raise one of :data:`FAILURES`.
     """
 
     name: str
     command: str
     forgotten: str
+    exit_reason: Callable[[str, Any, Sequence[Node]], ExitReason | None]
     cancel: Callable[[Job], None]
     log: Callable[[str], None]
-
-    @abstractmethod
-    def _ask(self, jobs: Sequence[Job]) -> dict[str, Any]:
-        """Return what is known of jobs, by id, as a :class:`model.Job`; raise one of :data:`FAILURES`."""
-
-    @abstractmethod
-    def _ask_nodes(self) -> list[Node]:
-        """Return the nodes as they are now; raise one of :data:`FAILURES`."""
-
-    @abstractmethod
-    def _exit_reason(self, job: Job, now: Any) -> ExitReason | None:
-        """Return why a job that has not completed failed; None if its output has to say it."""
-
-    @staticmethod
-    @abstractmethod
-    def _end(job: Job) -> None:
-        """Let ReFrame see that a job is over."""
-
-    def _asks(self, running: list[Job]) -> list[list[Job]]:
-        """Return which jobs to ask for at once."""
-        return [running]
+    _end: Callable[[Job], None]
+    _ask: Callable[[Sequence[Job]], dict[str, Any]]
+    _ask_nodes: Callable[[], list[Node]]
 
     def is_unschedulable(self, now: Any, nodes: list[Node]) -> bool:
         """Tell whether a job cannot start."""
@@ -150,19 +134,19 @@ class PollingScheduler(Watching):
         Why: ReFrame's raises where the command fails, which ends the session with its jobs left in the queue, or takes
         the jobs for cancelled; and none notes why a job ended.
         """
-        for group in self._asks([job for job in jobs if job is not None and not job.completed]):
-            try:
-                known = self._ask(group) if group else {}
-            except FAILURES as error:
-                for job in group:
-                    self._bear_silence(job, str(error))
-                continue
-            for job in group:
-                self._watch(job).silent = None
-                if job.jobid in known:
-                    self._update(job, known[job.jobid])
-                else:
-                    self._bear_ignorance(job)
+        running = [job for job in jobs if job is not None and not job.completed]
+        try:
+            known = self._ask(running) if running else {}
+        except FAILURES as error:
+            for job in running:
+                self._bear_silence(job, str(error))
+            return
+        for job in running:
+            self._watch(job).silent = None
+            if job.jobid in known:
+                self._update(job, known[job.jobid])
+            else:
+                self._bear_ignorance(job)
 
     def _bear_silence(self, job: Job, error: str) -> None:
         watch = self._watch(job)
@@ -208,7 +192,7 @@ class PollingScheduler(Watching):
         if now.state == "COMPLETED":
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None and not watch.cancelled:
-            watch.failure = self._exit_reason(job, now)
+            watch.failure = self.exit_reason(job.jobid, now, self._nodes())
         self._end(job)
 
     def _cancel_if_late(self, job: Job, now: Any) -> None:

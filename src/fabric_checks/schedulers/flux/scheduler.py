@@ -27,7 +27,7 @@ from reframe.utility import nodelist_expand, osext
 
 from fabric_checks.reframe_ext.internals import note
 from fabric_checks.schedulers.flux import output
-from fabric_checks.schedulers.model import ExitReason, Node
+from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.watching import COMMAND_S, PollingScheduler, last_line, run
 
 
@@ -47,6 +47,7 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
     """Flux by ``flux batch`` and ``flux jobs``; every job ends, and its exit reason is known."""
 
     name, command, forgotten = "Flux", "flux jobs", "perhaps it was restarted and lost its jobs"
+    exit_reason = staticmethod(output.exit_reason)
 
     def __init__(self) -> None:
         # Without ReFrame's, nothing of Flux is needed before the first job: a dry run writes scripts on any machine.
@@ -117,9 +118,6 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
         nodes = run(f"flux resource status --no-header --format={shlex.quote(output.NODES_FORMAT)}")
         busy = run("flux resource list --states=allocated --no-header --format={nodelist}").strip()
         return output.parse_nodes(nodes, _expand, _expand(busy) if busy else [])
-
-    def _exit_reason(self, job: Job, now: output.Job) -> ExitReason | None:
-        return output.exit_reason(job.jobid, now, self._nodes())
 
     @staticmethod
     def _end(job: Job) -> None:

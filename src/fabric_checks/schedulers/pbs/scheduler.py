@@ -27,7 +27,7 @@ from reframe.utility import osext
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.reframe_ext.internals import end_pbs_job, note
-from fabric_checks.schedulers.model import ExitReason, Node
+from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.pbs import output
 from fabric_checks.schedulers.watching import COMMAND_S, PollingScheduler, last_line, run
 
@@ -37,6 +37,7 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
     """PBS by the history of jobs; every job ends, and its exit reason is known."""
 
     name, command, forgotten = "PBS", "qstat", "does its server have job_history_enable?"
+    exit_reason = staticmethod(output.exit_reason)
     _end = staticmethod(end_pbs_job)
 
     def emit_preamble(self, job: Job) -> list[str]:
@@ -66,24 +67,20 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
         self._watch(job).cancelled = True
         osext.run_command(f"qdel {shlex.quote(job.jobid)}", check=False, timeout=COMMAND_S)
 
-    def _asks(self, running: list[Job]) -> list[list[Job]]:
-        # For several jobs, qstat of OpenPBS 23.06.06 prints the first as JSON, and nothing of the others.
-        return [[job] for job in running]
-
     def _ask(self, jobs: Sequence[Job]) -> dict[str, Any]:
-        command = f"qstat -x -f -F json {shlex.quote(jobs[0].jobid)}"
-        done = osext.run_command(command, check=False, timeout=COMMAND_S, log=False)
-        if done.stdout.strip():
-            return output.parse_jobs(done.stdout)
-        if "Unknown Job Id" in done.stderr:
-            return {}
-        raise OutputError(" ".join(done.stderr.split()) or f"status {done.returncode}")
+        known: dict[str, Any] = {}
+        for job in jobs:
+            # One by one: for several, qstat of OpenPBS 23.06.06 prints the first as JSON, and nothing of the others.
+            command = f"qstat -x -f -F json {shlex.quote(job.jobid)}"
+            done = osext.run_command(command, check=False, timeout=COMMAND_S, log=False)
+            if done.stdout.strip():
+                known |= output.parse_jobs(done.stdout)
+            elif "Unknown Job Id" not in done.stderr:
+                raise OutputError(" ".join(done.stderr.split()) or f"status {done.returncode}")
+        return known
 
     def _ask_nodes(self) -> list[Node]:
         return output.parse_nodes(run("pbsnodes -a -F json"))
-
-    def _exit_reason(self, job: Job, now: output.Job) -> ExitReason | None:
-        return output.exit_reason(job.jobid, now, self._nodes())
 
     def is_unschedulable(self, now: output.Job, nodes: list[Node]) -> bool:
         """Tell whether a job cannot start: too few nodes are in service, or PBS says never."""

@@ -55,14 +55,13 @@ class _Watch(Watch):
 class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     """Slurm by sacct, and by the controller where sacct fails or is behind; every job ends with an exit reason."""
 
+    watch_type = _Watch
+
     def __init__(self) -> None:
         super().__init__()
         self._next_question = 0.0
         self._accounting_again = 0.0
         self._controller_is_silent = False
-
-    def _new_watch(self) -> _Watch:
-        return _Watch()
 
     def emit_preamble(self, job: Job) -> list[str]:
         """Return the ``#SBATCH`` lines of a job, which Slurm is not to run a second time.
