@@ -28,7 +28,7 @@ Examples:
   fabric-checks nightly                                  the level nightly on this machine
   fabric-checks nightly --system yours --quiet           for cron: silent unless there is something to say
   fabric-checks nightly --level smoke --system yours     after maintenance
-  fabric-checks nightly --system yours -- -n Rotate      part of it: what follows -- goes to ci/run
+  fabric-checks nightly --system yours -- --tag pt2pt    part of it: options behind -- go to ci/run
   fabric-checks nightly --session 20261121T210000Z-8c1d  judge a run again, or someone else's; run nothing
 
 \b
