@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fabric_checks.nightly.vetting.planning import Outcome, Word, started, vet
+from fabric_checks.nightly.vetting.planning import Outcome, Word, started
 
 
 def names(count):
@@ -34,7 +34,7 @@ class Machine:
         return Outcome(not bad, told, slow, why="it hung")
 
     def vet(self):
-        rounds = vet(self.nodes)
+        _, rounds = started(self.nodes)
         answers = None
         while True:
             try:

@@ -11,8 +11,7 @@ narrowed by halving one side and then the other.
 A slow node is seen only among good ones: if these passed in several jobs, all are tested together at the end, at most
 three times if measurements differ so much that nothing is certain of nodes that look slow.
 
-Nothing here starts anything: :func:`vet` is a generator of rounds, each a list of disjoint groups, and is sent their
-outcomes.
+Nothing here starts anything: :func:`started` gives a generator of rounds, which is sent their outcomes.
 """
 
 from __future__ import annotations
@@ -136,19 +135,14 @@ class _Cross:
 Round = list[Group]
 
 
-def vet(nodes: Sequence[str]) -> Generator[Round, list[Outcome], Verdicts]:
-    """Yield rounds of disjoint groups of two nodes or more to be tested at once, and return the verdicts.
+def started(nodes: Sequence[str]) -> tuple[Verdicts, Generator[Round, list[Outcome], Verdicts]]:
+    """Return the verdicts, which grow, and a generator of rounds: disjoint groups of two nodes or more to test at once.
 
-    It is sent an outcome for each group, in their order. Closed before its end, it leaves its notes in the verdicts
-    of :func:`started`.
+    The generator is sent an outcome for each group of a round, in their order, and returns the verdicts. Closed before
+    its end, it leaves its notes in them.
 
     :param nodes: at least two, each once.
     """
-    return (yield from started(nodes)[1])
-
-
-def started(nodes: Sequence[str]) -> tuple[Verdicts, Generator[Round, list[Outcome], Verdicts]]:
-    """Return the verdicts as they are known so far, and the generator of :func:`vet` that notes them."""
     verdicts = Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN))
     return verdicts, _rounds(verdicts, tuple(nodes))
 
@@ -197,30 +191,26 @@ MOST_TOGETHER = 3
 def _together(verdicts: Verdicts, largest: Group) -> Generator[Round, list[Outcome]]:
     """Test all good nodes in one job, unless a job did that, or some are known to fail together.
 
-    :param largest: the largest group that has passed, of those whose job tells which nodes are slow.
+    :param largest: the largest group that has passed, of those whose job shows which nodes are slow.
     """
     for _ in range(MOST_TOGETHER):
         good = tuple(verdicts.of(Word.GOOD))
         if len(good) < 2 or set(good) <= set(largest):
             return
-        outcome = yield from _all_good(verdicts, good, len(largest))
-        if outcome is None or not outcome.passed or not outcome.unsure:
+        if verdicts.paths:
+            verdicts.notes.append(
+                f"the good nodes were not tested all together, but at most {len(largest)} at a time: among few nodes a "
+                "slow one may look like the others"
+            )
             return
-
-
-def _all_good(verdicts: Verdicts, good: Group, most: int) -> Generator[Round, list[Outcome], Outcome | None]:
-    """Test all good nodes in one job, of which at most so many were tested in one before."""
-    if verdicts.paths:
-        verdicts.notes.append(
-            f"the good nodes were not tested all together, but at most {most} at a time: among few nodes a slow one "
-            "may look like the others"
-        )
-        return None
-    (outcome,) = yield [good]
-    _note(verdicts, good, outcome)
-    if not outcome.passed and not outcome.faulty:
-        verdicts.paths.append(f"a job on all nodes that passed in smaller ones, {_listed(good)}, failed: {outcome.why}")
-    return outcome
+        (outcome,) = yield [good]
+        _note(verdicts, good, outcome)
+        if not outcome.passed and not outcome.faulty:
+            verdicts.paths.append(
+                f"a job on all nodes that passed in smaller ones, {_listed(good)}, failed: {outcome.why}"
+            )
+        if not outcome.passed or not outcome.unsure:
+            return
 
 
 #: Into so many parts a group is split.

@@ -9,7 +9,6 @@ those of ``slurm``.
 
 from __future__ import annotations
 
-import itertools
 import shlex
 import time
 from dataclasses import dataclass
@@ -79,19 +78,19 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
 
         :raises JobSchedulerError: in one line, what sbatch printed.
         """
-        begin = time.monotonic()
-        for pause_s in itertools.cycle([1, 2, 3]):
+        until = time.monotonic() + watching.SILENCE_S
+        while True:
             try:
                 super().submit(job)
             except (SpawnedProcessError, OSError) as error:
                 cause = last_line(error)
                 # Once it has been silent for long enough, the cases that are left do not wait for it again.
-                if NO_CONTROLLER in cause and not self._controller_is_silent:
-                    if time.monotonic() - begin < watching.SILENCE_S:
-                        getlogger().info(f"{NO_CONTROLLER}: the job will be submitted again")
-                        time.sleep(pause_s)
-                        continue
-                    self._controller_is_silent = True
+                is_patient = not self._controller_is_silent and time.monotonic() < until
+                if NO_CONTROLLER in cause and is_patient:
+                    getlogger().info(f"{NO_CONTROLLER}: the job will be submitted again")
+                    time.sleep(2)
+                    continue
+                self._controller_is_silent = NO_CONTROLLER in cause
                 raise JobSchedulerError(f"sbatch: {cause}") from None
             self._controller_is_silent = False
             return
