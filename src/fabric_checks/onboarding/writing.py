@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -208,8 +207,9 @@ def _has_scope(mpi: Mpi) -> bool:
 def _scopes(facts: Facts) -> dict[str, str]:
     """Return the scopes for Spack by path: the site's, and one for each MPI."""
     local = ROOT / "config" / "systems" / "local" / "spack"
-    copied = ("site",) if facts.mpis else ("site", *wheels(facts))
-    found = {f"{scope}/{file.name}": file.read_text() for scope in copied for file in _yaml_files(local / scope)}
+    scopes = ("site",) if facts.mpis else ("site", *wheels(facts))
+    copied = [path for scope in scopes for path in (local / scope).glob("*.yaml")]
+    found = {f"{path.parent.name}/{path.name}": path.read_text() for path in sorted(copied)}
     for mpi in filter(_has_scope, facts.mpis):
         spec = json.dumps(f"{mpi.family}@{mpi.version}")
         place = f"modules: [{json.dumps(mpi.module)}]" if mpi.module else f"prefix: {json.dumps(mpi.prefix)}"
@@ -223,10 +223,6 @@ def _scopes(facts: Facts) -> dict[str, str]:
         if lines:
             found[f"{mpi.family}/env_vars.yaml"] = f"env_vars:\n  set:\n{''.join(lines)}"
     return found
-
-
-def _yaml_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.yaml"))
 
 
 def _literal(value: object) -> str:
