@@ -80,6 +80,11 @@ def test_wrong_usage_changes_no_journal(paths, arguments, status, says):
     assert before == {name: path.read_bytes() for name, path in paths.items()}
 
 
+def test_options_before_the_subcommand_are_refused(paths):
+    status, said = call("findings", "--system", "oak", "acknowledge", open_of(paths["oak"]).id, *ALL)
+    assert status == 2 and "give options behind acknowledge" in said
+
+
 def test_a_line_that_cannot_be_used_is_named(paths):
     with paths["elm"].open("a") as file:
         file.write("?\n")

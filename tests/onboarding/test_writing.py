@@ -4,7 +4,9 @@
 import re
 
 import pytest
+from click.testing import CliRunner
 
+from fabric_checks.cli import init
 from fabric_checks.core.yaml_file import load
 from fabric_checks.onboarding import examples
 from fabric_checks.onboarding.looking import look
@@ -130,3 +132,8 @@ def test_an_example_is_a_configuration_with_its_guesses_marked(name):
     (partition,) = system["partitions"]
     assert (system["name"], partition["environs"], environment["name"]) == ("yours", ["openmpi-site"], "openmpi-site")
     assert text.count("# guess:") >= 2 and '# npb.installed("PREFIX", "3.4.3"),' in text
+
+
+def test_init_prints_an_example_and_writes_nothing():
+    done = CliRunner().invoke(init.command, ["--example", "pbs"])
+    assert (done.exit_code, done.output) == (0, examples.system("pbs"))
