@@ -40,7 +40,7 @@ class Rotate(TopologyMixin, OwnProgram):
     def keep_short(self):
         """Count the pattern that looks at every node both ways among the short checks; a vet goes by it."""
         self.short = self.pattern == "round-robin"
-        if self.short:
+        if self.short and not hasattr(self, "counterparts"):  # a comparison of layouts is no vet
             self.tags = {*self.tags, "vet"}
 
     def arguments(self):

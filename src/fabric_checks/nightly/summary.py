@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -127,9 +128,10 @@ def as_json(summary: Summary) -> str:
 
 def when(session: str) -> str:
     """Return the date of a session's name, as in ``2026-11-20 21:00``; the name itself if it has none."""
-    if len(session) < 13 or not session[:8].isdigit() or session[8] != "T" or not session[9:13].isdigit():
+    try:
+        return f"{datetime.strptime(session[:13], '%Y%m%dT%H%M'):%Y-%m-%d %H:%M}"
+    except ValueError:
         return session
-    return f"{session[:4]}-{session[4:6]}-{session[6:8]} {session[9:11]}:{session[11:13]}"
 
 
 def junit(summary: Summary, cases: Path) -> JUnitXml:
