@@ -146,6 +146,7 @@ def test_a_cancellation_that_failed_is_repeated(fake, clock):
     fake.knows("waiting")
     fake.say("scancel", fake.silence, "")
     job = fake.submitted(max_pending_time=1)
+    clock.now = job.submit_time
     for _ in range(3):
         clock.now += 1
         fake.scheduler.poll(job)
