@@ -38,8 +38,10 @@ class Rotate(TopologyMixin, OwnProgram):
 
     @run_after("init")
     def keep_short(self):
-        """Count the pattern that looks at every node both ways among the short checks."""
+        """Count the pattern that looks at every node both ways among the short checks; a vet goes by it."""
         self.short = self.pattern == "round-robin"
+        if self.short and not hasattr(self, "counterparts"):  # a comparison of layouts is no vet
+            self.tags = {*self.tags, "vet"}
 
     def arguments(self):
         few = ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))] if self.short else []

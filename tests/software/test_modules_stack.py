@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fabric_checks.onboarding import examples
 from fabric_checks.records import run_records as records
 from fabric_checks.software import installed
 from tests.conftest import TESTS
@@ -125,10 +126,11 @@ def test_the_template_loads_as_it_stands(tmp_path):
 def test_a_cluster_with_slurm_and_modules_needs_two_copied_files(tmp_path):
     """Its dry run, with Environment Modules if this machine has them, and with no `module` command otherwise."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    text = (ROOT / "config/templates/slurm_modules.py").read_text()
+    files = examples.files("slurm")
+    text = files["systems/yours.py"]
     command = "envmod" if shutil.which("modulecmd") else "nomod"
     (tmp_path / "config/systems/yours.py").write_text(text.replace('"lmod"', f'"{command}"'))
-    shutil.copy(ROOT / "config/templates/references.yaml", tmp_path / "config/references/yours.yaml")
+    (tmp_path / "config/references/yours.yaml").write_text(files["references/yours.yaml"])
     (tmp_path / "modules").mkdir()
     for name in ("openmpi/5.0.8", "osu-micro-benchmarks", "imb", "lammps", "npb/3.4.3"):
         (tmp_path / "modules" / name).parent.mkdir(exist_ok=True)
