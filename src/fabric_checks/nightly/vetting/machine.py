@@ -11,7 +11,7 @@ from typing import Any
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
-from fabric_checks.diagnosis.fabric_map import names, reading, slurm_topology, topology_files
+from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.nightly import service
 from fabric_checks.nightly.service import printed
@@ -137,7 +137,7 @@ def _of_files(files: Sequence[str]) -> FabricMap:
 
 
 def _of_slurm(text: str) -> FabricMap | None:
-    return reading.of_slurm(slurm_topology.parse(text)) if slurm_topology.is_topology(text) else None
+    return topology_files.of_slurm(slurm_topology.parse(text)) if slurm_topology.is_topology(text) else None
 
 
 def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, str]]:
