@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from fabric_checks.core.families import APPLICATIONS, COLLECTIVES, OVERLAP, PAIRS, STREAMING, STRESS, tag
 from fabric_checks.report.html import pdf
 from tests.report import records
 from tests.report.conftest import html_of
@@ -17,6 +18,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: chromium)")
 OPTIONS = ["--no-sandbox", *(option for option in pdf.QUIET if option != "--headless")]
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+FAMILIES = (PAIRS, STREAMING, COLLECTIVES, OVERLAP, STRESS, APPLICATIONS)
 PAGES = ("full.html", "twins.html", "time.html")
 #: A4 less the margins of the page, in CSS pixels.
 PAPER = {"width": int((210 - 24) / 25.4 * 96), "height": 1000}
@@ -79,7 +81,7 @@ def test_every_section_and_figure_is_shown(opened, name):
 
 def test_a_fully_measured_machine_has_a_drawing_in_each_family(opened):
     page = opened("full.html")
-    for key in ("pairs", "streaming", "collectives", "overlap", "busy", "applications"):
+    for key in map(tag, FAMILIES):
         assert page.locator(f"#{key} svg.plot polyline").count() > 1, key
     for number in range(1, 10):
         assert page.locator(f"#table-{number}").is_visible()
@@ -87,16 +89,16 @@ def test_a_fully_measured_machine_has_a_drawing_in_each_family(opened):
 
 def test_the_data_of_a_figure_are_a_table_when_they_are_asked_for(opened):
     page = opened("full.html")
-    assert page.locator("#streaming-0 table").count() == 0
-    page.locator("#streaming-0 summary").click()
-    tables = page.locator("#streaming-0 table")
+    assert page.locator("#streaming-and-ping-pong-0 table").count() == 0
+    page.locator("#streaming-and-ping-pong-0 summary").click()
+    tables = page.locator("#streaming-and-ping-pong-0 table")
     tables.first.wait_for()  # a browser says that something was opened after the click is done
-    assert tables.count() == page.locator("#streaming-0 svg.plot").count()
+    assert tables.count() == page.locator("#streaming-and-ping-pong-0 svg.plot").count()
     text = page.get_by_role("table", name="ping pong time, 2x1, us", exact=True).inner_text()
     assert [line.split() for line in text.splitlines() if line.startswith("4K")] == [["4K", "5"]]
-    page.locator("#streaming-0 summary").click()
-    page.locator("#streaming-0 summary").click()
-    assert page.locator("#streaming-0 table").count() == tables.count()
+    page.locator("#streaming-and-ping-pong-0 summary").click()
+    page.locator("#streaming-and-ping-pong-0 summary").click()
+    assert page.locator("#streaming-and-ping-pong-0 table").count() == tables.count()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_the_keyboard_tells_where_a_figure_comes_from(opened):
 
 def point(page, panel="ping pong time, 2x1, us", at=0):
     """Return where the point of the first line of a panel is, in the window."""
-    plot = page.locator(f'#streaming svg[aria-label="{panel}"]').first
+    plot = page.locator(f'#streaming-and-ping-pong svg[aria-label="{panel}"]').first
     plot.scroll_into_view_if_needed()
     return plot.evaluate(
         """(plot, at) => {
@@ -179,7 +181,7 @@ def test_a_click_on_a_point_keeps_it(opened):
 
 def test_the_arrow_keys_go_along_the_lines_of_a_figure(opened):
     page = opened("full.html")
-    page.locator("#streaming-0 .panels").focus()
+    page.locator("#streaming-and-ping-pong-0 .panels").focus()
     page.keyboard.press("ArrowRight")
     assert "0 B" in popover(page).inner_text()
     page.keyboard.press("ArrowRight")
@@ -226,7 +228,7 @@ def test_the_colours_follow_the_reader_and_the_button(opened, scheme):
     page = opened("full.html", color_scheme=scheme)
     first = background(page)
     assert first == {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 28)"}[scheme]
-    line = "getComputedStyle(document.querySelector('#streaming-0 polyline')).stroke"
+    line = "getComputedStyle(document.querySelector('#streaming-and-ping-pong-0 polyline')).stroke"
     colour = page.evaluate(line)
     page.locator("#theme").click()
     assert background(page) == {"dark": "rgb(255, 255, 255)", "light": "rgb(21, 24, 28)"}[scheme]

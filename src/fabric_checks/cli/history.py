@@ -16,6 +16,7 @@ from fabric_checks.comparison.history import Line
 from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import value_text
+from fabric_checks.report import drawing
 from fabric_checks.report.terminal import history_plot
 
 _EPILOG = """
@@ -74,9 +75,7 @@ def command(
         frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named["metric"].unique().to_list()))
     )
     if svg and len(lines) <= most:
-        from fabric_checks.report.pictures import history as history_picture  # noqa: PLC0415  (slow: Matplotlib; most calls draw nothing)
-
-        history_picture.draw(svg, lines)
+        drawing.save(svg, history_plot.svg(lines))
     if as_json:
         content = {"series": [history.as_json(line) for line in lines], "faults": loaded.faults}
         console.print_json(json.dumps(content, indent=1))

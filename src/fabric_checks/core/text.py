@@ -34,6 +34,32 @@ def bytes_text(count_B: float) -> str:
     return f"{count_B:.0f} B"
 
 
+def count_text(count: int, noun: str, plural: str = "") -> str:
+    """Return a number of things in words.
+
+    :param plural: of the noun, where it is not formed by an s.
+
+    >>> count_text(1, "host"), count_text(3, "host"), count_text(2, "entry", "entries")
+    ('1 host', '3 hosts', '2 entries')
+    """
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def names_text(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names of a list, and how many more there are.
+
+    >>> names_text(["a", "b"], 2), names_text(["a", "b", "c", "d", "e"], 2)
+    ('a, b', 'a, b and 3 more')
+    """
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text of at most so many characters; what is cut off ends in dots."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
 def value_text(value: float) -> str:
     """Return a value with four significant digits, without an exponent."""
     if value == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A series as a plot of characters."""
+"""Draw series over time: as a plot of characters, and as SVG."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import plotext  # type: ignore[import-untyped]  # it has no annotations
 
 from fabric_checks.comparison.history import Line
 from fabric_checks.core.text import value_text
+from fabric_checks.report import drawing
 
 
 def plot(line: Line, width: int, height: int = 16) -> str:
@@ -101,3 +102,30 @@ def caption(line: Line) -> list[str]:
 def _moment(line: Line, at: int) -> str:
     when = line.times[at]
     return f"{when:%Y-%m-%d %H:%M}" if when else "time unknown"
+
+
+def svg(lines: Sequence[Line]) -> str:
+    """Return series as an SVG file: runs, median, the reference and the bounds of each run, misses and changes."""
+    panels = [_panel(line) for line in lines]
+    looks = drawing.looks(panels)
+    captions = (" ".join(part.strip() for part in caption(line)) for line in lines)
+    drawings = [(text, drawing.panel(panel, looks)) for text, panel in zip(captions, panels, strict=True)]
+    return drawing.document("History", drawings, looks)
+
+
+def _panel(line: Line) -> drawing.Panel:
+    days = [when.timestamp() / drawing.DAY_S for when in line.times if when]
+    places = [float(at + 1) for at in range(len(line.values))] if line.by_run else days
+    held = {"reference": line.references, "bound": line.low, "upper bound": line.high}
+    curves = [
+        drawing.Line("run", tuple(zip(places, line.values, strict=True))),
+        drawing.Line("median", ((places[0], line.median), (places[-1], line.median))),
+        *(
+            drawing.Line(name, tuple((x, y) for x, y in zip(places, values, strict=True) if y is not None))
+            for name, values in held.items()
+        ),
+        drawing.Line("missed", tuple((places[at], line.values[at]) for at in line.missed), joined=False),
+    ]
+    shown = tuple(curve for curve in curves if curve.points)
+    marks = tuple(sorted({places[change.at] for change in line.changes}))
+    return drawing.Panel("", shown, str(line.series["unit"]), "number" if line.by_run else "time", marks)

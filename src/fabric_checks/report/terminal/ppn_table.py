@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of what more processes a node change, for a terminal."""
+"""Print the comparisons of one process a node with more."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTE = (
 
 
 def is_comparison(record: Record) -> bool:
-    """Tell whether a record belongs into this table: it has both values that its value comes from."""
+    """Tell whether a record belongs into this table: it has the two values that its own is computed from."""
     return bool(record.get("compared"))
 
 
@@ -35,7 +35,7 @@ def table(
     """Return both values and their ratio or difference, for each comparison.
 
     :param plain: makes lines of untrusted text fit for the terminal.
-    :param place_lines: where a record is from. :param test_lines: what its test is called.
+    :param place_lines: system and environment of a record. :param test_lines: the name of its test.
     :param held_to: returns the text about a record's reference.
     """
     out = Table(

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of a session's metrics, for a terminal."""
+"""Print all metrics of a session as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 
 from rich import box
@@ -16,36 +15,24 @@ from fabric_checks.records import run_records as records
 from fabric_checks.records.record import Record, bounds, case_name, is_success
 from fabric_checks.records.run_records import Case, Session
 from fabric_checks.report.terminal import ppn_table
-
-
-@dataclass
-class Footnotes:
-    """Reasons that many rows share, numbered in order of appearance."""
-
-    reasons: list[str] = field(default_factory=list)
-
-    def mark(self, reason: str) -> str:
-        """Return the mark of a reason, such as ``[1]``."""
-        if reason not in self.reasons:
-            self.reasons.append(reason)
-        return f"[{self.reasons.index(reason) + 1}]"
+from fabric_checks.report.texts import Footnotes
 
 
 def reference_text(record: Record, notes: Footnotes) -> str:
-    """Return what a value was held to, and how that ended; of a simulation first what kind of value it is."""
+    """Return the reference of a value and its verdict; of a simulation first the kind of the value."""
     evidence = f"{record['evidence']}; " if record.get("evidence") else ""
     reference = record["reference"]
     if record["no_reference"]:
         return f"{evidence}no reference: {notes.mark(record['no_reference'])}"
     if reference is None:
-        return f"{evidence}no reference"  # of a check that is not ours, which need not say why
+        return f"{evidence}no reference"  # other collections' checks give no reason
     within = range_text(*bounds(record)) or "without bounds"
     source = f" {notes.mark(record['reference_source'])}" if record.get("reference_source") else ""
     return f"{evidence}{record['result']}: {value_text(reference)}, {within}{source}"
 
 
 def plain(*lines: object) -> Text:
-    """Return lines of untrusted text for the terminal: no markup is read from one, and none becomes two."""
+    """Return untrusted texts as lines for the terminal, each on one line and without markup."""
     return Text("\n".join(one_line(str(line)) for line in lines))
 
 
@@ -77,7 +64,7 @@ def table(records: Sequence[Record], notes: Footnotes) -> Table:
 
 
 def place_lines(record: Record) -> tuple[str, str]:
-    """Return where a record is from, as two lines of a cell."""
+    """Return system, partition and environment of a record, as two lines of a cell."""
     return f"{record['system']}:{record['partition']}", str(record["environ"])
 
 
@@ -110,7 +97,7 @@ def _rows(case: Iterable[Record], notes: Footnotes) -> list[tuple[str, str, str,
 
 
 def _not_offered(records: Iterable[Record]) -> list[str]:
-    """Return a line for each suite that an environment of the session does not have."""
+    """Return a line for each suite that an environment of the session lacks."""
     lines = [
         f"{suite} in {record['environ']}: {why}"
         for record in records
@@ -120,7 +107,7 @@ def _not_offered(records: Iterable[Record]) -> list[str]:
 
 
 def _findings(records: Iterable[Record]) -> list[str]:
-    """Return what the analysis says of each case: its name, and below it a line for each finding."""
+    """Return the findings of each case below its name."""
     by_case: dict[str, dict[str, None]] = {}
     for record in records:
         texts = [f"  {finding['text']}" for finding in record.get("findings") or ()]
@@ -130,7 +117,7 @@ def _findings(records: Iterable[Record]) -> list[str]:
 
 
 def _why(case: Case) -> list[str]:
-    """Return why a case failed; the text of a reason of several lines stays below it."""
+    """Return why a case failed, line by line."""
     if case.result == "fail_deps":
         return ["was not run: something it depends on failed; see there"]
     return f"in {case.phase}: {case.reason}".split("\n")
