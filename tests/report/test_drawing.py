@@ -14,7 +14,7 @@ from fabric_checks.diagnosis.cross_section.matrix import PairMatrix
 from fabric_checks.report import drawing
 from fabric_checks.report.drawing import Line, Panel
 from fabric_checks.report.pair_drawing import pair_bandwidths
-from fabric_checks.report.terminal import history_plot
+from fabric_checks.report.terminal import history
 from tests.report.test_hostile import HOSTILE
 
 TIMES = Line("ping-pong", ((0, 1.0), (1, 1.1), (1024, 2.0), (1048576, 300.0)))
@@ -69,8 +69,8 @@ def test_a_history_has_runs_levels_misses_and_changes(by_run):
     changes = (Difference(1, "MPI", "a", "b"),)
     line = Series(where, "smaller", ("a",) * 3, times, (1.0, 2.0, 3.0), missed=(2,), changes=changes, failed=0,
                   evidence=None, **levels)  # fmt: skip
-    svg = history_plot.svg([line, line])
-    assert {"run", "median", "reference", "bound", "missed"} <= texts(svg) and "upper bound" not in texts(svg)
+    svg = history.svg([line, line])
+    assert {"run", "median", "reference", "low", "missed its reference"} <= texts(svg) and "high" not in texts(svg)
     assert any("latency_8B of x @x:x+x" in text for text in texts(svg)) and svg.count('class="change"') == 2
 
 

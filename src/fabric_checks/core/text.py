@@ -6,8 +6,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def size_text(size_B: int) -> str:
@@ -181,3 +184,22 @@ def signed(value: float) -> str:
     """
     text = f"{value:+.3g}" if abs(value) < 1000 else f"{value:+.0f}"
     return "0" if float(text) == 0 else text
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """Return a curve in block characters, on a logarithmic scale where all its values are positive.
+
+    :param width: how many characters it may have; of more points it has every second, third, ...
+
+    >>> sparkline([1, 2, 4, 8], 8), sparkline([3, 3, 3], 2), sparkline([1], 0)
+    ('▁▃▆█', '▄▄', '')
+    """
+    if width < 2 or len(values) < 2:
+        return ""
+    if len(values) > width:
+        values = [values[round(at * (len(values) - 1) / (width - 1))] for at in range(width)]
+    heights = [math.log(value) for value in values] if min(values) > 0 else list(values)
+    low, high = min(heights), max(heights)
+    if not high > low:
+        return "▄" * len(values)
+    return "".join(_BLOCKS[round((height - low) / (high - low) * (len(_BLOCKS) - 1))] for height in heights)

@@ -6,7 +6,6 @@ It has at most :data:`LINES` lines, whatever was run; what has no room is counte
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 from collections import Counter
@@ -17,7 +16,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import count_text, duration_text, names_text, test_text
+from fabric_checks.core.text import count_text, duration_text, names_text, sparkline, test_text
 from fabric_checks.records import run_records as records
 from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.run_records import Session
@@ -35,7 +34,6 @@ _COLUMN = 14
 _FEW, _ROWS = 8, 24
 #: The most lines that are kept for findings.
 _FINDINGS = 16
-_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
@@ -269,25 +267,6 @@ def _by_machine(
         out.add_row(plain(f"and {len(names) - fits} more"))
         used += 1
     return out, used
-
-
-def sparkline(values: Sequence[float], width: int) -> str:
-    """Return a curve in block characters, on a logarithmic scale where all its values are positive.
-
-    :param width: how many characters it may have; of more points it has every second, third, ...
-
-    >>> sparkline([1, 2, 4, 8], 8), sparkline([3, 3, 3], 2), sparkline([1], 0)
-    ('▁▃▆█', '▄▄', '')
-    """
-    if width < 2 or len(values) < 2:
-        return ""
-    if len(values) > width:
-        values = [values[round(at * (len(values) - 1) / (width - 1))] for at in range(width)]
-    heights = [math.log(value) for value in values] if min(values) > 0 else list(values)
-    low, high = min(heights), max(heights)
-    if not high > low:
-        return "▄" * len(values)
-    return "".join(_BLOCKS[round((height - low) / (high - low) * (len(_BLOCKS) - 1))] for height in heights)
 
 
 # Findings
