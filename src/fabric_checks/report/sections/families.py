@@ -16,6 +16,7 @@ from fabric_checks.report.drawing import Panel
 from fabric_checks.report.figures import by_size, label, layout_of, line, picture
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import pairs
+from fabric_checks.report.texts import COMPARED, COMPARED_NOTE, ends_and_worst
 from fabric_checks.report.values import Results, Value, case_text, clean
 
 #: The sizes whose values are drawn over the number of processes.
@@ -180,10 +181,7 @@ def compared(results: Results) -> Section | None:
     values.sort(key=lambda value: (value.machine, case_text(value.record), value.quantity, value.size_B or 0))
     for (machine, case, _), group in groupby(values, key=lambda v: (v.machine, case_text(v.record), v.quantity)):
         points = list(group)
-        if len(points) > 2:
-            worst = (max if points[0].record["better"] == "smaller" else min)(points, key=lambda value: value.median)
-            points = [point for point in points if point is worst or point in (points[0], points[-1])]
-        for value in points:
+        for value in ends_and_worst(points, lambda each: each.median, points[0].record["better"]):
             of = value.record["compared"]
             both = "; ".join(f"{clean(layout)}: {value_text(float(v))}" for layout, v in of["values"].items())
             size = "" if value.size_B is None else f" at {size_text(value.size_B)} B"
@@ -197,9 +195,6 @@ def compared(results: Results) -> Section | None:
     if not rows:
         return None
     heads = (Column("case"), Column("metric"), Column("one a node; more"), Column("change"))
-    note = (
-        "The change is the second value divided by the first, or their difference. For a curve the table has the "
-        "smallest message, the largest, and the one that loses most with more processes."
+    return Section(
+        "processes-a-node", COMPARED, (Table("ppn", COMPARED, "machine", heads, tuple(rows), (COMPARED_NOTE,)),)
     )
-    table = Table("ppn", "One process a node against more", "machine", heads, tuple(rows), (note,))
-    return Section("processes-a-node", "One process a node against more", (table,))
