@@ -131,13 +131,11 @@ def test_values_of_a_machine_say_nothing_of_that():
 
 def compared(quantity, changes, difference=False, **fields):
     """Return comparisons of two layouts, by size."""
-    values = {
-        size: {"2x1": 10.0, "1x2": 10 + change if difference else 10 * change} for size, change in changes.items()
-    }
+    more = {size: 10 + change if difference else 10 * change for size, change in changes.items()}
     return [
         record(metric=f"{quantity}_change_{size}B", quantity=f"{quantity}_change", size_B=size, value=change,
                can_be_zero=difference, unit="%" if difference else "1",
-               compared={"metric": quantity, "quantity": quantity, "unit": "us", "values": {"2x1": 10.0, "1x2": more[size]}}, **fields)
+               compared={"quantity": quantity, "unit": "us", "values": {"2x1": 10.0, "1x2": more[size]}}, **fields)
         for size, change in changes.items()
     ]  # fmt: skip
 

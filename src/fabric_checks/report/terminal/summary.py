@@ -61,12 +61,13 @@ def table(records: Sequence[Record], notes: Footnotes) -> Table:
 
 def _rows(case: Iterable[Record], notes: Footnotes) -> Iterable[tuple[str, str, str, str]]:
     """Yield (metric, value, unit, reference); scalars as they are, curves folded, of comparisons the ends and worst."""
-    for (_, unit, on_curve, is_comparison), group in groupby(
-        case,
-        key=lambda record: (record["quantity"], record["unit"], record["size_B"] is not None, bool(record["compared"])),
-    ):
+
+    def of_curve(record: Record) -> tuple[str, str, bool]:
+        return record["quantity"], record["unit"], record["size_B"] is not None
+
+    for (_, unit, on_curve), group in groupby(case, key=of_curve):
         points = list(group)
-        if is_comparison:
+        if points[0]["compared"]:
             for each in ends_and_worst(points, lambda record: float(record["value"]), points[0]["better"]):
                 yield _compared(each, reference_text(each, notes))
             continue
