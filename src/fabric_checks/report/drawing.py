@@ -14,7 +14,7 @@ import re
 import struct
 import textwrap
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from html import escape
@@ -71,6 +71,8 @@ class Panel:
     marks: tuple[float, ...] = ()
 
 
+#: The position of each value, and the ticks: (text, position).
+_Axis = tuple[Callable[[float], float], list[tuple[str, float]]]
 #: Returns the number of a line's series in the page.
 SeriesOf = Callable[[Line, str], int]
 
@@ -91,26 +93,20 @@ def panel(of: Panel, looks: Mapping[str, int], series_of: SeriesOf | None = None
 
     :param looks: the number of each label's look.
     """
-    xs = [x for line in of.lines for x, _ in line.points]
-    ys = [y for line in of.lines for _, y in line.points]
-    across = _Axis.across(of.x, xs)
-    up = _Axis.up(ys, of.x)
+    across, ticks_across = _across(of.x, [x for line in of.lines for x, _ in line.points])
+    up, ticks_up = _up(of.x, [y for line in of.lines for _, y in line.points])
     unit = "" if of.y_label == "1" else of.y_label
-    title = escape(clean(", ".join(filter(None, (of.title, unit)))))
-    parts = [f'<svg class="plot" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{title}">']
-    parts.append(_title(of.title))
-    grid = "".join(f"M{_LEFT} {at:.0f}H{_RIGHT}" for _, at in up.ticks)
-    parts.append(f'<path class="grid" d="{grid}"/>')
-    for text, at in up.ticks:
-        parts.append(f'<text class="tick end" x="{_LEFT - 4}" y="{at + 3.5:.0f}">{escape(text)}</text>')
-    for text, at in across.ticks:
-        parts.append(f'<text class="tick mid" x="{at:.0f}" y="{_BOTTOM + 14}">{escape(text)}</text>')
-    parts.append(f'<text class="tick" x="2" y="{_HEIGHT - 3}">{escape(unit)}</text>')
-    for mark in of.marks:
-        at = across.place(mark)
-        parts.append(f'<path class="change" d="M{at:.0f} {_TOP}V{_BOTTOM}"/>')
+    grid = "".join(f"M{_LEFT} {at:.0f}H{_RIGHT}" for _, at in ticks_up)
+    parts = [
+        _text(2, 12, shortened(clean(of.title), 52), "title"),
+        f'<path class="grid" d="{grid}"/>',
+        *(_text(_LEFT - 4, at + 3.5, text, "tick end") for text, at in ticks_up),
+        *(_text(at, _BOTTOM + 14, text, "tick mid") for text, at in ticks_across),
+        _text(2, _HEIGHT - 3, unit),
+        *(f'<path class="change" d="M{across(mark):.0f} {_TOP}V{_BOTTOM}"/>' for mark in of.marks),
+    ]
     for line in of.lines:
-        placed = [(across.place(x), up.place(y)) for x, y in line.points]
+        placed = [(across(x), up(y)) for x, y in line.points]
         look = style(looks[line.label])
         if line.joined:
             joined = " ".join(f"{x:.0f},{y:.0f}" for x, y in placed)
@@ -118,77 +114,61 @@ def panel(of: Panel, looks: Mapping[str, int], series_of: SeriesOf | None = None
             parts.append(f'<polyline class="{look}" points="{joined}"{series}/>')
         dots = "".join(f"M{x:.0f} {y:.0f}h0" for x, y in placed)
         parts.append(f'<path class="{look}" d="{dots}"/>')
-    return "".join([*parts, "</svg>"])
+    return _svg(_WIDTH, _HEIGHT, ", ".join(filter(None, (of.title, unit))), parts)
 
 
-def _title(text: str) -> str:
-    return f'<text class="title" x="2" y="12">{escape(shortened(clean(text), 52))}</text>' if text else ""
+def _svg(width: int, height: int, label: str, parts: Iterable[str], kind: str = "plot") -> str:
+    label = escape(clean(label))
+    head = f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
+    return "".join([head, *parts, "</svg>"])
 
 
-@dataclass(frozen=True)
-class _Axis:
-    """The position of each value, and the ticks: (text, position)."""
+def _text(x: float, y: float, text: str, kind: str = "tick") -> str:
+    return f'<text class="{kind}" x="{x:.0f}" y="{y:.0f}">{escape(clean(text))}</text>' if text else ""
 
-    place: Callable[[float], float]
-    ticks: tuple[tuple[str, float], ...]
 
-    @classmethod
-    def across(cls, kind: str, values: Sequence[float]) -> _Axis:
-        """Return the axis of message sizes, counts or times."""
-        if kind == "time":
-            place = _scale(min(values), max(values), _LEFT + 4, _RIGHT - 4)
-            ends = dict.fromkeys((min(values), max(values)))
-            dates = [f"{datetime.fromtimestamp(day * DAY_S, timezone.utc):%Y-%m-%d}" for day in ends]
-            edges = (_LEFT + 24, _RIGHT - 26)
-            return cls(place, tuple(zip(dict.fromkeys(dates), edges, strict=False)))
-        if kind == "number":
-            place = _scale(min(values), max(values), _LEFT + 4, _RIGHT - 4)
-            wanted = sorted(set(values))
-            return cls(place, tuple((f"{value:g}", place(value)) for value in wanted[:: -(-len(wanted) // 8)]))
-        # A message of no bytes stands before the first byte.
-        steps = [math.log2(value) if value > 0 else -1.0 for value in values]
-        raw = _scale(min(steps), max(steps), _LEFT + 4, _RIGHT - 4)
-        wanted = sorted(set(values))
-        if kind == "size":
-            wanted = [value for value in wanted if value in (0, 1) or math.log2(value) % 5 == 0] or wanted[
-                :: len(wanted) - 1 or 1
-            ]
-        elif len(wanted) > 7:
-            wanted = wanted[:: -(-len(wanted) // 7)]
-        texts = [size_text(int(value)) if kind == "size" else f"{value:g}" for value in wanted]
+def _across(kind: str, values: Sequence[float]) -> _Axis:
+    """Return the axis of message sizes, counts, numbers or days; a message of no bytes stands before the first byte."""
 
-        def place_of(value: float) -> float:
-            return raw(math.log2(value) if value > 0 else -1.0)
+    def transformed(value: float) -> float:
+        if kind in ("time", "number"):
+            return value
+        return math.log2(value) if value > 0 else -1.0
 
-        return cls(place_of, tuple((text, place_of(value)) for text, value in zip(texts, wanted, strict=True)))
+    scale = _scale(transformed(min(values)), transformed(max(values)), _LEFT + 4, _RIGHT - 4)
+    ticks = sorted(set(values))
+    if kind == "time":
+        dates = (f"{datetime.fromtimestamp(day * DAY_S, timezone.utc):%Y-%m-%d}" for day in (ticks[0], ticks[-1]))
+        return scale, list(zip(dict.fromkeys(dates), (_LEFT + 24.0, _RIGHT - 26.0), strict=False))
+    if kind == "size":
+        ticks = [v for v in ticks if v in (0, 1) or math.log2(v) % 5 == 0] or ticks[:: len(ticks) - 1 or 1]
+    texts = (size_text(int(v)) if kind == "size" else f"{v:g}" for v in ticks)
+    every = 1 if kind == "size" else -(-len(ticks) // 7)
+    placed = [(text, scale(transformed(v))) for text, v in zip(texts, ticks, strict=True)]
+    return lambda value: scale(transformed(value)), placed[::every]
 
-    @classmethod
-    def up(cls, values: Sequence[float], across: str) -> _Axis:
-        """Return the axis of values: logarithmic where they span more than a factor of twenty."""
-        low, high = min(values), max(values)
-        if across in ("size", "count") and low > 0 and high / low > 20:
-            place = _scale(math.log10(low), math.log10(high), _BOTTOM - 3, _TOP + 3)
-            powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
-            every = -(-len(powers) // 4) or 1
-            ticks = [(10.0**k, f"{10.0**k:g}" if k < 6 else f"1e{k}") for k in powers[::every]]
-            return cls(lambda value: place(math.log10(value)), tuple((text, place(math.log10(v))) for v, text in ticks))
-        room = 0.05 * (high - low) or abs(high) * 0.05 or 1.0
-        bottom, top = (low - room, high + room) if across == "time" or low < 0 else (0.0, high or 1.0)
-        place = _scale(bottom, top, _BOTTOM, _TOP + 3)
-        step = _nice((top - bottom) / 3)
-        first = math.ceil(bottom / step)
-        ticks = [(k * step, value_text(k * step)) for k in range(first, math.floor(top / step) + 1)]
-        return cls(place, tuple((text, place(value)) for value, text in ticks))
+
+def _up(across: str, values: Sequence[float]) -> _Axis:
+    """Return the axis of values: logarithmic where they span more than a factor of twenty."""
+    low, high = min(values), max(values)
+    if across in ("size", "count") and low > 0 and high / low > 20:
+        scale = _scale(math.log10(low), math.log10(high), _BOTTOM - 3, _TOP + 3)
+        powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+        every = -(-len(powers) // 4) or 1
+        ticks = [(f"{10.0**k:g}" if k < 6 else f"1e{k}", scale(k)) for k in powers[::every]]
+        return lambda value: scale(math.log10(value)), ticks
+    room = 0.05 * (high - low) or abs(high) * 0.05 or 1.0
+    bottom, top = (low - room, high + room) if across == "time" or low < 0 else (0.0, high or 1.0)
+    scale = _scale(bottom, top, _BOTTOM, _TOP + 3)
+    power = 10.0 ** math.floor(math.log10((top - bottom) / 3))
+    step = next(k * power for k in (1, 2, 5, 10) if k * power >= (top - bottom) / 3 * 0.99)
+    steps = range(math.ceil(bottom / step), math.floor(top / step) + 1)
+    return scale, [(value_text(k * step), scale(k * step)) for k in steps]
 
 
 def _scale(low: float, high: float, at_low: float, at_high: float) -> Callable[[float], float]:
     span = (high - low) or 1.0
     return lambda value: at_low + (value - low) / span * (at_high - at_low)
-
-
-def _nice(step: float) -> float:
-    power = 10.0 ** math.floor(math.log10(step))
-    return float(next(k * power for k in (1, 2, 5, 10) if k * power >= step * 0.99))
 
 
 def heat_map(values: NDArray[np.float64], senders: Sequence[str], receivers: Sequence[str]) -> str:
@@ -199,31 +179,23 @@ def heat_map(values: NDArray[np.float64], senders: Sequence[str], receivers: Seq
     top = float(np.nanmax(values)) or 1.0
     with np.errstate(invalid="ignore"):
         levels = np.where(np.isnan(values), len(_CIVIDIS), np.minimum(values / top * len(_CIVIDIS), len(_CIVIDIS) - 1))
-    image = _png(levels.astype(np.uint8))
-    rows, columns = values.shape
     left, above, side = 70, 8, 300
-    parts = [
-        f'<svg class="plot map" viewBox="0 0 {left + side + 70} {above + side + 66}" role="img" aria-label="Heat map">'
-    ]
-    parts.append(
-        f'<image x="{left}" y="{above}" width="{side}" height="{side}" preserveAspectRatio="none" href="{image}"/>'
-    )
-    for names, count, is_row in ((senders, rows, True), (receivers, columns, False)):
-        for at in range(0, count, -(-count // 16)):
-            middle = (at + 0.5) * side / count
-            text = escape(clean(names[at])[:10])
+    at = f'x="{left}" y="{above}" width="{side}" height="{side}"'
+    parts = [f'<image {at} preserveAspectRatio="none" href="{_png(levels.astype(np.uint8))}"/>']
+    for names, is_row in ((senders, True), (receivers, False)):
+        for number in range(0, len(names), -(-len(names) // 16)):
+            middle, name = (number + 0.5) * side / len(names), clean(names[number])[:10]
             if is_row:
-                parts.append(f'<text class="tick end" x="{left - 4}" y="{above + middle + 3:.0f}">{text}</text>')
+                parts.append(_text(left - 4, above + middle + 3, name, "tick end"))
             else:
-                x, y = left + middle + 3, above + side + 4.0
-                parts.append(f'<text class="tick end" transform="translate({x:.0f} {y}) rotate(-90)">{text}</text>')
-    for at, colour in enumerate(_CIVIDIS):
-        y = above + side - (at + 1) * 30.0
-        parts.append(f'<rect x="{left + side + 10}" y="{y:.0f}" width="12" height="30" fill="#{colour}"/>')
+                turned = f"translate({left + middle + 3:.0f} {above + side + 4}) rotate(-90)"
+                parts.append(f'<g transform="{turned}">{_text(0, 0, name, "tick end")}</g>')
+    for number, colour in enumerate(_CIVIDIS):
+        y = above + side - (number + 1) * 30
+        parts.append(f'<rect x="{left + side + 10}" y="{y}" width="12" height="30" fill="#{colour}"/>')
     for share in (0, 0.5, 1):
-        y = above + side * (1 - share) + 4.0
-        parts.append(f'<text class="tick" x="{left + side + 26}" y="{y:.0f}">{value_text(top * share)}</text>')
-    return "".join([*parts, "</svg>"])
+        parts.append(_text(left + side + 26, above + side * (1 - share) + 4, value_text(top * share)))
+    return _svg(left + side + 70, above + side + 66, "Heat map", parts, "plot map")
 
 
 def _png(levels: NDArray[np.uint8]) -> str:
@@ -246,75 +218,58 @@ def _png(levels: NDArray[np.uint8]) -> str:
     return f"data:image/png;base64,{base64.b64encode(data).decode()}"
 
 
-def histogram(
-    counts: Sequence[int], edges: Sequence[float], levels: Sequence[tuple[str, float]], title: str = "number of pairs"
-) -> str:
+def histogram(counts: Sequence[int], edges: Sequence[float], levels: Sequence[tuple[str, float]]) -> str:
     """Draw how many pairs have which bandwidth.
 
     :param edges: of the bins in MB/s, one more than ``counts``. :param levels: rates to mark, with their names.
     """
     across = _scale(0, edges[-1] * 1.03, _LEFT, _RIGHT)
     up = _scale(0, max([*counts, 1]) * 1.2, _BOTTOM, _TOP)
-    parts = [f'<svg class="plot" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="Histogram">']
-    parts.append(f'<text class="tick" x="2" y="12">{escape(clean(title))}</text>')
-    parts.append(f'<path class="grid" d="M{_LEFT} {_BOTTOM}H{_RIGHT}"/>')
+    parts = [_text(2, 12, "number of pairs"), f'<path class="grid" d="M{_LEFT} {_BOTTOM}H{_RIGHT}"/>']
     for count, low, high in zip(counts, edges, edges[1:], strict=False):
         if count:
-            parts.append(
-                f'<path class="bar" d="M{across(low):.1f} {_BOTTOM}V{up(count):.1f}H{across(high):.1f}V{_BOTTOM}z"/>'
-            )
+            outline = f"M{across(low):.1f} {_BOTTOM}V{up(count):.1f}H{across(high):.1f}V{_BOTTOM}z"
+            parts.append(f'<path class="bar" d="{outline}"/>')
     for name, level in levels:
-        x = across(level)
-        parts.append(f'<path class="change" d="M{x:.0f} {_TOP}V{_BOTTOM}"/>')
-        parts.append(f'<text class="tick end" x="{x - 3:.0f}" y="{_TOP + 8}">{escape(clean(name))}</text>')
-    parts.append(f'<text class="tick end" x="{_LEFT - 4}" y="{up(max(counts)) + 3:.0f}">{max(counts)}</text>')
+        parts.append(f'<path class="change" d="M{across(level):.0f} {_TOP}V{_BOTTOM}"/>')
+        parts.append(_text(across(level) - 3, _TOP + 8, name, "tick end"))
+    parts.append(_text(_LEFT - 4, up(max(counts)) + 3, str(max(counts)), "tick end"))
     for share in (0, 0.5, 1):
-        x = across(edges[-1] * share)
-        parts.append(f'<text class="tick mid" x="{x:.0f}" y="{_BOTTOM + 14}">{value_text(edges[-1] * share)}</text>')
-    parts.append(f'<text class="tick" x="2" y="{_HEIGHT - 3}">bandwidth of a pair, MB/s</text>')
-    return "".join([*parts, "</svg>"])
+        parts.append(_text(across(edges[-1] * share), _BOTTOM + 14, value_text(edges[-1] * share), "tick mid"))
+    parts.append(_text(2, _HEIGHT - 3, "bandwidth of a pair, MB/s"))
+    return _svg(_WIDTH, _HEIGHT, "Histogram", parts)
 
 
-# Files
-
-
-def document(title: str, drawings: Sequence[tuple[str, str]], legend: Mapping[str, int], columns: int = 2) -> str:
-    """Return drawings as an SVG file with a title, and a legend below it.
+def document(title: str, drawings: Sequence[tuple[str, str]], legend: Mapping[str, int]) -> str:
+    """Return drawings as an SVG file, two in a row, with a title and a legend above them.
 
     :param drawings: (caption, SVG element). :param legend: the look of each label, of :func:`looks`.
     """
-    width = 400 * columns
-    colours = dict(re.findall(r"--([\w-]+): (#\w+)", css := STYLE.read_text()))
-    css = re.sub(r"var\(--([\w-]+)\)", lambda match: colours[match[1]], css)  # not every viewer knows var()
-    parts, top = [], 8
-    for line in textwrap.wrap(clean(title), 60 * columns) or [""]:
-        top += 16
-        parts.append(f'<text class="title" x="8" y="{top}">{escape(line)}</text>')
-    left = 8
+    column, width, top, left = 400, 800, 24, 8
+    parts = [_text(8, top, shortened(clean(title), 120), "title")]
     for text, look in legend.items():
         if left > 8 and left + 50 + 6 * len(text) > width:
             left, top = 8, top + 16
         parts.append(f'<g class="key"><path class="{style(look)}" d="M{left} {top + 14}h28"/></g>')
-        parts.append(f'<text x="{left + 34}" y="{top + 18}">{escape(clean(text))}</text>')
+        parts.append(_text(left + 34, top + 18, text, "label"))
         left += 50 + 6 * len(text)
     top += 28 if legend else 8
-    for at in range(0, len(drawings), columns):
+    for at in range(0, len(drawings), 2):
         bottom = top
-        for column, (caption, svg) in enumerate(drawings[at : at + columns]):
+        for x, (caption, svg) in zip((8, 8 + column), drawings[at : at + 2], strict=False):
             lines = textwrap.wrap(clean(caption), 64)
-            for number, line in enumerate(lines):
-                parts.append(f'<text x="{8 + 400 * column}" y="{top + 12 + 14 * number}">{escape(line)}</text>')
-            _, _, own_width, own_height = map(float, re.search(r'viewBox="([^"]+)"', svg)[1].split())  # type: ignore[index]
-            height, y = round(384 * own_height / own_width), top + 4 + 14 * len(lines)
-            parts.append(svg.replace("<svg ", f'<svg x="{8 + 400 * column}" y="{y}" width="384" height="{height}" ', 1))
+            parts += [_text(x, top + 12 + 14 * number, line, "label") for number, line in enumerate(lines)]
+            own_width, own_height = map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', svg)[0])
+            height, y = round((column - 16) * own_height / own_width), top + 4 + 14 * len(lines)
+            parts.append(svg.replace("<svg ", f'<svg x="{x}" y="{y}" width="{column - 16}" height="{height}" ', 1))
             bottom = max(bottom, y + height + 8)
         top = bottom
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" font-family="sans-serif" width="{width}" '
-        f'height="{top}" viewBox="0 0 {width} {top}" role="img" aria-label="{escape(clean(title))}">'
-        f'<style>{escape(css)}</style><rect width="100%" height="100%" fill="{colours["paper"]}"/>'
-    )
-    return f"{head}{''.join(parts)}</svg>\n"
+    css = STYLE.read_text()
+    colours = dict(re.findall(r"--([\w-]+): (#\w+)", css))
+    css = re.sub(r"var\(--([\w-]+)\)", lambda match: colours[match[1]], css)  # not every viewer knows var()
+    parts = [f'<style>{escape(css)}</style><rect width="100%" height="100%" fill="{colours["paper"]}"/>', *parts]
+    own = f'<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" width="{width}" height="{top}" '
+    return _svg(width, top, title, parts).replace("<svg ", own, 1) + "\n"
 
 
 def save(path: Path, text: str) -> str:
