@@ -9,7 +9,7 @@ import polars as pl
 
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.schema import COLUMNS, NESTED
-from tests.report.declared import declared
+from tests.report.recorded import declared
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
 SIZES_B = (0, 1, 8, 64, 4096, 65536, 1048576)

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -112,6 +113,16 @@ def one_line(text: str) -> str:
     'n1 error: n2 is?[31m slow'
     """
     return printable(" ".join(text.splitlines()).replace("\t", " "))
+
+
+@lru_cache(maxsize=2**16)  # a report has the same text many times
+def clean(text: object) -> str:
+    """Return untrusted text as one printable line whose words are set apart by single blanks.
+
+    >>> clean("a\\n  b\\x07")
+    'a b?'
+    """
+    return printable(" ".join(str(text).split()))
 
 
 #: What is markup of Markdown within a line, in GitHub's and GitLab's kind too; an underscore within a word is none.

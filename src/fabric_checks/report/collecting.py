@@ -11,8 +11,9 @@ import polars as pl
 
 from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.comparison.verdicts import MIN_RUNS
+from fabric_checks.core.text import clean
 from fabric_checks.records.record import FIELDS, is_success
-from fabric_checks.report.values import Failure, Results, Value, case_text, clean, json_of, parameters_of, texts
+from fabric_checks.report.values import Failure, Results, Value, case_text, json_of, parameters_of, texts
 
 #: The fields that the report reads: all but the largest, which it does not show.
 COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.paths import ROOT
-from fabric_checks.core.text import shortened, size_text, value_text
-from fabric_checks.report.values import Value, clean
+from fabric_checks.core.text import clean, shortened, size_text, value_text
+from fabric_checks.report.values import Value
 
 #: The style of drawings; the page has it, too.
 STYLE = ROOT / "perflogs-templates" / "report" / "drawing.css"

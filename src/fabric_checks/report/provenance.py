@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from fabric_checks.core.text import count_text, names_text, value_text
+from fabric_checks.core.text import clean, count_text, names_text, value_text
 from fabric_checks.report.drawing import Line
-from fabric_checks.report.values import Value, bounds_text, case_text, clean
+from fabric_checks.report.values import Value, bounds_text, case_text
 
 #: More nodes than this are counted.
 _MOST_NODES = 8

@@ -8,25 +8,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from fabric_checks.core import families
-from fabric_checks.core.text import printable, range_text, value_text
+from fabric_checks.core.text import clean, range_text, value_text
 from fabric_checks.records.record import bounds
 from fabric_checks.report.headlines import Row, Values
 
 Record = Mapping[str, Any]
-
-
-def clean(text: object) -> str:
-    """Return untrusted text as one line without control, formatting or bidirectional characters."""
-    return _clean(str(text))
-
-
-@lru_cache(maxsize=2**16)  # a page says the same of many values
-def _clean(text: str) -> str:
-    return printable(" ".join(text.split()))
 
 
 @dataclass(frozen=True)

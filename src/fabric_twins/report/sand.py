@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fabric_checks.core.text import size_text, value_text
+from fabric_checks.core.text import clean, size_text, value_text
 from fabric_checks.report.blocks import Cell, Column, Picture, Section, Table, column_of
 from fabric_checks.report.drawing import Line, Panel
 from fabric_checks.report.figures import by_size, label, layout_of, picture
 from fabric_checks.report.provenance import Provenance
-from fabric_checks.report.values import Results, Value, clean
+from fabric_checks.report.values import Results, Value
 from fabric_twins.report.published import Platforms
 from fabric_twins.report.published import platforms as published_platforms
 

@@ -8,6 +8,7 @@ writes one from a folder of results. Points of curves that no summary shows by t
 
 import json
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 
 from fabric_checks.records.record import FIELDS
@@ -78,6 +79,22 @@ def session_of(name):
         for case, result, phase, reason, fixture, failed_before, system in content["cases"]
     )
     return Session(content["session"], HERE / "report.json", cases, tuple(records))
+
+
+@cache
+def _declared():
+    """Return what checks declared in recorded runs: families by check, headlines by check, quantity and parameters."""
+    found = {}
+    for record in (record for name in NAMES for record in records_of(name)):
+        found[record["check"]] = record["family"]
+        found[record["check"], record["quantity"], json.dumps(record["parameters"])] = record["headline"]
+    return found
+
+
+def declared(check, quantity, parameters):
+    """Return family and headline of a metric, as its check has declared them in a recorded run."""
+    of = _declared()
+    return {"family": of.get(check), "headline": of.get((check, quantity, json.dumps(parameters)))}
 
 
 def with_times(records):

@@ -18,7 +18,6 @@ from fabric_checks.report import findings, headlines
 from fabric_checks.report.terminal import screen
 from tests.records.test_run_records import NAME, record
 from tests.report import conftest, recorded, records
-from tests.report.declared import declared
 
 TRANSCRIPTS = Path(__file__).resolve().parent / "screens"
 PLACES = (
@@ -183,7 +182,7 @@ def test_values_of_one_row_are_of_one_program_in_one_layout():
 
     def point(check, quantity, environ):
         of = {"check": check, "quantity": quantity, "size_B": 0, "environ": environ}
-        return record(**of, **declared(check, quantity, {}))
+        return record(**of, **recorded.declared(check, quantity, {}))
 
     rows = [point("OsuLatency", "latency", "a"), *(point("Streaming", "ping_pong_time", name) for name in "ab")]
     (row,) = headlines.Values([row | {"program": row["check"]} for row in rows]).rows()

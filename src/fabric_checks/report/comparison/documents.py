@@ -13,8 +13,8 @@ import polars as pl
 
 from fabric_checks.comparison.analysis import Comparison
 from fabric_checks.comparison.verdicts import VERDICTS
-from fabric_checks.core.text import csv_text, markdown
-from fabric_checks.report.comparison.table import Page, one_line
+from fabric_checks.core.text import clean, csv_text, markdown
+from fabric_checks.report.comparison.table import Page
 
 _TEMPLATE = Path(__file__).with_name("table.html.jinja")
 
@@ -64,4 +64,4 @@ def _row(cells: Sequence[str], *, escape: bool = True) -> str:
 def as_html(page: Page, title: str) -> str:
     """Return a page as one HTML file that needs nothing else."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    return environment.from_string(_TEMPLATE.read_text()).render(page=page, title=one_line(title))
+    return environment.from_string(_TEMPLATE.read_text()).render(page=page, title=clean(title))

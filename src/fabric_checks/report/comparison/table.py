@@ -12,7 +12,7 @@ import polars as pl
 from fabric_checks.comparison import folding
 from fabric_checks.comparison.analysis import Comparison
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
-from fabric_checks.core.text import printable, signed, size_text, test_text, value_text
+from fabric_checks.core.text import clean, signed, size_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes
 
 Row = Mapping[str, Any]
@@ -58,8 +58,8 @@ def page(
     tables = tuple(
         _table(comparison.baseline, side, rows.filter(pl.col("side") == side), notes) for side in comparison.sides
     )
-    numbered = tuple(f"[{number}] {one_line(reason)}" for number, reason in enumerate(notes.reasons, 1))
-    return Page(tables, numbered, tuple(one_line(each) for each in counts(comparison)))
+    numbered = tuple(f"[{number}] {clean(reason)}" for number, reason in enumerate(notes.reasons, 1))
+    return Page(tables, numbered, tuple(clean(each) for each in counts(comparison)))
 
 
 def counts(comparison: Comparison) -> list[str]:
@@ -92,7 +92,7 @@ def _table(baseline: str, side: str, rows: pl.DataFrame, notes: Footnotes) -> Ta
     title = f"{side} against {baseline}" + (f": {_place(*shared)}" if shared else "")
     header = ("verdict", "test", "layout", "metric", f"median, {baseline}", f"median, {side}", "unit", "change", "note")
     lines = [_cells(row, shared, notes) for row in rows.iter_rows(named=True)]
-    return Table(one_line(title), tuple(one_line(each) for each in header), tuple(lines))
+    return Table(clean(title), tuple(clean(each) for each in header), tuple(lines))
 
 
 _WHERE = ("where_baseline", "where_side")
@@ -115,7 +115,7 @@ def _cells(row: Row, shared: tuple[str, str] | None, notes: Footnotes) -> tuple[
         _change(row),
         " ".join(["simulated"] * bool(row["simulated"]) + marks),
     )
-    return tuple(one_line(str(cell)) for cell in cells)
+    return tuple(clean(str(cell)) for cell in cells)
 
 
 def _place(one: str | None, two: str | None) -> str:
@@ -167,8 +167,3 @@ def _change(row: Row) -> str:
     if len(row["metrics"]) == 1 and row["change_low_min"] is not None:
         text += f" ({signed(row['change_low_min'])} to {signed(row['change_high_max'])})"
     return text
-
-
-def one_line(text: str) -> str:
-    """Return untrusted text on one line."""
-    return printable(" ".join(text.split()))

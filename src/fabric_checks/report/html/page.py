@@ -14,10 +14,9 @@ from markupsafe import Markup
 
 from fabric_checks import __version__
 from fabric_checks.core.paths import ROOT
-from fabric_checks.core.text import printable
+from fabric_checks.core.text import clean, printable
 from fabric_checks.report.blocks import Section
 from fabric_checks.report.provenance import Provenance
-from fabric_checks.report.values import clean
 
 #: Templates, style and script.
 TEMPLATES = ROOT / "perflogs-templates" / "report"

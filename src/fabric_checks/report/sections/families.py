@@ -10,14 +10,14 @@ from pathlib import Path
 
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
-from fabric_checks.core.text import size_text, value_text
+from fabric_checks.core.text import clean, size_text, value_text
 from fabric_checks.report.blocks import Cell, Column, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
 from fabric_checks.report.figures import by_size, label, layout_of, line, picture
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import pairs
 from fabric_checks.report.texts import COMPARED, COMPARED_NOTE, ends_and_worst
-from fabric_checks.report.values import Results, Value, case_text, clean
+from fabric_checks.report.values import Results, Value, case_text
 
 #: The sizes whose values are drawn over the number of processes.
 _SIZES_B = (8, 1024**2)

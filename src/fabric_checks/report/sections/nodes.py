@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fabric_checks.comparison.nodes import Node
-from fabric_checks.core.text import one_line, value_text
+from fabric_checks.core.text import clean, one_line, value_text
 from fabric_checks.report.blocks import Cell, Column, Section, Table
-from fabric_checks.report.values import clean
 
 HEADS = ("system", "node", "last seen", "cases", "blamed", "failed", "share of bad cases", "others", "ports", "errors")
 #: What the columns mean.

@@ -11,14 +11,14 @@ import polars as pl
 
 from fabric_checks.comparison.changes import grouping, search
 from fabric_checks.comparison.changes.model import OPEN
-from fabric_checks.core.text import shortened, test_text
+from fabric_checks.core.text import clean, shortened, test_text
 from fabric_checks.report.blocks import Lines, Picture, Section, grouped
 from fabric_checks.report.collecting import with_machines
 from fabric_checks.report.drawing import DAY_S, Panel
 from fabric_checks.report.figures import label, line, picture
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.texts import circumstance_text
-from fabric_checks.report.values import Results, Value, case_text, clean, headline_rows
+from fabric_checks.report.values import Results, Value, case_text, headline_rows
 
 #: As many drawings for a machine.
 _MOST = 24

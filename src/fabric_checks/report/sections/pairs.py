@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.core.families import CROSS_SECTION, LATENCY_MAP
-from fabric_checks.core.text import value_text
+from fabric_checks.core.text import clean, value_text
 from fabric_checks.diagnosis.cross_section import bandwidths
 from fabric_checks.diagnosis.cross_section import evaluation as cross_section_evaluation
 from fabric_checks.diagnosis.cross_section.evaluation import Report
@@ -20,7 +20,7 @@ from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Table, of_
 from fabric_checks.report.figures import first, label, largest
 from fabric_checks.report.kept_output import NOT_KEPT, evaluated
 from fabric_checks.report.pair_drawing import pair_drawings
-from fabric_checks.report.values import Results, Value, clean
+from fabric_checks.report.values import Results, Value
 
 #: The patterns in the order in which they are shown.
 _PATTERNS = ("rotate", "round-robin", "shift", "bisection")

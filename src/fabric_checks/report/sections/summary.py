@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fabric_checks.core.text import count_text, names_text, shortened, value_text
+from fabric_checks.core.text import clean, count_text, names_text, shortened, value_text
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
@@ -16,7 +16,7 @@ from fabric_checks.report.findings import DESCRIBING
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
 from fabric_checks.report.sections.verdicts import verdicts
-from fabric_checks.report.values import Results, Value, bounds_text, case_text, clean, headline_rows
+from fabric_checks.report.values import Results, Value, bounds_text, case_text, headline_rows
 
 #: The most findings of a machine.
 _MOST = 4

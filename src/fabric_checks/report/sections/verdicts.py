@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from fabric_checks.core.text import clean
 from fabric_checks.report.blocks import Cell, Column, Lines, Section, Table, grouped, number
 from fabric_checks.report.findings import DESCRIBING
-from fabric_checks.report.values import Failure, Results, Value, bounds_text, case_text, clean
+from fabric_checks.report.values import Failure, Results, Value, bounds_text, case_text
 
 VERDICTS = ("met", "missed", "expected miss", "unexpectedly met")
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.comparison.changes.grouping import Event
 from fabric_checks.comparison.changes.model import BETTER, OPEN, STATES, Changes
-from fabric_checks.core.text import printable
+from fabric_checks.core.text import clean
 from fabric_checks.report.terminal.summary import plain
 from fabric_checks.report.texts import circumstance_text
 
@@ -28,12 +28,12 @@ def render(found: Changes, events: Sequence[Event], *, each: bool = False) -> li
     parts: list[Text] = []
     for event in events:
         state = Text(f"{event.state:6}", style=_STYLES.get(event.state, ""))
-        parts.append(Text.assemble(state, plain(f"  {_line(event.sentence(with_state=False))}")))
-        parts += [plain(f"    {_line(circumstance_text(circumstance))}") for circumstance in event.circumstances]
+        parts.append(Text.assemble(state, plain(f"  {clean(event.sentence(with_state=False))}")))
+        parts += [plain(f"    {clean(circumstance_text(circumstance))}") for circumstance in event.circumstances]
         if not event.circumstances:
             parts.append(plain("    nothing else changed in the records"))
         if each:
-            parts += [plain(f"    {_line(_series(event, number))}") for number in range(len(event.changes))]
+            parts += [plain(f"    {clean(_series(event, number))}") for number in range(len(event.changes))]
     return [*parts, *(plain(line) for line in counts(found, events))]
 
 
@@ -84,8 +84,3 @@ def as_json(found: Changes, events: Sequence[Event], objections: Sequence[str], 
         ],
     }
     return json.dumps(content, indent=1, allow_nan=False, default=lambda time: time.isoformat())
-
-
-def _line(text: str) -> str:
-    """Return untrusted text on one line."""
-    return printable(" ".join(text.split()))
