@@ -9,3 +9,4 @@ VERBS = {
     "twins-references": ("fabric_twins.cli.twins_references", "Write the reference files of the twins."),
 }
 REPORT_SECTIONS = ("fabric_twins.report.sand",)
+SYSTEMS_OF_MACHINES = ("twins",)

@@ -11,6 +11,7 @@ import polars as pl
 
 from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.comparison.verdicts import MIN_RUNS
+from fabric_checks.core.plugins import systems_of_machines
 from fabric_checks.core.text import clean
 from fabric_checks.records.record import FIELDS, is_success
 from fabric_checks.report.values import Failure, Results, Value, case_text, json_of, parameters_of, texts
@@ -18,17 +19,14 @@ from fabric_checks.report.values import Failure, Results, Value, case_text, json
 #: The fields that the report reads: all but the largest, which it does not show.
 COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))
 
-#: The system that has every simulated cluster as a partition.
-TWINS = "twins"
-
 _KEY = ("machine", "check", "test", "layout", "environ", "metric", "unit")
 
 
 def names_of_machines(places: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str, str, str], str]:
     """Return the name of the machine of each record.
 
-    A system with one partition goes by its name, others by ``system:partition``, a simulated cluster by its own; the
-    environment is added where there are several, and the label of the source where several have the machine.
+    A system with one partition goes by its name, others by ``system:partition``, and where each partition is a machine by
+    the partition's; the environment is added where there are several, and the label of the source where several have the machine.
 
     :param places: (side, system, partition, environ) of the records.
     """
@@ -39,7 +37,7 @@ def names_of_machines(places: Iterable[tuple[str, str, str, str]]) -> dict[tuple
     bases = {}
     for place in places:
         _, system, partition, _ = place
-        if system == TWINS:
+        if system in systems_of_machines():
             bases[place] = partition
         else:
             bases[place] = system if len(partitions[system]) == 1 else f"{system}:{partition}"
