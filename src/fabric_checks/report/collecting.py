@@ -25,8 +25,9 @@ _KEY = ("machine", "check", "test", "layout", "environ", "metric", "unit")
 def names_of_machines(places: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str, str, str], str]:
     """Return the name of the machine of each record.
 
-    A system with one partition goes by its name, others by ``system:partition``, and where each partition is a machine by
-    the partition's; the environment is added where there are several, and the label of the source where several have the machine.
+    A system with one partition goes by its name, others by ``system:partition``, and where each partition is a machine
+    by the partition's; the environment is added where there are several, and the label of the source where several
+    have the machine.
 
     :param places: (side, system, partition, environ) of the records.
     """
