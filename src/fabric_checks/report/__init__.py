@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What commands print, and the report: one model of values, and renderers for it.
+"""Reports: one model of values, and renderers for terminals and HTML.
 
 Records become values (:mod:`.collecting`, :mod:`.values`), headline rows (:mod:`.headlines`) and findings
 (:mod:`.findings`). The screen of a run and other tables (:mod:`.terminal`) print them. A report turns them into

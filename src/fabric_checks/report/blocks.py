@@ -74,7 +74,7 @@ class Picture:
 
     :param description: what it shows, in words, for those who do not see it.
     :param svgs: its panels, drawn by :mod:`fabric_checks.report.drawing`; none where there is only a sentence.
-    :param legend: (name, classes of the page's style) of each line. :param data: tables beside those of the lines.
+    :param legend: (name, classes of the page's style) of each line. :param data: tables besides those of the lines.
     :param absent: the sentence in place of a drawing that is not there.
     """
 

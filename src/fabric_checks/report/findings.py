@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What of a run needs attention, the worst first, and what was not run."""
+"""Find what needs attention in a run, the worst first, and list what was not run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST = 270
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that needs attention: a sentence, and lines below it."""
+    """A sentence about something that needs attention, and lines below it."""
 
     text: str
     details: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The values that people ask for first, as rows: by what records say of their headlines (``core.metrics.Headline``)."""
+"""Headline values as rows, from the headline that a record carries (``core.metrics.Headline``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fabric_checks.records.record import Record, machine_name
 MiB = 1024**2
 WITHIN, BETWEEN = "Within a node", "Between nodes"
 
-#: What has a column of its own: a machine, by its name.
+#: The name of a machine, which has a column of its own.
 Machine = str
 #: The points of a curve by message size in bytes; a value that is no point has the size -1.
 Points = Mapping[int, Record]
@@ -66,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """What a row may be of: the series of one program in one layout, by machine."""
+    """A candidate for a row: the series of one program in one layout, by machine."""
 
     headline: Headline
     section: str
@@ -131,7 +131,7 @@ class Values:
         return [candidate.row() for candidate in sorted(best.values(), key=place)]
 
     def _candidates(self) -> Iterable[_Candidate]:
-        """Return what each row may be of; of several series of a machine the first."""
+        """Return the candidates for all rows; of several series of a machine the first."""
         found: dict[tuple[str | int, ...], _Candidate] = {}
         for (check, quantity, text, _), by_machine in self._series.items():
             headline = headline_of(_any_record(by_machine))
@@ -165,14 +165,14 @@ def _any_record(by_machine: Mapping[Machine, Points]) -> Record:
 
 
 def headline_of(record: Record) -> Headline | None:
-    """Return the headline that a record carries; None without one, and for what somebody else wrote in its place."""
-    told = record.get("headline")
-    if not isinstance(told, dict) or not all(isinstance(told.get(name, ""), str) for name in _TEXTS):
+    """Return the headline that a record carries; None without one, and for any other object."""
+    given = record.get("headline")
+    if not isinstance(given, dict) or not all(isinstance(given.get(name, ""), str) for name in _TEXTS):
         return None
-    if not all(isinstance(told.get(name, 0), int) for name in _NUMBERS):
+    if not all(isinstance(given.get(name, 0), int) for name in _NUMBERS):
         return None
     try:
-        headline = Headline(**told)
+        headline = Headline(**given)
     except TypeError:
         return None
     return headline if headline.layouts in _PREFERENCES else None

@@ -16,7 +16,7 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError
 from fabric_checks.report.values import Value
 
-#: What a name in a record has to be to become a part of a path.
+#: The form of a name in a record that may become a part of a path.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 #: A larger file is no output of these programs.
 _LARGEST_B = 200_000_000

@@ -62,7 +62,7 @@ class Provenance:
 
     @property
     def cases(self) -> list[Mapping[str, str]]:
-        """What is kept of each case, by label, with when it was run."""
+        """The facts of each case by label, with the dates of its runs."""
         return [
             {**dict(facts), "when": f"{_dates(runs.values())}; {clean(_sessions(sorted(runs)))}"}
             for facts, runs in zip(self._case_facts, self._case_runs, strict=True)

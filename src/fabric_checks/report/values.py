@@ -28,7 +28,7 @@ class Value:
     :param median: of the runs, in ``unit``.
     :param low, high: the ends of its confidence interval at 95 % (bootstrap), None where there are too few runs.
     :param runs: the value of each run in the order of time, as (time, session, value).
-    :param derived: how it was computed from what was measured, empty for what stands in the records.
+    :param derived: how it was computed from measured values; empty for a value of a record.
     """
 
     machine: str
@@ -112,7 +112,7 @@ class Failure:
 
 @dataclass
 class Results:
-    """All that the report is about.
+    """The values, failures and findings of a report.
 
     :param machines: their names, in the order of the tables; :param values: one for each series.
     :param failures: the cases whose last run failed; :param cases: (cases, of these failed) by machine.

@@ -123,7 +123,7 @@ TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
 def table(results: Results, key: str, caption: str, asks: Sequence[Ask], published: Platforms) -> Table | None:
     """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None without any.
 
-    :param published: what is shown beside them in rows of its own, where it has the columns.
+    :param published: published values, in rows of their own where they have the columns.
     """
     columns = [(ask, [answer(results, machine, ask) for machine in results.machines]) for ask in asks]
     kept = [(ask, values) for ask, values in columns if any(values)]
@@ -134,10 +134,10 @@ def table(results: Results, key: str, caption: str, asks: Sequence[Ask], publish
     for name, of in published.items():
         found = [of.get((ask.check, ask.layout, ask.quantity)) for ask, _ in kept]
         if any(found):
-            told = (
+            cells_of_row = (
                 Cell(value_text(each.value), mark=each.source) if each else Cell("", missing=True) for each in found
             )
-            rows.append((f"{name} (published)", tuple(told)))
+            rows.append((f"{name} (published)", tuple(cells_of_row)))
     return Table(key, caption, "machine", tuple(Column(ask.title, ask.unit) for ask, _ in kept), tuple(rows))
 
 

@@ -87,7 +87,7 @@ def counts(comparison: Comparison) -> list[str]:
 def _table(baseline: str, side: str, rows: pl.DataFrame, notes: Footnotes) -> Table:
     places = {(row["where_baseline"], row["where_side"]) for row in rows.select(_WHERE).iter_rows(named=True)}
     known = {place for place in places if None not in place}
-    # A place that all rows share stands in the title; a value that is missing on a side has none there.
+    # The title has the place that all rows share; a value that is missing on a side has no place there.
     shared = next(iter(known)) if len(known) == 1 else None
     title = f"{side} against {baseline}" + (f": {_place(*shared)}" if shared else "")
     header = ("verdict", "test", "layout", "metric", f"median, {baseline}", f"median, {side}", "unit", "change", "note")

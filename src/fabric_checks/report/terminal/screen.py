@@ -38,7 +38,7 @@ _FINDINGS = 16
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What is known of a run that is not in its records.
+    """Facts about a run that are not in its records.
 
     :param elapsed_s: how long it took. :param places: (kind, path or command) of what it has left.
     :param messages: lines that ReFrame printed and that belong to no case.
@@ -150,8 +150,8 @@ def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
     machines = values.machines
     rows = values.rows()
     names = _short_names(machines)
-    layout = _Layout.of(width, names)
-    if layout is None:
+    table = _frame(width, names)
+    if table is None:
         return _by_machine(values, rows, names, room, width)
     sections: dict[str, list[Row]] = {}
     for row in rows:
@@ -160,17 +160,16 @@ def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
     listed = values.series() if total <= _FEW else []
     if not total and not listed:
         return None, 0
-    table = layout.table()
     used = 3
     for title, its in sections.items():
         if used + len(its) + 1 <= room:
-            _add(table, layout, title, its, machines)
+            _add(table, title, its, machines)
             used += len(its) + 1
     others = _others(listed, rows)
     left = min(room, max(used, 3) + _ROWS) - used
     if others and left >= 3:
         shown = others[: left - 2] if len(others) > left - 1 else others
-        _add(table, layout, "Also measured" if total else "Measured", shown, machines)
+        _add(table, "Also measured" if total else "Measured", shown, machines)
         used += len(shown) + 1
         if len(shown) < len(others):
             table.add_row(plain(f"and {len(others) - len(shown)} more"))
@@ -191,50 +190,36 @@ def _others(listed: Sequence[tuple[Record, Row]], shown: Sequence[Row]) -> list[
     return found
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """The columns of the table: their widths, and short names of the machines."""
-
-    title: int
-    column: int
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, width: int, names: Sequence[str]) -> _Layout | None:
-        """Return the widths that fit; None where a column of each machine does not."""
-        fixed = 6 + 7 + 6 + 6  # layout, program, unit, and what is between columns
-        title = 25 if width >= 90 else 20
-        room = (width - fixed - title) // max(1, len(names)) - 2
-        if room < _COLUMN and len(names) > 1:
-            return None
-        column = max(8, min(room, 30))
-        return cls(max(title, width - fixed - len(names) * (column + 2)), column, tuple(names))
-
-    def table(self) -> Table:
-        out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-        out.add_column("", width=self.title, no_wrap=True, overflow="ellipsis")
-        out.add_column("layout", width=6, no_wrap=True, overflow="ellipsis")
-        out.add_column("from", width=7, no_wrap=True, overflow="ellipsis")
-        out.add_column("unit", width=6, no_wrap=True, overflow="ellipsis")
-        for name in self.names:
-            out.add_column(plain(name), width=self.column, no_wrap=True, overflow="ellipsis")
-        return out
-
-    def cell(self, cell: Cell | None) -> Text:
-        if cell is None:
-            return Text("-", style="dim")
-        rest = self.column - len(cell.before) - len(cell.after) - 2
-        line = sparkline(cell.curve, min(rest, 12)) if rest >= 4 else ""
-        mark = "!" if cell.missed else ""
-        text = " ".join(part for part in (f"{cell.before}{mark}", line, cell.after.strip()) if part)
-        return Text(plain(text).plain, style="red" if cell.missed else "")
+def _frame(width: int, names: Sequence[str]) -> Table | None:
+    """Return the table without rows; None where a column for each machine does not fit."""
+    fixed = 6 + 7 + 6 + 6  # layout, program, unit, and the gaps
+    title = 25 if width >= 90 else 20
+    room = (width - fixed - title) // max(1, len(names)) - 2
+    if room < _COLUMN and len(names) > 1:
+        return None
+    column = max(8, min(room, 30))
+    title = max(title, width - fixed - len(names) * (column + 2))
+    out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for name, size in (("", title), ("layout", 6), ("from", 7), ("unit", 6), *((name, column) for name in names)):
+        out.add_column(plain(name), width=size, no_wrap=True, overflow="ellipsis")
+    return out
 
 
-def _add(table: Table, layout: _Layout, title: str, rows: Sequence[Row], machines: Sequence[str]) -> None:
+def _add(table: Table, title: str, rows: Sequence[Row], machines: Sequence[str]) -> None:
     table.add_row(Text(title, style="bold"))
     for row in rows:
-        cells = (layout.cell(row.cells.get(machine)) for machine in machines)
+        cells = (_cell(row.cells.get(machine), table.columns[-1].width or 0) for machine in machines)
         table.add_row(*map(plain, (f"  {row.title}", row.layout, row.program, row.unit)), *cells)
+
+
+def _cell(cell: Cell | None, width: int) -> Text:
+    """Return a value with as much of its curve as there is room for."""
+    if cell is None:
+        return Text("-", style="dim")
+    rest = width - len(cell.before) - len(cell.after) - 2
+    line = sparkline(cell.curve, min(rest, 12)) if rest >= 4 else ""
+    parts = (f"{cell.before}{'!' if cell.missed else ''}", line, cell.after.strip())
+    return Text(plain(" ".join(filter(None, parts))).plain, style="red" if cell.missed else "")
 
 
 def _short_names(machines: Sequence[str]) -> list[str]:
