@@ -15,8 +15,8 @@ from junitparser import Failure, JUnitXml, JUnitXmlError, Skipped, TestCase, Tes
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.core import files
 from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import count_text, one_line, printable
 from fabric_checks.core.text import markdown as plain
-from fabric_checks.core.text import one_line, printable
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Night, Status
 
@@ -81,7 +81,7 @@ def headline(told: Told) -> str:
         return f"the night failed{found}"
     if told.night.status is Status.FOUND:
         many = len(told.night.alarming)
-        return f"{many} finding{'' if many == 1 else 's'}{found}"
+        return f"{count_text(many, 'finding')}{found}"
     return f"quiet{found}"
 
 
