@@ -28,11 +28,6 @@ def largest(values: Iterable[Value]) -> str:
     return str(max(single)) if single else ""
 
 
-def first(values: Iterable[Value]) -> Value | None:
-    """Return the first of values, None if there is none."""
-    return next(iter(values), None)
-
-
 def label(results: Results, machine: str, more: str = "") -> str:
     """Return the name of a line: the machine, more about the line, and whether it is simulated."""
     name = f"{machine}, {more}" if more else machine

@@ -17,7 +17,7 @@ from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.latency_map import evaluation as latency_evaluation
 from fabric_checks.report import drawing
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Table, of_machines
-from fabric_checks.report.figures import first, label, largest
+from fabric_checks.report.figures import label, largest
 from fabric_checks.report.kept_output import NOT_KEPT, evaluated
 from fabric_checks.report.pair_drawing import pair_drawings
 from fabric_checks.report.values import Results, Value
@@ -135,13 +135,12 @@ def _medians(results: Results, family: str, quantity: str, **parameters: str) ->
 
 def _rows(results: Results, medians: Sequence[Value], metrics: Mapping[str, str]) -> dict[str, dict[str, Value | None]]:
     """Return by machine and layout the values of the same test as the median, by metric."""
-    return {
-        f"{of.machine}, {of.layout}": {
-            metric: first(results.of(of.machine, metric, of.layout, check=str(of.record["check"]), **of.parameters))
-            for metric in metrics
-        }
-        for of in medians
-    }
+    rows: dict[str, dict[str, Value | None]] = {}
+    for of in medians:
+        test = {"check": str(of.record["check"]), **of.parameters}
+        found = {metric: results.of(of.machine, metric, of.layout, **test) for metric in metrics}
+        rows[f"{of.machine}, {of.layout}"] = {metric: next(iter(values), None) for metric, values in found.items()}
+    return rows
 
 
 def _origin(median: Value) -> str:
