@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from fabric_checks.core import families
@@ -162,6 +163,15 @@ class Results:
         """Return all values of a machine."""
         return self._by_machine.get(machine, [])
 
+    @cached_property
+    def headlines(self) -> list[Row]:
+        """The headline values of all machines; the records of their cells have the value as ``value_of``."""
+        records = (
+            {**value.record, "parameters": value.parameters, "value": value.median, "value_of": value}
+            for value in self.values
+        )
+        return Values(records, lambda record: str(record["value_of"].machine)).rows()
+
     def simulated(self, machine: str) -> bool:
         """Tell whether a machine's values are those of a simulation."""
         return machine in self._simulated
@@ -204,12 +214,3 @@ def bounds_text(value: Value) -> str:
         return ""
     within = range_text(*bounds(record))
     return value_text(float(record["reference"])) + (f" ({within})" if within else "")
-
-
-def headline_rows(results: Results) -> list[Row]:
-    """Return the headline values of all machines; the records of their cells have the value as ``value_of``."""
-    records = (
-        {**value.record, "parameters": value.parameters, "value": value.median, "value_of": value}
-        for value in results.values
-    )
-    return Values(records, lambda record: str(record["value_of"].machine)).rows()

@@ -18,7 +18,7 @@ from fabric_checks.report.drawing import DAY_S, Panel
 from fabric_checks.report.figures import label, line, picture
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.texts import circumstance_text
-from fabric_checks.report.values import Results, Value, case_text, headline_rows
+from fabric_checks.report.values import Results, Value, case_text
 
 #: As many drawings for a machine.
 _MOST = 24
@@ -79,7 +79,7 @@ def section(results: Results, provenance: Provenance, changes: Sequence[Changed]
 
 def _chosen(results: Results, machine: str) -> list[Value]:
     """Return the series of a machine that are drawn: its headline values, or others if it has none."""
-    cells = (row.cells.get(machine) for row in headline_rows(results))
+    cells = (row.cells.get(machine) for row in results.headlines)
     headlines: list[Value] = [cell.record["value_of"] for cell in cells if cell and cell.record]
     several = [value for value in results.of_machine(machine) if _is_dated(value)]
     scalars = [value for value in several if value.size_B is None]

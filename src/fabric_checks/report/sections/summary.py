@@ -16,7 +16,7 @@ from fabric_checks.report.findings import DESCRIBING
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
 from fabric_checks.report.sections.verdicts import verdicts
-from fabric_checks.report.values import Results, Value, bounds_text, case_text, headline_rows
+from fabric_checks.report.values import Results, Value, bounds_text, case_text
 
 #: The most findings of a machine.
 _MOST = 4
@@ -135,7 +135,7 @@ def _worse(changes: Sequence[Changed]) -> list[str]:
 def _curves(results: Results, provenance: Provenance) -> list[Picture]:
     """Return the curves of the headline values."""
     panels = []
-    for row in headline_rows(results):
+    for row in results.headlines:
         lines = []
         for machine, cell in row.cells.items():
             if len(cell.curve) > 2 and cell.record is not None:
@@ -154,7 +154,7 @@ def _curves(results: Results, provenance: Provenance) -> list[Picture]:
 
 def _at_a_glance(results: Results) -> list[Table]:
     """Return the headline values: a row for each, or, of many machines, a row for each machine."""
-    rows = headline_rows(results)
+    rows = results.headlines
     if not rows:
         return []
     note = "Headline values, each from one program and in one layout for all machines; all others are below."
