@@ -28,6 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import hypothesis  # noqa: F401
+import matplotlib.figure  # noqa: F401
 import polars  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
