@@ -372,3 +372,8 @@ def test_twenty_thousand_values_are_below_three_megabytes():
     rows = records.twenty_thousand()
     assert len(rows) > 19_000
     assert len(html_of(rows).encode()) < 3_000_000
+
+
+def test_every_family_has_a_tag_of_its_own():
+    tags = [families_of.tag(family) for family in families_of.KNOWN]
+    assert len(set(tags)) == len(tags) and all(tag.replace("-", "").isalpha() for tag in tags)
