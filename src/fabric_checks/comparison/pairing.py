@@ -10,7 +10,6 @@ import polars.selectors as cs
 
 from fabric_checks.comparison.gathering import CASE, LATEST, MACHINE, METRIC
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.text import names_text
 
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
@@ -42,7 +41,7 @@ def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...
 
 def _some(values: set[str]) -> str:
     shown = sorted(quoted(str(value), 30)[1:-1] for value in values)
-    return names_text(shown, 4)
+    return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "")
 
 
 def paired(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -> pl.DataFrame:

@@ -46,7 +46,7 @@ class CostMixin(RegressionTestPlugin):
 
     @run_after("sanity", always_last=True)
     def note_traffic_and_files(self):
-        """Note the traffic of the script's node, and the size of what is kept."""
+        """Note the traffic of the script's node, and the size of what is kept: pictures are drawn by now."""
         if self.is_dry_run():
             return
         self.facts.disk_B = self._kept_B()
