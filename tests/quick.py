@@ -26,9 +26,8 @@ LEFT_OUT = {
 STARTERS = {"subprocess", "multiprocessing", "playwright"}
 #: What the interpreter calls it when a program is started.
 EVENTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "os.spawn"}
-#: Programs that a quick test may start: the version of the collection is asked from git; Matplotlib asks once which
-#: fonts there are.
-HARMLESS = {"git", "fc-list"}
+#: Programs that a quick test may start: git tells the version of the collection.
+HARMLESS = {"git"}
 
 
 @cache

@@ -22,7 +22,7 @@ from fabric_checks.records import archiving, validation
 from fabric_checks.records.faults import Faults
 from fabric_checks.records.record import FIELDS
 from fabric_checks.references import propose
-from fabric_checks.report.html import collecting
+from fabric_checks.report import collecting
 from tests.records.samples import load, record, write
 
 NAME = record()["session"]

@@ -61,15 +61,3 @@ class BufferReuse(OwnProgram):
             self.bandwidth[0][s] / self.bandwidth[100][s] for s in self.sizes_B
         )
         return values
-
-    def draw(self, folder):
-        latency, bandwidth = (
-            {f"{percent} % reused": curve for percent, curve in by_percent.items()}
-            for by_percent in (self.latency, self.bandwidth)
-        )
-        return [
-            self.pictures.curves(
-                folder / "latency.svg", f"Buffer reuse, {self.where}", latency, "latency, us", log_y=True
-            ),
-            self.pictures.curves(folder / "bandwidth.svg", f"Buffer reuse, {self.where}", bandwidth, "bandwidth, MB/s"),
-        ]

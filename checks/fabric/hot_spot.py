@@ -54,16 +54,3 @@ class HotSpot(OwnProgram):
             times = self.output.times_us(operation, size_B=self.sizes_B[0])
             values[f"{operation}_growth"] = times[self.slaves[-1]] / times[self.slaves[0]]
         return values
-
-    def draw(self, folder):
-        names = []
-        for operation in hot_spot.OPERATIONS:
-            by_slaves = {
-                f"{slaves} slaves": {
-                    size: self.output.times_us(operation, size_B=size)[slaves] for size in self.sizes_B
-                }
-                for slaves in self.slaves
-            }
-            title = f"Hot spot, {operation}, {self.where}"
-            names.append(self.pictures.curves(folder / f"{operation}.svg", title, by_slaves, "time, us", log_y=True))
-        return names

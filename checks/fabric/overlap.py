@@ -51,18 +51,6 @@ class OverlapCheck(OwnProgram):
             f"{transfer}_availability": self.output.availability_percent(transfer),
         }
 
-    def draw(self, folder):
-        availability = {name: self.output.availability_percent(name) for name in self.transfers}
-        overhead = {name: self.output.overhead_us(name) for name in self.transfers}
-        return [
-            self.pictures.curves(
-                folder / "availability.svg", f"Host availability, {self.where}", availability, "share left, %"
-            ),
-            self.pictures.curves(
-                folder / "overhead.svg", f"Effective latency, {self.where}", overhead, "overhead, us", log_y=True
-            ),
-        ]
-
 
 @check()
 class Overlap(OverlapCheck):

@@ -73,6 +73,3 @@ class Rotate(TopologyMixin, OwnProgram):
     def link_MBps(self):
         """The rate of a link as the partition's extras give it, or None: then as the fastest pairs show it."""
         return self.current_partition.extras.get("link_MBps")
-
-    def draw(self, folder):
-        return self.pictures.cross_section(folder, f"{self.pattern}, {self.where}", self.report)

@@ -7,10 +7,10 @@ import pytest
 
 from fabric_checks.core import plugins
 
-PLUGIN = '''
+PLUGIN = """
 VERBS = {"weigh": ("Look closer", "fabric_scales.cli", "Weigh the fabric.")}
 REPORT_SECTIONS = ("fabric_scales.section",)
-'''
+"""
 
 
 @pytest.fixture

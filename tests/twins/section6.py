@@ -24,12 +24,9 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
-
 from fabric_checks.core.layouts import Layout
-from fabric_checks.report.pictures import charts as pictures
+from fabric_checks.report import drawing
+from fabric_checks.report.drawing import Line, Panel
 from fabric_checks.software import installed
 from fabric_twins import replay, replay_series
 from fabric_twins.model.description import HostBus
@@ -202,31 +199,24 @@ def gaps(times, ranks_alike):
 
 def draw(found, path):
     """Draw efficiency and gap over the nodes and over the processes: the report's Figures 15 and 16 in kind."""
-    with mpl.rc_context(pictures.STYLE):
-        figure = Figure(figsize=(9, 6.4), layout="constrained")
-        for problem, axes in zip(PROBLEMS, figure.subplots(2, 2), strict=True):
-            for index, name in enumerate(TWINS):
-                times = found[problem]["1"][name]
-                style = {"color": pictures.COLOURS[index], "marker": "osD"[index], "markersize": 4}
-                for ppn, line in ((1, "-"), (2, "--")):
-                    points = {Layout.of(text): time for text, time in times.items() if Layout.of(text).ppn == ppn}
-                    shares = {each.nodes: 100 * times["1x1"] / (each.tasks * time) for each, time in points.items()}
-                    label = f"{name}, {ppn} a node"
-                    axes[0].plot(list(shares), list(shares.values()), linestyle=line, label=label, **style)
-                over = gaps(times, ranks_alike=True)
-                axes[1].plot(list(over), list(over.values()), label=name, **style)
-            what = "lj" if problem == "lj" else "rhodo, for stouch"
-            axes[0].set_title(f"{what}: 32,000 atoms in all")
-            axes[0].set_ylabel("parallel efficiency, %")
-            axes[1].set_title(f"{what}: 2 a node against 1")
-            axes[1].set_ylabel("longer with as many processes, %")
-            axes[1].axhline(0, color="#777777", linewidth=0.8)
-            for each, text in zip(axes, ("nodes", "processes"), strict=True):
-                each.set_xscale("log", base=2)
-                each.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                each.set_xlabel(text)
-                each.legend(fontsize=7)
-        pictures.save(figure, path)
+    panels = []
+    for problem in PROBLEMS:
+        efficiency, more = [], []
+        for name in TWINS:
+            times = found[problem]["1"][name]
+            for ppn in (1, 2):
+                points = {Layout.of(text): time for text, time in times.items() if Layout.of(text).ppn == ppn}
+                shares = {each.nodes: 100 * times["1x1"] / (each.tasks * time) for each, time in points.items()}
+                efficiency.append(Line(f"{name}, {ppn} a node", tuple(shares.items())))
+            more.append(Line(name, tuple(gaps(times, ranks_alike=True).items())))
+        title = "lj" if problem == "lj" else "rhodo, for stouch"
+        panels.append((f"{title}: 32,000 atoms in all: parallel efficiency over nodes", efficiency))
+        panels.append((f"{title}: how much longer with 2 a node, over processes", more))
+    drawn = [Panel("", tuple(lines), "%", "count") for _, lines in panels]
+    looks = drawing.looks(drawn)
+    captions = (caption for caption, _ in panels)
+    pictures = [(caption, drawing.panel(panel, looks)) for caption, panel in zip(captions, drawn, strict=True)]
+    drawing.save(path, drawing.document("LAMMPS over the nodes and the processes of three clusters", pictures, looks))
 
 
 def tables(found):

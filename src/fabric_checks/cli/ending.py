@@ -91,7 +91,7 @@ def show(
         places.append(("log", f"{folder / 'logs' / found.name}.log"))
     terminal = console.rich_console()
     width = terminal.width if console.out().isatty() else screen.WIDTH
-    console.print_rich(screen.render(found, screen.Told(elapsed_s, tuple(places), said), width))
+    console.print_rich(screen.render(found, screen.RunInfo(elapsed_s, tuple(places), said), width))
 
 
 def _recorded_s(folder: Path, session: str) -> float | None:

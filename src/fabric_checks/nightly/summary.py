@@ -17,8 +17,8 @@ from junitparser import Failure, JUnitXml, JUnitXmlError, Skipped, TestCase, Tes
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.core import files
 from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import count_text, one_line, printable
 from fabric_checks.core.text import markdown as plain
-from fabric_checks.core.text import one_line, printable
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Night, Status
 
@@ -70,10 +70,9 @@ def headline(summary: Summary) -> str:
     news = summary.news
     kinds = {"new": news.new, "still open": news.still, "closed": news.closed, "acknowledged": news.acknowledged}
     counts = ", ".join(f"{len(entries)} {word}" for word, entries in kinds.items() if entries)
-    many = len(summary.night.alarming)
     text = {
         Status.FAILED: "the night failed",
-        Status.FOUND: f"{many} finding{'' if many == 1 else 's'}",
+        Status.FOUND: count_text(len(summary.night.alarming), "finding"),
         Status.QUIET: "quiet",
     }[summary.night.status]
     return f"{text} ({counts})" if counts else text

@@ -15,8 +15,8 @@ from fabric_checks.core import console
 from fabric_checks.core.text import one_line, value_text
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
-from fabric_checks.report.terminal.comparison import documents
-from fabric_checks.report.terminal.comparison.table import Page, Table
+from fabric_checks.report.comparison import documents
+from fabric_checks.report.comparison.table import Page, Table
 from fabric_checks.report.terminal.summary import plain
 from fabric_offers import ranking
 from fabric_offers.ranking import PRICE, Ranking
