@@ -16,9 +16,9 @@ from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.text import value_text
-from fabric_checks.records.bundle_file import Fault
 from fabric_checks.records.cost.counters import BEFORE
 from fabric_checks.records.cost.plan import SIMULATED
+from fabric_offers.bundle_file import Fault
 from fabric_offers.runs import OUTPUT, Run
 
 KIND = "physics"

@@ -13,7 +13,7 @@ from typing import Any
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import ROOT
-from fabric_checks.records import bundle_file
+from fabric_offers import bundle_file
 
 TEMPLATES = {name: f"{name}_modules.py" for name in ("slurm", "flux", "pbs", "lsf")} | {"one-host": "one_host.py"}
 #: Where the collection pins what it installs.

@@ -18,9 +18,10 @@ from typing import Any
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError, RecordError, quoted
 from fabric_checks.core.paths import LIBRARY, ROOT, name_is_sound
-from fabric_checks.records import bundle_file, jsonlines, sessions
+from fabric_checks.records import jsonlines, sessions
 from fabric_checks.records.run_records import reports_of
 from fabric_checks.software.suite import STACKS
+from fabric_offers import bundle_file
 from fabric_offers.making import git
 from fabric_offers.runs import SCRIPT
 

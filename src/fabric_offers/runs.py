@@ -12,8 +12,8 @@ from typing import Any
 from fabric_checks.core import files
 from fabric_checks.core.errors import quoted
 from fabric_checks.records import jsonlines, objects, rows
-from fabric_checks.records.bundle_file import Fault
 from fabric_checks.records.record import FIELDS, Record, case_name
+from fabric_offers.bundle_file import Fault
 
 #: The job's output and its script, as ReFrame calls them.
 OUTPUT, SCRIPT = "rfm_job.out", "rfm_job.sh"

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from fabric_checks.cli import main
 from fabric_checks.cli.commands import all_verbs
-from fabric_checks.records import bundle_file
+from fabric_offers import bundle_file
 from fabric_twins import published_table, replay, what_if
 from tests.conftest import GOLDEN
 from tests.diagnosis.cross_section.model import Fabric, run, text_of

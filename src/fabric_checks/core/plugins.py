@@ -7,7 +7,10 @@ the Python Packaging User Guide has it for discovery by naming convention. The m
 ``VERBS``
     by name of the verb, the module that has its click command as ``command``, and its short help;
 ``REPORT_SECTIONS``
-    the modules whose function ``section(results, provenance, published)`` returns a section of the report, or None.
+    the modules whose function ``section(results, provenance, published)`` returns a section of the report, or None;
+``RECORD_SOURCES``
+    the modules whose function ``folder_of(path)`` returns the folder with the records of a file of a format of theirs,
+    or None for any other file.
 
 It imports nothing that takes time: the help and the shell's completion load all of them.
 """
@@ -44,3 +47,8 @@ def verbs() -> dict[str, tuple[str, str]]:
 def report_sections() -> tuple[ModuleType, ...]:
     """Return the modules of all plugins that have a section of the report."""
     return tuple(import_module(name) for plugin in plugins() for name in getattr(plugin, "REPORT_SECTIONS", ()))
+
+
+def record_sources() -> tuple[ModuleType, ...]:
+    """Return the modules of all plugins that read records from files of a format of their own."""
+    return tuple(import_module(name) for plugin in plugins() for name in getattr(plugin, "RECORD_SOURCES", ()))

@@ -8,11 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from fabric_checks.core import paths
+from fabric_checks.core import paths, plugins
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.records import bundle_file
 from fabric_checks.records.record import FIELDS
 
 _FORM = "[LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]"
@@ -63,30 +61,10 @@ def parse(text: str) -> Source:
     raise RecordError(f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}")
 
 
-#: Where bundles are unpacked, by their paths, until the process ends.
-_UNPACKED: dict[Path, TemporaryDirectory[str]] = {}
-
-
 def _folder_of(path: Path) -> Path:
-    """Return the folder that a bundle is unpacked in; anything else is as it was.
-
-    :raises RecordError: if the bundle was changed, or is none of results.
-    """
-    if path.is_dir() or not bundle_file.is_bundle(path):
-        return path
-    known = _UNPACKED.get(path.resolve())
-    scratch = known or TemporaryDirectory(prefix="fabric-bundle-")
-    folder = Path(scratch.name) / path.name
-    if known is None:
-        folder.mkdir()
-        opened = bundle_file.unpack(path, folder)
-        if opened.faults:
-            first = opened.faults[0]
-            raise RecordError(f"{path}: {first.place}: {first.text}; it is not read: see `fabric-checks bundle check`")
-        if opened.manifest["kind"] != bundle_file.OFFER:
-            raise RecordError(f"{path}: this is the request, which has no results; the bundle that comes back has them")
-        _UNPACKED[path.resolve()] = scratch
-    return folder
+    """Return the folder of records that a file holds, if a plugin knows it; anything else is read as it is."""
+    readers = () if path.is_dir() else plugins.record_sources()
+    return next((folder for reader in readers if (folder := reader.folder_of(path))), path)
 
 
 def _sound(text: str) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import bundle_file
-from fabric_checks.records.bundle_file import DIGEST, MANIFEST, OFFER
+from fabric_offers import bundle_file
+from fabric_offers.bundle_file import DIGEST, MANIFEST, OFFER
 
 FILES = {
     "perflogs/local/a.jsonl": b'{"format": 2}\n' * 200,  # compressed
@@ -63,7 +63,7 @@ def changed_bytes(path, positions):
 
 
 def test_no_byte_changes_unseen(genuine):
-    """Every byte of the end and of a header, and some of all; `python -m tests.records.every_byte` takes all."""
+    """Every byte of the end and of a header, and some of all; `python -m tests.offers.every_byte` takes all."""
     size = genuine.stat().st_size
     some = random.Random(1).sample(range(size), 300)
     assert not list(changed_bytes(genuine, [*some, *range(512), *range(size - 200, size)]))
