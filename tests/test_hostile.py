@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from fabric_checks.cli import ending
 from fabric_checks.cli.main import cli
-from fabric_checks.comparison import gathering, history
-from fabric_checks.comparison.changes import search
+from fabric_checks.comparison import changes as search
+from fabric_checks.comparison import history
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import keeping
-from fabric_checks.records import archiving, validation
-from fabric_checks.records.faults import Faults
+from fabric_checks.records import archiving, series, validation
 from fabric_checks.records.record import FIELDS
+from fabric_checks.records.sources import Faults
 from fabric_checks.references import propose
 from fabric_checks.report.html import collecting
 from tests.records.samples import load, record, write
@@ -123,7 +123,7 @@ VERBS = {
     "show as JSON": (lambda folder: ["show", "--results", folder, "--session", NAME, "--json"], 1, FIELDS),
     "show of records": (lambda folder: ["show", "--results", folder / "perflogs", "--session", NAME], 1, FIELDS),
     "history": (lambda folder: ["history", "latency_8B", folder, "--json"], 1, history.COLUMNS),
-    "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, gathering.FIELDS),
+    "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, series.COMPARED),
     "changes": (lambda folder: ["changes", folder], 1, search.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collecting.COLUMNS),
     "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
 from fabric_checks.core.errors import FabricError
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from fabric_checks.references import cases, reference_file
 from tests.conftest import GOLDEN, TESTS
 from tests.guard import GUARD_S

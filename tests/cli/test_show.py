@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from fabric_checks.cli.main import cli
 from fabric_checks.core.errors import FabricError
 from fabric_checks.records import archiving
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from tests.references.records import record, write
 
 NAMES = [record(day)["session"] for day in range(3)]

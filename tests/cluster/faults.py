@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from tests.cluster.conftest import Cluster
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import GUARD_S, wait_for

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from tests.cluster.conftest import CI, Cluster, skip_without_programs
 from tests.guard import GUARD_S
 

@@ -15,7 +15,7 @@ import pytest
 from ci.minicluster import control, needs, state
 from ci.minicluster.errors import ClusterError
 from ci.minicluster.spec import Spec
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from tests.cluster import other_schedulers
 from tests.cluster.conftest import CI, Cluster
 from tests.cluster.faults import up

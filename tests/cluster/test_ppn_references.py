@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from tests.cluster.conftest import Cluster
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import GUARD_S

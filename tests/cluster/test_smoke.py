@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from tests.cluster.conftest import CI
 from tests.guard import GUARD_S
 

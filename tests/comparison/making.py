@@ -6,10 +6,9 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.comparison import gathering
 from fabric_checks.records import series
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import COLUMNS, NESTED
+from fabric_checks.records.table import COLUMNS, NESTED
 from tests.records.samples import parameters_of
 
 START = datetime(2026, 10, 1, tzinfo=timezone.utc)
@@ -77,7 +76,7 @@ def parts(*records):
     """Return records as a comparison takes them: each side's in one part."""
     sides = frame(*records).partition_by("side", as_dict=True, maintain_order=True)
     return [
-        (side, series.folded(part.select(gathering.FIELDS).sort("time", maintain_order=True)))
+        (side, series.aggregated(part.select(series.COMPARED).sort("time", maintain_order=True)))
         for (side,), part in sides.items()
     ]
 

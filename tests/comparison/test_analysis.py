@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fabric_checks.comparison.analysis import COLUMNS, compare
+from fabric_checks.comparison.compare import COLUMNS, compare
 from fabric_checks.core.errors import RecordError
 from tests.comparison.making import FAILED, parts, runs
 

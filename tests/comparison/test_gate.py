@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.comparison import gate
-from fabric_checks.comparison.analysis import compare
+from fabric_checks.comparison.compare import compare
 from fabric_checks.comparison.gate import Gate
 from tests.comparison.making import parts, runs
 

@@ -7,9 +7,9 @@ from itertools import groupby
 
 import pytest
 
-from fabric_checks.comparison import gathering
-from fabric_checks.comparison.gathering import CASE, LATEST, MACHINE, METRIC
 from fabric_checks.records import series
+from fabric_checks.records.series import _OF_LATEST as LATEST
+from fabric_checks.records.series import CASE, MACHINE, METRIC
 from tests.comparison.making import FAILED, START, frame, parts, runs
 
 SIDES = "AB"
@@ -79,25 +79,25 @@ def as_told(found):
 @pytest.mark.parametrize("size", [7, 100, 10_000])
 def test_parts_give_what_all_records_give(size):
     records = mixed()
-    chosen = records.select("side", *gathering.FIELDS)
+    chosen = records.select("side", *series.COMPARED)
     pieces = [
-        (side, series.folded(piece.drop("side")))
+        (side, series.aggregated(piece.drop("side")))
         for side in SIDES
         for piece in chosen.filter(side=side).iter_slices(size)
     ]
-    found = gathering.gathered(pieces)
+    found = series.gather(pieces)
     assert as_told(found) == by_hand(records)
-    whole = gathering.gathered(sorted(parts(records.to_dicts()), key=lambda part: part[0]))
+    whole = series.gather(sorted(parts(records.to_dicts()), key=lambda part: part[0]))
     assert found.series.equals(whole.series) and found.failed.equals(whole.failed)
     assert found.machines.equals(whole.machines) and found.machines.height == 4
 
 
 def test_parts_that_are_not_in_the_order_of_time_give_the_same():
     days = [parts(runs("A", [1.0 + n], size_B=n, time=START + timedelta(days=n)))[0] for n in range(30)]
-    in_order, found = gathering.gathered(days), gathering.gathered(days[::-1])
+    in_order, found = series.gather(days), series.gather(days[::-1])
     assert found.series.drop("row").equals(in_order.series.drop("row")) and found.series["size_B"].to_list() == [29]
 
 
 def test_nothing_but_failures():
-    found = gathering.gathered(parts(runs("A", [None, None], **FAILED, fail_reason="no")))
+    found = series.gather(parts(runs("A", [None, None], **FAILED, fail_reason="no")))
     assert (found.series.height, found.failed["failed"].to_list()) == (0, [2])

@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.comparison.pairing import machine_key
+from fabric_checks.comparison.compare import machine_key
 from fabric_checks.core.errors import RecordError
 from tests.comparison.making import frame, runs
 

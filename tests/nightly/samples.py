@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabric_checks.nightly.acknowledged import Acknowledgement
 from fabric_checks.nightly.model import Finding, Night
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 from tests.records import samples
 
 MACHINE = "sys:part+mpich"

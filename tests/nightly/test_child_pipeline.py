@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from fabric_checks.cli.child_pipeline import command
 from fabric_checks.nightly import child_pipeline
 from fabric_checks.nightly.child_pipeline import PipelineError
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 
 SESSION = "20260101T000000Z-1a2b"
 

@@ -9,7 +9,7 @@ import pytest
 from fabric_checks.core.errors import RecordError
 from fabric_checks.nightly import keeping
 from fabric_checks.records import archiving
-from fabric_checks.records.faults import Faults
+from fabric_checks.records.sources import Faults
 from tests.records import samples
 
 

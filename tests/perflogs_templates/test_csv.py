@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric_checks.records.csv_file import append_records, cell
+from fabric_checks.records.perflog import append_csv as append_records
+from fabric_checks.records.perflog import csv_cell as cell
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import NESTED
+from fabric_checks.records.table import NESTED
 from tests.perflogs_templates.examples import failed_case, record
 
 HEADER = ",".join(FIELDS) + "\n"

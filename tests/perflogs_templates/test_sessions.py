@@ -11,7 +11,7 @@ import pytest
 import requests
 from reframe.core.config import load_config
 
-from fabric_checks.records.csv_file import cell
+from fabric_checks.records.perflog import csv_cell as cell
 from fabric_checks.records.record import FIELDS
 from tests.conftest import TESTS
 from tests.perflogs_templates.session import Session

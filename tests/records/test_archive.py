@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.metrics import UNITS
 from fabric_checks.records import archiving, reading, series, sources
-from fabric_checks.records.faults import Faults
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import COLUMNS, NESTED
+from fabric_checks.records.sources import Faults
+from fabric_checks.records.table import COLUMNS, NESTED
 from fabric_checks.records.validation import REQUIRED
 from tests.records.samples import failed, load, record, write
 
@@ -65,6 +65,9 @@ more = st.dictionaries(
 )
 finding = st.fixed_dictionaries({"kind": st.text(), "text": st.text()}, optional={"fault": st.booleans()})
 NESTED_KINDS = {
+    "headline": st.fixed_dictionaries(
+        {"title": st.text(), "quantity": st.text(), "section": st.text(), "order": st.integers(0, 99)}
+    ),
     "compared": st.fixed_dictionaries(
         dict.fromkeys(("metric", "quantity", "unit"), st.text())
         | {"values": st.dictionaries(st.text(), some_numbers, min_size=1, max_size=3)}
@@ -367,9 +370,9 @@ def test_names_tell_what_a_file_has(there, superseded):
 def test_a_file_that_a_writer_deletes_meanwhile_is_named(tmp_path, monkeypatch):
     archive, _ = nights(tmp_path, 1)
     archiving.add(write(tmp_path / "other.jsonl", [record(system="other")]), archive)
-    found = archiving.listing.files_of(archive, Faults())
+    found = sources.files_of(archive, Faults())
     found.parquet[0].unlink()
-    monkeypatch.setattr(reading.listing, "files_of", lambda *_: found)
+    monkeypatch.setattr(reading, "files_of", lambda *_: found)
     for faults in (load(archive).faults, told := []):
-        list(reading.load_folded([sources.Source("a", archive)], ("metric", "value", "time"), told))
+        list(reading.load_aggregated([sources.Source("a", archive)], ("metric", "value", "time"), told))
         assert "the archive is being written; try again" in faults[0] and len(faults) == 1

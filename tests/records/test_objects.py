@@ -3,8 +3,8 @@
 
 import os
 
-from fabric_checks.records import objects
-from fabric_checks.records.faults import Faults
+from fabric_checks.records import reading
+from fabric_checks.records.sources import Faults
 from tests.records.samples import record, write
 
 
@@ -13,7 +13,7 @@ def test_the_records_of_a_session_come_with_what_this_release_does_not_know(tmp_
     write(tmp_path / "perflogs/s/p/A.jsonl", [record(1), ours, b"{half"])
     write(tmp_path / "perflogs/s/p/B.jsonl", [record(metric="other")])
     faults = Faults()
-    found = objects.of_session(tmp_path, ours["session"], 0.0, faults)
+    found = reading.of_session(tmp_path, ours["session"], 0.0, faults)
     assert [(each["metric"], each.get("vendor")) for each in found] == [
         ("latency_8B", {"of": "later"}),
         ("other", None),
@@ -24,9 +24,9 @@ def test_the_records_of_a_session_come_with_what_this_release_does_not_know(tmp_
 def test_files_that_were_not_written_to_since_are_passed_over(tmp_path):
     path = write(tmp_path / "perflogs/s/p/A.jsonl", [record()])
     os.utime(path, (1000, 1000))
-    assert len(objects.of_session(tmp_path, record()["session"], 1000, Faults())) == 1
-    assert objects.of_session(tmp_path, record()["session"], 1001, Faults()) == []
+    assert len(reading.of_session(tmp_path, record()["session"], 1000, Faults())) == 1
+    assert reading.of_session(tmp_path, record()["session"], 1001, Faults()) == []
 
 
 def test_without_perflogs_there_are_none(tmp_path):
-    assert objects.of_session(tmp_path, "x", 0.0, Faults()) == []
+    assert reading.of_session(tmp_path, "x", 0.0, Faults()) == []

@@ -302,17 +302,3 @@ def test_six_reframes_at_once_lose_and_mix_nothing(tmp_path):
         for case in range(5)
         for n in range(60)
     )
-
-
-def test_what_a_case_leaves_on_disk_is_what_it_keeps_and_its_records():
-    attributes = {
-        "version": "4", "check_system": "s", "check_partition": "p", "check_environ": "e", "check_display_name": "A",
-        "check_result": "pass", "check_fail_reason": None, "check_job_nodelist": [], "check_jobid": "1",
-        "check_perfvalues": {f"s:p:{name}": [1.0, 0, None, None, "us", "pass"] for name in ("one", "two")},
-        "check_facts": {"check": "A", "disk_B": 5000},
-    }  # fmt: skip
-    found = perflog.records_of(attributes)
-    written = sum(len(json.dumps(each)) + 1 for each in found)
-    # The number itself was not yet in what was measured.
-    assert {each["disk_B"] for each in found} == {found[0]["disk_B"]} and abs(found[0]["disk_B"] - 5000 - written) < 10
-    assert perflog.records_of(attributes | {"check_facts": {"check": "A"}})[0]["disk_B"] is None

@@ -9,7 +9,7 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archiving, jsonlines, reading, series, sources
-from fabric_checks.records.schema import COLUMNS, NESTED, REPEATED
+from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
 from tests.records.samples import failed, load, record, write
 
 
@@ -247,10 +247,10 @@ def test_folded_are_the_records_that_are_loaded(where, change, tmp_path):
     ]
     loaded, faults = reading.load(chosen, FOLDED), []
     whole = [
-        (label, series.folded(loaded.frame.filter(side=label).drop("side")))
+        (label, series.aggregated(loaded.frame.filter(side=label).drop("side")))
         for label in loaded.frame["side"].unique(maintain_order=True)
     ]
-    parts = list(reading.load_folded(chosen, FOLDED, faults))
+    parts = list(reading.load_aggregated(chosen, FOLDED, faults))
     assert together(parts) == together(whole) and tuple(faults) == loaded.faults
     assert len(parts) > 4 if where == "archive" else len(parts) == 4
     assert sum(part["n"].sum() for _, part in parts) == loaded.frame.height > 300
@@ -263,4 +263,4 @@ def test_a_part_of_an_archive_without_records_is_an_error(tmp_path):
         ("@2027-01-01..", "no sound record that"),
     ):
         with pytest.raises(RecordError, match=read):
-            list(reading.load_folded([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))
+            list(reading.load_aggregated([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))

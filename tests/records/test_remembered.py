@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from fabric_checks.records import archiving, jsonlines, remembered
+from fabric_checks.records import archiving, jsonlines
 from tests.records.samples import load, record, write
 
 
@@ -66,13 +66,13 @@ def shorter(archive, path):
 
 
 def garbled(archive, path):
-    (archive / remembered.NAME).write_text("[" * 10_000)
+    (archive / archiving.MARKS).write_text("[" * 10_000)
 
 
 def of_another_kind(archive, path):
-    noted = json.loads((archive / remembered.NAME).read_text())
+    noted = json.loads((archive / archiving.MARKS).read_text())
     noted["read"] = {name: mark | {"bytes": -1, "lines": "x"} for name, mark in noted["read"].items()}
-    (archive / remembered.NAME).write_text(json.dumps(noted))
+    (archive / archiving.MARKS).write_text(json.dumps(noted))
 
 
 @pytest.mark.parametrize("change", [lost, older, edited, shorter, garbled, of_another_kind])

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from fabric_checks.records.record import FIELDS
 
 NAME = "20260101T000000Z-abcd"

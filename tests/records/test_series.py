@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from fabric_checks.records import series
-from fabric_checks.records.schema import SERIES
+from fabric_checks.records.record import SERIES
 from tests.records.samples import failed, load, record, write
 
 

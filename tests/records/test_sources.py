@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import selection, sources
+from fabric_checks.records import sources
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_the_form(text, wanted):
     ],
 )
 def test_the_limits_in_words(limits, said):
-    assert selection.text(sources.parse(f"results{limits}")) == said
+    assert sources.limits_text(sources.parse(f"results{limits}")) == said
 
 
 @pytest.mark.parametrize("text", ["@2026-01-01..", "a=@2026-01-01..", ",system=s"])

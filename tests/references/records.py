@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 import polars as pl
 
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import COLUMNS, NESTED
+from fabric_checks.records.table import COLUMNS, NESTED
 from tests.records.samples import parameters_of
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=timezone.utc)

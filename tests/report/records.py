@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 import polars as pl
 
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import COLUMNS, NESTED
+from fabric_checks.records.table import COLUMNS, NESTED
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
 SIZES_B = (0, 1, 8, 64, 4096, 65536, 1048576)

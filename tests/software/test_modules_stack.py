@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from fabric_checks.software import installed
 from tests.conftest import TESTS
 from tests.guard import GUARD_S

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from tests.guard import GUARD_S
 from tests.twins import section6
 from tests.twins.simulation import ROOT, simgrid

@@ -9,8 +9,9 @@ import click
 from rich.progress import Progress
 
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option
-from fabric_checks.comparison.changes import grouping, search
-from fabric_checks.comparison.changes.model import OPEN, STATES
+from fabric_checks.comparison import changes as search
+from fabric_checks.comparison import events as grouping
+from fabric_checks.comparison.changes import OPEN, STATES
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.core import console
 from fabric_checks.records import reading

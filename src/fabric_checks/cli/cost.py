@@ -1,32 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks cost``: what runs cost, computed before and measured after."""
+"""``fabric-checks cost``: what runs took, and what one would take."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from fabric_checks.core import console, paths
-from fabric_checks.core.errors import RecordError
-from fabric_checks.records import reading
+from fabric_checks.records import cost, reading
 from fabric_checks.records import sources as sets_of
-from fabric_checks.records.cost import estimate, past, plan, recorded
 from fabric_checks.report.terminal import cost_table
 
 _EPILOG = """
 \b
 Examples:
-  fabric-checks cost                         the runs of this clone: measured, and computed beforehand
-  fabric-checks cost --results /archive/a    the runs of another folder of results
-  fabric-checks cost --json                  the same as JSON, with the basis of each value
+  fabric-checks cost                         the runs of this clone
+  fabric-checks cost --results /archive/a    the runs of another folder of results, or of an archive
+  fabric-checks cost --json                  the same as JSON
   ci/run --cost --mode nightly               compute what a run would cost; nothing is run
   ci/run --cost --mode acceptance --past /archive/2026,system=oak
                                              the same, also from records kept elsewhere
 
 \b
-Times are those that jobs spent on their nodes, without time in the queue. 1 GB is 10^9 bytes.
+Times are those that jobs spent on their nodes, without time in the queue.
 Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 """
 
@@ -43,45 +42,34 @@ Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 )
 @click.option("--past", "sources", multiple=True, hidden=True, help="For ci/run --cost: records from another place.")
 def command(results: Path | None, *, as_json: bool, plan_file: Path | None, sources: tuple[str, ...]) -> None:
-    """List what runs cost: jobs, nodes, node-minutes, wall time, disk, one node's traffic; and what was computed."""
+    """List what runs took: jobs, nodes, node-minutes, minutes of jobs."""
     folder = results or paths.results()
     if plan_file:
-        _compute(folder, plan_file, sources, as_json=as_json)
+        _estimate(folder, plan_file, sources, as_json=as_json)
         return
-    lines, faults = recorded.read(folder)
-    console.warn(faults)
+    loaded = reading.load([sets_of.Source(str(folder), folder)], cost.COLUMNS)
+    console.warn(loaded.faults)
+    costs = cost.costs(loaded.frame)
     if as_json:
-        console.print_json(json.dumps(lines, indent=1))
-    elif any(line["kind"] == recorded.MEASURED for line in lines):
-        console.print_rich([cost_table.listed(lines)])
+        console.print_json(json.dumps([asdict(each) for each in costs], indent=1))
     else:
-        console.print(f"{folder}: no run's cost is recorded here; ci/run records it")
-    if faults:
+        console.print_rich([cost_table.listed(costs)])
+    if loaded.faults:
         raise SystemExit(1)
 
 
-def _compute(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
-    wanted = plan.read(plan_file)
+def _estimate(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
+    plan = cost.read_plan(plan_file)
     sets = [sets_of.parse(text) for text in sources]
     if (folder / "perflogs").is_dir() and any((folder / "perflogs").rglob("*.jsonl")):
         sets.insert(0, sets_of.Source(str(folder), folder))
-    known = past.Past()
+    past: dict[str, float] = {}
     if sets:
-        loaded = reading.load(sets, past.FIELDS, compact=True)
+        loaded = reading.load(sets, cost.COLUMNS, compact=True)
         console.warn(loaded.faults)
-        known = past.Past.of(loaded.frame)
-    lines = []
-    for place in dict.fromkeys([folder, *(each.path for each in sets)]):
-        found, faults = recorded.read(place)
-        console.warn(faults)
-        lines += found
-    cost = estimate.estimate(wanted, known, estimate.beside_jobs(lines, wanted.system, wanted.jobs))
+        past = cost.durations(loaded.frame)
+    found = cost.estimate(plan, past)
     if as_json:
-        console.print_json(json.dumps(cost.as_line(), indent=1))
+        console.print_json(json.dumps(asdict(found), indent=1))
     else:
-        console.print_rich(cost_table.computed(cost))
-    if cost.jobs:
-        try:
-            recorded.append(folder, cost.as_line(), recorded.COMPUTED)
-        except RecordError as error:
-            console.warn([str(error)])  # what was computed is on the screen
+        console.print_rich(cost_table.estimated(found))

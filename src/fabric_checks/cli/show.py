@@ -13,9 +13,8 @@ from rich.table import Table
 from fabric_checks.cli import ending
 from fabric_checks.core import console, paths
 from fabric_checks.core.text import csv_text
-from fabric_checks.records import run_records as records
-from fabric_checks.records import runs
-from fabric_checks.records.cost import recorded
+from fabric_checks.records import cost
+from fabric_checks.records import runs as records
 from fabric_checks.records.record import FIELDS
 from fabric_checks.report.terminal import cost_table, summary
 
@@ -67,7 +66,7 @@ def command(
         console.print_rich(summary.render(found))
         if found.report:
             console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
-            _show_cost(folder, found.name)
+            _show_cost(found)
         elif found.archived:
             console.print(f"session:  {found.name}", f"records:  {folder}")
     # A gate is about its own run: a line that is none may be of any other, and one of its own is missed by name.
@@ -75,10 +74,9 @@ def command(
         raise SystemExit(1)
 
 
-def _show_cost(folder: Path, name: str) -> None:
-    lines = [line for line in recorded.read(folder)[0] if line.get("session") == name]
-    if lines:
-        console.print(f"cost:     {cost_table.one_line(lines[-1])}")
+def _show_cost(found: records.Session) -> None:
+    if measured := cost.cost_of(found.name, found.records):
+        console.print(f"cost:     {cost_table.one_line(measured)}")
 
 
 def _session(folder: Path, name: str | None) -> records.Session:
@@ -87,13 +85,13 @@ def _session(folder: Path, name: str | None) -> records.Session:
         return records.load_session(folder, name)
 
     if name is not None:
-        name = runs.resolved(folder, name)
-    return runs.of_records(folder, name) if of_records else records.load_session(folder, name)
+        name = records.resolved(folder, name)
+    return records.session_of_records(folder, name) if of_records else records.load_session(folder, name)
 
 
 def _list(folder: Path, form: str | None) -> None:
     fields = ("session", "started", "systems", "cases", "passed")
-    listed, faults = runs.listed(folder)
+    listed, faults = records.listed(folder)
     rows = [
         (run.session, run.started.isoformat() if run.started else None, list(run.systems), run.cases, run.passed)
         for run in listed

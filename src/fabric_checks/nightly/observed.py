@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from fabric_checks.core.text import value_text
 from fabric_checks.nightly.model import Finding
-from fabric_checks.records import run_records as results
+from fabric_checks.records import runs as results
 from fabric_checks.records.record import Record, case_name, never_began
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 
 #: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.ports`.
 PORTS = ("port", "rail", "host")

@@ -15,12 +15,14 @@ from pathlib import Path
 import polars as pl
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes import grouping, search
-from fabric_checks.comparison.changes.model import OPEN, Change
+from fabric_checks.comparison import changes as search
+from fabric_checks.comparison import events as grouping
+from fabric_checks.comparison.changes import OPEN, Change
 from fabric_checks.nightly.model import Finding
 from fabric_checks.nightly.watch import watched
 from fabric_checks.records import reading
-from fabric_checks.records.schema import SERIES
+from fabric_checks.records.record import SERIES
+from fabric_checks.records.series import by_session
 from fabric_checks.records.sources import Source
 
 #: A change is a finding if it is worse by this at least, in per cent, of values in per cent in points, ...
@@ -60,7 +62,7 @@ def trends(archive: Path, system: str, session: str, told: Collection[str] = ())
     nights = loaded.frame["session"].n_unique()
     tonight = loaded.frame.filter((pl.col("session") == session) & pl.col("metric").is_not_null())
     history = loaded.frame.join(tonight.select(SERIES).unique(), on=list(SERIES), how="semi", nulls_equal=True)
-    runs = by_night(history)
+    runs = by_session(history)
     if nights < MIN_RUNS:
         return Trends(nights=nights, watched=watched(runs, session, told), warnings=loaded.faults)
     found = search.find(runs)
@@ -69,21 +71,6 @@ def trends(archive: Path, system: str, session: str, told: Collection[str] = ())
     findings = tuple(_findings(worse, began))
     told = {*told, *(case for finding in findings for case in finding.cases)}
     return Trends(findings, nights, found.series, watched(runs, session, told), loaded.faults)
-
-
-def by_night(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return one record for each series and session: its median, at the time of its first.
-
-    :param frame: records with the columns of a search and ``session``.
-    """
-    measured = frame.filter(pl.col("value").is_finite())
-    rest = [name for name in frame.columns if name not in (*SERIES, "session", "value", "time")]
-    return (
-        measured.sort("time", maintain_order=True)
-        .group_by([*SERIES, "session"], maintain_order=True)
-        .agg(pl.col("value").median(), pl.col("time").first(), *(pl.col(name).first() for name in rest))
-        .select(frame.columns)
-    )
 
 
 def stands_out(change: Change) -> bool:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What else changed, and how near it has to be."""
 
-from fabric_checks.comparison.changes.circumstances import between
+from fabric_checks.comparison.changes import circumstances_between as between
 
 
 def test_what_changed_a_run_away_counts_if_two_runs_are_on_each_side():

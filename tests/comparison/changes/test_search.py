@@ -9,8 +9,9 @@ import pytest
 import scipy.stats
 
 from fabric_checks.analysis.statistics import bootstrap, change_points
-from fabric_checks.comparison.changes import grouping, search
-from fabric_checks.comparison.changes.model import Changes, Circumstance
+from fabric_checks.comparison import changes as search
+from fabric_checks.comparison import events as grouping
+from fabric_checks.comparison.changes import Changes, Circumstance
 from fabric_checks.report.terminal import changes
 from tests.comparison.making import FAILED, START, frame, runs
 

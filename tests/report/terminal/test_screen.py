@@ -12,7 +12,7 @@ from rich.text import Text
 
 from fabric_checks.core import console
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 from fabric_checks.report.terminal import key_values, look_at, screen
 from tests.records.test_run_records import NAME, record
 from tests.report import conftest, recorded, records

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from fabric_checks.software.spack.build import BUILT
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import ENDLESS_S, GUARD_S, wait_for

@@ -17,7 +17,7 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import one_line
 from fabric_checks.nightly.running import GRACE_S
 from fabric_checks.nightly.vetting.planning import Group, Outcome
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from fabric_checks.records.record import is_success
 from fabric_checks.schedulers import reservations
 

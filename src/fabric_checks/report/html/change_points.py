@@ -8,8 +8,9 @@ from datetime import datetime
 
 import polars as pl
 
-from fabric_checks.comparison.changes import grouping, search
-from fabric_checks.comparison.changes.model import OPEN
+from fabric_checks.comparison import changes as search
+from fabric_checks.comparison import events as grouping
+from fabric_checks.comparison.changes import OPEN
 from fabric_checks.core.text import test_text
 from fabric_checks.report.html.collecting import with_machines
 from fabric_checks.report.html.values import clean
@@ -34,7 +35,7 @@ class Changed:
 
 
 def change_points(frame: pl.DataFrame) -> list[Changed]:
-    """Return the changes of every series of every machine, see :func:`fabric_checks.comparison.changes.search.find`.
+    """Return the changes of every series of every machine, see :func:`fabric_checks.comparison.changes.find`.
 
     :param frame: records, with the columns that :func:`fabric_checks.report.html.collecting.collect` needs.
     """

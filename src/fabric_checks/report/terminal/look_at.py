@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.text import one_line, range_text, test_text, value_text
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 
 #: Findings of these kinds describe a machine, or what was not seen again, and blame nothing.
 DESCRIBING = (

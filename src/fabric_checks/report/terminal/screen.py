@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import duration_text, test_text
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from fabric_checks.records.record import Record, is_success
-from fabric_checks.records.run_records import Session
+from fabric_checks.records.runs import Session
 from fabric_checks.report.terminal import key_values, look_at
 from fabric_checks.report.terminal.key_values import ASKS, SHORT, Cell, Row, Values
 from fabric_checks.report.terminal.look_at import Matter

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import one_line, range_text, size_text, test_text, value_text
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs as records
 from fabric_checks.records.record import Record, bounds, case_name, is_success
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 from fabric_checks.report.terminal import ppn_table
 
 

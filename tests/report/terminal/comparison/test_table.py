@@ -10,8 +10,8 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from fabric_checks.comparison import folding
-from fabric_checks.comparison.analysis import COLUMNS, compare
+from fabric_checks.comparison import aggregate
+from fabric_checks.comparison.compare import COLUMNS, compare
 from fabric_checks.report.terminal.comparison import documents, table, terminal
 from tests.comparison.making import parts, runs
 
@@ -217,6 +217,6 @@ def test_json_has_everything():
 
 def test_folding_keeps_every_value():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
-    folded = folding.folded(folding.chosen(comparison.frame))
+    folded = aggregate.aggregate(aggregate.select(comparison.frame))
     assert sorted(metric for metrics in folded["metrics"] for metric in metrics) == sorted(comparison.frame["metric"])
     assert folded["values"].sum() == comparison.frame.height
