@@ -23,7 +23,7 @@ from fabric_checks.records.record import FIELDS
 from fabric_checks.records.sources import Faults
 from fabric_checks.references import propose
 from fabric_checks.report.html import collecting
-from tests.records.samples import load, record, write
+from tests.builders import load, record, write
 
 NAME = record()["session"]
 #: More than the statistics need, so that they have something to say.

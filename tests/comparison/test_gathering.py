@@ -10,7 +10,7 @@ import pytest
 from fabric_checks.records import series
 from fabric_checks.records.series import _OF_LATEST as LATEST
 from fabric_checks.records.series import CASE, MACHINE, METRIC
-from tests.comparison.making import FAILED, START, frame, parts, runs
+from tests.builders import FIRST, NOTHING, frame, parts, runs
 
 SIDES = "AB"
 
@@ -24,8 +24,8 @@ def mixed():
         point = {"metric": draw.choice("mn"), "unit": draw.choice(["us"] * 9 + ["s"]), "size_B": draw.choice([8, 16])}
         kind = {"program_version": draw.choice(["1", None]), "evidence": draw.choice([None] * 5 + ["fitted"])}
         value = draw.gauss(0, 1)
-        what = point if draw.random() < 0.9 else FAILED | {"fail_reason": draw.choice(["full", "cut", None])}
-        time = START + timedelta(days=number // 30)
+        what = point if draw.random() < 0.9 else NOTHING | {"fail_reason": draw.choice(["full", "cut", None])}
+        time = FIRST + timedelta(days=number // 30)
         records += runs(draw.choice(SIDES), [value if what is point else None], time=time, **case, **kind, **what)
     return frame(records)
 
@@ -93,11 +93,11 @@ def test_parts_give_what_all_records_give(size):
 
 
 def test_parts_that_are_not_in_the_order_of_time_give_the_same():
-    days = [parts(runs("A", [1.0 + n], size_B=n, time=START + timedelta(days=n)))[0] for n in range(30)]
+    days = [parts(runs("A", [1.0 + n], size_B=n, time=FIRST + timedelta(days=n)))[0] for n in range(30)]
     in_order, found = series.gather(days), series.gather(days[::-1])
     assert found.series.drop("row").equals(in_order.series.drop("row")) and found.series["size_B"].to_list() == [29]
 
 
 def test_nothing_but_failures():
-    found = series.gather(parts(runs("A", [None, None], **FAILED, fail_reason="no")))
+    found = series.gather(parts(runs("A", [None, None], **NOTHING, fail_reason="no")))
     assert (found.series.height, found.failed["failed"].to_list()) == (0, [2])

@@ -8,7 +8,7 @@ import pytest
 
 from fabric_checks.cli import main
 from fabric_checks.comparison import nodes
-from tests.records.samples import load, record, write
+from tests.builders import load, record, write
 
 BLAMED = {"kind": "sender", "hosts": ["n3"], "fault": True, "text": "node n3 sends at 0.50 of the median"}
 PORTS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from fabric_checks.nightly.acknowledged import Acknowledgement
 from fabric_checks.nightly.model import Finding, Night
 from fabric_checks.records.runs import Case, Session
-from tests.records import samples
+from tests import builders as samples
 
 MACHINE = "sys:part+mpich"
 

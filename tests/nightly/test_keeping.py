@@ -10,7 +10,7 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.nightly import keeping
 from fabric_checks.records import archiving
 from fabric_checks.records.sources import Faults
-from tests.records import samples
+from tests import builders as samples
 
 
 def results(tmp_path, *records):

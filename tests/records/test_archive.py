@@ -17,7 +17,7 @@ from fabric_checks.records.record import FIELDS
 from fabric_checks.records.sources import Faults
 from fabric_checks.records.table import COLUMNS, NESTED
 from fabric_checks.records.validation import REQUIRED
-from tests.records.samples import failed, load, record, write
+from tests.builders import failed, load, record, write
 
 
 def exported(folder):

@@ -11,7 +11,7 @@ import time
 import polars as pl
 
 from fabric_checks.records import archiving
-from tests.records.samples import load, record, write
+from tests.builders import load, record, write
 from tests.records.test_archive import canonical, exported, files
 
 ENDLESS = """

@@ -11,7 +11,7 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archiving, jsonlines
-from tests.records.samples import START, failed, load, record, write
+from tests.builders import START, failed, load, record, write
 
 
 def without(name, **changes):

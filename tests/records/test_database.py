@@ -12,9 +12,9 @@ import pytest
 
 from fabric_checks.records import archiving, database
 from fabric_checks.records.record import FIELDS
+from tests.builders import load
 from tests.conftest import GOLDEN, TESTS
 from tests.guard import GUARD_S
-from tests.records.samples import load
 
 REFRAME = Path(sys.executable).with_name("reframe")
 FOREIGN = """\

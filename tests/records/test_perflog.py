@@ -21,8 +21,8 @@ from fabric_checks.core import locks
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import perflog
 from fabric_checks.records.record import FIELDS
+from tests.builders import load, record
 from tests.guard import GUARD_S
-from tests.records.samples import load, record
 
 
 def attributes(**changes):

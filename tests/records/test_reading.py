@@ -2,6 +2,7 @@
 """Sound results, from wherever they are."""
 
 import json
+import os
 from itertools import chain
 
 import polars as pl
@@ -9,8 +10,9 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archiving, jsonlines, reading, series, sources
+from fabric_checks.records.sources import Faults
 from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
-from tests.records.samples import failed, load, record, write
+from tests.builders import failed, load, record, write
 
 
 def as_records(frame):
@@ -264,3 +266,27 @@ def test_a_part_of_an_archive_without_records_is_an_error(tmp_path):
     ):
         with pytest.raises(RecordError, match=read):
             list(reading.load_aggregated([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))
+
+
+def test_the_records_of_a_session_come_with_what_this_release_does_not_know(tmp_path):
+    ours = record(jobid="7", vendor={"of": "later"})
+    write(tmp_path / "perflogs/s/p/A.jsonl", [record(1), ours, b"{half"])
+    write(tmp_path / "perflogs/s/p/B.jsonl", [record(metric="other")])
+    faults = Faults()
+    found = reading.of_session(tmp_path, ours["session"], 0.0, faults)
+    assert [(each["metric"], each.get("vendor")) for each in found] == [
+        ("latency_8B", {"of": "later"}),
+        ("other", None),
+    ]
+    assert len(list(faults.lines())) == 1
+
+
+def test_files_that_were_not_written_to_since_are_passed_over(tmp_path):
+    path = write(tmp_path / "perflogs/s/p/A.jsonl", [record()])
+    os.utime(path, (1000, 1000))
+    assert len(reading.of_session(tmp_path, record()["session"], 1000, Faults())) == 1
+    assert reading.of_session(tmp_path, record()["session"], 1001, Faults()) == []
+
+
+def test_without_perflogs_there_are_none(tmp_path):
+    assert reading.of_session(tmp_path, "x", 0.0, Faults()) == []

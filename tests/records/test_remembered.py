@@ -6,7 +6,7 @@ import json
 import pytest
 
 from fabric_checks.records import archiving, jsonlines
-from tests.records.samples import load, record, write
+from tests.builders import load, record, write
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from fabric_checks.records import series
 from fabric_checks.records.record import SERIES
-from tests.records.samples import failed, load, record, write
+from tests.builders import failed, load, record, write
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import polars as pl
 
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import COLUMNS, NESTED
-from tests.records.samples import parameters_of
+from tests.builders import parameters_of
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=timezone.utc)
 

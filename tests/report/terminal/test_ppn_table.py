@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of one process a node against more."""
 
-from tests.records.test_run_records import record
+from tests.builders import bare as record
 from tests.report.terminal.test_summary import shown
 
 

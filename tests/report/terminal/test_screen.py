@@ -14,7 +14,8 @@ from fabric_checks.core import console
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report.terminal import key_values, look_at, screen
-from tests.records.test_run_records import NAME, record
+from tests.builders import SESSION as NAME
+from tests.builders import bare as record
 from tests.report import conftest, recorded, records
 
 TRANSCRIPTS = Path(__file__).resolve().parent / "screens"

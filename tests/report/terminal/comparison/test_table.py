@@ -13,7 +13,7 @@ from rich.console import Console
 from fabric_checks.comparison import aggregate
 from fabric_checks.comparison.compare import COLUMNS, compare
 from fabric_checks.report.terminal.comparison import documents, table, terminal
-from tests.comparison.making import parts, runs
+from tests.builders import parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 

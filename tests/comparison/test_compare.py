@@ -5,9 +5,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fabric_checks.comparison.compare import COLUMNS, compare
+from fabric_checks.comparison.compare import COLUMNS, compare, machine_key
 from fabric_checks.core.errors import RecordError
-from tests.comparison.making import FAILED, parts, runs
+from tests.builders import NOTHING, frame, parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
@@ -115,7 +115,7 @@ def test_missing_on_either_side():
 
 
 def test_a_case_that_failed_is_missing_for_that():
-    failed = FAILED | {"fail_reason": "no output", "case_result": "fail"}
+    failed = NOTHING | {"fail_reason": "no output", "case_result": "fail"}
     found = row(runs("A", TIGHT), runs("B", [None, None], **failed))
     assert found["verdict"] == "missing" and found["why"] == "its case failed in B: no output"
     both = row(runs("A", [None], **failed), runs("B", [None], **failed))
@@ -128,7 +128,7 @@ def test_a_case_that_failed_is_missing_for_that():
 
 
 def test_a_case_without_a_layout_that_failed_on_both_sides_is_told_once():
-    failed = FAILED | {"fail_reason": "no output", "case_result": "fail", "layout": None}
+    failed = NOTHING | {"fail_reason": "no output", "case_result": "fail", "layout": None}
     both = row(runs("A", [None], **failed), runs("B", [None], **failed))
     assert both["why"] == "its case failed in A and in B: no output"
     some = row(runs("A", TIGHT, layout=None), runs("B", TIGHT, layout=None), runs("B", [None], **failed))
@@ -243,3 +243,29 @@ def test_how_often_a_difference_is_told(factor, report_table):
     told = compare(parts(*records), ["A", "B"]).count("worse") / 80
     report_table(f"a difference of {100 * (factor - 1):.0f} % told, of 20 runs a side with 3 % noise", [f"{told:.0%}"])
     assert told >= {1.03: 0.5, 1.05: 0.95, 1.1: 0.99}[factor]
+
+
+ALL = ("system", "partition", "environ")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "key"),
+    [
+        ([{}], [{}], ALL),
+        ([{}], [{"system": "s"}], ("partition", "environ")),
+        ([{}], [{"system": "s", "partition": "p", "environ": "e"}], ()),
+        ([{}, {"partition": "p"}], [{"partition": "p"}], ALL),
+        ([{}, {"environ": "e"}], [{"environ": "e", "system": "s"}], ("partition", "environ")),
+    ],
+)
+def test_what_has_to_agree(one, two, key):
+    records = [runs("A", [1], **own) for own in one] + [runs("B", [1], **own) for own in two]
+    assert machine_key(frame(*records), "A", "B") == key
+
+
+def test_several_values_and_none_in_common():
+    records = [runs("A", [1], system=name) for name in "pqrstu"] + [runs("B", [1])]
+    with pytest.raises(
+        RecordError, match=r"p, q, r, s and 2 more against cluster.*narrow 'A' to one, as in PATH,system=p$"
+    ):
+        machine_key(frame(*records), "A", "B")

@@ -13,7 +13,7 @@ from fabric_checks.comparison import changes as search
 from fabric_checks.comparison import events as grouping
 from fabric_checks.comparison.changes import Changes, Circumstance
 from fabric_checks.report.terminal import changes
-from tests.comparison.making import FAILED, START, frame, runs
+from tests.builders import FIRST, NOTHING, frame, runs
 
 
 def noisy(levels, seed=3, noise=0.02):
@@ -34,7 +34,7 @@ def only(*records, **options):
 def test_a_change_has_date_size_and_confidence():
     values = noisy([(10, 20), (11, 15)])
     change = only(runs("x", values))
-    assert change.at == START + timedelta(days=20) and change.last_before == START + timedelta(days=19)
+    assert change.at == FIRST + timedelta(days=20) and change.last_before == FIRST + timedelta(days=19)
     assert (change.run, change.runs, change.n_before, change.n_after) == (20, 35, 20, 15)
     assert change.median_before == np.median(values[:20]) and change.median_after == np.median(values[20:])
     assert change.change == pytest.approx(100 * (change.median_after / change.median_before - 1))
@@ -87,9 +87,9 @@ def test_only_changes_since_a_date_but_all_runs_are_looked_at():
     records = runs("x", noisy([(10, 20), (11, 20), (12.5, 10)]))
     every = [change.run for change in found(records).changes]
     assert every == [20, 40]
-    late = found(records, since=START + timedelta(days=30)).changes
+    late = found(records, since=FIRST + timedelta(days=30)).changes
     assert [change.run for change in late] == [40] and late[0].n_before == 20
-    assert found(records, since=START + timedelta(days=41)).changes == ()
+    assert found(records, since=FIRST + timedelta(days=41)).changes == ()
 
 
 def test_records_out_of_order_and_of_several_sides_are_one_series():
@@ -102,7 +102,7 @@ def test_records_out_of_order_and_of_several_sides_are_one_series():
 
 def test_failed_runs_are_in_no_series():
     records = runs("x", noisy([(10, 20), (11, 20)]))
-    assert only(records, runs("x", [None] * 5, **FAILED)) == only(records)
+    assert only(records, runs("x", [None] * 5, **NOTHING)) == only(records)
 
 
 def test_categories_are_as_good_as_text():
@@ -165,7 +165,7 @@ def points(number=12, at=20, **changes):
 def test_series_of_a_case_that_change_together_are_one_event():
     result = found(points(mpi=lambda run: "old" if run < 20 else "new"))
     (event,) = grouping.events(result.changes)
-    assert len(event.changes) == 12 and event.at == START + timedelta(days=20)
+    assert len(event.changes) == 12 and event.at == FIRST + timedelta(days=20)
     assert [c.field for c in event.circumstances] == ["mpi"]
     text = event.sentence()
     assert text.startswith("12 series of OsuLatency 2x1 on cluster:compute+mpich from 2026-10-21 00:00: worse by ")
@@ -238,3 +238,9 @@ def test_a_change_is_open_beyond_two_errors_of_the_medians(now, state):
     old, new, last = np.zeros(4), np.full(4, 9.0), np.full(4, now)
     assert search._state(old, new, last, {"better": "smaller"}, split) == state
     assert search._state(old, -new, -last, {"better": "larger"}, split) == state
+
+
+def test_what_changed_a_run_away_counts_with_two_runs_on_each_side():
+    between = search.circumstances_between
+    assert [each.field for each in between({"mpi": ["a", "a", "b", "b", "b"]}, 0, 3, 5)] == ["mpi"]
+    assert between({"mpi": ["a", "b", "b", "b"]}, 0, 2, 4) == ()
