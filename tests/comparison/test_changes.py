@@ -209,7 +209,7 @@ def test_changes_of_a_case_that_are_many_runs_apart_are_two_events(later, events
 def test_two_levels_with_a_median_of_0_differ_by_nothing():
     level = np.array([0.0, 0.0, 0.0, 1.0])
     row = {"by_difference": True, "unit": "us", "better": "smaller"}
-    assert search._size(level, np.zeros(4), row, 0.95).at_least <= 0
+    assert search._size(level, np.zeros(4), row, 0.95)["at_least"] <= 0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from itertools import groupby
 import pytest
 
 from fabric_checks.records import series
-from fabric_checks.records.series import _OF_LATEST as LATEST
+from fabric_checks.records.series import OF_LATEST as LATEST
 from fabric_checks.records.series import CASE, MACHINE, METRIC
 from tests.builders import FIRST, NOTHING, frame, parts, runs
 

@@ -32,31 +32,12 @@ STATES = (OPEN, BETTER, CLOSED)
 
 #: The fields of records that may explain a change, in the order in which they are listed.
 CIRCUMSTANCES = (
-    "mpi",
-    "compiler",
-    "program",
-    "program_version",
-    "stack",
-    "spec_hash",
-    "spack",
-    "binding",
-    "collection",
-    "reframe",
-    "reference",
-    "nodelist",
-    "placement",
+    *("mpi", "compiler", "program", "program_version", "stack", "spec_hash", "spack", "binding", "collection"),
+    *("reframe", "reference", "nodelist", "placement"),
 )
 #: The columns of records that a search needs.
 FIELDS = (
-    *SERIES,
-    "parameters",
-    "time",
-    "quantity",
-    "size_B",
-    "value",
-    "better",
-    "can_be_zero",
-    "evidence",
+    *(*SERIES, "parameters", "time", "quantity", "size_B", "value", "better", "can_be_zero", "evidence"),
     *CIRCUMSTANCES,
 )
 
@@ -223,7 +204,6 @@ def _changes_of(row: Row, split: change_points.Split, columns: Row, confidence: 
     out = []
     for number, middle in enumerate(split.starts):
         before, after = segments[number], segments[number + 1]
-        size = _size(before, after, row, confidence)
         out.append(
             Change(
                 **{name: row[name] for name in (*SERIES, "parameters", "quantity", "size_B", "better", "evidence")},
@@ -236,10 +216,7 @@ def _changes_of(row: Row, split: change_points.Split, columns: Row, confidence: 
                 median_before=float(np.median(before)),
                 median_after=float(np.median(after)),
                 by_difference=row["by_difference"],
-                change=size.estimate,
-                change_low=size.low,
-                change_high=size.high,
-                at_least=size.at_least,
+                **_size(before, after, row, confidence),
                 p=float(mannwhitneyu(before, after).pvalue),
                 noise=split.noise,
                 state=_state(before, after, segments[-1], row, split),
@@ -249,16 +226,8 @@ def _changes_of(row: Row, split: change_points.Split, columns: Row, confidence: 
     return out
 
 
-@dataclass(frozen=True)
-class _Size:
-    estimate: float
-    low: float
-    high: float
-    at_least: float
-
-
-def _size(before: bootstrap.Floats, after: bootstrap.Floats, row: Row, confidence: float) -> _Size:
-    """Return how large a change is, with its interval."""
+def _size(before: bootstrap.Floats, after: bootstrap.Floats, row: Row, confidence: float) -> dict[str, Any]:
+    """Return the size of a change with its interval: ``change``, ``change_low``, ``change_high`` and ``at_least``."""
     if row["by_difference"]:
         found = bootstrap.difference([before], [after], confidence)
         change, low, high = (float(each[0]) for each in (found.estimate, found.low, found.high))
@@ -269,7 +238,7 @@ def _size(before: bootstrap.Floats, after: bootstrap.Floats, row: Row, confidenc
         change, low, high = (100 * (float(each[0]) - 1) for each in (found.estimate, found.low, found.high))
         scale = 1.0
     at_least = (low if row["better"] == "smaller" else -high) / scale
-    return _Size(change, low, high, at_least)
+    return {"change": change, "change_low": low, "change_high": high, "at_least": at_least}
 
 
 def _state(

@@ -11,43 +11,23 @@ import polars.selectors as cs
 
 from fabric_checks.comparison import comparability, verdicts
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.records.series import CASE, MACHINE, METRIC, gather
+from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gather
 
 #: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``), ``n``,
 #: ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``, ``failed``, the runs of
 #: its case without a value. For the others see :func:`fabric_checks.comparison.verdicts.judged`.
 COLUMNS = (
-    "baseline",
-    "side",
-    "check",
-    "test",
-    "parameters",
-    "layout",
-    "metric",
-    "quantity",
-    "size_B",
-    "unit",
-    "better",
+    *("baseline", "side", "check", "test", "parameters", "layout", "metric", "quantity", "size_B", "unit", "better"),
     *(
         f"{name}_{side}"
         for side in ("baseline", "side")
         for name in ("where", "n", "median", "low", "high", "evidence", "program", "program_version", "failed")
     ),
-    "by_difference",
-    "change",
-    "change_low",
-    "change_high",
-    "at_least",
-    "detectable",
-    "bootstrapped",
-    "verdict",
-    "why",
-    "note",
+    *("by_difference", "change", "change_low", "change_high", "at_least", "detectable", "bootstrapped"),
+    *("verdict", "why", "note"),
 )
 
 
-#: What a pair has of the latest records, of the baseline if it has the series.
-_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
 
@@ -194,8 +174,10 @@ def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str])
 
     :param series: as :class:`fabric_checks.records.series.Gathered` has them; :param key: what
         :func:`machine_key` returns.
-    :returns: a row a metric: ``METRIC`` and :data:`_LATEST`, and of each side ``where`` (as in ``local:node+mpich``),
-        ``row``, ``n``, ``least`` and the lists, with ``_baseline`` or ``_side`` appended to the name.
+    :returns: a row a metric: :data:`~fabric_checks.records.series.METRIC`,
+        :data:`~fabric_checks.records.series.OF_LATEST` of the baseline or else of the side, and of each ``where`` (as
+        in ``local:node+mpich``), ``row``, ``n``, ``least`` and the lists, with ``_baseline`` or ``_side`` appended to
+        the name.
     """
     halves = []
     on = (*key, *METRIC)
@@ -204,8 +186,8 @@ def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str])
         half = half.drop("side", *(name for name in MACHINE if name not in on))
         halves.append(half.rename({name: name + suffix for name in half.columns if name not in on}))
     pairs = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
-    return pairs.with_columns(pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in _LATEST).drop(
-        f"{name}_{side}" for name in _LATEST for side in ("baseline", "side")
+    return pairs.with_columns(pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in OF_LATEST).drop(
+        f"{name}_{side}" for name in OF_LATEST for side in ("baseline", "side")
     )
 
 

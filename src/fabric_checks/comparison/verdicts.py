@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -134,20 +134,14 @@ class _Side:
 def _intervals(sides: list[_Side], enough: Masks, by_difference: Masks, confidence: float) -> tuple[Floats, Floats]:
     """Return the ends of the interval of each change, NaN where there are too few runs."""
     low, high = np.full(len(enough), np.nan), np.full(len(enough), np.nan)
-    kinds: tuple[tuple[Masks, Callable[..., bootstrap.Intervals]], ...] = (
-        (by_difference, bootstrap.difference),
-        (~by_difference, bootstrap.ratio),
-    )
-    for chosen, of in kinds:
-        for which in _alike([side.n for side in sides], enough & chosen):
-            found = of(*(side.rows(which) for side in sides), confidence)
-            scaled = (found.low, found.high) if of is bootstrap.difference else _percent(found)
-            low[which], high[which] = scaled
+    counts = [side.n for side in sides]
+    for which in _alike(counts, enough & by_difference):
+        found = bootstrap.difference(sides[0].rows(which), sides[1].rows(which), confidence)
+        low[which], high[which] = found.low, found.high
+    for which in _alike(counts, enough & ~by_difference):
+        found = bootstrap.ratio(sides[0].rows(which), sides[1].rows(which), confidence)
+        low[which], high[which] = 100 * (found.low - 1), 100 * (found.high - 1)
     return low, high
-
-
-def _percent(found: bootstrap.Intervals) -> tuple[Floats, Floats]:
-    return 100 * (found.low - 1), 100 * (found.high - 1)
 
 
 def _alike(counts: list[npt.NDArray[np.intp]], chosen: Masks | None = None) -> Iterator[npt.NDArray[np.intp]]:

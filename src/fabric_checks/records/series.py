@@ -31,9 +31,9 @@ CASE = ("check", "test", "layout")
 LATEST = ("parameters", "quantity", "size_B", "better", "can_be_zero", "evidence", "program", "program_version")
 
 #: What a series to be compared has of its latest record, and what it is expected to have one of.
-_OF_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
+OF_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
 _EXPECTED_ONE = ("unit", "better", "program", "program_version", "evidence")
-_KIND = tuple(dict.fromkeys((*SERIES, *_OF_LATEST, *_EXPECTED_ONE, "fail_reason")))
+_KIND = tuple(dict.fromkeys((*SERIES, *OF_LATEST, *_EXPECTED_ONE, "fail_reason")))
 #: The columns of records that :func:`gather` needs.
 COMPARED = (*_KIND, "time", "value")
 
@@ -125,7 +125,7 @@ class Gathered:
     """The series of several sets of results, to be compared.
 
     :param series: a row a side and series, in the order of the first of each: :data:`MACHINE`, :data:`METRIC`,
-        parameters, quantity, size_B and can_be_zero of the latest record; ``row``, the number of its values in
+        :data:`OF_LATEST`; ``row``, the number of its values in
         ``values``, ``n``, how many they are, and ``least``; and of unit, better, program, program_version and evidence
         the sorted list of all that it has.
     :param values: of all series.
@@ -162,7 +162,7 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
             pl.col("rank").min(),
             pl.col("row").sort().alias("rows"),
             pl.col("n").sum(),
-            pl.col(_OF_LATEST).last(),
+            pl.col(OF_LATEST).last(),
             pl.col(_EXPECTED_ONE).cast(pl.String).unique(),
         )
         .sort("rank")
