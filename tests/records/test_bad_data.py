@@ -156,13 +156,6 @@ def test_two_files_may_overlap_in_time(tmp_path):
     assert load(tmp_path).faults == ()
 
 
-def test_a_value_in_two_units_is_a_note(tmp_path):
-    loaded = load(write(tmp_path / "a.jsonl", [record(0), record(1, unit="s"), record(2, metric="m")]))
-    assert loaded.faults == ()
-    (note,) = loaded.notes
-    assert note == "a: latency_8B of A %layout=1x2 @s:p+e is in several units: us, s; each becomes a separate series"
-
-
 GARBAGE = {
     "binary": os.urandom(40).replace(b"\n", b"") + b"\n",
     "text": b"x" * 60 + b"\n",

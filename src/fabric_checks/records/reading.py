@@ -20,7 +20,7 @@ from fabric_checks.core.errors import FileError, RecordError
 from fabric_checks.core.text import one_line
 from fabric_checks.records import archive, jsonlines, validation
 from fabric_checks.records.record import FIELDS, MEASUREMENT
-from fabric_checks.records.series import aggregated, mixed_units
+from fabric_checks.records.series import aggregated
 from fabric_checks.records.sources import LEFT_OUT, Faults, Files, Source, condition, files_of, limits_text
 from fabric_checks.records.table import COLUMNS, REPEATED, record_of
 
@@ -43,11 +43,6 @@ class Loaded:
 
     frame: pl.DataFrame
     faults: tuple[str, ...] = ()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return a line for each metric whose unit is not always the same, which is no fault of a record."""
-        return mixed_units(self.frame)
 
 
 def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compact: bool = False) -> Loaded:

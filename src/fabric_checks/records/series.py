@@ -15,8 +15,7 @@ import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 
-from fabric_checks.core.text import one_line
-from fabric_checks.records.record import SERIES, case_name
+from fabric_checks.records.record import SERIES
 
 Floats = npt.NDArray[np.float64]
 
@@ -217,22 +216,3 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     if "side" in frame.columns:
         back &= pl.col("side") == pl.col("side").shift()
     return frame.sort("time", maintain_order=True) if frame.select(back.any()).item() else frame
-
-
-def mixed_units(frame: pl.DataFrame) -> tuple[str, ...]:
-    """Return a line for each metric that a set of results has in several units: each unit is a series of its own.
-
-    :param frame: records; empty without the columns of :data:`fabric_checks.records.record.SERIES`.
-    """
-    if not {*SERIES, "side"} <= set(frame.columns):
-        return ()
-    metric = ["side", *(name for name in SERIES if name != "unit")]
-    units = frame.filter(pl.col("metric").is_not_null()).select(*metric, "unit").unique(maintain_order=True)
-    mixed = units.group_by(metric, maintain_order=True).agg("unit", pl.len().alias("n")).filter(pl.col("n") > 1)
-    return tuple(
-        one_line(
-            f"{row['side']}: {row['metric']} of {case_name(row)} is in several units: "
-            f"{', '.join(str(unit) for unit in row['unit'])}; each becomes a separate series"
-        )
-        for row in mixed.iter_rows(named=True)
-    )
