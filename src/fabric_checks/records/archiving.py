@@ -18,7 +18,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,12 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
     faults = Faults()
     found = files_of(results, faults)
     written: set[Path] = set()
-    with _alone(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as held:
+        try:
+            held.enter_context(exclusive(folder / ".lock", 0))
+        except LockedError as error:
+            raise BusyError(f"{error}: another process is writing this archive; try again when it has ended") from None
         _tidy(folder)
         marks = Marks(folder)
         read, added = sum(marks.mark(path).records for path in found.json_lines), 0
@@ -96,18 +101,6 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
     if not read:
         raise RecordError(f"{results}: no sound record{'; the first fault: ' + lines[0] if lines else ''}")
     return Added(added, read - added, tuple(sorted(written)), lines)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep others from writing the archive meanwhile; a lock ends with its process."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as held:
-        try:
-            held.enter_context(exclusive(folder / ".lock", 0))
-        except LockedError as error:
-            raise BusyError(f"{error}: another process is writing this archive; try again when it has ended") from None
-        yield
 
 
 def _tables(found: Files, faults: Faults, marks: Marks) -> Iterator[pl.DataFrame]:

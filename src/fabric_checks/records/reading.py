@@ -201,12 +201,11 @@ def _one(sources: Sequence[Source], files: Files, wanted: Sequence[str], faults:
     frames = list(_json_lines(files.json_lines, columns, sources, faults))
     for number, file in enumerate(files.databases, len(files.json_lines)):
         frames.append(_database(file, number, columns, sources, faults))
-    for month in _months(files.parquet, sources):
-        frames += _parquet(month, columns, sources, faults, numbered=not only_archive)
+    frames += (_parquet(month, columns, sources, faults) for month in _months(files.parquet, sources))
     frames = [frame for frame in frames if frame.height]
     if not frames:
         raise RecordError(_nothing(sources[0], list(faults.lines())))
-    frame = pl.concat(frames)
+    frame = pl.concat(frames, how="diagonal")
     del frames
     if not only_archive:
         frame = _without_duplicates(frame, logs, faults)
@@ -321,9 +320,7 @@ def _may_have(path: Path, source: Source) -> bool:
     return not (source.since and first + timedelta(days=32) <= source.since)
 
 
-def _parquet(
-    paths: Sequence[Path], columns: Sequence[str], sources: Sequence[Source], faults: Faults, *, numbered: bool
-) -> Iterator[pl.DataFrame]:
+def _parquet(paths: Sequence[Path], columns: Sequence[str], sources: Sequence[Source], faults: Faults) -> pl.DataFrame:
     """Read the files of a month; in the order of time, so that the whole need not be sorted."""
     frames = []
     for path in paths:
@@ -332,11 +329,7 @@ def _parquet(
             frames.append(archive.read(path, columns, report, condition(sources)))
         except FileError as error:
             faults.add(error.path, 0, error.cause)
-    if frames:
-        frame = _by_time(pl.concat(frames))
-        if numbered:
-            frame = frame.with_columns(pl.lit(None, pl.Int64).alias("line"), pl.lit(None, pl.Int32).alias("file"))
-        yield frame
+    return _by_time(pl.concat(frames)) if frames else pl.DataFrame()
 
 
 def _aggregated_month(paths: Sequence[Path], source: Source, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
@@ -350,8 +343,8 @@ def _aggregated_month(paths: Sequence[Path], source: Source, wanted: Sequence[st
             return kinds
     except FileError:
         pass  # named by the reading of each file below
-    sound = list(_parquet(paths, columns, [source], faults, numbered=False))
-    return aggregated(pl.concat(sound).select(wanted)) if sound else pl.DataFrame()
+    frame = _parquet(paths, columns, [source], faults)
+    return aggregated(frame.select(wanted)) if frame.width else frame
 
 
 def _without_duplicates(frame: pl.DataFrame, files: Sequence[Path], faults: Faults) -> pl.DataFrame:
