@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import runs as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import FIELDS
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import GUARD_S
@@ -38,7 +38,7 @@ class Run:
         command = [*before, REFRAME, "-C", TESTS / "playback/settings.py", "-c", checks, *arguments, "-r"]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
         self.status, self.output = done.returncode, done.stdout + done.stderr
-        self.session = records.load_session(results, "20260101T000000Z-test")
+        self.session = runs.load_session(results, "20260101T000000Z-test")
         show = subprocess.run(
             [*SHOW, "--session", "20260101T000000Z-test", "--gate"], env=env, capture_output=True, text=True
         )

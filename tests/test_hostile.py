@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from fabric_checks.cli import ending
 from fabric_checks.cli.main import cli
-from fabric_checks.comparison import changes as search
-from fabric_checks.comparison import history
+from fabric_checks.comparison import changes, history
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import keeping
 from fabric_checks.records import archiving, cost, series, validation
@@ -124,7 +123,7 @@ VERBS = {
     "show of records": (lambda folder: ["show", "--results", folder / "perflogs", "--session", NAME], 1, FIELDS),
     "history": (lambda folder: ["history", "latency_8B", folder, "--json"], 1, history.COLUMNS),
     "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, series.COMPARED),
-    "changes": (lambda folder: ["changes", folder], 1, search.FIELDS),
+    "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collecting.COLUMNS),
     "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),
     "cost": (lambda folder: ["cost", "--results", folder], 1, cost.COLUMNS),

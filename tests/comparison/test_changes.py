@@ -9,10 +9,10 @@ import pytest
 import scipy.stats
 
 from fabric_checks.analysis.statistics import bootstrap, change_points
-from fabric_checks.comparison import changes as search
-from fabric_checks.comparison import events as grouping
-from fabric_checks.comparison.changes import Changes, Circumstance
-from fabric_checks.report.terminal import changes
+from fabric_checks.comparison import changes
+from fabric_checks.comparison.changes import Changes, Circumstance, find_changes
+from fabric_checks.comparison.events import events_of
+from fabric_checks.report.terminal import changes as table
 from tests.builders import FIRST, NOTHING, frame, runs
 
 
@@ -23,7 +23,7 @@ def noisy(levels, seed=3, noise=0.02):
 
 
 def found(*records, **options):
-    return search.find(frame(*records), **options)
+    return find_changes(frame(*records), **options)
 
 
 def only(*records, **options):
@@ -110,7 +110,7 @@ def test_categories_are_as_good_as_text():
     compact = text.with_columns(
         pl.col("side", "system", "metric", "test", "unit", "mpi", "better").cast(pl.Categorical)
     )
-    assert search.find(compact) == search.find(text)
+    assert find_changes(compact) == find_changes(text)
 
 
 def changed(**fields):
@@ -164,20 +164,20 @@ def points(number=12, at=20, **changes):
 
 def test_series_of_a_case_that_change_together_are_one_event():
     result = found(points(mpi=lambda run: "old" if run < 20 else "new"))
-    (event,) = grouping.events(result.changes)
+    (event,) = events_of(result.changes)
     assert len(event.changes) == 12 and event.at == FIRST + timedelta(days=20)
     assert [c.field for c in event.circumstances] == ["mpi"]
     text = event.sentence()
     assert text.startswith("12 series of OsuLatency 2x1 on cluster:compute+mpich from 2026-10-21 00:00: worse by ")
     assert text.endswith(" %, open: latency 12 sizes 0 .. 11 B")
-    head = changes.render(result, [event])[0].plain
+    head = table.render(result, [event])[0].plain
     assert head.startswith("open    12 series of ") and head.endswith(" %: latency 12 sizes 0 .. 11 B")
 
 
 def test_a_series_that_changes_alone_is_one():
-    (event,) = grouping.events(found(points(1)).changes)
+    (event,) = events_of(found(points(1)).changes)
     assert event.sentence().startswith("1 series of OsuLatency 2x1 on ")
-    (two,) = grouping.events(found(points(2)).changes)
+    (two,) = events_of(found(points(2)).changes)
     assert two.sentence().startswith("2 series of ")
 
 
@@ -188,7 +188,7 @@ def test_other_cases_other_times_and_other_directions_are_other_events():
         points(3, at=30, test="Third"),
         points(3, quantity="rate", better="larger", check="C", test="Fourth"),
     )
-    events = grouping.events(result.changes)
+    events = events_of(result.changes)
     assert [(e.changes[0].test, e.state, len(e.changes)) for e in events] == [
         ("Fourth", "better", 3),
         ("OsuLatency %layout=2x1", "open", 3),
@@ -203,13 +203,13 @@ def test_changes_of_a_case_that_are_many_runs_apart_are_two_events(later, events
         return noisy([(10, at), (12, 45 - at)])
 
     result = found(runs("x", values(15)), runs("x", values(15 + later), metric="other"))
-    assert len(result.changes) == 2 and len(grouping.events(result.changes)) == events
+    assert len(result.changes) == 2 and len(events_of(result.changes)) == events
 
 
 def test_two_levels_with_a_median_of_0_differ_by_nothing():
     level = np.array([0.0, 0.0, 0.0, 1.0])
     row = {"by_difference": True, "unit": "us", "better": "smaller"}
-    assert search._size(level, np.zeros(4), row, 0.95)["at_least"] <= 0
+    assert changes._size(level, np.zeros(4), row, 0.95)["at_least"] <= 0
 
 
 @pytest.mark.parametrize(
@@ -217,18 +217,18 @@ def test_two_levels_with_a_median_of_0_differ_by_nothing():
 )
 def test_how_much_later_something_else_changed_is_said(runs_later, said):
     change = Circumstance("mpi", ("a", "b"), (), runs_later)
-    assert changes.circumstance_text(change) == f"mpi: a, b -> none{said}"
+    assert table.circumstance_text(change) == f"mpi: a, b -> none{said}"
 
 
 @pytest.mark.parametrize(("by_chance", "said"), [(0.9, "less than 1"), (1.6, "about 2")])
 def test_how_many_would_change_by_chance_is_said(by_chance, said):
-    lines = changes.counts(Changes((), 100, 0, by_chance), [])
+    lines = table.counts(Changes((), 100, 0, by_chance), [])
     assert lines[1] == f"if nothing had changed, {said} of the series would show a change by chance"
 
 
 def test_simulations_are_marked():
     result = found(points(2, evidence="predicted"))
-    assert "(predicted)" in grouping.events(result.changes)[0].sentence()
+    assert "(predicted)" in events_of(result.changes)[0].sentence()
 
 
 @pytest.mark.parametrize(("now", "state"), [(1.70, "closed"), (1.85, "open")])
@@ -236,11 +236,11 @@ def test_a_change_is_open_beyond_two_errors_of_the_medians(now, state):
     """Of four and four runs with a noise of 1 the error is sqrt(pi / 2 x (1/4 + 1/4)), 0.886."""
     split = change_points.Split((4,), 1.0, in_shares=False)
     old, new, last = np.zeros(4), np.full(4, 9.0), np.full(4, now)
-    assert search._state(old, new, last, {"better": "smaller"}, split) == state
-    assert search._state(old, -new, -last, {"better": "larger"}, split) == state
+    assert changes._state(old, new, last, {"better": "smaller"}, split) == state
+    assert changes._state(old, -new, -last, {"better": "larger"}, split) == state
 
 
 def test_what_changed_a_run_away_counts_with_two_runs_on_each_side():
-    between = search.circumstances_between
+    between = changes.circumstances_between
     assert [each.field for each in between({"mpi": ["a", "a", "b", "b", "b"]}, 0, 3, 5)] == ["mpi"]
     assert between({"mpi": ["a", "b", "b", "b"]}, 0, 2, 4) == ()

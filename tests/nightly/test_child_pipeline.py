@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from fabric_checks.cli.child_pipeline import command
 from fabric_checks.nightly import child_pipeline
 from fabric_checks.nightly.child_pipeline import PipelineError
-from fabric_checks.records import runs as records
+from fabric_checks.records import runs
 
 SESSION = "20260101T000000Z-1a2b"
 
@@ -100,7 +100,7 @@ def test_the_reports_of_the_jobs_are_one(tmp_path):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / f"{SESSION}.log").touch()
     assert child_pipeline.merge(child(tmp_path), tmp_path) == (SESSION, [])
-    found = records.load_session(tmp_path, SESSION)
+    found = runs.load_session(tmp_path, SESSION)
     assert {case.name: case.result for case in found.cases} == {"A_0 @s:p+e": "pass", "B_0 @s:p+e": "fail"}
     whole = json.loads(found.report.read_text())
     info = whole["session_info"]
@@ -114,7 +114,7 @@ def test_a_case_that_one_job_ran_more_often_keeps_all_its_runs(tmp_path):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / f"{SESSION}.log").touch()
     assert child_pipeline.merge(child(tmp_path), tmp_path) == (SESSION, [])
-    whole = json.loads(records.load_session(tmp_path, SESSION).report.read_text())
+    whole = json.loads(runs.load_session(tmp_path, SESSION).report.read_text())
     assert [[case["name"] for case in run["testcases"]] for run in whole["runs"]] == [["A_0", "B_0"], ["B_0"]]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import runs as records
+from fabric_checks.records import runs
 from fabric_checks.software import installed
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
@@ -67,7 +67,7 @@ def run(site, *arguments, stack="modules", checks=(".",), **environment):
 def test_programs_by_prefix_run_the_same_checks(site):
     done = run(site, "-n", "^ImbPointToPoint.*PingPong|^HotSpot", "-r", checks=("imb", "fabric"))
     assert done.returncode == 0, done.stdout + done.stderr
-    found = records.load_session(site / "results", SESSION).records
+    found = runs.load_session(site / "results", SESSION).records
     assert {record["check"] for record in found} == {"ImbPointToPoint", "HotSpot"}
     (imb,) = {record["stack"] for record in found if record["check"] == "ImbPointToPoint"}
     assert imb == "modules"
@@ -104,7 +104,7 @@ def test_programs_by_module_run_the_same_checks(site):
     variables = dict(line.split("=", 1) for line in env.split("\0") if "=" in line)
     done = run(site, "-n", "^ImbPointToPoint.*PingPong", "-r", checks=("imb",), **variables)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = records.load_session(site / "results", SESSION).records
+    found = runs.load_session(site / "results", SESSION).records
     assert {record["environ"] for record in found} == {"openmpi-modules"}
     (script,) = (site / "results").rglob("rfm_job.sh")
     assert "module load imb" in script.read_text() and "$IMB_ROOT/bin/IMB-MPI1" in script.read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import keeping
-from fabric_checks.records import runs as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import is_success
 from fabric_checks.report.terminal import screen
 
@@ -18,7 +18,7 @@ def end(folder: Path, session: str, began_at_uptime_s: float | None, said: tuple
 
     :param began_at_uptime_s: the uptime of the host when it began. :param said: what ReFrame said beside its cases.
     """
-    found = records.load_session(folder, session)
+    found = runs.load_session(folder, session)
     elapsed_s = wall_s(began_at_uptime_s)
     try:
         report = write_report(folder, found)
@@ -26,7 +26,7 @@ def end(folder: Path, session: str, began_at_uptime_s: float | None, said: tuple
         show(folder, found, elapsed_s, report=f"not written because of a bug in fabric-checks: {fault}", said=said)
         raise
     show(folder, found, elapsed_s, report=report, said=said)
-    return not records.verdict(found)
+    return not runs.verdict(found)
 
 
 def wall_s(began_at_uptime_s: float | None) -> float | None:
@@ -43,7 +43,7 @@ def report_of(folder: Path, session: str) -> Path:
     return folder / "reports" / f"{session}.html"
 
 
-def write_report(folder: Path, found: records.Session) -> str:
+def write_report(folder: Path, found: runs.Session) -> str:
     """Write the report of a run's system; return where it is, or why it is not there."""
     systems = sorted({str(record["system"]) for record in found.records if record["metric"] is not None})
     if not systems:
@@ -58,7 +58,7 @@ def write_report(folder: Path, found: records.Session) -> str:
 
 
 def show(
-    folder: Path, found: records.Session, elapsed_s: float | None, *, report: str = "", said: tuple[str, ...] = ()
+    folder: Path, found: runs.Session, elapsed_s: float | None, *, report: str = "", said: tuple[str, ...] = ()
 ) -> None:
     """Print the one screen of a run.
 

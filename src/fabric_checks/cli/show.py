@@ -13,8 +13,7 @@ from rich.table import Table
 from fabric_checks.cli import ending
 from fabric_checks.core import console, paths
 from fabric_checks.core.text import csv_text
-from fabric_checks.records import cost
-from fabric_checks.records import runs as records
+from fabric_checks.records import cost, runs
 from fabric_checks.records.record import FIELDS
 from fabric_checks.report.terminal import cost_table, summary
 
@@ -70,28 +69,28 @@ def command(
         elif found.archived:
             console.print(f"session:  {found.name}", f"records:  {folder}")
     # A gate is about its own run: a line that is none may be of any other, and one of its own is missed by name.
-    if records.verdict(found) if gate else found.unreadable or found.report_faults:
+    if runs.verdict(found) if gate else found.unreadable or found.report_faults:
         raise SystemExit(1)
 
 
-def _show_cost(found: records.Session) -> None:
+def _show_cost(found: runs.Session) -> None:
     if measured := cost.cost_of(found.name, found.records):
         console.print(f"cost:     {cost_table.one_line(measured)}")
 
 
-def _session(folder: Path, name: str | None) -> records.Session:
-    of_records = records.only_records(folder)
+def _session(folder: Path, name: str | None) -> runs.Session:
+    of_records = runs.only_records(folder)
     if not of_records and (name is None or (folder / "logs" / f"{name}.log").exists()):
-        return records.load_session(folder, name)
+        return runs.load_session(folder, name)
 
     if name is not None:
-        name = records.resolved(folder, name)
-    return records.session_of_records(folder, name) if of_records else records.load_session(folder, name)
+        name = runs.resolved(folder, name)
+    return runs.session_of_records(folder, name) if of_records else runs.load_session(folder, name)
 
 
 def _list(folder: Path, form: str | None) -> None:
     fields = ("session", "started", "systems", "cases", "passed")
-    listed, faults = records.listed(folder)
+    listed, faults = runs.listed(folder)
     rows = [
         (run.session, run.started.isoformat() if run.started else None, list(run.systems), run.cases, run.passed)
         for run in listed

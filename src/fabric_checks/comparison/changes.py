@@ -138,7 +138,7 @@ class Changes:
     by_chance: float
 
 
-def find(
+def find_changes(
     frame: pl.DataFrame,
     *,
     since: datetime | None = None,

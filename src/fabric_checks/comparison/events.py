@@ -89,7 +89,7 @@ def _curve(name: str, sizes_B: list[int]) -> str:
     return f"{name} {listed} B"
 
 
-def events(changes: Iterable[Change]) -> list[Event]:
+def events_of(changes: Iterable[Change]) -> list[Event]:
     """Gather changes into events, in the order of time."""
     by_case: dict[tuple[str, ...], list[Change]] = {}
     for change in changes:

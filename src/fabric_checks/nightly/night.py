@@ -17,7 +17,7 @@ from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.running import run
 from fabric_checks.nightly.trends import Trends, trends
 from fabric_checks.nightly.wires import changes
-from fabric_checks.records import runs as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import is_success
 
 
@@ -71,9 +71,9 @@ def _tell_cut_short(plan: Plan, entries: Sequence[journal.Entry | Acknowledgemen
         )
 
 
-def _seen(plan: Plan) -> tuple[records.Session, Observed]:
+def _seen(plan: Plan) -> tuple[runs.Session, Observed]:
     """Return the session and what it says is wrong."""
-    session = records.load_session(plan.results, plan.session)
+    session = runs.load_session(plan.results, plan.session)
     return session, observed(session)
 
 
@@ -92,7 +92,7 @@ def _keep(plan: Plan, said: Observed, trouble: Trouble) -> tuple[bool, Trends]:
 
 def _night(
     plan: Plan,
-    seen: tuple[records.Session, Observed] | None,
+    seen: tuple[runs.Session, Observed] | None,
     history: Trends,
     trouble: Trouble,
     elapsed_s: float | None,

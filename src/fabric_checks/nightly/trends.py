@@ -15,9 +15,8 @@ from pathlib import Path
 import polars as pl
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison import changes as search
-from fabric_checks.comparison import events as grouping
-from fabric_checks.comparison.changes import OPEN, Change
+from fabric_checks.comparison.changes import FIELDS, OPEN, Change, find_changes
+from fabric_checks.comparison.events import Event, events_of
 from fabric_checks.nightly.model import Finding
 from fabric_checks.nightly.watch import watched
 from fabric_checks.records import reading
@@ -58,14 +57,14 @@ def trends(archive: Path, system: str, session: str, told: Collection[str] = ())
     :raises RecordError: if there is none.
     """
     source = Source("history", archive, None, None, {"system": system})
-    loaded = reading.load([source], [*search.FIELDS, "session"], compact=True)
+    loaded = reading.load([source], [*FIELDS, "session"], compact=True)
     nights = loaded.frame["session"].n_unique()
     tonight = loaded.frame.filter((pl.col("session") == session) & pl.col("metric").is_not_null())
     history = loaded.frame.join(tonight.select(SERIES).unique(), on=list(SERIES), how="semi", nulls_equal=True)
     runs = by_session(history)
     if nights < MIN_RUNS:
         return Trends(nights=nights, watched=watched(runs, session, told), warnings=loaded.faults)
-    found = search.find(runs)
+    found = find_changes(runs)
     began = dict(runs.select("time", pl.col("session").cast(pl.String)).unique().iter_rows())
     worse = [change for change in found.changes if change.state == OPEN and stands_out(change)]
     findings = tuple(_findings(worse, began))
@@ -85,13 +84,13 @@ def stands_out(change: Change) -> bool:
 
 def _findings(changes: Iterable[Change], began: dict[object, str]) -> list[Finding]:
     """Return a finding for the events of each night."""
-    by_night: dict[str, list[grouping.Event]] = {}
-    for event in grouping.events(changes):
+    by_night: dict[str, list[Event]] = {}
+    for event in events_of(changes):
         by_night.setdefault(began.get(event.at, ""), []).append(event)
     return [_finding(events) for events in by_night.values()]
 
 
-def _finding(events: Sequence[grouping.Event]) -> Finding:
+def _finding(events: Sequence[Event]) -> Finding:
     sentences = [event.sentence(with_state=False) for event in events]
     others = {
         f"{each.field} changed from {', '.join(each.before)} to {', '.join(each.after)}": None

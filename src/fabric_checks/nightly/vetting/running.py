@@ -17,7 +17,7 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import one_line
 from fabric_checks.nightly.running import GRACE_S
 from fabric_checks.nightly.vetting.planning import Group, Outcome
-from fabric_checks.records import runs as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import is_success
 from fabric_checks.schedulers import reservations
 
@@ -60,7 +60,7 @@ class Jobs:
         done = []
         for name, (last, minutes) in zip(names, said, strict=True):
             try:
-                session = records.load_session(self.results, name)
+                session = runs.load_session(self.results, name)
             except RecordError:
                 raise VetError(f"{name}: ReFrame left nothing: {last}") from None
             ran = [record["elapsed_s"] / 60 for record in session.records[:1] if record.get("elapsed_s")]
@@ -81,7 +81,7 @@ class Jobs:
         }
 
 
-def outcome_of(session: records.Session, last: str) -> Outcome:
+def outcome_of(session: runs.Session, last: str) -> Outcome:
     """Return what a session of one case says of its nodes.
 
     A case that misses references has run: how fast the nodes are, its findings say.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.text import one_line, range_text, test_text, value_text
-from fabric_checks.records import runs as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
 from fabric_checks.records.runs import Case, Session
 
@@ -44,8 +44,8 @@ def matters(session: Session) -> list[Matter]:
     """
     missed = [record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]]
     explained = {case_name(record) for record in missed}
-    failed = [case for case in records.failed(session) if case.result != "abort"]
-    found = _listed("error", records.other_faults(session), most=3)
+    failed = [case for case in runs.failed(session) if case.result != "abort"]
+    found = _listed("error", runs.other_faults(session), most=3)
     found += _findings(session.records)
     found += _failures([case for case in failed if not (case.name in explained and case.phase == "performance")])
     found += _missed(missed)

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import duration_text, test_text
-from fabric_checks.records import runs as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.terminal import key_values, look_at
@@ -95,7 +95,7 @@ def _head(session: Session, told: Told, values: Values, width: int) -> list[str]
         title = f"1 case passed{took}" if ran else f"1 case was skipped{took}"
     else:
         title = f"All {_number(ran, 'case')} passed{took}"
-    if cases and not not_ok and (faults := len(records.other_faults(session))):
+    if cases and not not_ok and (faults := len(runs.other_faults(session))):
         title += f", with {_number(faults, 'error')}"
     lines = [title]
     measured = [record for record in session.records if record["metric"] is not None]

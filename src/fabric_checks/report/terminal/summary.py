@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import one_line, range_text, size_text, test_text, value_text
-from fabric_checks.records import runs as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report.terminal import ppn_table
@@ -155,7 +155,7 @@ def render(session: Session) -> list[Table | Text]:
     not_offered = _not_offered(session.records)
     if not_offered:
         parts += [plain(), plain("Not run:"), *(plain(f"  {line}") for line in not_offered)]
-    failed = records.failed(session)
+    failed = runs.failed(session)
     if failed:
         parts += [plain(), plain("Failed:")]
         for case in failed:
@@ -169,5 +169,5 @@ def render(session: Session) -> list[Table | Text]:
         if case.failed_before and case not in failed
     ]
     parts += [plain(f"warning: {line}") for line in session.unreadable]
-    parts += [plain(f"error: {fault}") for fault in records.other_faults(session)]
+    parts += [plain(f"error: {fault}") for fault in runs.other_faults(session)]
     return parts
