@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric_checks.records.perflog import csv_cell
+from fabric_checks.records.perflog import append_csv, csv_cell
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import NESTED
 from tests.perflogs_templates.examples import failed_case, record
