@@ -90,9 +90,9 @@ def load(path, *arguments, **options):
     return reading.load([sources.Source("a", path)], *arguments, **options)
 
 
-def frame(*groups):
-    """Return records as they are loaded: their ``side``, and the columns."""
-    rows = [{"side": each.get("side", "a")} | {name: _cell(name, each.get(name)) for name in FIELDS}
+def frame(*groups, side="a"):
+    """Return records as they are loaded: ``side``, unless they have their own, and the columns."""
+    rows = [{"side": each.get("side", side)} | {name: _cell(name, each.get(name)) for name in FIELDS}
             for group in groups for each in group]  # fmt: skip
     return pl.DataFrame(rows, schema={"side": pl.String(), **COLUMNS}, orient="row")
 
