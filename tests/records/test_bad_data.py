@@ -105,13 +105,13 @@ def test_what_editors_do_to_files_does_no_harm(tmp_path):
 
 def test_records_that_were_written_twice(tmp_path):
     write(tmp_path / "a.jsonl", [record(0), record(1), record(0), record(2), record(1), record(1)])
-    write(tmp_path / "b.jsonl", [record(2), record(3)])
+    write(tmp_path / "b.jsonl", [record(2), record(3), failed(3), failed(3)])
     loaded = load(tmp_path)
-    assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5]
+    assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5, None]
     duplicates = [fault for fault in loaded.faults if "each is used once" in fault]
     assert [fault.split(" already in")[0] for fault in duplicates] == [
         f"{tmp_path}/a.jsonl:3: 3 records from here on are",
-        f"{tmp_path}/b.jsonl:1: this record is",
+        f"{tmp_path}/b.jsonl:1: 2 records from here on are",
     ]
 
 
@@ -124,12 +124,9 @@ def test_what_differs_is_no_duplicate(change, tmp_path):
     assert (loaded.frame.height, loaded.faults) == (2, ())
 
 
-def test_failures_are_duplicates_too(tmp_path):
-    loaded = load(write(tmp_path / "a.jsonl", [record(), failed(), failed()]))
-    assert (loaded.frame.height, len(loaded.faults)) == (2, 1)
-
-
-def test_a_clock_that_went_backwards(tmp_path):
+def test_a_clock_that_went_backwards_is_named_once_a_file(tmp_path):
+    (fault,) = load(write(tmp_path / "b.jsonl", [record(1), record(0)])).faults
+    assert "comes after a later time; records are used" in fault
     records = [record(1), record(0), record(2), record(1, jobid="9"), record(3)]
     path = write(tmp_path / "a.jsonl", records)
     loaded = load(path)
@@ -138,11 +135,6 @@ def test_a_clock_that_went_backwards(tmp_path):
     assert fault.startswith(
         f"{path}:2: a clock went backwards: {START:%Y-%m-%dT%H:%M:%SZ} comes after a later time, and at 1 later lines"
     )
-
-
-def test_a_clock_that_went_backwards_once(tmp_path):
-    (fault,) = load(write(tmp_path / "a.jsonl", [record(1), record(0)])).faults
-    assert "comes after a later time; records are used" in fault
 
 
 def test_sessions_at_once_may_write_out_of_order_by_a_minute(tmp_path):
