@@ -70,7 +70,7 @@ def test_a_series_that_repeats_exactly():
     assert found(runs("x", [2.0] * 9)).by_chance == 0
 
 
-def test_what_can_be_zero_changes_by_a_difference():
+def test_values_that_can_be_zero_change_by_a_difference():
     values = [50 + value for value in np.random.default_rng(1).normal(size=15)]
     change = only(runs("x", values + [value - 10 for value in values], unit="%", better="larger", can_be_zero=True))
     assert change.by_difference and change.change == pytest.approx(-10) and change.at_least == pytest.approx(10, abs=2)
@@ -117,7 +117,7 @@ def changed(**fields):
     return {c.field: c for c in only(runs("x", noisy([(10, 20), (11, 20)]), **fields)).circumstances}
 
 
-def test_what_else_changed():
+def test_fields_that_changed_with_the_value_are_circumstances():
     switch = changed(mpi=lambda run: "MPICH 4.2" if run < 20 else "MPICH 4.3", jobid=lambda run: str(run))
     assert list(switch) == ["mpi"]
     assert (switch["mpi"].before, switch["mpi"].after, switch["mpi"].runs_later) == (("MPICH 4.2",), ("MPICH 4.3",), 0)
@@ -125,7 +125,7 @@ def test_what_else_changed():
     assert hashes["spec_hash"].before == ("none",) and hashes["compiler"].after == ("gcc 12",)
 
 
-def test_what_is_the_same_before_and_after_did_not_change():
+def test_fields_equal_before_and_after_are_no_circumstance():
     assert changed(mpi=lambda run: ["a", "b"][run % 2]) == {}
 
 
@@ -213,17 +213,17 @@ def test_two_levels_with_a_median_of_0_differ_by_nothing():
 
 
 @pytest.mark.parametrize(
-    ("runs_later", "said"), [(0, ""), (1, " (1 run later)"), (-1, " (1 run earlier)"), (2, " (2 runs later)")]
+    ("runs_later", "text"), [(0, ""), (1, " (1 run later)"), (-1, " (1 run earlier)"), (2, " (2 runs later)")]
 )
-def test_how_much_later_something_else_changed_is_said(runs_later, said):
+def test_a_circumstance_shows_by_how_many_runs_it_is_off(runs_later, text):
     change = Circumstance("mpi", ("a", "b"), (), runs_later)
-    assert table.circumstance_text(change) == f"mpi: a, b -> none{said}"
+    assert table.circumstance_text(change) == f"mpi: a, b -> none{text}"
 
 
-@pytest.mark.parametrize(("by_chance", "said"), [(0.9, "less than 1"), (1.6, "about 2")])
-def test_how_many_would_change_by_chance_is_said(by_chance, said):
+@pytest.mark.parametrize(("by_chance", "text"), [(0.9, "less than 1"), (1.6, "about 2")])
+def test_the_number_of_chance_changes_is_printed(by_chance, text):
     lines = table.counts(Changes((), 100, 0, by_chance), [])
-    assert lines[1] == f"if nothing had changed, {said} of the series would show a change by chance"
+    assert lines[1] == f"if nothing had changed, {text} of the series would show a change by chance"
 
 
 def test_simulations_are_marked():
@@ -240,7 +240,7 @@ def test_a_change_is_open_beyond_two_errors_of_the_medians(now, state):
     assert changes._state(old, -new, -last, {"better": "larger"}, split) == state
 
 
-def test_what_changed_a_run_away_counts_with_two_runs_on_each_side():
+def test_circumstances_a_run_away_count_with_two_runs_on_each_side():
     between = changes.circumstances_between
     assert [each.field for each in between({"mpi": ["a", "a", "b", "b", "b"]}, 0, 3, 5)] == ["mpi"]
     assert between({"mpi": ["a", "b", "b", "b"]}, 0, 2, 4) == ()

@@ -59,8 +59,8 @@ def test_each_kind():
         *(runs("A", TIGHT), runs("B", TIGHT, unit="s")),
         *(runs("A", TIGHT, **other), runs("A", [1], **few), runs("B", [1], **few)),
     )
-    said = gate.objections(comparison, [Gate("missing"), Gate("too-few"), Gate("not-comparable")])
-    assert said == ["1 missing", "1 too few runs", "1 not comparable"]
+    found_lines = gate.objections(comparison, [Gate("missing"), Gate("too-few"), Gate("not-comparable")])
+    assert found_lines == ["1 missing", "1 too few runs", "1 not comparable"]
 
 
 def test_a_gate_that_could_compare_nothing_does_not_pass():

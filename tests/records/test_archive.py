@@ -33,7 +33,7 @@ def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*.parquet")}
 
 
-def test_what_goes_in_comes_out(tmp_path):
+def test_an_archive_returns_the_records_it_was_given(tmp_path):
     records = [record(), record(40, system="other"), failed(2), record(3), record(4, vendor={"of": ["a later", 1.0]})]
     path = write(tmp_path / "a.jsonl", sorted(records, key=lambda entry: entry["time"]))
     outcome = archiving.add(path, tmp_path / "archive")
@@ -137,7 +137,7 @@ def test_nothing_is_lost_whatever_a_record_has(records, tmp_path_factory):
 
 
 @pytest.mark.parametrize("wanted", ["a", "b"])
-def test_what_is_broken_in_a_systems_archive_does_not_keep_from_anothers(tmp_path, wanted):
+def test_a_broken_file_of_one_system_does_not_hide_anothers(tmp_path, wanted):
     other = "b" if wanted == "a" else "a"
     archive = tmp_path / "archive"
     archiving.add(write(tmp_path / "a.jsonl", [record(n, system="ab"[n]) for n in range(2)]), archive)
@@ -147,14 +147,14 @@ def test_what_is_broken_in_a_systems_archive_does_not_keep_from_anothers(tmp_pat
     assert loaded.frame["system"].to_list() == [wanted] and loaded.faults == ()
 
 
-def test_what_is_broken_is_named_and_the_rest_is_exported(tmp_path):
+def test_a_broken_file_is_named_and_the_rest_is_exported(tmp_path):
     archive, faults = tmp_path / "archive", Faults()
     archiving.add(write(tmp_path / "a.jsonl", [record(n, system="ab"[n]) for n in range(2)]), archive)
     (broken,) = (archive / "system=a").rglob("*.parquet")
     broken.write_bytes(b"broken")
     assert [json.loads(line)["system"] for line in archiving.export(archive, faults)] == ["b"]
-    (said,) = faults.lines()
-    assert said.startswith(f"{broken}: cannot be read")
+    (line,) = faults.lines()
+    assert line.startswith(f"{broken}: cannot be read")
 
 
 def test_again_is_as_once(tmp_path):
@@ -201,7 +201,7 @@ def test_bad_lines_are_named_and_not_archived(tmp_path):
         archiving.add(write(tmp_path / "b.jsonl", [b"x\n"]), tmp_path / "archive")
 
 
-def test_a_file_without_lines_that_is_broken_is_named_and_the_rest_is_archived(tmp_path):
+def test_a_broken_parquet_or_database_is_named_and_the_rest_is_archived(tmp_path):
     source = tmp_path / "all"
     archiving.add(write(tmp_path / "b.jsonl", [record(1)]), source)
     write(source / "a.jsonl", [record(0)])
@@ -277,7 +277,7 @@ def nights(tmp_path, count, each=3):
     return tmp_path / "archive", every
 
 
-def test_a_night_is_a_file_of_its_own_and_a_month_has_few(tmp_path, monkeypatch):
+def test_nights_are_merged_so_that_a_month_has_few_files(tmp_path, monkeypatch):
     monkeypatch.setattr(archiving, "MERGED", 30)
     read = []
     monkeypatch.setattr(archiving.archive, "read_unchecked", reading_noted(read))
@@ -347,7 +347,7 @@ def test_no_file_is_deleted_that_has_more_than_its_name_says(tmp_path):
         (["records-0-1.parquet", "records-0-3.parquet", "x.parquet", "records-1-x.parquet"], [0]),
     ],
 )
-def test_names_tell_what_a_file_has(there, superseded):
+def test_names_of_files_show_which_are_superseded(there, superseded):
     assert archiving.archive.superseded(there) == {there[place] for place in superseded}
 
 
@@ -357,8 +357,8 @@ def test_a_file_that_a_writer_deletes_meanwhile_is_named(tmp_path, monkeypatch):
     found = sources.files_of(archive, Faults())
     found.parquet[0].unlink()
     monkeypatch.setattr(reading, "files_of", lambda *_: found)
-    for faults in (load(archive).faults, told := []):
-        list(reading.load_aggregated([sources.Source("a", archive)], ("metric", "value", "time"), told))
+    for faults in (load(archive).faults, noted := []):
+        list(reading.load_aggregated([sources.Source("a", archive)], ("metric", "value", "time"), noted))
         assert "the archive is being written; try again" in faults[0] and len(faults) == 1
 
 
@@ -429,7 +429,7 @@ def of_another_kind(archive, path):
 
 
 @pytest.mark.parametrize("change", [lost, older, edited, shorter, garbled, of_another_kind])
-def test_what_may_be_other_than_it_was_is_read_again(change, tmp_path, lines_read):
+def test_changed_perflogs_or_archives_are_read_again(change, tmp_path, lines_read):
     path = write(tmp_path / "perflogs/a.jsonl", [record(n) for n in range(5)])
     add(tmp_path)
     lines_read.clear()
@@ -440,10 +440,10 @@ def test_what_may_be_other_than_it_was_is_read_again(change, tmp_path, lines_rea
     assert {f"{n + 1.5}" for n in range(4)} < {str(value) for value in loaded.frame["value"]} and not loaded.faults
 
 
-def test_what_could_not_be_used_is_told_each_time_and_used_when_it_is_mended(tmp_path):
+def test_bad_lines_are_named_each_time_until_they_are_mended(tmp_path):
     path = write(tmp_path / "perflogs/a.jsonl", [record(0), b"{\n", record(1)])
-    said = [archiving.add(path, tmp_path / "archive").faults for _ in range(2)]
-    assert said[0] == said[1] and f"{path}:2" in said[0][0]
+    lines = [archiving.add(path, tmp_path / "archive").faults for _ in range(2)]
+    assert lines[0] == lines[1] and f"{path}:2" in lines[0][0]
     write(path, [record(0), record(2), record(1)])
     assert add(tmp_path) == (1, 2)
 

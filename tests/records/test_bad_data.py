@@ -77,7 +77,7 @@ def test_a_bad_line_is_named_and_the_others_are_used(name, tmp_path):
     assert fault.endswith("; the line is left out: fix or delete it")
 
 
-def test_only_few_columns_find_the_same_faults_in_what_makes_a_record(tmp_path):
+def test_a_load_of_one_column_still_checks_the_required_fields(tmp_path):
     bad = [LINES[name][0] for name in ("NaN", "no time", "another unit", "a list for a name")]
     path = write(tmp_path / "a.jsonl", [record(), *bad])
     assert load(path, ["value"]).faults == load(path).faults
@@ -96,7 +96,7 @@ def test_a_last_line_without_its_end_is_whole(tmp_path):
     assert (load(path).frame.height, load(path).faults) == (2, ())
 
 
-def test_what_editors_do_to_files_does_no_harm(tmp_path):
+def test_byte_order_marks_and_line_ends_of_editors_do_no_harm(tmp_path):
     """A byte order mark, Windows' line ends, empty lines."""
     text = b"\xef\xbb\xbf" + b"\r\n\r\n".join(json.dumps(record(n)).encode() for n in range(3)) + b"\r\n \n"
     path = write(tmp_path / "a.jsonl", [text])
@@ -119,7 +119,7 @@ def test_records_that_were_written_twice(tmp_path):
     "change",
     [{"jobid": "7"}, {"value": 9.0}, {"metric": "m"}, {"environ": "x"}, {"case_result": "fail"}, {"session": "y"}],
 )
-def test_what_differs_is_no_duplicate(change, tmp_path):
+def test_records_that_differ_in_one_field_are_no_duplicates(change, tmp_path):
     loaded = load(write(tmp_path / "a.jsonl", [record(), record(**change)]))
     assert (loaded.frame.height, loaded.faults) == (2, ())
 
@@ -168,8 +168,8 @@ def test_a_file_of_garbage(kind, tmp_path, report_table):
         loaded = load(tmp_path)
         seconds[lines] = time.process_time() - start
         assert loaded.frame.height == 1
-    told = ", ".join(f"{taken:.1f} s for {lines} lines" for lines, taken in seconds.items())
-    report_table(f"garbage: {kind}", [f"processor time: {told}"])
+    timed = ", ".join(f"{taken:.1f} s for {lines} lines" for lines, taken in seconds.items())
+    report_table(f"garbage: {kind}", [f"processor time: {timed}"])
     assert seconds[1_000_000] < 30 * max(seconds[100_000], 0.1)
     if kind == "one line":
         assert len(loaded.faults) == 1
@@ -188,7 +188,7 @@ def test_a_line_without_end(tmp_path, monkeypatch):
     assert loaded.faults[0].startswith(f'{path}:2: a line of more than 1 MiB: \'{{"a": "xxx')
 
 
-def test_what_cannot_be_opened(tmp_path):
+def test_links_to_nothing_and_pipes_are_named(tmp_path):
     write(tmp_path / "a.jsonl", [record()])
     (tmp_path / "b.jsonl").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "c.jsonl")
@@ -200,7 +200,7 @@ def test_what_cannot_be_opened(tmp_path):
     )
 
 
-def test_what_may_not_be_read(tmp_path):
+def test_files_without_permission_are_named(tmp_path):
     if os.geteuid() == 0:
         pytest.skip("root may read everything")
     write(tmp_path / "a.jsonl", [record()])

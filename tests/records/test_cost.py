@@ -70,7 +70,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path):
             cost.read_plan(tmp_path / "plan.json")
 
 
-def test_a_run_took_what_its_jobs_took_each_of_them_once(loaded):
+def test_a_run_costs_the_sum_of_its_jobs(loaded):
     compared = {"metric": "m", "quantity": "m", "unit": "us", "values": {"4x2": 1.0, "8x1": 2.0}}
     jobs = [
         *ran(),

@@ -128,7 +128,7 @@ def changed(foreign, tmp_path, change):
     return tmp_path / "results.db", uuid
 
 
-def test_a_session_that_is_no_report_is_named_and_the_others_are_used(foreign, tmp_path):
+def test_a_malformed_session_is_named_and_the_others_are_used(foreign, tmp_path):
     path, uuid = changed(foreign, tmp_path, lambda text: text[:100])
     loaded = load(path)
     assert loaded.frame.height == 3
@@ -181,7 +181,7 @@ def records(tmp_path, *cases):
     return [record for _, record in database.records(path, report)]
 
 
-def test_what_is_known_of_a_check_that_is_not_ours(tmp_path):
+def test_a_foreign_check_gives_the_fields_that_its_report_has(tmp_path):
     (found,) = records(tmp_path, {})
     assert (found["check"], found["test"], found["session"], found["tasks"]) == ("Triad", "Triad %size=1", "u", 4)
     assert found["parameters"] == {"size": "1"}
@@ -207,7 +207,7 @@ def test_of_a_check_of_ours_the_facts_are_taken_as_they_are(tmp_path):
     assert found["reference"] == 0
 
 
-def test_builds_have_no_records_and_what_ran_nothing_has_no_tasks(tmp_path):
+def test_builds_have_no_records_and_cases_that_ran_nothing_no_tasks(tmp_path):
     (found,) = records(
         tmp_path, {"fixture": True}, {"num_tasks": 0, "perfvalues": {}, "job_completion_time_unix": None}
     )

@@ -80,7 +80,7 @@ def test_the_handler_writes_where_it_says(tmp_path):
     assert [json.loads(line)["metric"] for line in lines] == ["t", "b"]
 
 
-def test_what_cannot_be_written_is_an_error_that_names_file_and_cause(tmp_path):
+def test_a_failed_write_is_an_error_that_names_file_and_cause(tmp_path):
     (tmp_path / "s").write_text("a file where a folder has to be\n")
     with pytest.raises(
         RecordError, match=f"^{tmp_path}/s/p/A.jsonl: Not a directory: 2 records are not in the perflog"
@@ -88,7 +88,7 @@ def test_what_cannot_be_written_is_an_error_that_names_file_and_cause(tmp_path):
         perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
 
 
-def test_a_value_that_json_does_not_have_is_an_error_that_names_the_file(tmp_path):
+def test_an_infinite_value_is_an_error_that_names_the_file(tmp_path):
     values = {"s:p:t": [float("inf"), 1.0, None, 0.9, "us", "pass"]}
     with pytest.raises(RecordError, match=r"s/p/A.jsonl: Out of range float .*: 1 record is not in the perflog of A "):
         perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes(check_perfvalues=values)))

@@ -81,7 +81,7 @@ def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):
         assert (as_records(load(place).frame), load(place).faults) == ([record()], ())
 
 
-def test_what_a_file_is_does_not_hang_on_its_name(tmp_path):
+def test_the_kind_of_a_file_does_not_depend_on_its_name(tmp_path):
     assert load(write(tmp_path / "results.txt", [record()])).frame.height == 1
     archiving.add(tmp_path / "results.txt", tmp_path / "archive")
     (parquet,) = (tmp_path / "archive").rglob("*.parquet")
@@ -101,7 +101,7 @@ def test_times_of_all_offsets_are_in_utc(tmp_path):
     assert frame["value"].to_list() == [1.5, 2.5, 3.5]
 
 
-def test_only_the_columns_that_are_asked_for_in_the_order_of_the_fields(tmp_path):
+def test_only_requested_columns_are_loaded_in_the_order_of_the_fields(tmp_path):
     path = write(tmp_path / "a.jsonl", [record(1), record(0)])
     loaded = load(path, ["value", "unit", "check"])
     assert loaded.frame.columns == ["side", "check", "value", "unit"]
@@ -164,7 +164,7 @@ def test_a_file_of_many_blocks_keeps_its_lines(tmp_path, monkeypatch):
         assert [fault.split(": ")[0] for fault in loaded.faults] == [f"{path}:22", f"{path}:34"]
 
 
-def test_what_is_written_while_a_file_is_read_is_not_half_read(tmp_path):
+def test_lines_written_while_a_file_is_read_are_not_half_read(tmp_path):
     """The end of a file is taken under the writers' lock."""
     path = write(tmp_path / "a.jsonl", [record(n) for n in range(3)])
     spans = jsonlines.spans(path)
@@ -231,7 +231,7 @@ def another_month(files):
 @pytest.mark.parametrize("change", [nothing_wrong, rows_that_are_none, a_broken_file, another_month])
 @pytest.mark.parametrize("where", ["perflogs", "archive", "."])
 def test_folded_are_the_records_that_are_loaded(where, change, tmp_path):
-    """Of perflogs at once, of archives month by month; what is left out is told in the same words."""
+    """Of perflogs at once, of archives month by month; the same faults are named."""
     records = [record(n // 2, metric=f"m{n % 3}", system="st"[n % 2], size_B=n % 5) for n in range(160)]
     write(tmp_path / "perflogs/a.jsonl", [*records, b"{}\n", failed(90), failed(91)])
     archiving.add(tmp_path / "perflogs", tmp_path / "archive")
@@ -268,7 +268,7 @@ def test_a_part_of_an_archive_without_records_is_an_error(tmp_path):
             list(reading.load_aggregated([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))
 
 
-def test_the_records_of_a_session_come_with_what_this_release_does_not_know(tmp_path):
+def test_records_of_a_session_keep_fields_that_this_release_does_not_know(tmp_path):
     ours = record(jobid="7", vendor={"of": "later"})
     write(tmp_path / "perflogs/s/p/A.jsonl", [record(1), ours, b"{half"])
     write(tmp_path / "perflogs/s/p/B.jsonl", [record(metric="other")])

@@ -114,7 +114,7 @@ def test_the_report_says_how_long_a_session_took(tmp_path):
         assert runs.load_session(tmp_path).elapsed_s == read
 
 
-def test_no_results_are_an_error_that_says_what_to_do(tmp_path):
+def test_no_results_are_an_error_with_the_remedy(tmp_path):
     with pytest.raises(RecordError, match="no run has left results here; start one with ci/run"):
         runs.load_session(tmp_path)
     with pytest.raises(RecordError, match="no run called 'nonsense'"):
