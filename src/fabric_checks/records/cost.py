@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs take: estimated from the durations of earlier cases or their time limits, and measured from records."""
+"""Costs of runs: estimated from the durations of earlier cases or their time limits, and measured from records."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Estimate:
 
     @property
     def untimed_jobs(self) -> int:
-        """How many jobs have neither, so that the sums lack them."""
+        """Return how many jobs have neither, so that the sums lack them."""
         return self.jobs - self.timed_jobs - self.bounded_jobs
 
 
@@ -165,7 +165,7 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run took.
+    """The cost of a run.
 
     :param jobs: how many ran; :param timed_jobs: how many have a recorded duration, which ``node_minutes`` (allocated
         nodes times minutes) and ``job_minutes`` are the sums of. :param nodes: the most that a job had.

@@ -48,7 +48,7 @@ class Block:
 
     @cached_property
     def ends(self) -> npt.NDArray[np.intp]:
-        """Where lines end, in bytes from the beginning."""
+        """Return where lines end, in bytes from the beginning."""
         return np.flatnonzero(np.frombuffer(self.data, np.uint8) == ord("\n"))
 
 

@@ -181,7 +181,7 @@ def bounds(record: Record) -> tuple[float | None, float | None]:
     return limit(reference, record["lower"]), limit(reference, record["upper"])
 
 
-#: The keys of a record, in their order, and the type of each beside null: bool, int, float, str, list or dict.
+#: The keys of a record, in their order, and the type of each, besides null: bool, int, float, str, list or dict.
 TYPES: dict[str, type] = {"format": int} | {
     name: get_origin(kind := next(iter(get_args(hint)), hint)) or kind
     for part in (Case, Facts, Judgement, MetricFacts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs: what ReFrame's run report, its log and the records say of a session, and whether it was a success.
+"""Runs: sessions from ReFrame's run report, its log and the records, and whether they were a success.
 
 A run report is one JSON object, so of a truncated one nothing is left; a malformed case in it costs that case only. An
 archive has records alone: there the cases of a session are known by their records.

@@ -85,9 +85,9 @@ _SHAPES: dict[str, tuple[str, Any]] = {
 
 @dataclass(frozen=True)
 class _Rule:
-    """What can be wrong with rows.
+    """A rule that valid rows fulfil.
 
-    :param columns: those that ``is_wrong`` is about; :param text: says what is wrong, for a row where it is.
+    :param columns: those that ``is_wrong`` depends on; :param text: names the fault of a row where it is true.
     """
 
     columns: tuple[str, ...]
