@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from fabric_checks.core import locks
 from fabric_checks.core.errors import RecordError
 from fabric_checks.nightly import keeping
 from fabric_checks.records import archiving
@@ -40,7 +41,8 @@ def test_lines_that_cannot_be_used_are_told(tmp_path):
 
 def test_an_archive_that_another_writes_is_waited_for(tmp_path, monkeypatch):
     folder, waits = results(tmp_path, samples.record(0)), []
-    with archiving._alone(tmp_path / "archive"):
+    (tmp_path / "archive").mkdir()
+    with locks.exclusive(tmp_path / "archive/.lock", 0):
         clock = iter([0.0, 1.0, 1000.0])
         monkeypatch.setattr(keeping.time, "monotonic", lambda: next(clock))
         monkeypatch.setattr(keeping.time, "sleep", waits.append)
