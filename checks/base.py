@@ -6,7 +6,6 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before
 
-from fabric_checks.records.cost.counters import AFTER, BEFORE
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import (
     CostMixin,
@@ -20,6 +19,7 @@ from fabric_checks.reframe_ext.mixins import (
     ReferencesMixin,
     ResultsMixin,
 )
+from fabric_checks.reframe_ext.mixins.cost import AFTER, BEFORE
 from fabric_profile.mixin import ProfileMixin
 
 from .builds import FabricPrograms
@@ -77,7 +77,7 @@ class FabricCheck(
                             ask_for_topology            the topology behind it, of checks that look at the fabric
                             wrap_launch                 what is around the launch behind it, and in postrun_cmds
                             leave_time_to_the_launcher  no time_limit where the launcher has one
-                            take_snapshots              the state of the node before all of prerun_cmds
+                            take_snapshots              the uptime of the host before all of prerun_cmds
                             wait_for_host               the host of a partition that is this host: free
         before sanity       note_time                   facts: elapsed_s
                             note_job                    facts: job_state, job_began
@@ -85,7 +85,6 @@ class FabricCheck(
                             note_build                  facts: spec, spec_hash, spack
         sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
                                                         values
-        after sanity        note_traffic_and_files      facts: disk_B, node_traffic_B
         before performance  declare_performance         perf_variables
                             note_doubts                 facts: findings
         after performance   require_references          a failure, if the file of references is wrong

@@ -11,7 +11,7 @@ from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import Metric
-from fabric_checks.records.cost.plan import SIMULATED
+from fabric_checks.records.record import SIMULATED
 from fabric_profile import evaluation as analysis
 from fabric_profile import profile as parser
 from fabric_profile.profile import Profile

@@ -8,8 +8,7 @@ import re
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import bundle_file
-from fabric_offers import checking, following, making, packing
+from fabric_offers import bundle_file, checking, following, making, packing
 from tests.offers import offers
 
 #: What the recorded offer is asked about as it is: it is a part of a level.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.core.errors import ReferenceError
-from fabric_checks.records.record import case_name, limit
-from fabric_checks.records.schema import SERIES
+from fabric_checks.records.record import SERIES, case_name, limit
+from fabric_checks.records.series import records_by_series
 from fabric_checks.references import lookup
 from fabric_checks.references.derive import Derived, Rule, derive
 from fabric_checks.references.lookup import Slot
@@ -106,13 +106,8 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = No
             f"{simulated['system'][0]} is simulated: its references come from published documents; `fabric-checks "
             "twin references` writes them"
         )
-    found = [_of_series(series, records, file, limits) for series, records in _series(frame)]
+    found = [_of_series(series, records, file, limits) for series, records in records_by_series(frame)]
     return _apart(found)
-
-
-def _series(frame: pl.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    for key, group in frame.sort("time").group_by(SERIES, maintain_order=True):
-        yield dict(zip(SERIES, key, strict=True)), group.to_dicts()
 
 
 def _history(records: Sequence[Mapping[str, Any]]) -> History:

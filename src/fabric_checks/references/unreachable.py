@@ -10,8 +10,8 @@ import polars as pl
 
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.text import value_text
-from fabric_checks.records.record import limit
-from fabric_checks.records.schema import SERIES
+from fabric_checks.records.record import SERIES, limit
+from fabric_checks.records.series import records_by_series
 from fabric_checks.references import lookup
 from fabric_checks.references.audit import line_numbers
 from fabric_checks.references.reference_file import ReferenceFile
@@ -28,11 +28,10 @@ def of_history(file: ReferenceFile, frame: pl.DataFrame, min_runs: int = 5) -> l
     :param frame: records with :data:`COLUMNS`, of the systems that the file is for.
     """
     lines = line_numbers(file.path)
-    frame = frame.filter(pl.col("value").is_not_null())
     faults = []
-    for _, group in frame.sort("time").group_by(SERIES, maintain_order=True):
-        record = group.row(-1, named=True)
-        if group.height < min_runs or record["check"] not in file.entries:
+    for _, records in records_by_series(frame):
+        record = records[-1]
+        if len(records) < min_runs or record["check"] not in file.entries:
             continue
         try:
             slot = lookup.slot(file.entries, record)
@@ -41,7 +40,7 @@ def of_history(file: ReferenceFile, frame: pl.DataFrame, min_runs: int = 5) -> l
         reference = slot.reference
         if reference is None or reference[0] == "$xfail" or reference[3] != record["unit"]:
             continue
-        why = _unreachable(reference, group["value"].to_list(), record["better"], record["unit"])
+        why = _unreachable(reference, [each["value"] for each in records], record["better"], record["unit"])
         if why:
             where = ": ".join(map(str, (slot.check, *slot.keys, slot.metric)))
             line = lines.get((slot.check, *slot.keys, slot.metric), 0)

@@ -12,8 +12,7 @@ from pathlib import Path
 from reframe.core.logging import getlogger, register_log_handler
 
 from fabric_checks.core.locks import LockedError
-from fabric_checks.records.csv_file import append_records
-from fabric_checks.records.perflog import records_of
+from fabric_checks.records.perflog import append_csv, records_of
 
 
 @register_log_handler("csv")
@@ -38,7 +37,7 @@ class CsvHandler(logging.Handler):
         folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
         path = folder / f"{records[0]['check']}.csv"
         try:
-            append_records(path, records)
+            append_csv(path, records)
         except (OSError, LockedError) as error:
             why = error.strerror if isinstance(error, OSError) else None
             getlogger().warning(

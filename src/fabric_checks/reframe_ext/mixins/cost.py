@@ -1,62 +1,63 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a case costs: measured by its job and noted in its records."""
+"""How long the job of a case worked: measured by its script and noted in its records."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from reframe.core.builtins import run_after, run_before
+from reframe.core.builtins import run_before
 from reframe.core.pipeline import RegressionTestPlugin
 
-from fabric_checks.records.cost import counters
-from fabric_checks.records.cost.plan import SIMULATED
+#: The files in the job's folder with the host and its uptime at the beginning and at the end of the script.
+BEFORE, AFTER = "cost-before.txt", "cost-after.txt"
+#: What a job script begins with; nothing of it can fail the job or change its exit status.
+SCRIPT_LINES = (
+    "fabric_folder=$PWD",
+    'fabric_snapshot() { { uname -n; cat /proc/uptime; } > "$fabric_folder/$1"; } 2> /dev/null',
+    f"trap 'fabric_snapshot {AFTER}' EXIT",
+    f"fabric_snapshot {BEFORE} || :",
+)
 
 
 class CostMixin(RegressionTestPlugin):
-    """Note what the job cost: ``elapsed_s``, ``node_traffic_B``, ``disk_B``.
+    """Note how long the job worked on its nodes, ``elapsed_s``.
 
-    What cannot be told is null, and fails nothing. A simulation's job is the simulator: its time is that of the host,
-    whose links say nothing of it.
+    It is null where it cannot be determined, and fails nothing. A simulation's job is the simulator: its time is that
+    of the host.
 
-    Needs: ``facts`` (:class:`ResultsMixin`), ``hosts`` (:class:`PlacementMixin`).
+    Needs: ``facts`` (:class:`ResultsMixin`).
     """
 
     @run_before("run", always_last=True)
     def take_snapshots(self):
-        """Begin the job's own lines with what notes the state of the node, then and at the end."""
-        self.prerun_cmds = [*counters.script_lines(), *self.prerun_cmds]
+        """Begin the job script with what notes the host's uptime, then and however the script ends."""
+        self.prerun_cmds = [*SCRIPT_LINES, *self.prerun_cmds]
 
     @run_before("sanity")
     def note_time(self):
-        """Note how long the job worked, also where what follows finds it wanting."""
-        self._snapshots = None
+        """Note how long the job worked, also where a later hook finds its output wanting."""
         if self.is_dry_run():
             return
-        stage = Path(self.stagedir)
         try:
-            before, after = (
-                counters.parse((stage / name).read_text(errors="replace")) for name in (counters.BEFORE, counters.AFTER)
-            )
+            before, after = ((Path(self.stagedir) / name).read_text(errors="replace") for name in (BEFORE, AFTER))
         except OSError:
             return  # the job ended before its first line, or was killed
-        self._snapshots = before, after
         # ReFrame and schedulers end a job soon after its limit; twice that is another job's time.
-        limit = 2 * self.time_limit if self.time_limit else None
-        self.facts.elapsed_s = counters.elapsed_s(before, after, limit)
+        limit_s = 2 * self.time_limit if self.time_limit else None
+        self.facts.elapsed_s = elapsed_s(before, after, limit_s)
 
-    @run_after("sanity", always_last=True)
-    def note_traffic_and_files(self):
-        """Note the traffic of the script's node, and the size of what is kept: pictures are drawn by now."""
-        if self.is_dry_run():
-            return
-        self.facts.disk_B = self._kept_B()
-        if self._snapshots and SIMULATED not in self.current_partition.features:
-            self.facts.node_traffic_B = counters.node_traffic_B(*self._snapshots, self.hosts)
 
-    def _kept_B(self):
-        """Return the size of the files that ReFrame keeps of a case that passes."""
-        stage = Path(self.stagedir)
-        patterns = [str(self.stdout), str(self.stderr), self.job.script_filename, *self.keep_files]
-        found = {path for pattern in patterns for path in stage.glob(pattern)}
-        files = {file for path in found for file in ([path] if path.is_file() else path.rglob("*"))}
-        return sum(file.stat().st_size for file in files if file.is_file())
+def elapsed_s(before: str, after: str, at_most_s: float | None = None) -> float | None:
+    """Return the seconds between two snapshots, or None if they cannot tell.
+
+    Uptimes are used, as no correction of the clock changes them.
+
+    :param before, after: the host's name on one line and ``/proc/uptime`` on the next.
+    :param at_most_s: a time that no job takes, such as a multiple of its time limit.
+    """
+    one, other = (re.match(r"(\S+)\n(\d+\.\d+) \d+\.\d+\n", text) for text in (before, after))
+    if not one or not other or one[1] != other[1]:
+        return None
+    elapsed = round(float(other[2]) - float(one[2]), 2)
+    return elapsed if elapsed >= 0 and (at_most_s is None or elapsed <= at_most_s) else None

@@ -10,7 +10,7 @@ from reframe.core.builtins import run_after, run_before
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
-from fabric_checks.records.cost import counters
+from .cost import BEFORE
 
 #: How long a job may wait in the queue where the partition does not say.
 MAX_PENDING_TIME = "1d"
@@ -45,7 +45,7 @@ class JobMixin(RegressionTestPlugin):
         if self.is_dry_run():
             return
         began = getattr(self.job.scheduler, "began", None)
-        first = Path(self.stagedir) / counters.BEFORE
+        first = Path(self.stagedir) / BEFORE
         self.facts.job_state = self.job.state
         if first.exists():
             self.facts.job_began = _iso(first.stat().st_mtime)

@@ -19,7 +19,7 @@ from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import value_text
 from fabric_checks.ports import changes, transport
 from fabric_checks.ports import snapshots as parser
-from fabric_checks.records.cost.plan import SIMULATED
+from fabric_checks.records.record import SIMULATED
 from fabric_checks.software import packages
 
 

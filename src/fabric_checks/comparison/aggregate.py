@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Thousands of compared values as few rows: what agrees is one row."""
+"""Aggregate thousands of compared values into few rows: values that agree are one row."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fabric_checks.comparison.verdicts import BETTER, VERDICTS, WORSE
 _CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
 
 
-def chosen(frame: pl.DataFrame, verdicts: Collection[str] = (), order: str = "verdict") -> pl.DataFrame:
+def select(frame: pl.DataFrame, verdicts: Collection[str] = (), order: str = "verdict") -> pl.DataFrame:
     """Return the rows with one of some verdicts, sorted.
 
-    :param frame: :attr:`fabric_checks.comparison.analysis.Comparison.frame`.
+    :param frame: :attr:`fabric_checks.comparison.compare.Comparison.frame`.
     :param verdicts: those that are wanted; none: all.
     :param order: ``verdict``: the worst first; ``change``: the largest change first; or ``test``: by name.
     """
@@ -31,22 +31,18 @@ def chosen(frame: pl.DataFrame, verdicts: Collection[str] = (), order: str = "ve
     return frame.sort([*first, *names], nulls_last=True, maintain_order=True)
 
 
-def folded(frame: pl.DataFrame, *, fold: bool = True) -> pl.DataFrame:
-    """Return a row for all metrics of a curve with one verdict, and for all metrics of a case that differ in nothing.
+def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame:
+    """Return a row for all metrics of a quantity that are better or worse, and one for all others of a case.
 
-    The metrics of a curve are those of one quantity. What is better or worse is shown for each quantity; what is
-    neither, once for a case.
-
-    :param frame: as :func:`chosen` returns it; the order of the first rows is kept.
-    :param fold: False: a row a metric, in the same form.
+    :param frame: as :func:`select` returns it; the order of the first rows is kept.
+    :param every_point: whether each metric has a row of its own, in the same form.
     :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
         ``quantity``, null if there are several; ``values``, how many; lists of ``metrics`` and of ``sizes_B``;
         ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are among them; and of the
         columns of numbers the least and the greatest, with ``_min`` and ``_max`` appended to the name.
     """
     differs = pl.col("verdict").is_in([WORSE, BETTER])
-    # What stands by itself has a name of its own; rows that are folded have none.
-    which = pl.when(differs).then(pl.col("quantity")).alias("which") if fold else pl.int_range(pl.len()).alias("which")
+    which = pl.int_range(pl.len()) if every_point else pl.when(differs).then(pl.col("quantity"))
     measure = (
         pl.when(pl.col("by_difference") & pl.col("change").is_not_null()).then(pl.col("unit")).alias("change_unit")
     )
@@ -55,7 +51,7 @@ def folded(frame: pl.DataFrame, *, fold: bool = True) -> pl.DataFrame:
     numbers += tuple(f"{name}_{side}" for name in ("n", "median", "low", "high") for side in ("baseline", "side"))
     one_unit = pl.col("unit").n_unique() == 1
     return (
-        frame.with_columns(which, measure)
+        frame.with_columns(measure, which=which)
         .group_by(key, maintain_order=True)
         .agg(
             pl.len().alias("values"),

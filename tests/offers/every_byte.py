@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Change every byte of a bundle, one at a time: `python -m tests.records.every_byte`. It takes a minute."""
+"""Change every byte of a bundle, one at a time: `python -m tests.offers.every_byte`. It takes a minute."""
 
 import tempfile
 from pathlib import Path
 
-from fabric_checks.records import bundle_file
-from tests.records.test_bundle_file import FILES, changed_bytes
+from fabric_offers import bundle_file
+from tests.offers.test_bundle_file import FILES, changed_bytes
 
 
 def main():

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import bundle_file
-from fabric_checks.records.bundle_file import DIGEST, MANIFEST, OFFER
+from fabric_checks.records import sources
+from fabric_offers import bundle_file
+from fabric_offers.bundle_file import DIGEST, MANIFEST, OFFER
 
 FILES = {
     "perflogs/local/a.jsonl": b'{"format": 2}\n' * 200,  # compressed
@@ -63,7 +64,7 @@ def changed_bytes(path, positions):
 
 
 def test_no_byte_changes_unseen(genuine):
-    """Every byte of the end and of a header, and some of all; `python -m tests.records.every_byte` takes all."""
+    """Every byte of the end and of a header, and some of all; `python -m tests.offers.every_byte` takes all."""
     size = genuine.stat().st_size
     some = random.Random(1).sample(range(size), 300)
     assert not list(changed_bytes(genuine, [*some, *range(512), *range(size - 200, size)]))
@@ -189,3 +190,17 @@ def test_what_cannot_be_in_a_bundle_is_not_packed(tmp_path, name):
     with pytest.raises(RecordError, match="cannot be in a bundle"):
         bundle_file.write(tmp_path / "it.tar", {"kind": OFFER}, {name: b""})
     assert not (tmp_path / "it.tar").exists()
+
+
+def test_a_bundle_is_a_set_of_results_unless_it_was_changed(genuine, tmp_path):
+    found = sources.parse(f"offer={genuine}").path
+    assert (found / "perflogs/local/a.jsonl").read_bytes() == FILES["perflogs/local/a.jsonl"]
+    assert sources.parse(str(genuine)).path == found  # unpacked once a process
+    data = bytearray(genuine.read_bytes())
+    data[-2000] ^= 1
+    (tmp_path / "changed.tar").write_bytes(data)
+    with pytest.raises(RecordError, match=r"changed.tar: .*it is not read: see `fabric-checks bundle check`"):
+        sources.parse(str(tmp_path / "changed.tar"))
+    bundle_file.write(tmp_path / "request.tar", {"kind": bundle_file.REQUEST}, FILES)
+    with pytest.raises(RecordError, match=r"request.tar: this is the request, which has no results"):
+        sources.parse(str(tmp_path / "request.tar"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Changes of many series that are one event."""
+"""Events: changes of the series of one case at about one time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from fabric_checks.comparison.changes.model import BETTER, Change, Circumstance
+from fabric_checks.comparison.changes import BETTER, Change, Circumstance
 from fabric_checks.core.text import signed, size_text, test_text
 
 #: Changes of one case that are so many runs apart or less are one event: noise moves where a change is seen.
@@ -38,7 +38,7 @@ class Event:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Return what kinds of simulation the values are of; empty if they were measured."""
+        """Return the kinds of simulation that the values are from; empty if they were measured."""
         return tuple(sorted({change.evidence for change in self.changes if change.evidence}))
 
     def size_text(self) -> str:
@@ -89,7 +89,7 @@ def _curve(name: str, sizes_B: list[int]) -> str:
     return f"{name} {listed} B"
 
 
-def events(changes: Iterable[Change]) -> list[Event]:
+def events_of(changes: Iterable[Change]) -> list[Event]:
     """Gather changes into events, in the order of time."""
     by_case: dict[tuple[str, ...], list[Change]] = {}
     for change in changes:

@@ -5,9 +5,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fabric_checks.comparison.analysis import COLUMNS, compare
+from fabric_checks.comparison.compare import COLUMNS, compare, machine_key
 from fabric_checks.core.errors import RecordError
-from tests.comparison.making import FAILED, parts, runs
+from tests.builders import NOTHING, frame, parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
@@ -32,7 +32,7 @@ def times(factor, values=TIGHT):
         ("larger", 1.2, "better"),
     ],
 )
-def test_what_is_worse_depends_on_the_value(better, factor, verdict):
+def test_worse_depends_on_which_direction_is_better(better, factor, verdict):
     found = row(runs("A", TIGHT, better=better), runs("B", times(factor), better=better))
     assert found["verdict"] == verdict
     assert found["change"] == pytest.approx(100 * (factor - 1))
@@ -40,7 +40,7 @@ def test_what_is_worse_depends_on_the_value(better, factor, verdict):
     assert (found["at_least"] > 0) == (verdict == "worse")
 
 
-def test_a_row_has_all_that_is_told():
+def test_a_row_has_all_columns():
     found = row(runs("A", TIGHT), runs("B", times(1.2)))
     assert tuple(found) == COLUMNS
     assert found["n_baseline"] == found["n_side"] == 6
@@ -48,7 +48,7 @@ def test_a_row_has_all_that_is_told():
     assert found["where_side"] == "cluster:compute+mpich" and found["unit"] == "us" and found["bootstrapped"]
 
 
-def test_no_difference_says_what_could_have_been_detected():
+def test_no_difference_comes_with_the_smallest_detectable_one():
     wide = row(runs("A", [1, 1.3, 0.7, 1.1, 0.9]), runs("B", [1.01, 1.31, 0.71, 1.11, 0.91]))
     tight = row(runs("A", TIGHT), runs("B", TIGHT))
     assert wide["verdict"] == tight["verdict"] == "no difference"
@@ -65,14 +65,14 @@ def test_four_runs_are_too_few():
 @pytest.mark.parametrize(
     ("factor", "verdict"), [(1.06, "worse"), (1.04, "no difference"), (0.96, "no difference"), (0.94, "better")]
 )
-def test_few_runs_are_judged_by_what_is_known_of_them(factor, verdict):
+def test_few_runs_are_judged_by_their_known_repeatability(factor, verdict):
     found = row(runs("A", [1.0]), runs("B", [factor]), repeatable=0.05)
     assert found["verdict"] == verdict and not found["bootstrapped"]
     # Many runs tell by themselves how well they repeat.
     assert row(runs("A", TIGHT), runs("B", times(1.04)), repeatable=0.05)["verdict"] == "worse"
 
 
-def test_what_repeats_exactly_has_no_width():
+def test_values_that_repeat_exactly_have_intervals_without_width():
     assert row(runs("A", [2.0] * 5), runs("B", [2.0] * 5))["verdict"] == "no difference"
     found = row(runs("A", [2.0] * 5), runs("B", [2.002] * 5))
     assert found["verdict"] == "worse" and found["change_low"] == found["change_high"] == pytest.approx(0.1)
@@ -82,7 +82,7 @@ def test_what_repeats_exactly_has_no_width():
     ("unit", "one", "two", "at_least"),
     [("%", [50.0] * 5, [48.0] * 5, 2.0), ("us", [0.0] * 5, [3.0] * 5, 100.0), ("us", [-1.0] * 5, [1.0] * 5, 200.0)],
 )
-def test_what_can_be_zero_is_compared_by_difference(unit, one, two, at_least):
+def test_values_that_can_be_zero_are_compared_by_difference(unit, one, two, at_least):
     better = "larger" if unit == "%" else "smaller"
     kind = {"unit": unit, "better": better, "can_be_zero": True}
     found = row(runs("A", one, **kind), runs("B", two, **kind))
@@ -101,7 +101,7 @@ def test_of_zero_there_is_no_ratio_whatever_its_record_says(can_be_zero):
     assert compare(parts(*records), ["A", "B"]).frame["by_difference"].to_list() == [True, False]
 
 
-def test_what_a_side_does_not_have_is_missing():
+def test_a_metric_of_one_side_only_is_missing():
     other = {"metric": "latency_16B", "size_B": 16}
     found = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("A", TIGHT, **other)), ["A", "B"]).frame
     (missing,) = found.filter(pl.col("verdict") == "missing").to_dicts()
@@ -115,7 +115,7 @@ def test_missing_on_either_side():
 
 
 def test_a_case_that_failed_is_missing_for_that():
-    failed = FAILED | {"fail_reason": "no output", "case_result": "fail"}
+    failed = NOTHING | {"fail_reason": "no output", "case_result": "fail"}
     found = row(runs("A", TIGHT), runs("B", [None, None], **failed))
     assert found["verdict"] == "missing" and found["why"] == "its case failed in B: no output"
     both = row(runs("A", [None], **failed), runs("B", [None], **failed))
@@ -127,8 +127,8 @@ def test_a_case_that_failed_is_missing_for_that():
     assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
 
 
-def test_a_case_without_a_layout_that_failed_on_both_sides_is_told_once():
-    failed = FAILED | {"fail_reason": "no output", "case_result": "fail", "layout": None}
+def test_a_case_without_layout_that_failed_on_both_sides_is_one_row():
+    failed = NOTHING | {"fail_reason": "no output", "case_result": "fail", "layout": None}
     both = row(runs("A", [None], **failed), runs("B", [None], **failed))
     assert both["why"] == "its case failed in A and in B: no output"
     some = row(runs("A", TIGHT, layout=None), runs("B", TIGHT, layout=None), runs("B", [None], **failed))
@@ -146,7 +146,7 @@ def test_a_case_without_a_layout_that_failed_on_both_sides_is_told_once():
         ({"program_version": lambda run: ["7.5.2", "7.6"][run % 2]}, "program version: 7.5.2 in A, 7.5.2, 7.6 in B"),
     ],
 )
-def test_what_cannot_be_compared(change, why):
+def test_differing_units_directions_or_programs_are_not_comparable(change, why):
     found = row(runs("A", TIGHT), runs("B", times(2), **change))
     assert (found["verdict"], found["why"], found["change"]) == ("not comparable", why, None)
     assert found["median_side"] == 2.0
@@ -184,7 +184,7 @@ def test_two_systems_with_one_partition_each_are_compared():
     assert found["verdict"] == "no difference"
 
 
-def test_what_the_sides_share_has_to_agree():
+def test_fields_that_both_sides_share_have_to_agree():
     there = {"system": "other"}
     found = compare(
         parts(
@@ -198,7 +198,7 @@ def test_what_the_sides_share_has_to_agree():
     assert sorted(found["why"].fill_null("").to_list()) == ["", "missing in A", "missing in B"]
 
 
-def test_what_belongs_together_has_to_be_said_if_it_cannot_be_told():
+def test_ambiguous_machines_are_an_error_that_shows_how_to_choose():
     records = parts(
         runs("A", TIGHT), runs("A", TIGHT, partition="gpu"), runs("B", TIGHT, system="other", partition="p")
     )
@@ -219,7 +219,7 @@ def test_several_sides_are_compared_with_the_first():
     assert found.frame.select("side", "verdict").rows() == [("B", "no difference"), ("C", "worse")]
 
 
-def test_by_chance_as_many_differ_as_are_said_to(report_table):
+def test_as_many_pairs_differ_by_chance_as_predicted(report_table):
     """Three hundred pairs of equal series: what is expected is an upper bound, and not far off."""
     draw = np.random.default_rng(1)
     records = []
@@ -233,13 +233,40 @@ def test_by_chance_as_many_differ_as_are_said_to(report_table):
 
 
 @pytest.mark.parametrize("factor", [1.03, 1.05, 1.1])
-def test_how_often_a_difference_is_told(factor, report_table):
-    """With 3 % noise and 20 runs a side, 5 % are told nearly always."""
+def test_differences_beyond_the_noise_are_detected(factor, report_table):
+    """With 3 % noise and 20 runs a side, 5 % are detected nearly always."""
     draw = np.random.default_rng(2)
     records = []
     for number in range(80):
         point = {"metric": f"latency_{number}B", "size_B": number}
         records += [runs("A", draw.normal(100, 3, 20), **point), runs("B", factor * draw.normal(100, 3, 20), **point)]
-    told = compare(parts(*records), ["A", "B"]).count("worse") / 80
-    report_table(f"a difference of {100 * (factor - 1):.0f} % told, of 20 runs a side with 3 % noise", [f"{told:.0%}"])
-    assert told >= {1.03: 0.5, 1.05: 0.95, 1.1: 0.99}[factor]
+    detected = compare(parts(*records), ["A", "B"]).count("worse") / 80
+    title = f"a difference of {100 * (factor - 1):.0f} % detected, of 20 runs a side with 3 % noise"
+    report_table(title, [f"{detected:.0%}"])
+    assert detected >= {1.03: 0.5, 1.05: 0.95, 1.1: 0.99}[factor]
+
+
+ALL = ("system", "partition", "environ")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "key"),
+    [
+        ([{}], [{}], ALL),
+        ([{}], [{"system": "s"}], ("partition", "environ")),
+        ([{}], [{"system": "s", "partition": "p", "environ": "e"}], ()),
+        ([{}, {"partition": "p"}], [{"partition": "p"}], ALL),
+        ([{}, {"environ": "e"}], [{"environ": "e", "system": "s"}], ("partition", "environ")),
+    ],
+)
+def test_the_key_has_the_fields_of_which_both_sides_share_a_value(one, two, key):
+    records = [runs("A", [1], **own) for own in one] + [runs("B", [1], **own) for own in two]
+    assert machine_key(frame(*records), "A", "B") == key
+
+
+def test_several_values_and_none_in_common():
+    records = [runs("A", [1], system=name) for name in "pqrstu"] + [runs("B", [1])]
+    with pytest.raises(
+        RecordError, match=r"p, q, r, s and 2 more against cluster.*narrow 'A' to one, as in PATH,system=p$"
+    ):
+        machine_key(frame(*records), "A", "B")

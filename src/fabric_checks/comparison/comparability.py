@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What keeps two series from being compared, and what has to be said if they are."""
+"""Comparability: what keeps two series from being compared, and what to note if they are."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import polars as pl
 
 from fabric_checks.comparison.verdicts import MISSING, NOT_COMPARABLE
 
 #: A condition on a pair, the verdict if it holds, and why.
-Obstacle = tuple[pl.Expr, str, pl.Expr]
+Reason = tuple[pl.Expr, str, pl.Expr]
 
 
-def found(baseline: str, side: str, across_versions: bool) -> list[Obstacle]:
-    """Return what keeps a pair from being compared, the first that holds counts.
+def reasons_against(baseline: str, side: str, across_versions: bool) -> list[Reason]:
+    """Return what can keep a pair from being compared; the first condition that holds counts.
 
     :param baseline, side: the labels of the sides.
     :param across_versions: whether programs and their releases may differ.
@@ -23,7 +21,7 @@ def found(baseline: str, side: str, across_versions: bool) -> list[Obstacle]:
     layouts = [pl.col(f"layouts_{name}") for name in ("baseline", "side")]
     apart = (layouts[0].list.len() > 0) & (layouts[1].list.len() > 0)
     apart &= layouts[0].list.set_intersection(layouts[1]).list.len() == 0
-    obstacles: list[Obstacle] = [
+    reasons: list[Reason] = [
         (
             here & there & pl.col("failed_side").is_null(),
             MISSING,
@@ -39,8 +37,8 @@ def found(baseline: str, side: str, across_versions: bool) -> list[Obstacle]:
     ]
     for missing, label, name in ((here, baseline, "baseline"), (there, side, "side")):
         reason = _failed(label, name, "")
-        obstacles.append((missing & pl.col(f"failed_{name}").is_not_null(), MISSING, reason))
-        obstacles.append((missing, MISSING, pl.lit(f"missing in {label}")))
+        reasons.append((missing & pl.col(f"failed_{name}").is_not_null(), MISSING, reason))
+        reasons.append((missing, MISSING, pl.lit(f"missing in {label}")))
     fields = [("unit", "unit"), ("better", "which direction is better")]
     if not across_versions:
         fields += [("program", "program"), ("program_version", "program version")]
@@ -49,12 +47,12 @@ def found(baseline: str, side: str, across_versions: bool) -> list[Obstacle]:
         differ = lists[0] != lists[1]
         if field in ("unit", "better"):
             differ |= lists[0].list.len() > 1
-        obstacles.append((differ, NOT_COMPARABLE, _against(words, field, baseline, side)))
-    return obstacles
+        reasons.append((differ, NOT_COMPARABLE, _against(words, field, baseline, side)))
+    return reasons
 
 
 def notes(baseline: str, side: str) -> pl.Expr:
-    """Return what a reader of the pair has to know, however it is judged; null if nothing."""
+    """Return what a reader has to know of a pair, however it is judged; null if nothing."""
     both = pl.col("n_baseline").is_not_null() & pl.col("n_side").is_not_null()
     kinds = [pl.col(f"evidence_{name}") for name in ("baseline", "side")]
     alike = (kinds[0] == kinds[1]).fill_null(False)
@@ -80,8 +78,7 @@ def notes(baseline: str, side: str) -> pl.Expr:
 
 
 def _against(words: str, field: str, baseline: str, side: str) -> pl.Expr:
-    lists: Iterable[pl.Expr] = (pl.col(f"{field}_{name}").list.join(", ") for name in ("baseline", "side"))
-    one, two = lists
+    one, two = (pl.col(f"{field}_{name}").list.join(", ") for name in ("baseline", "side"))
     return pl.concat_str(pl.lit(f"{words}: "), one, pl.lit(f" in {baseline}, "), two, pl.lit(f" in {side}"))
 
 
