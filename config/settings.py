@@ -13,7 +13,6 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from reframe.core.exceptions import ConfigError
-from reframe.core.logging import register_log_handler
 
 HERE = Path(__file__).resolve().parent
 
@@ -48,20 +47,12 @@ from fabric_checks.core.levels import modes
 from fabric_checks.core.paths import home, results, sound_path
 from fabric_checks.records.sessions import session_id
 from fabric_checks.reframe_ext import handlers  # noqa: F401  (they register)
-from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
 from fabric_checks.schedulers import launchers, reservations  # noqa: F401  (launchers register)
 from fabric_checks.schedulers.flux import scheduler as flux  # noqa: F401
 from fabric_checks.schedulers.lsf import scheduler as lsf  # noqa: F401
 from fabric_checks.schedulers.pbs import scheduler as pbs  # noqa: F401
 from fabric_checks.schedulers.slurm import scheduler as slurm  # noqa: F401
 from fabric_checks.software.stacks import environments_for
-
-
-@register_log_handler("jsonlines")
-def create_jsonlines_handler(site_config, config_prefix):
-    """Make the handler that writes the perflog: where --perflogdir says, as ReFrame's own, or below the prefix."""
-    told = site_config.get("logging/handlers_perflog/filelog_basedir", "perflogs")
-    return PerflogHandler(Path(site_config.get("systems/0/prefix"), os.path.expandvars(told)).absolute())
 
 
 def prefix():

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the checks of our own programs share."""
+"""The base of the checks of our own programs."""
 
 from pathlib import Path
 
 from reframe.core.builtins import run_after, variable
 
+from fabric_checks.core.levels import Levels
 from fabric_checks.ports import moved
-from fabric_checks.reframe_ext.mixins import PicturesMixin
 
 from ..base import FabricCheck
 
 
-class OwnProgram(PicturesMixin, FabricCheck):
+class OwnProgram(FabricCheck):
     """One of the programs in ``checks/fabric/src``, built for the environment.
 
     Needs ``arguments()``, the program's command line.
@@ -23,8 +23,8 @@ class OwnProgram(PicturesMixin, FabricCheck):
     #: :default: required
     own_program = variable(str)
 
-    valid_prog_environs = ["+mpi +mpicc"]
-    for_procurement = True
+    needs = ("mpi", "mpicc")
+    levels = Levels(procurement=True)
 
     @run_after("setup")
     def note_program(self):
@@ -38,17 +38,5 @@ class OwnProgram(PicturesMixin, FabricCheck):
         return [str(Path(self.fabric_programs.stagedir) / self.own_program), *self.arguments(), *own]
 
     def moved_B(self, text):
-        """Take the program's word where every rank has a node for itself; which of others share one it does not say."""
+        """Return the bytes that the program prints, if each rank has its own node: it does not know who shares one."""
         return moved.told_B(text) if self.current_layout.ppn == 1 else None
-
-    @property
-    def where(self):
-        """Layout and partition, for the title of a picture."""
-        return f"{self.current_layout} on {self.current_partition.fullname}"
-
-    @property
-    def pictures(self):
-        """The module that draws."""
-        from fabric_checks.report.pictures import charts as pictures  # noqa: PLC0415  (Matplotlib: slow, and may be missing)
-
-        return pictures

@@ -7,6 +7,8 @@ not listed here is a family as well: it comes after these and before :data:`OTHE
 
 from __future__ import annotations
 
+import re
+
 PAIRS = "Pairs of processes"
 STREAMING = "Streaming and ping-pong"
 CROSS_SECTION = "Cross-section: all pairs at once"
@@ -31,3 +33,12 @@ def order(family: str) -> tuple[int, str]:
     if family in _ORDER:
         return _ORDER.index(family), family
     return len(_ORDER) + (family == OTHERS), family
+
+
+def tag(family: str) -> str:
+    """Return the tag of a family's cases: a slug of the words before a colon.
+
+    >>> tag(CROSS_SECTION), tag(STRESS)
+    ('cross-section', 'hot-spot-fresh-buffers-waiting')
+    """
+    return "-".join(re.findall(r"[a-z0-9]+", family.split(":")[0].lower()))

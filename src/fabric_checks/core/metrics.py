@@ -42,6 +42,11 @@ class Headline:
     parameters: Mapping[str, str] = field(default_factory=dict)
     short: str = ""
 
+    def fits(self, quantity: str, parameters: Mapping[str, object]) -> bool:
+        """Return whether it is about a quantity of a test with these parameters."""
+        own = {name: str(value) for name, value in parameters.items()}
+        return quantity == self.quantity and self.parameters.items() <= own.items()
+
 
 #: The section of a :class:`Headline` that is about two processes: within a node or between nodes, by the layout.
 PAIR = "pair"
@@ -80,10 +85,16 @@ class Metric:
 
 
 def curve(
-    quantity: str, unit: str, better: Better, sizes_B: Iterable[int], *, can_be_zero: bool = False
+    quantity: str,
+    unit: str,
+    better: Better,
+    sizes_B: Iterable[int],
+    *,
+    can_be_zero: bool = False,
+    one_way: bool = False,
 ) -> list[Metric]:
     """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ..."""
-    return [Metric(point(quantity, size), unit, better, quantity, size, can_be_zero) for size in sizes_B]
+    return [Metric(point(quantity, size), unit, better, quantity, size, can_be_zero, one_way) for size in sizes_B]
 
 
 def point(quantity: str, size_B: int) -> str:

@@ -99,7 +99,7 @@ def _one(case: Any, files: Path) -> dict[str, Any]:
         internals.set_up_anew(case)
         check = case.check
         internals.look_in(check, files)
-        check.note_time()
+        check.facts.elapsed_s = check.elapsed_s()
         check.verify_placement()
         result = check.take_values()
         result = result.evaluate() if hasattr(result, "evaluate") else result
