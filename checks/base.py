@@ -59,8 +59,8 @@ class FabricCheck(
                             ask_for_topology            the topology behind it, of checks that use it
                             keep_evidence               keep_files: the files that values follow from
                             wrap_launch                 commands around the launch behind it, and in postrun_cmds
-                            leave_time_to_the_launcher  no time_limit where the launcher has one
                             wait_for_host               the host of a partition that is this host: free
+                            leave_time_to_the_launcher  no time_limit where the launcher has one
                             note_times                  the uptime before all of prerun_cmds
         before sanity       note_job                    facts: elapsed_s, job_state, job_began
                             note_ports                  facts: ports, findings, of a program that failed, too

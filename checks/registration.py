@@ -10,9 +10,7 @@ from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.layouts import Layout
 from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of, offered
-
-#: What follows the name of a check in that of its variant with buffers in the memory of a device.
-ON_DEVICE = "OnDevice"
+from fabric_checks.reframe_ext.mixins.references import ON_DEVICE
 
 
 def check(*, compare=True):

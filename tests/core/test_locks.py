@@ -15,7 +15,7 @@ from tests.guard import GUARD_S
 HOLD = """
 import sys
 from pathlib import Path
-from fabric_checks import locks
+from fabric_checks.core import locks
 with locks.exclusive(Path(sys.argv[1]), 0):
     print("held", flush=True)
     sys.stdin.read()

@@ -21,7 +21,7 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import internals
-from fabric_checks.schedulers.slurm.scheduler import scheduler as slurm  # noqa: F401  (it registers)
+from fabric_checks.schedulers.slurm import scheduler as slurm  # noqa: F401  (it registers)
 from tests.guard import GUARD_S
 from tests.loading import SETTINGS
 from tests.schedulers.slurm.test_scheduler import Slurm

@@ -22,6 +22,9 @@ from fabric_checks.reframe_ext.internals import parameter_values, references_of
 from fabric_checks.reframe_ext.mixins.layout import layouts_of
 from fabric_checks.software.stacks import WHEEL_MPIS
 
+#: What follows the name of a check in that of its variant with buffers in the memory of a device.
+ON_DEVICE = "OnDevice"
+
 
 @lru_cache(maxsize=1)
 def check_names() -> frozenset[str]:
@@ -45,9 +48,9 @@ def _suffixes(decorator: ast.expr) -> tuple[str, ...]:
     """Return what is added to the name of a class for each check that a decorator makes of it."""
     match decorator:
         case ast.Call(func=ast.Name(id="check"), keywords=[ast.keyword(arg="compare")]):
-            return ("",)
+            return ("", ON_DEVICE)
         case ast.Call(func=ast.Name(id="check")):
-            return ("", ppn_ratio.SUFFIX)
+            return ("", ON_DEVICE, ppn_ratio.SUFFIX, ON_DEVICE + ppn_ratio.SUFFIX)
     return ()
 
 
