@@ -48,7 +48,8 @@ class Rotate(OwnProgram):
     packages_for = "to tell slow nodes, slow paths and chance apart in the matrix of pairs"
     tags = {"fabric", "cross-section"}
     family = families.CROSS_SECTION
-    levels = Levels(nightly={"pattern": ["round-robin"]}, procurement=True)
+    #: The pattern that measures every node both ways.
+    levels = Levels(nightly={"pattern": ["round-robin"]}, procurement=True, vet={"pattern": ["round-robin"]})
     headlines = tuple(
         headline
         for rank, pattern in enumerate(("rotate", "round-robin", "shift", "bisection"))

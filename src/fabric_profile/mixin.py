@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.layouts import SIMULATED
 from fabric_checks.core.metrics import Metric
-from fabric_checks.records.cost.plan import SIMULATED
-from fabric_profile import evaluation as analysis
-from fabric_profile import profile as parser
-from fabric_profile.profile import Profile
+
+# Only a run that profiles needs them.
+# ruff: noqa: PLC0415
+if TYPE_CHECKING:
+    from fabric_profile.profile import Profile
 
 #: The file with the profile, in the stage folder.
 FILE = "profile.txt"
@@ -39,7 +42,11 @@ class ProfileMixin(RegressionTestPlugin):
 
     def recorded_metrics(self) -> list[Metric]:
         """Return the metrics that go into the record."""
-        return [*(analysis.METRICS if self.profile else self.metrics()), *self.rail_metrics()]
+        if not self.profile:
+            return [*self.metrics(), *self.rail_metrics()]
+        from fabric_profile import evaluation
+
+        return [*evaluation.METRICS, *self.rail_metrics()]
 
     def recorded_values(self, values: dict[str, float]) -> dict[str, float]:
         """Return the values that go into the record.
@@ -47,7 +54,11 @@ class ProfileMixin(RegressionTestPlugin):
         :param values: those of the check.
         :raises SanityError: if there is no profile, or none that is whole.
         """
-        return analysis.values(self._read_profile()) if self.profile else values
+        if not self.profile:
+            return values
+        from fabric_profile import evaluation
+
+        return evaluation.values(self._read_profile())
 
     @run_after("setup")
     def skip_what_has_no_profile(self):
@@ -73,6 +84,8 @@ class ProfileMixin(RegressionTestPlugin):
             self.keep_files = [*self.keep_files, FILE]
 
     def _read_profile(self) -> Profile:
+        from fabric_profile import profile as parser
+
         path = Path(self.stagedir) / FILE
         try:
             return parser.parse(path.read_text(errors="replace"), self.num_tasks)

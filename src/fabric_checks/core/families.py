@@ -41,4 +41,4 @@ def tag(family: str) -> str:
     >>> tag(CROSS_SECTION), tag(STRESS)
     ('cross-section', 'hot-spot-fresh-buffers-waiting')
     """
-    return "-".join(re.findall(r"[a-z0-9]+", family.split(":")[0].lower()))
+    return "-".join(re.findall(r"[a-z0-9]+", family.partition(":")[0].lower()))

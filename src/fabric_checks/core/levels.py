@@ -16,6 +16,9 @@ from typing import Any
 SMOKE_NODES = 2
 
 SMOKE, NIGHTLY, ACCEPTANCE, PROCUREMENT = "smoke", "nightly", "acceptance", "procurement"
+#: The tag of the cases that measure every node of a layout and name the slow ones; the mode of its name runs those of a
+#: night. `ci/run --mode vet` goes on where that fails.
+VET = "vet"
 
 #: The cases of a check that a level has: all, none, or those with one of some values of each parameter named.
 Cases = bool | Mapping[str, Collection[str]]
@@ -30,11 +33,13 @@ class Levels:
     :param procurement: in all layouts; bids are compared by them.
     :param ppn_ratio: of the check's comparison of one process a node with more, those on at most :data:`SMOKE_NODES`
         nodes: in ``smoke`` and ``nightly``.
+    :param vet: those that measure every node of a layout and name the slow ones: they have the tag :data:`VET`.
     """
 
     nightly: Cases = False
     procurement: Cases = False
     ppn_ratio: Cases = False
+    vet: Cases = False
 
 
 def includes(cases: Cases, check: object) -> bool:
@@ -75,11 +80,7 @@ LEVELS = {
 }
 
 
-#: The mode that goes over every node at once: the pairs of all nodes of a partition in as many rounds as a night has.
-#: `ci/run --mode vet` goes on where that fails.
-VET = {"name": "vet", "options": [f"--tag=^{NIGHTLY}$", "--name=^Rotate%pattern=round-robin%"]}
-
-
 def modes() -> list[dict[str, Any]]:
-    """Return the levels, and :data:`VET`, as ReFrame's configuration has modes."""
-    return [*({"name": level.name, "options": level.options()} for level in LEVELS.values()), VET]
+    """Return the levels, and the mode of a vet, as ReFrame's configuration has modes."""
+    vet = {"name": VET, "options": [*LEVELS[NIGHTLY].options(), f"--tag=^{VET}$"]}
+    return [*({"name": level.name, "options": level.options()} for level in LEVELS.values()), vet]

@@ -12,21 +12,17 @@ from reframe.core.builtins import run_before
 from reframe.core.exceptions import ConfigError, SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
-from fabric_checks.analysis import placement
-from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError, OutputError, PlacementError
-from fabric_checks.core.layouts import Layout
+from fabric_checks.core.layouts import SIMULATED, Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
-from fabric_checks.parsers import placement as placement_parser
-from fabric_checks.ports import changes, transport
-from fabric_checks.ports import snapshots as ports_parser
-from fabric_checks.records.cost.plan import SIMULATED
-from fabric_checks.software import packages
 
+# What reads and judges a job's files is imported where a job has ended: a listing needs none of it.
+# ruff: noqa: PLC0415
 if TYPE_CHECKING:
     from fabric_checks.diagnosis.fabric_map.model import FabricMap
+    from fabric_checks.parsers.placement import RankPlace
 
 #: Schedulers whose jobs can ask for Slurm's topology.
 SLURM = ("fabric-slurm", "slurm", "squeue")
@@ -59,7 +55,7 @@ class EvidenceMixin(RegressionTestPlugin):
 
     #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
     hosts = ()
-    _ranks_of: Mapping[str, Sequence[placement_parser.RankPlace]] = MappingProxyType({})
+    _ranks_of: Mapping[str, Sequence[RankPlace]] = MappingProxyType({})
     #: Whether the program may be started by another one: not where its start is what is measured.
     records_ports = True
     #: The traffic of the rails, by metric, once it is known; nothing of launches that are compared.
@@ -68,7 +64,7 @@ class EvidenceMixin(RegressionTestPlugin):
     uses_topology = False
 
     @property
-    def ranks(self) -> Sequence[placement_parser.RankPlace]:
+    def ranks(self) -> Sequence[RankPlace]:
         """Node and CPUs of each rank of the current launch; none before its placement is verified."""
         return self._ranks_of.get(str(self.current_layout), ())
 
@@ -91,6 +87,9 @@ class EvidenceMixin(RegressionTestPlugin):
 
         :raises SanityError: if the two differ.
         """
+        from fabric_checks.analysis import placement
+        from fabric_checks.parsers import placement as placement_parser
+
         path = Path(self.stagedir) / self.probe_output
         try:
             found = placement_parser.parse(path.read_text(errors="replace"))
@@ -155,6 +154,10 @@ class EvidenceMixin(RegressionTestPlugin):
 
     def rail_metrics(self) -> list[Metric]:
         """Return the metrics that only a case has whose nodes have several rails."""
+        if not self.rail_values:
+            return []
+        from fabric_checks.ports import transport
+
         return [metric for metric in transport.OF_RAILS if metric.name in self.rail_values]
 
     def moved_B(self, text: str) -> int | None:
@@ -185,11 +188,14 @@ class EvidenceMixin(RegressionTestPlugin):
             raise SanityError(disproof)
 
     def _note_ports(self, moved: Mapping[Layout, int | None]) -> str | None:
+        from fabric_checks.software import packages
+
         try:
             packages.require(["scipy"], "they evaluate the port counters")
         except packages.MissingPackageError as error:
             return self._note_not_evaluated(f"the port counters were not evaluated: {error}")
-        from fabric_checks.ports import evaluation  # noqa: PLC0415  (SciPy, which may be missing)
+        from fabric_checks.analysis import placement
+        from fabric_checks.ports import evaluation  # SciPy, which may be missing
 
         disproof: str | None = None
         findings: dict[str, Any] = {}
@@ -234,8 +240,11 @@ class EvidenceMixin(RegressionTestPlugin):
 
     def _nodes(self):
         """Return the changes of each node during a launch, and why they are unknown for the other nodes, by name."""
+        from fabric_checks.ports import changes
+        from fabric_checks.ports import snapshots as ports_parser
+
         nodes, unknown = [], {}
-        for name, text in self._files():
+        for name, text in self._files(ports_parser.MOST_BYTES + 1):
             try:
                 change = changes.of_node(ports_parser.parse(text))
             except OutputError as error:
@@ -254,10 +263,10 @@ class EvidenceMixin(RegressionTestPlugin):
                 unknown[rank.node] = why
         return nodes, unknown
 
-    def _files(self) -> Iterator[tuple[str, str]]:
+    def _files(self, most: int) -> Iterator[tuple[str, str]]:
         for path in sorted((Path(self.stagedir) / self.ports_folder).glob("*.txt")):
             with path.open(errors="replace", newline="") as file:
-                yield path.stem, file.read(ports_parser.MOST_BYTES + 1)
+                yield path.stem, file.read(most)
 
     def _fastest(self) -> str:
         """Return the largest bandwidth measured, in words, for a message."""
@@ -286,7 +295,7 @@ class EvidenceMixin(RegressionTestPlugin):
 
         :param hosts: the host of each rank, as the program names it.
         """
-        from fabric_checks.diagnosis.fabric_map import names  # noqa: PLC0415  (numpy would slow every listing)
+        from fabric_checks.diagnosis.fabric_map import names
 
         if self.current_layout.nodes < 2:
             return None, []
@@ -307,7 +316,8 @@ class EvidenceMixin(RegressionTestPlugin):
         return known, [_note(f"the topology is used for the other nodes: {lacks}"), *doubts]
 
     def _read_topology(self) -> FabricMap | None:
-        from fabric_checks.diagnosis.fabric_map import slurm_topology, topology_files  # noqa: PLC0415  (seldom needed)
+        from fabric_checks.core import files
+        from fabric_checks.diagnosis.fabric_map import slurm_topology, topology_files
 
         if self.topology_names:
             return topology_files.read([ROOT / "config" / "systems" / name for name in self.topology_names])

@@ -18,7 +18,7 @@ from reframe.core.systems import SystemPartition
 from fabric_checks.core import families, locks
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.layouts import Layout, corners, fitting, of_shape
-from fabric_checks.core.levels import ACCEPTANCE, NIGHTLY, PROCUREMENT, SMOKE, SMOKE_NODES, Levels, includes
+from fabric_checks.core.levels import ACCEPTANCE, NIGHTLY, PROCUREMENT, SMOKE, SMOKE_NODES, VET, Levels, includes
 from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.software.stacks import selected_stack
 
@@ -188,7 +188,8 @@ class LayoutMixin(RegressionTestPlugin):
 
     def chosen_levels(self) -> set[str]:
         """Return the levels beside ``acceptance``; ``smoke`` and ``nightly`` by the corners of each partition."""
-        found = {PROCUREMENT} if includes(self.levels.procurement, self) else set()
+        named = {PROCUREMENT: self.levels.procurement, VET: self.levels.vet}
+        found = {name for name, cases in named.items() if includes(cases, self)}
         if not includes(self.levels.nightly, self):
             return found
         own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}

@@ -16,11 +16,10 @@ from reframe.core.pipeline import RegressionTestPlugin
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
-from fabric_checks.parsers import launch_errors
-from fabric_checks.records import sessions
 from fabric_checks.records.record import Facts, MetricFacts
-from fabric_checks.software import packages
 
+# What only a case that runs needs is imported there: a listing needs none of it.
+# ruff: noqa: PLC0415
 #: The uptime of the job's first node at the job's first line and at its end, in its stage folder. The uptime and not
 #: the time: no correction of the clock changes it.
 BEGAN, ENDED = "began.txt", "ended.txt"
@@ -68,6 +67,8 @@ class RecordMixin(RegressionTestPlugin):
     @run_after("setup")
     def begin_facts(self):
         """Note the facts that are known before the job runs."""
+        from fabric_checks.records import sessions
+
         metrics = self.recorded_metrics()
         self.facts = Facts(
             session=sessions.session_id(),
@@ -110,6 +111,8 @@ class RecordMixin(RegressionTestPlugin):
         """
         if self.is_dry_run():
             return  # nothing is going to be computed
+        from fabric_checks.software import packages
+
         try:
             packages.require(self.packages, f"{type(self).__name__} needs them {self.packages_for}")
         except packages.MissingPackageError as error:
@@ -219,6 +222,8 @@ class RecordMixin(RegressionTestPlugin):
 
     def last_error_line(self) -> str:
         """Return the known cause of a launch error, or else the last line that was printed, for a message."""
+        from fabric_checks.parsers import launch_errors
+
         if cause := launch_errors.known(self._text_of(str(self.stderr))):
             return f": {cause}"
         for name in (str(self.stderr), str(self.stdout)):
