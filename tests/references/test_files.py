@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from fabric_checks.core.errors import ReferenceError
-from fabric_checks.references import files, reference_file
+from fabric_checks.references import edit, reference_file
 from fabric_checks.references.propose import Limits, propose
 from tests.references.records import bandwidth, frame, record
 
@@ -32,11 +32,11 @@ def path(tmp_path):
 
 def proposals(path, value):
     records = [*(record(day, value) for day in range(5)), *(bandwidth(day) for day in range(5))]
-    return propose(frame(records), files.load_or_new(path), Limits())
+    return propose(frame(records), edit.load_or_new(path), Limits())
 
 
 def apply(path, value=1.3, write=False, allow_looser=False):
-    return files.apply(
+    return edit.apply(
         path, proposals(path, value), write=write, allow_looser=allow_looser, name="references/yours.yaml"
     )
 
@@ -87,7 +87,7 @@ def test_line_ends_and_mode_stay(path):
 
 
 def test_a_file_that_would_not_load_is_left_as_it_is(path, monkeypatch):
-    monkeypatch.setattr(files.edit, "edited", lambda *_: "OsuLatency: 3\n")
+    monkeypatch.setattr(edit, "edited", lambda *_: "OsuLatency: 3\n")
     with pytest.raises(ReferenceError, match="was left as it is, because the result would not load"):
         apply(path, write=True)
     assert path.read_text() == BEFORE

@@ -3,15 +3,15 @@
 
 import pytest
 
-from fabric_checks.references import orphans
+from fabric_checks.references import lookup
 
 ENTRY = {"$index": ["$environ", "layout"], "mpich.*": {"2x1": {"latency": [1, None, 0.1, "us"]}, "1x2": {"rate": [2]}}}
 PATHS = [("A", "mpich.*", "2x1"), ("A", "mpich.*", "1x2")]
 
 
 def test_references_by_their_keys():
-    assert orphans.paths("A", ENTRY) == PATHS
-    assert list(orphans.references("A", ENTRY)) == [
+    assert lookup.paths("A", ENTRY) == PATHS
+    assert list(lookup.references("A", ENTRY)) == [
         (("A", "mpich.*", "2x1", "latency"), [1, None, 0.1, "us"]),
         (("A", "mpich.*", "1x2", "rate"), [2]),
     ]
@@ -28,9 +28,9 @@ def test_references_by_their_keys():
 )
 def test_keys(known, why):
     expected = why and f"orphan: A: mpich.*: 2x1: {why}"
-    assert orphans.why_no_key(ENTRY["$index"], PATHS[0], known) == expected
+    assert lookup.why_no_key(ENTRY["$index"], PATHS[0], known) == expected
 
 
 def test_checks():
-    assert orphans.why_no_check("A", {"A"}) is None
-    assert orphans.why_no_check("A\n", {"A"}) == r"orphan entry 'A\n': no check class has that name; fix or delete it"
+    assert lookup.why_no_check("A", {"A"}) is None
+    assert lookup.why_no_check("A\n", {"A"}) == r"orphan entry 'A\n': no check class has that name; fix or delete it"

@@ -30,13 +30,6 @@ def comment(tmp_path, records, text="no_reference: [{why: none}]\n"):
     return wording.comment(found)
 
 
-def test_what_is_not_proposed_changes_nothing(tmp_path):
-    (refused,) = proposed(tmp_path, [record()])
-    assert refused.slot is not None and refused.reference is None
-    with pytest.raises(ValueError, match="^latency_8B of OsuLatency .*: nothing is proposed$"):
-        wording.change(refused)
-
-
 def test_runs_of_one_day_name_it_once(tmp_path):
     records = [record(0, session=f"20261101T00000{number}Z-aaaa") for number in range(5)]
     assert comment(tmp_path, records).startswith("from 5 runs 2026-11-01, bound by ")

@@ -16,7 +16,7 @@ from fabric_checks.cli import choosing
 from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError, ReferenceError
 from fabric_checks.core.paths import results as results_folder
-from fabric_checks.references import audit, cases, reference_file, unreachable
+from fabric_checks.references import audit, cases, reference_file
 from fabric_checks.references.reference_file import ReferenceFile
 
 
@@ -82,10 +82,10 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell:
 
 def _of_history(files: Sequence[ReferenceFile], sources: Sequence[str]) -> list[str]:
     try:
-        loaded = choosing.load(sources, unreachable.COLUMNS)
+        loaded = choosing.load(sources, audit.COLUMNS)
     except RecordError as error:
         return [str(error)]
     faults = list(loaded.faults)
     for file in files:
-        faults += unreachable.of_history(file, loaded.frame.filter(pl.col("system") == file.path.stem))
+        faults += audit.of_history(file, loaded.frame.filter(pl.col("system") == file.path.stem))
     return faults

@@ -13,7 +13,7 @@ import click
 from fabric_checks.cli import choosing, reference_files
 from fabric_checks.core import console
 from fabric_checks.core.paths import ROOT
-from fabric_checks.references import files, propose, wording
+from fabric_checks.references import edit, propose, wording
 from fabric_checks.references.derive import Rule
 from fabric_checks.references.propose import Limits
 
@@ -132,8 +132,8 @@ def _propose(
     path = _folder() / f"{system}.yaml"
     loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
     frame = choosing.matching(loaded.frame, wanted)
-    proposals = propose.propose(frame, files.load_or_new(path), limits)
-    outcome = files.apply(path, proposals, write=write, allow_looser=allow_looser, name=str(_shown(path)))
+    proposals = propose.propose(frame, edit.load_or_new(path), limits)
+    outcome = edit.apply(path, proposals, write=write, allow_looser=allow_looser, name=str(_shown(path)))
     made = [each for each in proposals if each.action not in ("refused", "kept")]
     return {
         "file": str(_shown(path)),

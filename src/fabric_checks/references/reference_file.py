@@ -25,7 +25,7 @@ from typing import Any
 from fabric_checks.core import yaml_file
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.metrics import Metric
-from fabric_checks.references import line_rate, orphans
+from fabric_checks.references import line_rate, lookup
 
 NO_REFERENCE = "no_reference"
 
@@ -205,7 +205,7 @@ def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str
     """
     names = set(checks)
     for name in file.entries:
-        why = orphans.why_no_check(name, names)
+        why = lookup.why_no_check(name, names)
         if why:
             raise ReferenceError(f"{file.path}: {why}")
         require_known_keys(file, name, known)
@@ -217,8 +217,8 @@ def require_known_keys(file: ReferenceFile, check: str, known: Mapping[str, Coll
     :param known: all values of some attributes of ``$index``; keys of other attributes are not looked at.
     """
     entry = file.entries[check]
-    for keys in orphans.paths(check, entry):
-        why = orphans.why_no_key(entry["$index"], keys, known)
+    for keys in lookup.paths(check, entry):
+        why = lookup.why_no_key(entry["$index"], keys, known)
         if why:
             raise ReferenceError(f"{file.path}: {why}")
 
@@ -244,7 +244,7 @@ def complete(
     place = f"{file.path}: {case['check']} on {case['partition']} with {case['environ']}, {case['layout']}"
     for name, reference in found.items():
         if name not in declared:
-            raise ReferenceError(f"{place}: {orphans.no_metric((name,))}")
+            raise ReferenceError(f"{place}: {lookup.no_metric((name,))}")
         unit = _unit(reference)
         if unit is None or unit != declared[name].unit:
             raise ReferenceError(
