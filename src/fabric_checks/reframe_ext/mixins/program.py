@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from reframe.core.builtins import run_after, run_before
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
@@ -18,15 +20,17 @@ class ProgramMixin(RegressionTestPlugin):
     and the keys that the suite's checks need to call it. A Spack build is known only in the session, so there
     ``{view}`` stands for the view of the built environment.
 
-    Needs: ``built``, the fixture that builds the suite, with ``view``, ``note(facts)``, ``doubts()`` and
-    ``contradiction()``, or None where no environment of the current system has it built;
-    ``verify_placement()`` (:class:`EvidenceMixin`).
+    Needs: ``verify_placement()`` (:class:`EvidenceMixin`); of ``built``, if it is not None, ``view``, ``note(facts)``,
+    ``doubts()`` and ``contradiction()``.
     """
 
     #: The suite that the check's program belongs to; a feature of the environment.
     suite = ""
 
-    #: What the environment has to offer beside the suite: features that the suite declares.
+    #: The fixture that builds the suite (``built_by_spack`` in ``checks/builds.py``); None if nothing does.
+    built: Any = None
+
+    #: Features of the suite that the environment has to have beside it.
     needs: tuple[str, ...] = ()
 
     @classmethod
