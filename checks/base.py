@@ -8,14 +8,14 @@ from reframe.core.builtins import fixture, run_after, run_before
 
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import EvidenceMixin, LayoutMixin, RecordMixin, ReferencesMixin
-from fabric_checks.reframe_ext.mixins.record import BEGAN, ENDED
+from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE
 from fabric_profile.mixin import ProfileMixin
 
 from .builds import FabricPrograms
 
 #: The files in the stage folder that values follow from, with the job's own output: outputs of the other launches, of
 #: the placement probes and of the ports, the topology, and the times at which the job began and ended.
-EVIDENCE = ("placement*.txt", "launch-*.out", "ports*", "topology.txt", BEGAN, ENDED)
+EVIDENCE = ("placement*.txt", "launch-*.out", "ports*", "topology.txt", BEFORE, AFTER)
 
 
 @without_deprecated_alias
@@ -79,8 +79,9 @@ class FabricCheck(
         [PREPARE]                                the partition's prepare_cmds
         [export ...]                             the partition, then the environment
         fabric_folder=$PWD                       note_times
+        fabric_snapshot() ...
         trap ... EXIT                            at the script's end, however it ends
-        cat /proc/uptime > began.txt ...
+        fabric_snapshot cost-before.txt || :
         [OWN]                                    prerun_cmds by the end of setup
         LAUNCH PROBE > placement.txt || exit $?  probe_placement
         [BEFORE]                                 around_launch()

@@ -11,8 +11,8 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.layouts import SIMULATED
 from fabric_checks.core.metrics import Metric
+from fabric_checks.records.record import SIMULATED
 
 # Only a run that profiles needs them.
 # ruff: noqa: PLC0415

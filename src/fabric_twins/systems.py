@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.layouts import SIMULATED
 from fabric_checks.core.paths import sound_name, sound_path
+from fabric_checks.records.record import SIMULATED
 from fabric_checks.software.programs import environment
 from fabric_checks.software.spack.environments import environments as built_by_spack
 from fabric_checks.software.suite import Program

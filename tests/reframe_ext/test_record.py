@@ -11,7 +11,7 @@ from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.reframe_ext.handlers import PerflogHandler
 from fabric_checks.reframe_ext.mixins import RecordMixin
-from fabric_checks.reframe_ext.mixins.record import BEGAN, ENDED
+from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE
 from fabric_checks.schedulers.endings import Ending
 from tests.parsers.test_launch_errors import CUT
 from tests.records.test_perflog import attributes
@@ -48,16 +48,17 @@ def test_a_job_without_a_known_fault_continues(scheduler):
 @pytest.mark.parametrize(
     ("began", "ended", "expected"),
     [
-        ("100.00 7.00\n", "112.34 9.00\n", 12.34),
-        (None, "112.34 9.00\n", None),
-        ("100.00 7.00\n", None, None),
-        ("112.34 9.00\n", "100.00 7.00\n", None),
-        ("100.00 7.00\n", "9000.00 7.00\n", None),
-        ("", "112.34 9.00\n", None),
+        ("n1\n100.00 7.00\n", "n1\n112.34 9.00\n", 12.34),
+        (None, "n1\n112.34 9.00\n", None),
+        ("n1\n100.00 7.00\n", None, None),
+        ("n1\n112.34 9.00\n", "n1\n100.00 7.00\n", None),
+        ("n1\n100.00 7.00\n", "n1\n9000.00 7.00\n", None),
+        ("n2\n100.00 7.00\n", "n1\n112.34 9.00\n", None),
+        ("", "n1\n112.34 9.00\n", None),
     ],
 )
 def test_the_elapsed_time_needs_both_uptimes_within_twice_the_limit(tmp_path, began, ended, expected):
-    for name, text in ((BEGAN, began), (ENDED, ended)):
+    for name, text in ((BEFORE, began), (AFTER, ended)):
         if text is not None:
             (tmp_path / name).write_text(text)
     assert RecordMixin.elapsed_s(case(stage=tmp_path)) == expected

@@ -12,8 +12,6 @@ from fabric_checks.core.metrics import powers_of_two
 
 #: One process on every core of a node.
 FULL = "full"
-#: The feature of a partition whose jobs are simulations: its nodes are none, the host is one.
-SIMULATED = "simulated"
 
 
 @dataclass(frozen=True, order=True)

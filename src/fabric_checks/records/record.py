@@ -17,6 +17,8 @@ Record = Mapping[str, Any]
 
 #: The version of what is said here.
 FORMAT = 2
+#: The feature of a partition whose jobs are simulations: its nodes are simulated, and the host runs them.
+SIMULATED = "simulated"
 
 
 @dataclass(slots=True)

@@ -13,10 +13,11 @@ from reframe.core.exceptions import ConfigError, SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import FabricError, OutputError, PlacementError
-from fabric_checks.core.layouts import SIMULATED, Layout
+from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
+from fabric_checks.records.record import SIMULATED
 
 # What reads and judges a job's files is imported where a job has ended: a listing needs none of it.
 # ruff: noqa: PLC0415

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -20,9 +21,16 @@ from fabric_checks.records.record import Facts, MetricFacts
 
 # What only a case that runs needs is imported there: a listing needs none of it.
 # ruff: noqa: PLC0415
-#: The uptime of the job's first node at the job's first line and at its end, in its stage folder. The uptime and not
-#: the time: no correction of the clock changes it.
-BEGAN, ENDED = "began.txt", "ended.txt"
+#: The files in the stage folder with the host and its uptime when the script begins and ends. No correction of the
+#: clock changes an uptime.
+BEFORE, AFTER = "cost-before.txt", "cost-after.txt"
+#: The first lines of a job script; none of them can fail the job or change its exit status.
+SCRIPT_LINES = (
+    "fabric_folder=$PWD",
+    'fabric_snapshot() { { uname -n; cat /proc/uptime; } > "$fabric_folder/$1"; } 2> /dev/null',
+    f"trap 'fabric_snapshot {AFTER}' EXIT",
+    f"fabric_snapshot {BEFORE} || :",
+)
 
 
 class RecordMixin(RegressionTestPlugin):
@@ -120,13 +128,8 @@ class RecordMixin(RegressionTestPlugin):
 
     @run_before("run", always_last=True)
     def note_times(self):
-        """Begin the job's own lines with those that leave the uptime of the node, then and at the end."""
-        lines = [
-            "fabric_folder=$PWD",
-            f"trap 'cat /proc/uptime > \"$fabric_folder/{ENDED}\" 2> /dev/null' EXIT",
-            f"cat /proc/uptime > {BEGAN} 2> /dev/null || :",
-        ]
-        self.prerun_cmds = [*lines, *self.prerun_cmds]
+        """Begin the job script with lines that note the host's uptime, then and however the script ends."""
+        self.prerun_cmds = [*SCRIPT_LINES, *self.prerun_cmds]
 
     @run_before("sanity")
     def note_job(self):
@@ -135,7 +138,7 @@ class RecordMixin(RegressionTestPlugin):
             return
         self.facts.elapsed_s = self.elapsed_s()
         began = getattr(self.job.scheduler, "began", None)
-        first = Path(self.stagedir) / BEGAN
+        first = Path(self.stagedir) / BEFORE
         self.facts.job_state = self.job.state
         if first.exists():
             self.facts.job_began = _iso(first.stat().st_mtime)
@@ -146,11 +149,10 @@ class RecordMixin(RegressionTestPlugin):
 
     def elapsed_s(self) -> float | None:
         """Return how long the job worked, in seconds; None if it was killed, or ended before its first line."""
-        began, ended = (self._text_of(name).split(" ")[0] for name in (BEGAN, ENDED))
-        try:
-            elapsed = round(float(ended) - float(began), 2)
-        except ValueError:
+        began, ended = (re.match(r"(\S+)\n(\d+\.\d+) ", self._text_of(name)) for name in (BEFORE, AFTER))
+        if not began or not ended or began[1] != ended[1]:
             return None
+        elapsed = round(float(ended[2]) - float(began[2]), 2)
         # ReFrame and schedulers end a job soon after its limit; twice that is another job's time.
         return elapsed if elapsed >= 0 and (not self.time_limit or elapsed <= 2 * self.time_limit) else None
 
