@@ -63,7 +63,7 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         "keep_stage_files": False,
         # A line for each value goes to the log; thousands of them are nothing to read as they scroll by.
         "perf_info_level": "verbose",
-        "colorize": sys.stdout.isatty(),
+        "colorize": os.isatty(1),
     }
     return {
         "systems": systems,

@@ -27,8 +27,8 @@ class ProgramMixin(RegressionTestPlugin):
     #: The suite that the check's program belongs to; a feature of the environment.
     suite = ""
 
-    #: The fixture that builds the suite (``built_by_spack`` in ``checks/builds.py``); None if nothing does.
-    built: Any = None
+    #: The fixture that builds the suite (``built_by_spack`` in ``checks/builds.py``); absent or None if nothing does.
+    built: Any
 
     #: Features of the suite that the environment has to have beside it.
     needs: tuple[str, ...] = ()
@@ -54,8 +54,9 @@ class ProgramMixin(RegressionTestPlugin):
     def find_program(self):
         """Take over the environment's description of the suite."""
         self.program = dict(self.current_environ.extras["programs"][self.suite])
-        if self.built is not None:
-            view = str(self.built.view)
+        built = getattr(self, "built", None)
+        if built is not None:
+            view = str(built.view)
             self.program |= {k: v.replace("{view}", view) for k, v in self.program.items() if isinstance(v, str)}
         facts = self.facts
         facts.program, facts.program_version = self.program["program"], self.program["version"]
