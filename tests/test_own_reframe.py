@@ -125,7 +125,7 @@ def test_a_check_without_its_packages_fails_by_name_and_the_others_run(reframe, 
     assert len(re.findall(r"\[ +OK \] .* (OsuBarrier|HotSpot) ", done.stdout)) == 2, done.stdout
     assert re.search(r"\[ +FAIL \] .* Rotate ", done.stdout), done.stdout
     (line,) = re.findall(r"Reason: environ error: (.*)", done.stdout)
-    assert line.startswith("missing Python packages: numpy scipy: Rotate needs them to tell slow nodes")
+    assert line.startswith("missing Python packages: numpy scipy: Rotate needs them to separate slow nodes")
     place = clone / ".fabric/python" / sys.implementation.cache_tag
     # The environment has no pip of its own.
     install = rf": uv pip install --python {reframe.parent}/python[0-9.]* --target {place} numpy scipy$"

@@ -45,7 +45,7 @@ class Rotate(OwnProgram):
     layout = layouts("several")
     own_program = "rotate"
     packages = ("polars", "numpy", "scipy")
-    packages_for = "to tell slow nodes, slow paths and chance apart in the matrix of pairs"
+    packages_for = "to separate slow nodes, slow paths and chance in the matrix of pairs"
     tags = {"fabric", "cross-section"}
     family = families.CROSS_SECTION
     #: The pattern that measures every node both ways.

@@ -104,7 +104,7 @@ class Streaming(StreamingCheck):
 
 @check()
 class StreamingQueue(StreamingCheck):
-    """What a bounded queue gives: between half of it and all of it in flight, one way and both ways.
+    """Rates with a bounded queue: between half of it and all of it in flight, one way and both ways.
 
     Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003), which has
     queue depths of 8, 16 and 32.

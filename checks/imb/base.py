@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the checks of the Intel MPI Benchmarks share."""
+"""The base of the checks of the Intel MPI Benchmarks."""
 
 from fabric_checks.core.metrics import curve, point, powers_of_two
 from fabric_checks.parsers import imb
@@ -17,7 +17,7 @@ class ImbProgram(ProgramMixin, FabricCheck):
     """One benchmark of IMB, all message sizes in one launch.
 
     Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, ``sizes_B`` and in
-    ``needs`` the features that the environment has to have beside ``imb``.
+    ``needs`` the features that the environment has to have in addition to ``imb``.
     """
 
     suite = "imb"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the LAMMPS checks share: the five inputs of its own bench folder."""
+"""The base of the LAMMPS checks: the five inputs of its own bench folder."""
 
 from reframe.core.builtins import run_after
 

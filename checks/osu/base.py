@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the OSU checks share."""
+"""The base of the OSU checks."""
 
 from dataclasses import dataclass, replace
 
@@ -46,7 +46,7 @@ class OsuProgram(ProgramMixin, FabricCheck):
     come with mpi4py, results are of ``osu-py``: their values include the interpreter.
 
     Subclasses declare ``benchmark``, its ``folder`` in OSU's own installation, and in ``needs`` the features that the
-    environment has to have beside ``osu``.
+    environment has to have in addition to ``osu``.
     """
 
     suite = "osu"

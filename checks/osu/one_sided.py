@@ -38,7 +38,7 @@ class OsuOneSided(OsuCheck):
         output = super().read(text)
         asked, found = osu.SYNCHRONISATIONS[self.synchronisation], output.header.get("Synchronization")
         if found != asked:
-            raise OutputError(f"the synchronisation {asked} was asked for, but the output says {found}")
+            raise OutputError(f"the synchronisation {asked} was asked for, but the output names {found}")
         return output
 
 

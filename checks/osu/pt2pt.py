@@ -104,7 +104,7 @@ class OsuMessageRate(OsuWindows):
         output = super().read(text)
         pairs, asked = output.header.get("pairs"), str(self.num_tasks // 2)
         if pairs != asked:
-            raise OutputError(f"{asked} pairs of processes were asked for, but the output says {pairs}")
+            raise OutputError(f"{asked} pairs of processes were asked for, but the output names {pairs}")
         return output
 
 

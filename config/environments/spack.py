@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Spack builds: an environment MPI-spack for each MPI that a system has a scope of.
+"""Environments that Spack builds: MPI-spack for each MPI that a system has a scope of.
 
 A system's scopes are in config/systems/SYSTEM/spack: `site` (compilers, target, mirrors, install tree), and a folder
 for each MPI, which requires it, names it as an external, and sets the variables that it needs. A system lists its

@@ -42,7 +42,7 @@ LINKED = (
     imb.installed(IMPI, "2021.11"),
     lammps.installed(f"{BENCH}", "22 Jul 2025 - Update 4", folder=""),
 )
-# Open MPI refuses to start as root, as in most containers, unless told twice.
+# Open MPI refuses to start as root, as in most containers, without two variables.
 AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []
 
 

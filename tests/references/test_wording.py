@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What proposals say, word by word."""
 
-import pytest
-
 from fabric_checks.references import reference_file, wording
 from fabric_checks.references.propose import Limits, propose
 from tests.references.records import bandwidth, frame, record

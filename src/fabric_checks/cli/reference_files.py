@@ -28,12 +28,12 @@ class Checked:
     faults: list[str]
 
 
-def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell: bool) -> Checked:
+def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, progress: bool) -> Checked:
     """Check the files of some systems, or of all that have one.
 
     :param sources: results for what only history shows, as users name them; none: those of this clone, if
         there are any.
-    :param tell: whether to show progress, if standard error is a terminal.
+    :param progress: whether to show progress, if standard error is a terminal.
     :raises ReferenceError: if a named system has no file.
     """
     paths = [folder / f"{system}.yaml" for system in systems] or sorted(folder.glob("*.yaml"))
@@ -50,10 +50,10 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell:
         )
     terminal = console.rich_console(console.err())
     with (
-        Progress(console=terminal, disable=not (tell and terminal.is_terminal), transient=True) as progress,
+        Progress(console=terminal, disable=not (progress and terminal.is_terminal), transient=True) as bars,
         ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool,
     ):
-        bar = progress.add_task("loading the checks of each system", total=len(files))
+        bar = bars.add_task("loading the checks of each system", total=len(files))
 
         def of_cases(file: ReferenceFile) -> list[str]:
             try:
@@ -63,7 +63,7 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell:
             except ReferenceError as error:
                 return [f"{file.path}: {error}"]
             finally:
-                progress.advance(bar)
+                bars.advance(bar)
 
         asked = [pool.submit(of_cases, file) for file in files]
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands ``fabric-checks references ...``: what values are held to."""
+"""The commands ``fabric-checks references ...``."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def propose_command(
 
     A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A reference is the
     median of the runs. The bound on the worse side is as far from it as the worst run, three robust standard
-    deviations, or 2 %, whichever is furthest. Each says what it is based on. Values of a case that failed before they
-    were complete are not used; values of runs that missed a reference are, and the report says so.
+    deviations, or 2 %, whichever is furthest. Each names its source. Values of a case that failed before they
+    were complete are not used; values of runs that missed a reference are, and the report counts them.
 
     The report goes to standard error. Exit status 1 if nothing could be proposed, if --write held something back, or if
     records could not be read.
@@ -161,7 +161,7 @@ def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: b
     the results in SOURCES (the clone's, if there are any), bounds that no run met, or that all runs met by more than
     five times.
     """
-    found = reference_files.check(_folder(), systems, sources, tell=not as_json)
+    found = reference_files.check(_folder(), systems, sources, progress=not as_json)
     if as_json:
         console.print_json(json.dumps({"files": found.files, "faults": found.faults}, indent=1))
     else:

@@ -26,7 +26,7 @@ Cases = bool | Mapping[str, Collection[str]]
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a check's cases beside ``acceptance``.
+    """Select the levels of a check's cases other than ``acceptance``.
 
     :param nightly: at the corners of the layouts (:func:`fabric_checks.core.layouts.corners`); those on at most
         :data:`SMOKE_NODES` nodes are in ``smoke`` as well.

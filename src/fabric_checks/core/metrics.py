@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a check measures, declared once: name, unit and which direction is better."""
+"""Metrics, declared once: name, unit and which direction is better."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNITS = ("us", "s", "MB/s", "Mmsg/s", "B", "%", "1", "1/s", "Matom-step/s")
 
 @dataclass(frozen=True)
 class Headline:
-    """What of a check belongs among the values that people ask for first: on the screen, and at the top of a report.
+    """Place a value among those that people ask for first: on the screen, and at the top of a report.
 
     Checks declare them as ``headlines``; the record of each metric whose quantity and parameters fit carries it.
 
@@ -54,7 +54,7 @@ PAIR = "pair"
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric that a check declares.
+    """Declare a metric of a check.
 
     :param name: unique within the check; a point of a curve carries its message size, as in ``latency_8B``.
     :param unit: one of :data:`UNITS`.

@@ -48,7 +48,7 @@ class Leaf:
 
 @dataclass
 class _Used:
-    """What the cases of a system made use of."""
+    """Collect what the cases of a system use."""
 
     paths: set[Keys] = field(default_factory=set)
     leaves: set[Keys] = field(default_factory=set)
@@ -185,7 +185,7 @@ def _orphans(
 
 
 def _why_unused(keys: Keys, cases: Sequence[Case]) -> str:
-    """Say why no case comes to keys of which each for itself is known."""
+    """Return why no case comes to these keys, each of which is known."""
     why = "no case has all of these, or an earlier key matches first" if cases else "no case of this check runs here"
     return f"orphan: {lookup.where(keys)}: {why}; delete it"
 
@@ -201,7 +201,7 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
             elif (
                 (lower if metric.better == "larger" else upper) is None
                 and not leaf.expected_to_fail
-                and not _is_said(file, case, metric.name)
+                and not _is_published(file, case, metric.name)
             ):
                 yield (
                     f"{place}: only values that are too good are bounded ({metric.better} is better); give the other "
@@ -216,8 +216,8 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
                 )
 
 
-def _is_said(file: ReferenceFile, case: Case, metric: str) -> bool:
-    """Tell whether it is what a document says, which may be that something is bad; a twin may be fitted to it."""
+def _is_published(file: ReferenceFile, case: Case, metric: str) -> bool:
+    """Return whether the value is published, which may be a bad one; a twin may be fitted to it."""
     evidence = file.evidence_of(held=True, **case.facts, metric=metric)
     return evidence is not None and evidence.kind in ("said", "fitted")
 

@@ -20,7 +20,7 @@ Keys = tuple[Any, ...]
 
 #: So many of the values that there are stand in a message.
 _MOST = 12
-#: The items of ``$index`` that every record answers, beside the parameters of the check, and their fields.
+#: The items of ``$index`` that every record answers, in addition to the parameters of the check, and their fields.
 _OF_RECORD = {"$environ": "environ", "$system": "system", "layout": "layout"}
 _NUMBERS = {"num_tasks": "tasks", "num_tasks_per_node": "ppn"}
 
@@ -50,7 +50,7 @@ def attribute(item: str, record: Mapping[str, Any]) -> str | int:
     """Return the value that an item of ``$index`` has for the test of a record.
 
     :param record: a row of a table of records.
-    :raises ReferenceError: if a record does not tell.
+    :raises ReferenceError: if the record does not have it.
     """
     own = _parameters(record)
     if item in own:
@@ -61,7 +61,7 @@ def attribute(item: str, record: Mapping[str, Any]) -> str | int:
         return str(record[_OF_RECORD[item]])
     if item in _NUMBERS and record.get(_NUMBERS[item]) is not None:
         return int(record[_NUMBERS[item]])
-    raise ReferenceError(f"the $index of {record['check']} names {item!r}, but no record says what that was")
+    raise ReferenceError(f"the $index of {record['check']} names {item!r}, but no record has its value")
 
 
 def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -70,13 +70,13 @@ def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Slot:
-    """Return where the reference for the metric of a record is, or belongs.
+    """Return the slot of the reference for the metric of a record, existing or new.
 
     Existing keys are found as ReFrame finds them: one that is equal, or else the first that matches as a regular
     expression.
 
     :param entries: the entries of a file by check.
-    :raises ReferenceError: if the ``$index`` of the entry asks for what no record tells.
+    :raises ReferenceError: if the ``$index`` of the entry names what no record has.
     """
     entry = entries.get(record["check"])
     index = tuple(entry["$index"]) if entry else new_index(record)

@@ -27,7 +27,7 @@ class PerflogHandler(JsonLinesHandler):
     """The perflog's handler for ReFrame, which ends the session on an error that is not a ``LoggingError``."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the records of one case; tell ReFrame, and the case, if that fails.
+        """Write the records of one case; let ReFrame, and the case, know if that fails.
 
         :raises LoggingError: with the file and the cause. ReFrame only warns of it.
         """
@@ -47,7 +47,7 @@ def create_csv_handler(site_config, config_prefix):
 
 
 class CsvHandler(logging.Handler):
-    """Appends the records of a finished case to ``basedir/SYSTEM/PARTITION/CHECK.csv``."""
+    """Append the records of a finished case to ``basedir/SYSTEM/PARTITION/CHECK.csv``."""
 
     def __init__(self, basedir: Path) -> None:
         super().__init__()

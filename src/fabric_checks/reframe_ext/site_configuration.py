@@ -3,7 +3,7 @@
 
 A file ``systems/NAME.py`` defines a list ``systems``, a file ``environments/NAME.py`` a list ``environments``. A file
 of a system may define environments too, so that a site needs one file, and ReFrame's ``handlers_perflog`` and
-``storage``: where its results go beside the JSON lines. These come with the names of the file's systems.
+``storage``: where its results go in addition to the JSON lines. These come with the names of the file's systems.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ class LayoutMixin(RegressionTestPlugin):
         self.tags = {*self.tags, families.tag(self.family), ACCEPTANCE, *self.chosen_levels()}
 
     def chosen_levels(self) -> set[str]:
-        """Return the levels beside ``acceptance``; ``smoke`` and ``nightly`` by the corners of each partition."""
+        """Return the levels other than ``acceptance``; ``smoke`` and ``nightly`` by the corners of each partition."""
         named = {PROCUREMENT: self.levels.procurement, VET: self.levels.vet}
         found = {name for name, cases in named.items() if includes(cases, self)}
         if not includes(self.levels.nightly, self):

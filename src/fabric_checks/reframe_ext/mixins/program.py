@@ -30,7 +30,7 @@ class ProgramMixin(RegressionTestPlugin):
     #: The fixture that builds the suite (``built_by_spack`` in ``checks/builds.py``); absent or None if nothing does.
     built: Any
 
-    #: Features of the suite that the environment has to have beside it.
+    #: Features of the suite that the environment has to have, too.
     needs: tuple[str, ...] = ()
 
     @classmethod

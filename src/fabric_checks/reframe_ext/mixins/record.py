@@ -54,7 +54,7 @@ class RecordMixin(RegressionTestPlugin):
     packages: tuple[str, ...] = ()
     packages_for = ""
 
-    #: The known facts about this run beside its values, from when it is set up: a
+    #: The facts about this run, apart from its values, from when it is set up: a
     #: :class:`~fabric_checks.records.record.Facts`, which goes into every record.
     facts = None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""References from the system's file; a metric without one needs a reason, a reference without a metric is an error."""
+"""References from the system's file: a metric without one needs a reason, one without a metric is an error."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_names() -> frozenset[str]:
 
 
 def _suffixes(decorator: ast.expr) -> tuple[str, ...]:
-    """Return what is added to the name of a class for each check that a decorator makes of it."""
+    """Return the suffixes of the names of the checks that a decorator makes of a class."""
     match decorator:
         case ast.Call(func=ast.Name(id="check"), keywords=[ast.keyword(arg="compare")]):
             return ("", ON_DEVICE)
