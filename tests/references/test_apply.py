@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Proposals as a patch, and in the file."""
 
+import subprocess
+
 import pytest
 import yaml
 
@@ -92,3 +94,13 @@ def test_a_file_that_would_not_load_is_left_as_it_is(path, monkeypatch):
         apply(path, write=True)
     assert path.read_text() == BEFORE
     assert [each.name for each in path.parent.iterdir()] == ["yours.yaml"]
+
+
+def test_the_difference_is_a_patch(path, tmp_path):
+    outcome = apply(path)
+    assert not outcome.written and path.read_text() == BEFORE
+    (tmp_path / "references").mkdir()
+    (tmp_path / "references" / "yours.yaml").write_text(BEFORE)
+    subprocess.run(["patch", "-p1"], cwd=tmp_path, input=outcome.difference, text=True, check=True, capture_output=True)
+    assert apply(path, write=True).written
+    assert (tmp_path / "references" / "yours.yaml").read_text() == path.read_text() != BEFORE
