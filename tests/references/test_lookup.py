@@ -61,7 +61,6 @@ OF_CHECK = {
     "$index": ["$environ", "layout"],
     "mpich.*": {"2x1": {"latency": [1, None, 0.1, "us"]}, "1x2": {"rate": [2]}},
 }
-}
 PATHS = [("A", "mpich.*", "2x1"), ("A", "mpich.*", "1x2")]
 
 
