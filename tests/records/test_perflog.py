@@ -227,9 +227,9 @@ def test_kills_at_any_moment_leave_every_earlier_line(tmp_path, report_table):
 REFRAME_CONFIG = """\
 from pathlib import Path
 from reframe.core.logging import register_log_handler
-from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
+from fabric_checks.reframe_ext.handlers import PerflogHandler
 
-@register_log_handler("jsonlines")
+@register_log_handler("lines")
 def create(site_config, prefix):
     return PerflogHandler(Path(site_config.get(f"{prefix}/basedir")))
 
@@ -241,7 +241,7 @@ site_configuration = {
     "environments": [{"name": "e"}],
     "logging": [{
         "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
-        "handlers_perflog": [{"type": "jsonlines", "level": "info", "basedir": "FOLDER/perflogs"}],
+        "handlers_perflog": [{"type": "lines", "level": "info", "basedir": "FOLDER/perflogs"}],
     }],
 }
 """

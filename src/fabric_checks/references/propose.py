@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What history proposes for a reference file: for each series a new reference, or why there is none."""
+"""Proposals for a reference file from history: for each series a new reference, or why there is none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = (
     *("session", "time", "tasks", "ppn", "value", "better", "case_result", "evidence", "nodelist"),
     *("program", "program_version", "mpi", "compiler", "spec_hash"),
 )
-#: What is said to differ if it is not the same in all runs, beside the program.
+#: Versions, in addition to the program's, that a report names if they differ between runs.
 _VERSIONS = {"mpi": "mpi", "compiler": "compiler", "hash": "spec_hash"}
 #: A change of value and bound by less than this share of the reference is none.
 _NO_CHANGE = 0.005
@@ -67,9 +67,10 @@ class History:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What is proposed for one series.
+    """Propose a reference for one series, or say why not.
 
-    :param slot: where it belongs, None if that cannot be told; :param series: the values of ``SERIES`` by field.
+    :param slot: where it belongs, None if that is unknown.
+    :param series: the values of ``SERIES`` by field.
     :param action: ``new``, ``changed``, ``loosened`` (a bound further out, or a value that is worse), ``unchanged``,
         ``kept`` (it would be stricter, on too few runs) or ``refused``; :param why: of the last two.
     :param derived: what the history gives, if it is enough; :param reference: the list for the file, of the first
@@ -93,7 +94,7 @@ class Proposal:
 
 
 def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = None) -> list[Proposal]:
-    """Return what the history proposes, a proposal for each series.
+    """Return a proposal for each series of the history.
 
     :param frame: records with :data:`COLUMNS`, of one system; records without a value are not looked at.
     :raises ReferenceError: if they are of a simulation: its references come from the documents.
@@ -193,7 +194,7 @@ def _sides(old: Sequence[Any], new: Sequence[Any], better: str) -> float:
 
 
 def _apart(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Refuse what would stand in one slot: the file's ``$index``, or a pattern, does not tell the series apart."""
+    """Refuse series that share a slot: neither the file's ``$index`` nor its patterns separate them."""
     at = Counter(each.slot for each in proposals if each.slot)
     return [
         replace(

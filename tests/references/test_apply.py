@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Proposals as a patch, and in the file."""
 
+import subprocess
+
 import pytest
 import yaml
 
 from fabric_checks.core.errors import ReferenceError
-from fabric_checks.references import files, reference_file
+from fabric_checks.references import edit, reference_file
 from fabric_checks.references.propose import Limits, propose
 from tests.references.records import bandwidth, frame, record
 
@@ -32,11 +34,11 @@ def path(tmp_path):
 
 def proposals(path, value):
     records = [*(record(day, value) for day in range(5)), *(bandwidth(day) for day in range(5))]
-    return propose(frame(records), files.load_or_new(path), Limits())
+    return propose(frame(records), edit.load_or_new(path), Limits())
 
 
 def apply(path, value=1.3, write=False, allow_looser=False):
-    return files.apply(
+    return edit.apply(
         path, proposals(path, value), write=write, allow_looser=allow_looser, name="references/yours.yaml"
     )
 
@@ -87,8 +89,18 @@ def test_line_ends_and_mode_stay(path):
 
 
 def test_a_file_that_would_not_load_is_left_as_it_is(path, monkeypatch):
-    monkeypatch.setattr(files.edit, "edited", lambda *_: "OsuLatency: 3\n")
+    monkeypatch.setattr(edit, "edited", lambda *_: "OsuLatency: 3\n")
     with pytest.raises(ReferenceError, match="was left as it is, because the result would not load"):
         apply(path, write=True)
     assert path.read_text() == BEFORE
     assert [each.name for each in path.parent.iterdir()] == ["yours.yaml"]
+
+
+def test_the_difference_is_a_patch(path, tmp_path):
+    outcome = apply(path)
+    assert not outcome.written and path.read_text() == BEFORE
+    (tmp_path / "references").mkdir()
+    (tmp_path / "references" / "yours.yaml").write_text(BEFORE)
+    subprocess.run(["patch", "-p1"], cwd=tmp_path, input=outcome.difference, text=True, check=True, capture_output=True)
+    assert apply(path, write=True).written
+    assert (tmp_path / "references" / "yours.yaml").read_text() == path.read_text() != BEFORE

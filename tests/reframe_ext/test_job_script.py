@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a job worked: two snapshots that its script takes, run by a shell."""
+"""How long a job worked: its script notes the uptime twice, run by a shell."""
 
 import shutil
 import subprocess
 import time
 
-import pytest
-
-from fabric_checks.reframe_ext.mixins.cost import AFTER, BEFORE, SCRIPT_LINES, elapsed_s
+from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE, SCRIPT_LINES, RecordMixin
 from tests.guard import GUARD_S
+from tests.reframe_ext.test_record import case
 
 
 def run(folder, *lines, **options):
@@ -20,23 +19,7 @@ def run(folder, *lines, **options):
 
 
 def took_s(folder):
-    return elapsed_s(*((folder / name).read_text() for name in (BEFORE, AFTER)))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "at_most_s", "expected_s"),
-    [
-        ("n1\n100.00 50.00\n", "n1\n107.25 50.00\n", None, 7.25),
-        ("n1\n100.00 50.00\n", "n1\n100.00 50.00\n", 0, 0),
-        ("n1\n107.25 50.00\n", "n1\n100.00 50.00\n", None, None),
-        ("n1\n100.00 50.00\n", "n1\n107.25 50.00\n", 7, None),
-        ("n1\n100.00 50.00\n", "n2\n107.25 50.00\n", None, None),
-        ("", "", None, None),
-        ("n1\n", "n1\nup for long\n", None, None),
-    ],
-)
-def test_the_time_is_that_of_one_host_and_never_negative(before, after, at_most_s, expected_s):
-    assert elapsed_s(before, after, at_most_s) == expected_s
+    return RecordMixin.elapsed_s(case(stage=folder))
 
 
 def test_a_job_script_notes_how_long_it_took(tmp_path):
