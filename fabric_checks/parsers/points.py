@@ -2,7 +2,7 @@
 """A measured point in the rows of our own programs: a median, its interval, and why sampling stopped.
 
 The programs print five columns for each of them: ``X_us``, ``X_ci_low_us``, ``X_ci_high_us``, ``X_samples`` and
-``X_stop`` (``fc_print_result`` in ``checks/fabric/src/sampling.h``).
+``X_stop`` (``fc_print_result`` in ``checks/fabric/src/common/sampling.c``).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 import subprocess
 
 from tests.fabric import builds
-from tests.fabric.builds import SOURCES, STRICT, environment
+from tests.fabric.builds import STRICT, environment
 from tests.guard import GUARD_S
 
 
@@ -16,14 +16,11 @@ class OneProgram:
 
     def __init__(self, mpi, program, folder, *, flags=(), shim=None):
         self.mpi, self.program, self.path, self.env = mpi, program, folder / program, environment(mpi)
-        if shim is None and not flags:
-            builds.make(mpi, program, self.path)
-            return
-        sources = [SOURCES / f"{program}.c"]
+        sources = []
         if shim is not None:
             sources.append(folder / "shim.c")
             sources[-1].write_text(shim)
-        builds.compile_alone(mpi, sources, [*STRICT, *flags], self.path)
+        builds.make(mpi, program, self.path, flags=[*STRICT, *flags], sources=sources)
 
     def run(self, ranks, *arguments, **settings):
         """Run on so many ranks, with these environment variables added."""

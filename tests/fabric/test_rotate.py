@@ -18,7 +18,7 @@ import pytest
 from fabric_checks.parsers import rotate
 from tests.conftest import TESTS
 from tests.fabric import builds
-from tests.fabric.builds import MPIS, SOURCES, environment
+from tests.fabric.builds import MPIS, environment
 from tests.guard import GUARD_S, despite_load
 
 SHIM = TESTS / "fabric" / "slow_shim.c"
@@ -50,7 +50,7 @@ class Built:
 
 def build(mpi, folder, always_shim=False):
     builds.make(mpi, "rotate", folder / "rotate")
-    builds.compile_alone(mpi, [SOURCES / "rotate.c", SHIM], builds.STRICT, folder / "rotate_slow")
+    builds.make(mpi, "rotate", folder / "rotate_slow", sources=[SHIM])
     return Built(mpi, folder, always_shim)
 
 

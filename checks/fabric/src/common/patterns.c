@@ -1,55 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The patterns of `rotate`: which rounds there are, and who streams to whom in each.
- * The tournament is that of `latency_map` too.
- *
- * In the headers of these two functions are not inline: the compiler tells of
- * those that nobody calls any more.
- */
-#ifndef ROTATE_PATTERNS_H
-#define ROTATE_PATTERNS_H
-
+#include "patterns.h"
 #include "messages.h"
 
-enum pattern { pattern_rotate, pattern_shift, pattern_bisection, pattern_round_robin };
+#include <stdint.h>
+#include <stdlib.h>
 
-static const char *const pattern_names[] = {"rotate", "shift", "bisection", "round-robin", NULL};
+const char *const fc_pattern_names[] = {"rotate", "shift", "bisection", "round-robin", NULL};
 
-/* Which rounds there are. The same on all ranks. */
-struct layout {
-    enum pattern pattern;
-    int nodes;
-    int active;  /* nodes that take part: all, or all but the last */
-    int pairs;   /* in a round */
-    int turns;   /* rounds after which every two nodes have met that ever do, in some direction */
-    int total;   /* rounds of the whole pattern */
-    int rounds;  /* measured ones */
-    size_t seed;
-};
-
-/* Who streams to whom in one round: partner by rank, -1 for none. */
-struct roster {
-    int nodes;
-    int *to;
-    int *from;
-};
-
-/* Collective; what is in it is not set. */
-static struct roster make_roster(const struct fc_world *world, int nodes)
+struct fc_roster fc_make_roster(const struct fc_world *world, int nodes)
 {
-    struct roster roster = {nodes, NULL, NULL};
+    struct fc_roster roster = {nodes, NULL, NULL};
     roster.to = fc_allocate_all(world, (size_t)nodes, sizeof *roster.to);
     roster.from = fc_allocate_all(world, (size_t)nodes, sizeof *roster.from);
     return roster;
 }
 
-static void free_roster(struct roster *roster)
+void fc_free_roster(struct fc_roster *roster)
 {
     free(roster->to);
     free(roster->from);
 }
 
-static void clear_roster(struct roster *roster)
+void fc_clear_roster(struct fc_roster *roster)
 {
     for (int rank = 0; rank < roster->nodes; rank++) {
         roster->to[rank] = -1;
@@ -57,7 +29,7 @@ static void clear_roster(struct roster *roster)
     }
 }
 
-static void add_pair(struct roster *roster, int sender, int receiver)
+void fc_add_pair(struct fc_roster *roster, int sender, int receiver)
 {
     roster->to[sender] = receiver;
     roster->from[receiver] = sender;
@@ -99,16 +71,16 @@ static int wrapped(int at, int shift, int count)
 }
 
 /* In a tournament of an even number of nodes one has no seat, and meets whoever is left over. */
-static int rank_of_seat(const struct layout *layout, int seat)
+static int rank_of_seat(const struct fc_layout *layout, int seat)
 {
     return layout->nodes % 2 == 0 && seat >= layout->nodes / 2 ? seat + 1 : seat;
 }
 
 enum { many = 16 }; /* nodes of a tournament in which some directions are turned */
 
-static void add_match(struct roster *roster, int one, int other, bool one_sends)
+static void add_match(struct fc_roster *roster, int one, int other, bool one_sends)
 {
-    add_pair(roster, one_sends ? one : other, one_sends ? other : one);
+    fc_add_pair(roster, one_sends ? one : other, one_sends ? other : one);
 }
 
 /*
@@ -122,7 +94,7 @@ static void add_match(struct roster *roster, int one, int other, bool one_sends)
  * tests/parsers/test_rotate_patterns.py has what these rules leave out, and others.
  * The second M rounds are the first the other way.
  */
-static void set_match_day(const struct layout *layout, int round, struct roster *roster)
+static void set_match_day(const struct fc_layout *layout, int round, struct fc_roster *roster)
 {
     const int seats = layout->turns;
     const bool back = round >= seats;
@@ -137,29 +109,27 @@ static void set_match_day(const struct layout *layout, int round, struct roster 
                   ((away % 2 == 1) != back) != turned);
     }
     if (layout->nodes % 2 == 0) {
-        add_match(roster, layout->nodes / 2, rank_of_seat(layout, middle),
-                  (middle % 2 == 1) != back);
+        add_match(roster, layout->nodes / 2, rank_of_seat(layout, middle), (middle % 2 == 1) != back);
     }
 }
 
-/* Fills in one round of the pattern; `order` is scratch. */
-static void set_round(const struct layout *layout, int round, int *order, struct roster *roster)
+void fc_set_round(const struct fc_layout *layout, int round, int *order, struct fc_roster *roster)
 {
     const int pairs = layout->pairs;
-    clear_roster(roster);
-    if (layout->pattern == pattern_round_robin) {
+    fc_clear_roster(roster);
+    if (layout->pattern == FC_ROUND_ROBIN) {
         set_match_day(layout, round, roster);
         return;
     }
-    if (layout->pattern == pattern_bisection) {
+    if (layout->pattern == FC_BISECTION) {
         shuffle(order, layout->active, layout->seed, round);
     }
     for (int i = 0; i < pairs; i++) {
         switch (layout->pattern) {
-        case pattern_shift: add_pair(roster, i, wrapped(i, round + 1, layout->nodes)); break;
-        case pattern_bisection: add_pair(roster, order[2 * i], order[2 * i + 1]); break;
-        case pattern_rotate:
-        default: add_pair(roster, i, pairs + wrapped(i, round, pairs)); break;
+        case FC_SHIFT: fc_add_pair(roster, i, wrapped(i, round + 1, layout->nodes)); break;
+        case FC_BISECTION: fc_add_pair(roster, order[2 * i], order[2 * i + 1]); break;
+        case FC_ROTATE:
+        default: fc_add_pair(roster, i, pairs + wrapped(i, round, pairs)); break;
         }
     }
 }
@@ -171,34 +141,28 @@ static int spread_from_end_to_end(int index, int wanted, int count)
     return (int)((size_t)index * ((size_t)count - 1) / gaps);
 }
 
-/*
- * The number in the full pattern of the measured round `index`: from the first
- * to the last, and no two nodes meet twice before all have met once.
- */
-static int round_number(const struct layout *layout, int index)
+int fc_round_number(const struct fc_layout *layout, int index)
 {
     const int turns = layout->turns;
     if (layout->rounds <= turns) {
         return spread_from_end_to_end(index, layout->rounds, turns);
     }
     return index < turns ? index
-                         : turns + spread_from_end_to_end(index - turns, layout->rounds - turns,
-                                                          layout->total - turns);
+                         : turns + spread_from_end_to_end(index - turns, layout->rounds - turns, layout->total - turns);
 }
 
-/* `shifts` is the number of rounds that are asked for, 0 for all; `seed` that of the matchings. */
-static struct layout make_layout(int nodes, enum pattern pattern, int shifts, size_t seed)
+struct fc_layout fc_make_layout(int nodes, enum fc_pattern pattern, int shifts, size_t seed)
 {
-    struct layout layout = {pattern, nodes, nodes, nodes, nodes - 1, nodes - 1, 0, seed};
-    if (pattern == pattern_round_robin) {
+    struct fc_layout layout = {pattern, nodes, nodes, nodes, nodes - 1, nodes - 1, 0, seed};
+    if (pattern == FC_ROUND_ROBIN) {
         layout.pairs = nodes / 2;
         layout.turns = nodes - 1 + nodes % 2;
         layout.total = 2 * layout.turns;
-    } else if (pattern != pattern_shift) {
+    } else if (pattern != FC_SHIFT) {
         layout.active = nodes / 2 * 2;
         layout.pairs = nodes / 2;
         layout.turns = nodes / 2;
-        if (pattern == pattern_bisection && shifts > 0) {
+        if (pattern == FC_BISECTION && shifts > 0) {
             layout.turns = shifts;
         }
         layout.total = layout.turns;
@@ -206,5 +170,3 @@ static struct layout make_layout(int nodes, enum pattern pattern, int shifts, si
     layout.rounds = shifts > 0 && shifts < layout.total ? shifts : layout.total;
     return layout;
 }
-
-#endif

@@ -1,53 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Which pairs of `rotate` are measured again. The rule is written once more in Python,
- * tests/culprits/cross_section/suspects.py, and each is held against the other.
- */
-#ifndef ROTATE_SUSPECTS_H
-#define ROTATE_SUSPECTS_H
+#include "suspects.h"
+#include "../common/messages.h"
+#include "../common/program.h"
+#include "../common/sampling.h"
 
-#include "rotate_rounds.h"
+#include <stdlib.h>
+#include <string.h>
 
-/* Position in `count` of the item `index` of `wanted` evenly spread ones; wanted <= count. */
-static size_t spread(size_t index, size_t wanted, size_t count)
+size_t fc_spread(size_t index, size_t wanted, size_t count)
 {
     return (2 * index + 1) * count / (2 * wanted);
 }
 
-static size_t least(size_t a, size_t b)
+size_t fc_least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* A pair that is measured again, or a control. */
-struct suspect {
-    int order; /* what the rank that names it names before it: how soon it is measured */
-    int sender;
-    int receiver;
-    int place;   /* its round in a pass of the phase `together`, -1 without one */
-    double sum;  /* of what it reached in that pass, MBps */
-    double best; /* that it reached in any, MBps; of one that is measured alone the best alone */
-};
-
 /* What so many percent of a node's pairs on a side do not exceed is what it has at its best. */
 enum { top_percent = 85 };
-
-/* What all ranks know after the scan, and on rank 0 the suspects. */
-struct verdict {
-    double overall;     /* median bandwidth of the scan, MBps */
-    double plateaus[2]; /* the median over senders of what each has at its best, and over receivers; or 0 */
-    double (*tops)[2];  /* by rank, what it has at its best as sender, as receiver; -1 without pairs */
-    int *hosts;         /* by rank: the lowest rank on its host */
-    bool one_host;      /* of all ranks */
-    int senders;     /* suspect ones */
-    int receivers;
-    struct suspect *suspects; /* rank 0 */
-    size_t count;
-    size_t again; /* how many of them are measured again, */
-    size_t slow;  /* stay slow, */
-    size_t alone; /* and are measured alone */
-    double paused; /* before the last of them, s */
-};
 
 enum {
     offers_lowest = 32, /* of a sender's own pairs, */
@@ -70,30 +41,19 @@ static double share_of(const struct verdict *verdict, int rank, int side)
     return verdict->tops[rank][side] / verdict->plateaus[side];
 }
 
-static bool is_slow_side(const struct node *node, const struct verdict *verdict, int rank, int side)
+bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank, int side)
 {
     return verdict->tops[rank][side] >= 0.0 && share_of(verdict, rank, side) < level_of(node);
-}
-
-static bool is_slow_sender(const struct node *node, const struct verdict *verdict, int rank)
-{
-    return is_slow_side(node, verdict, rank, 0);
-}
-
-static bool is_slow_receiver(const struct node *node, const struct verdict *verdict, int rank)
-{
-    return is_slow_side(node, verdict, rank, 1);
 }
 
 /*
  * Whether a suspect is slow still. A pair of a suspect node is held to what nodes have at their
  * best: on links that are shared the median of all pairs is half of that. The others nearly so.
  */
-static bool is_slow_again(const struct node *node, const struct verdict *verdict,
-                          const struct suspect *at)
+bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, const struct suspect *at)
 {
-    const bool slow[2] = {is_slow_sender(node, verdict, at->sender),
-                          is_slow_receiver(node, verdict, at->receiver)};
+    const bool slow[2] = {fc_is_slow(node, verdict, at->sender, as_sender),
+                          fc_is_slow(node, verdict, at->receiver, as_receiver)};
     double reference = verdict->overall;
     for (int side = 0; side < 2; side++) {
         const double plateau = verdict->plateaus[side];
@@ -103,15 +63,13 @@ static bool is_slow_again(const struct node *node, const struct verdict *verdict
     return at->best < level_of(node) * reference;
 }
 
-/* A pair that no network is between says nothing of one, unless there are only such pairs. */
-static bool is_within_a_host(const struct verdict *verdict, int sender, int receiver)
+bool fc_is_within_a_host(const struct verdict *verdict, int sender, int receiver)
 {
     return !verdict->one_host && verdict->hosts[sender] == verdict->hosts[receiver];
 }
 
 /* What a pair should reach, given what is known of its two nodes. */
-static double expected(const struct node *node, const struct verdict *verdict, int sender,
-                       int receiver)
+static double expected(const struct node *node, const struct verdict *verdict, int sender, int receiver)
 {
     const int ranks[2] = {sender, receiver};
     double usual = verdict->overall;
@@ -120,7 +78,7 @@ static double expected(const struct node *node, const struct verdict *verdict, i
         const double share = share_of(verdict, ranks[side], side);
         const double nearly = level_of(node) * verdict->plateaus[side];
         usual = nearly > usual ? nearly : usual;
-        if (is_slow_side(node, verdict, ranks[side], side) && share < worst) {
+        if (fc_is_slow(node, verdict, ranks[side], side) && share < worst) {
             worst = share;
         }
     }
@@ -128,12 +86,11 @@ static double expected(const struct node *node, const struct verdict *verdict, i
 }
 
 /* What most of a node's pairs on a side do not exceed, -1 without any; within a host none counts. */
-static double find_top(const struct node *node, const struct verdict *verdict,
-                       const struct line *line, double *scratch)
+static double find_top(const struct node *node, const struct verdict *verdict, const struct line *line, double *scratch)
 {
     size_t count = 0;
     for (size_t i = 0; i < line->count; i++) {
-        if (!is_within_a_host(verdict, rank_of(node), line->at[i].partner)) {
+        if (!fc_is_within_a_host(verdict, node->world->rank, line->at[i].partner)) {
             scratch[count++] = line->at[i].MBps;
         }
     }
@@ -156,7 +113,7 @@ static double find_plateau(const struct node *node, const struct verdict *verdic
 }
 
 /* Collective, after share_hosts: what each node has as sender and as receiver, and all. */
-static void share_tops(struct node *node, struct verdict *verdict, double *scratch)
+void fc_share_tops(struct node *node, struct verdict *verdict, double *scratch)
 {
     const struct fc_world *const world = node->world;
     const double mine[2] = {find_top(node, verdict, &node->row, scratch),
@@ -165,7 +122,7 @@ static void share_tops(struct node *node, struct verdict *verdict, double *scrat
     /* Not MPI_Allgather: its N^2 messages take a simulator longer than the whole scan. */
     FC_MPI(MPI_Gather(mine, 2, MPI_DOUBLE, verdict->tops, 2, MPI_DOUBLE, 0, world->comm));
     if (world->rank == 0) {
-        common[0] = median_of(node->ledger.medians, (size_t)node->layout.rounds, scratch);
+        common[0] = fc_median_of(node->ledger.medians, (size_t)node->layout.rounds, scratch);
         common[1] = find_plateau(node, verdict, 0);
         common[2] = find_plateau(node, verdict, 1);
     }
@@ -175,8 +132,8 @@ static void share_tops(struct node *node, struct verdict *verdict, double *scrat
     verdict->plateaus[0] = common[1];
     verdict->plateaus[1] = common[2];
     for (int rank = 0; rank < world->size; rank++) {
-        verdict->senders += is_slow_sender(node, verdict, rank) ? 1 : 0;
-        verdict->receivers += is_slow_receiver(node, verdict, rank) ? 1 : 0;
+        verdict->senders += fc_is_slow(node, verdict, rank, as_sender) ? 1 : 0;
+        verdict->receivers += fc_is_slow(node, verdict, rank, as_receiver) ? 1 : 0;
     }
 }
 
@@ -195,7 +152,7 @@ static int compare_places(const void *left, const void *right)
 }
 
 /* Collective: which ranks are on one host. */
-static void share_hosts(struct node *node, struct verdict *verdict)
+void fc_share_hosts(struct node *node, struct verdict *verdict)
 {
     const struct fc_world *const world = node->world;
     const size_t ranks = world->rank == 0 ? (size_t)world->size : 0;
@@ -204,8 +161,7 @@ static void share_hosts(struct node *node, struct verdict *verdict)
     fc_host(mine.host);
     mine.rank = world->rank;
     struct place *const places = fc_allocate_all(world, ranks, sizeof *places);
-    FC_MPI(MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, places, (int)sizeof mine, MPI_BYTE, 0,
-                      world->comm));
+    FC_MPI(MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, places, (int)sizeof mine, MPI_BYTE, 0, world->comm));
     if (world->rank == 0) {
         qsort(places, ranks, sizeof *places, compare_places);
         int first = places[0].rank;
@@ -227,10 +183,9 @@ static void share_hosts(struct node *node, struct verdict *verdict)
 /* ------------------------------------------------------------ what looks slow */
 
 /* One thing that a rank has to say: a pair, and how many it has named before it. */
-static size_t offer(const struct verdict *verdict, size_t order, int sender, int receiver,
-                    int said[offer_fields])
+static size_t offer(const struct verdict *verdict, size_t order, int sender, int receiver, int said[offer_fields])
 {
-    if (is_within_a_host(verdict, sender, receiver)) {
+    if (fc_is_within_a_host(verdict, sender, receiver)) {
         return 0;
     }
     said[0] = (int)order;
@@ -240,17 +195,15 @@ static size_t offer(const struct verdict *verdict, size_t order, int sender, int
 }
 
 /* The lowest suspects of this sender, lowest first. Returns how many there are. */
-static size_t offer_lowest(const struct node *node, const struct verdict *verdict,
-                           int offers[][offer_fields])
+static size_t offer_lowest(const struct node *node, const struct verdict *verdict, int offers[][offer_fields])
 {
-    const int sender = rank_of(node);
+    const int sender = node->world->rank;
     double share[offers_lowest];
     size_t count = 0;
     for (size_t i = 0; i < node->row.count; i++) {
         const struct meeting *const met = &node->row.at[i];
         const double reached = met->MBps / expected(node, verdict, sender, met->partner);
-        if (reached >= 1.0 - node->plan->suspect_share ||
-            is_within_a_host(verdict, sender, met->partner) ||
+        if (reached >= 1.0 - node->plan->suspect_share || fc_is_within_a_host(verdict, sender, met->partner) ||
             (count == offers_lowest && reached >= share[count - 1])) {
             continue;
         }
@@ -298,18 +251,17 @@ static size_t offer_partners(const struct node *node, const struct verdict *verd
                              int offers[][offer_fields])
 {
     int partners[partners_most];
-    const int rank = rank_of(node);
+    const int rank = node->world->rank;
     const size_t all = find_partners(rank, node->world->size, partners);
     size_t count = 0;
     for (size_t i = 0; i < all; i++) {
-        count += offer(verdict, i, sends ? rank : partners[i], sends ? partners[i] : rank,
-                       offers[count]);
+        count += offer(verdict, i, sends ? rank : partners[i], sends ? partners[i] : rank, offers[count]);
     }
     return count;
 }
 
 /* By pair; of a pair that is named several times what was named first. */
-static int compare_pairs(const void *left, const void *right)
+int fc_compare_pairs(const void *left, const void *right)
 {
     const struct suspect *const a = left;
     const struct suspect *const b = right;
@@ -329,14 +281,14 @@ static int compare_orders(const void *left, const void *right)
     if (a->order != b->order) {
         return a->order < b->order ? -1 : 1;
     }
-    return compare_pairs(left, right);
+    return fc_compare_pairs(left, right);
 }
 
-static int compare_bests(const void *left, const void *right)
+int fc_compare_bests(const void *left, const void *right)
 {
     const double a = ((const struct suspect *)left)->best;
     const double b = ((const struct suspect *)right)->best;
-    return a < b || a > b ? (a > b) - (a < b) : compare_pairs(left, right);
+    return a < b || a > b ? (a > b) - (a < b) : fc_compare_pairs(left, right);
 }
 
 /*
@@ -357,7 +309,7 @@ static void list_suspects(struct verdict *verdict, int offers[][offer_fields], s
             list[all++] = (struct suspect){said[0], said[2], said[1], -1, 0.0, 0.0};
         }
     }
-    qsort(list, all, sizeof *list, compare_pairs);
+    qsort(list, all, sizeof *list, fc_compare_pairs);
     for (size_t i = 0; i < all; i++) {
         if (i == 0 || list[i].sender != list[verdict->count - 1].sender ||
             list[i].receiver != list[verdict->count - 1].receiver) {
@@ -368,23 +320,23 @@ static void list_suspects(struct verdict *verdict, int offers[][offer_fields], s
 }
 
 /* Collective: gathers the suspects at rank 0, a bounded number from each rank. */
-static void gather_suspects(const struct node *node, struct verdict *verdict)
+void fc_gather_suspects(const struct node *node, struct verdict *verdict)
 {
     enum { fields = offers_all * offer_fields };
     const struct fc_world *const world = node->world;
     const size_t all = world->rank == 0 ? (size_t)world->size * offers_all : 0;
     int mine[offers_all][offer_fields];
     size_t count = offer_lowest(node, verdict, mine);
-    if (is_slow_sender(node, verdict, world->rank)) {
+    if (fc_is_slow(node, verdict, world->rank, as_sender)) {
         count += offer_partners(node, verdict, true, mine + count);
     }
-    if (is_slow_receiver(node, verdict, world->rank)) {
+    if (fc_is_slow(node, verdict, world->rank, as_receiver)) {
         count += offer_partners(node, verdict, false, mine + count);
     }
     for (; count < offers_all; count++) {
         memcpy(mine[count], (const int[offer_fields]){-1, -1, -1}, sizeof mine[count]);
     }
-    int(*const offers)[offer_fields] = fc_allocate_all(world, all, sizeof *offers);
+    int (*const offers)[offer_fields] = fc_allocate_all(world, all, sizeof *offers);
     verdict->suspects = fc_allocate_all(world, 2 * all, sizeof *verdict->suspects);
     FC_MPI(MPI_Gather(mine, fields, MPI_INT, offers, fields, MPI_INT, 0, world->comm));
     if (world->rank == 0) {
@@ -395,20 +347,9 @@ static void gather_suspects(const struct node *node, struct verdict *verdict)
 
 /* ------------------------------------------------- how much is measured again */
 
-/* In measurements of a round or of a pair, each of which is repeated. */
-struct budget {
-    size_t together; /* rounds */
-    size_t alone;    /* pairs */
-    size_t controls; /* pairs that there is room for beside both */
-    size_t all;      /* of the three together */
-};
-
 enum {
-    repeats_planned = 4,   /* those of --confirm-repeats as it stands */
-    controls_kept = 8,     /* that `together` leaves room for */
-    controls_of_all = 8,   /* spread over all pairs */
-    controls_if_slow = 24, /* the same, where somebody may be blamed */
-    controls_most = 32
+    repeats_planned = 4, /* those of --confirm-repeats as it stands */
+    controls_kept = 8,   /* that `together` leaves room for */
 };
 
 static size_t log2_below(size_t value)
@@ -422,16 +363,14 @@ static size_t log2_below(size_t value)
 }
 
 /* So that all is done in N/2 + 64 log2 N rounds, whatever is slow. */
-static struct budget find_budget(size_t nodes, size_t limit)
+struct budget fc_find_budget(size_t nodes, size_t limit)
 {
     const size_t bits = log2_below(nodes);
     struct budget budget;
     budget.all = (nodes / 2 + 64 * bits) / repeats_planned;
     budget.alone = limit > 0 ? limit : 8 * bits + nodes / 16;
     const size_t rest = budget.all - (8 * bits + nodes / 16);
-    budget.controls = least(controls_kept, rest / 3);
+    budget.controls = fc_least(controls_kept, rest / 3);
     budget.together = rest - budget.controls;
     return budget;
 }
-
-#endif

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The messages of one test of `rotate`, and whether they arrived as they were sent.
- */
-#ifndef ROTATE_TRANSFERS_H
-#define ROTATE_TRANSFERS_H
+#include "transfers.h"
+#include "../common/messages.h"
 
-#include "messages.h"
-
-enum { tag_warm = 1, tag_data = 2, tag_acknowledge = 3, tag_best = 4 };
-
-/* What a rank needs to take part in a test, as sender, as receiver, or as both. */
-struct transfers {
-    const struct fc_world *world;
-    size_t size;     /* of a message, bytes */
-    size_t messages; /* that a sender sends in a test */
-    unsigned char *send;
-    unsigned char *receive;
-    MPI_Request *requests; /* receives, sends, acknowledgement in, acknowledgement out */
-    int *done;             /* as many, for MPI_Waitsome */
-};
+#include <stdlib.h>
 
 /* The buffers are written once here, so that no page is touched for the first time in a test. */
-static struct transfers make_transfers(const struct fc_world *world, size_t size, size_t messages)
+struct transfers fc_make_transfers(const struct fc_world *world, size_t size, size_t messages)
 {
     const size_t slots = 2 * messages + 2;
     struct transfers transfers = {world, size, messages, NULL, NULL, NULL, NULL};
@@ -34,7 +18,7 @@ static struct transfers make_transfers(const struct fc_world *world, size_t size
     return transfers;
 }
 
-static void free_transfers(struct transfers *transfers)
+void fc_free_transfers(struct transfers *transfers)
 {
     free(transfers->send);
     free(transfers->receive);
@@ -44,18 +28,16 @@ static void free_transfers(struct transfers *transfers)
 
 /* ------------------------------------------------------- one test of a round */
 
-static int partner_or_null(int partner)
+int fc_partner_or_null(int partner)
 {
     return partner < 0 ? MPI_PROC_NULL : partner;
 }
 
-/* The first message between two ranks may have to open a connection: not in the timing. */
-static void warm_up(const struct transfers *transfers, int to, int from)
+void fc_warm_up(const struct transfers *transfers, int to, int from)
 {
     const int bytes = (int)(transfers->size < 65536 ? transfers->size : 65536);
-    FC_MPI(MPI_Sendrecv(transfers->send, bytes, MPI_BYTE, partner_or_null(to), tag_warm,
-                        transfers->receive, bytes, MPI_BYTE, partner_or_null(from), tag_warm,
-                        transfers->world->comm, MPI_STATUS_IGNORE));
+    FC_MPI(MPI_Sendrecv(transfers->send, bytes, MPI_BYTE, fc_partner_or_null(to), tag_warm, transfers->receive, bytes,
+                        MPI_BYTE, fc_partner_or_null(from), tag_warm, transfers->world->comm, MPI_STATUS_IGNORE));
 }
 
 /* Of this rank's pairs: it sends to `to` and receives from `from`, -1 if it does not. */
@@ -71,8 +53,7 @@ static void post_receives(const struct transfers *transfers, int to, int from)
                          &transfers->requests[i]));
     }
     if (to >= 0) {
-        FC_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, to, tag_acknowledge, comm,
-                         &transfers->requests[2 * messages]));
+        FC_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, to, tag_acknowledge, comm, &transfers->requests[2 * messages]));
     }
 }
 
@@ -80,8 +61,8 @@ static void start_sends(const struct transfers *transfers, int to)
 {
     const int messages = (int)transfers->messages;
     for (int i = messages; to >= 0 && i < 2 * messages; i++) {
-        FC_MPI(MPI_Isend(transfers->send, (int)transfers->size, MPI_BYTE, to, tag_data,
-                         transfers->world->comm, &transfers->requests[i]));
+        FC_MPI(MPI_Isend(transfers->send, (int)transfers->size, MPI_BYTE, to, tag_data, transfers->world->comm,
+                         &transfers->requests[i]));
     }
 }
 
@@ -98,8 +79,7 @@ static double complete_all(const struct transfers *transfers, int from)
     double end = 0.0;
     for (;;) {
         int count = 0;
-        FC_MPI(MPI_Waitsome(2 * messages + 2, transfers->requests, &count, transfers->done,
-                            MPI_STATUSES_IGNORE));
+        FC_MPI(MPI_Waitsome(2 * messages + 2, transfers->requests, &count, transfers->done, MPI_STATUSES_IGNORE));
         if (count == MPI_UNDEFINED) {
             return end;
         }
@@ -114,8 +94,7 @@ static double complete_all(const struct transfers *transfers, int from)
     }
 }
 
-/* One test; returns the seconds it took this rank as a sender, 0 if it is none. */
-static double stream(const struct transfers *transfers, int to, int from)
+double fc_stream(const struct transfers *transfers, int to, int from)
 {
     post_receives(transfers, to, from);
     FC_MPI(MPI_Barrier(transfers->world->comm));
@@ -134,8 +113,7 @@ static size_t next_place(size_t at, size_t size)
     return at + check_step < size || at + 1 >= size ? at + check_step : size - 1;
 }
 
-/* Makes the bytes that are going to be looked at differ from what arrives. */
-static void spoil_places(const struct transfers *transfers, int from)
+void fc_spoil_places(const struct transfers *transfers, int from)
 {
     const size_t size = transfers->size;
     for (size_t at = 0; from >= 0 && at < size; at = next_place(at, size)) {
@@ -144,7 +122,7 @@ static void spoil_places(const struct transfers *transfers, int from)
 }
 
 /* Comparing all bytes would take as long as the transfers themselves. */
-static size_t first_wrong_place(const struct transfers *transfers, int from)
+size_t fc_first_wrong_place(const struct transfers *transfers, int from)
 {
     const size_t size = transfers->size;
     for (size_t at = 0; from >= 0 && at < size; at = next_place(at, size)) {
@@ -154,5 +132,3 @@ static size_t first_wrong_place(const struct transfers *transfers, int from)
     }
     return size;
 }
-
-#endif

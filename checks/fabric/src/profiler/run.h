@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * The begin and the end of a profile, and the calls that make or free what it knows:
- * those that the table of profile_calls.h cannot say.
+ * those that the table of calls.h cannot say.
  */
 #ifndef PROFILE_RUN_H
 #define PROFILE_RUN_H

@@ -1,89 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * One round of `rotate`: all pairs of a roster stream, and rank 0 prints a row for each.
- */
-#ifndef ROTATE_ROUNDS_H
-#define ROTATE_ROUNDS_H
+#include "rounds.h"
+#include "../common/program.h"
+#include "../common/sampling.h"
 
-#include "program.h"
-#include "rotate_patterns.h"
-#include "rotate_transfers.h"
-#include "sampling.h"
-
-/* What the command line asks for. */
-struct plan {
-    size_t size; /* of a message, bytes */
-    size_t messages;
-    size_t tests;
-    size_t pattern; /* enum pattern */
-    size_t shifts;  /* rounds to measure, 0: all */
-    size_t seed;
-    bool no_warm_up;
-    bool confirm;
-    double suspect_share;
-    size_t confirm_repeats;
-    size_t confirm_limit; /* pairs measured alone, 0: see find_budget */
-    size_t confirm_pause; /* s, before the last repeat of those that are slow alone */
-    const char *raw_name; /* NULL: no file of tests */
-};
-
-/* One pair of a node in the scan. */
-struct meeting {
-    int partner;
-    double MBps;
-};
-
-/* What a node measured as one end of its pairs, over the rounds of the scan. */
-struct line {
-    size_t count;
-    struct meeting *at;
-};
-
-/* Owned by rank 0. */
-struct ledger {
-    double *times;   /* of the last round: rank by rank, `tests` values, 0 where it did not send */
-    double *best;    /* of the last round, MBps by sender */
-    double *medians; /* of the rounds of the scan */
-    double *scratch; /* to sort as many values as there are nodes, rounds or repeats */
-    double transfers; /* seconds, sum of the slowest pair of every test */
-    double last_progress; /* MPI_Wtime */
-    size_t rows;
-    FILE *raw;
-};
-
-/* One rank. */
-struct node {
-    const struct fc_world *world;
-    const struct plan *plan;
-    struct layout layout;
-    struct roster roster; /* of the round that is measured */
-    int *order;           /* permutation of the nodes for a random matching */
-    struct transfers transfers;
-    double *times;      /* of the tests of this rank as sender, seconds */
-    struct line row;    /* as sender */
-    struct line column; /* as receiver */
-    struct ledger ledger;
-    char problem[300]; /* what went wrong on this rank, empty if nothing did */
-};
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* In place of a time: the rank has a problem. */
 static const double has_problem = -1.0;
 
-/* Median of the values, which stay as they are; `scratch` holds as many. */
-static double median_of(const double *values, size_t count, double *scratch)
+double fc_median_of(const double *values, size_t count, double *scratch)
 {
     memcpy(scratch, values, count * sizeof *scratch);
     qsort(scratch, count, sizeof *scratch, fc_compare_doubles);
     return fc_median(scratch, count);
 }
 
-static int rank_of(const struct node *node)
-{
-    return node->world->rank;
-}
-
-/* Bandwidth of the best test of `times`. */
-static double best_MBps(const struct plan *plan, const double *times)
+double fc_best_MBps(const struct plan *plan, const double *times)
 {
     double shortest = times[0];
     for (size_t test = 1; test < plan->tests; test++) {
@@ -91,7 +25,8 @@ static double best_MBps(const struct plan *plan, const double *times)
     }
     if (!(shortest > 0.0)) {
         fc_abort("%zu messages of %zu bytes took no time that MPI_Wtime can measure; raise --size or "
-                 "--messages", plan->messages, plan->size);
+                 "--messages",
+                 plan->messages, plan->size);
     }
     return (double)plan->messages * (double)plan->size / shortest / 1e6;
 }
@@ -107,8 +42,8 @@ static void book_times(struct node *node, const char *phase, int round)
             const double seconds = ledger->times[(size_t)sender * tests + test];
             slowest = seconds > slowest ? seconds : slowest;
             if (ledger->raw != NULL && node->roster.to[sender] >= 0) {
-                fprintf(ledger->raw, "%s %d %zu %d %d %.6g\n", phase, round, test, sender,
-                        node->roster.to[sender], 1e6 * seconds);
+                fprintf(ledger->raw, "%s %d %zu %d %d %.6g\n", phase, round, test, sender, node->roster.to[sender],
+                        1e6 * seconds);
             }
         }
         ledger->transfers += slowest;
@@ -122,8 +57,7 @@ static void print_round(struct node *node, const char *phase, int round)
     for (int sender = 0; sender < node->roster.nodes; sender++) {
         const int receiver = node->roster.to[sender];
         if (receiver >= 0) {
-            ledger->best[sender] =
-                best_MBps(node->plan, ledger->times + (size_t)sender * node->plan->tests);
+            ledger->best[sender] = fc_best_MBps(node->plan, ledger->times + (size_t)sender * node->plan->tests);
             printf("%d %d %d %.6g %s\n", round, sender, receiver, ledger->best[sender], phase);
             ledger->rows++;
         }
@@ -133,12 +67,12 @@ static void print_round(struct node *node, const char *phase, int round)
 /* What arrived in a round has to be what was sent. */
 static void check_data(struct node *node, int from)
 {
-    const size_t wrong = first_wrong_place(&node->transfers, from);
+    const size_t wrong = fc_first_wrong_place(&node->transfers, from);
     if (wrong != node->plan->size) {
         snprintf(node->problem, sizeof node->problem,
                  "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d; "
                  "the MPI library or the network corrupts messages",
-                 wrong, node->plan->size, from, rank_of(node));
+                 wrong, node->plan->size, from, node->world->rank);
     }
 }
 
@@ -147,11 +81,10 @@ static void check_files(struct node *node)
 {
     if (fc_flush_failed(stdout)) {
         snprintf(node->problem, sizeof node->problem,
-                 "cannot write to standard output: %.100s; free space or redirect it",
-                 strerror(errno));
+                 "cannot write to standard output: %.100s; free space or redirect it", strerror(errno));
     } else if (fc_flush_failed(node->ledger.raw)) {
-        snprintf(node->problem, sizeof node->problem,
-                 "cannot write to the file of --raw: %.100s; free space", strerror(errno));
+        snprintf(node->problem, sizeof node->problem, "cannot write to the file of --raw: %.100s; free space",
+                 strerror(errno));
     }
 }
 
@@ -159,8 +92,7 @@ static void check_files(struct node *node)
 static int first_with_problem(const struct node *node)
 {
     int rank = 0;
-    while (rank < node->world->size &&
-           node->ledger.times[(size_t)rank * node->plan->tests] != has_problem) {
+    while (rank < node->world->size && node->ledger.times[(size_t)rank * node->plan->tests] != has_problem) {
         rank++;
     }
     return rank;
@@ -180,8 +112,7 @@ static void collect(struct node *node, const char *phase, int round)
     if (node->problem[0] != '\0') {
         node->times[0] = has_problem;
     }
-    FC_MPI(MPI_Gather(node->times, tests, MPI_DOUBLE, node->ledger.times, tests, MPI_DOUBLE, 0,
-                      world->comm));
+    FC_MPI(MPI_Gather(node->times, tests, MPI_DOUBLE, node->ledger.times, tests, MPI_DOUBLE, 0, world->comm));
     if (world->rank == 0) {
         failed = first_with_problem(node);
         if (failed == world->size) {
@@ -197,25 +128,23 @@ static void collect(struct node *node, const char *phase, int round)
     }
 }
 
-/* Collective: measures the pairs of the roster at once and prints their rows. */
-static void measure_round(struct node *node, const char *phase, int round)
+void fc_measure_round(struct node *node, const char *phase, int round)
 {
-    const int to = node->roster.to[rank_of(node)];
-    const int from = node->roster.from[rank_of(node)];
+    const int to = node->roster.to[node->world->rank];
+    const int from = node->roster.from[node->world->rank];
     const int tests = (int)node->plan->tests;
     if (!node->plan->no_warm_up) {
-        warm_up(&node->transfers, to, from);
+        fc_warm_up(&node->transfers, to, from);
     }
-    spoil_places(&node->transfers, from);
+    fc_spoil_places(&node->transfers, from);
     for (int test = 0; test < tests; test++) {
-        node->times[test] = stream(&node->transfers, to, from);
+        node->times[test] = fc_stream(&node->transfers, to, from);
     }
     check_data(node, from);
     collect(node, phase, round);
 }
 
-/* Rank 0, after each round: nothing before 5 s, then at most one line in 5 s. */
-static void tell_progress(struct node *node, const char *what, int done, int total, double begin)
+void fc_print_progress(struct node *node, const char *what, int done, int total, double begin)
 {
     struct ledger *const ledger = &node->ledger;
     const double now = MPI_Wtime();
@@ -223,9 +152,7 @@ static void tell_progress(struct node *node, const char *what, int done, int tot
         return;
     }
     ledger->last_progress = now;
-    fprintf(stderr, "%s: %s %d of %d, about %.0f s left\n", FC_PROGRAM, what, done, total,
+    fprintf(stderr, "%s: %s %d of %d, about %.0f s left\n", fc_program, what, done, total,
             (now - begin) / done * (total - done));
     fflush(stderr);
 }
-
-#endif

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * What looked slow in `rotate` is measured again, together with its neighbours and alone, and
- * so are other pairs, as controls.
- */
-#ifndef ROTATE_CONFIRM_H
-#define ROTATE_CONFIRM_H
+#include "confirm.h"
+#include "../common/messages.h"
+#include "../common/sampling.h"
 
-#include "rotate_suspects.h"
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 /* ---------------------------------------------------------- slow once more */
 
 /* Only in `shift` may a node send and receive in the same round. */
-static bool is_free(const struct roster *roster, enum pattern pattern, int sender, int receiver)
+static bool is_free(const struct fc_roster *roster, enum fc_pattern pattern, int sender, int receiver)
 {
     if (roster->to[sender] >= 0 || roster->from[receiver] >= 0) {
         return false;
     }
-    return pattern == pattern_shift || (roster->from[sender] < 0 && roster->to[receiver] < 0);
+    return pattern == FC_SHIFT || (roster->from[sender] < 0 && roster->to[receiver] < 0);
 }
 
 /*
@@ -33,12 +34,11 @@ static int pack_suspects(struct node *node, struct verdict *verdict, size_t most
     }
     while (packed < verdict->slow && (size_t)rounds < most) {
         size_t here = 0;
-        clear_roster(&node->roster);
+        fc_clear_roster(&node->roster);
         for (size_t i = 0; i < verdict->slow && here < beside; i++) {
             struct suspect *const at = &verdict->suspects[i];
-            if (at->place < 0 &&
-                is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
-                add_pair(&node->roster, at->sender, at->receiver);
+            if (at->place < 0 && is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
+                fc_add_pair(&node->roster, at->sender, at->receiver);
                 at->place = rounds;
                 here++;
             }
@@ -57,19 +57,18 @@ static void add_neighbour(struct node *node, const struct suspect *of, int step)
     const int nodes = node->roster.nodes;
     if (sender >= 0 && sender < nodes && receiver >= 0 && receiver < nodes &&
         is_free(&node->roster, node->layout.pattern, sender, receiver)) {
-        add_pair(&node->roster, sender, receiver);
+        fc_add_pair(&node->roster, sender, receiver);
     }
 }
 
 /* Rank 0: the suspects of one round of `together`, and if asked for what runs next to them. */
-static void set_together(struct node *node, const struct verdict *verdict, int place,
-                         bool neighbours)
+static void set_together(struct node *node, const struct verdict *verdict, int place, bool neighbours)
 {
-    clear_roster(&node->roster);
+    fc_clear_roster(&node->roster);
     for (size_t i = 0; i < verdict->slow; i++) {
         const struct suspect *const at = &verdict->suspects[i];
         if (at->place == place) {
-            add_pair(&node->roster, at->sender, at->receiver);
+            fc_add_pair(&node->roster, at->sender, at->receiver);
         }
     }
     for (size_t i = 0; neighbours && i < verdict->slow; i++) {
@@ -84,7 +83,7 @@ static void set_together(struct node *node, const struct verdict *verdict, int p
 /* Collective: rank 0's roster becomes that of all. */
 static void share_roster(struct node *node)
 {
-    struct roster *const roster = &node->roster;
+    struct fc_roster *const roster = &node->roster;
     FC_MPI(MPI_Bcast(roster->to, roster->nodes, MPI_INT, 0, node->world->comm));
     if (node->world->rank == 0) {
         return;
@@ -111,7 +110,7 @@ static void keep_slow(const struct node *node, struct verdict *verdict, bool fir
     struct suspect *const list = verdict->suspects;
     size_t kept = 0;
     for (size_t i = 0; i < verdict->slow; i++) {
-        if ((!first || list[i].place >= 0) && is_slow_again(node, verdict, &list[i])) {
+        if ((!first || list[i].place >= 0) && fc_is_slow_again(node, verdict, &list[i])) {
             list[kept++] = list[i];
         }
         verdict->again += first && list[i].place >= 0 ? 1 : 0;
@@ -123,8 +122,7 @@ static void keep_slow(const struct node *node, struct verdict *verdict, bool fir
  * Collective: measures the rounds of a pass of `together`, all of them so many times; they are
  * numbered from `done` on.
  */
-static void measure_pass(struct node *node, struct verdict *verdict, int rounds, int times,
-                         int done, bool first)
+static void measure_pass(struct node *node, struct verdict *verdict, int rounds, int times, int done, bool first)
 {
     const bool leads = node->world->rank == 0;
     const double begin = MPI_Wtime();
@@ -136,12 +134,12 @@ static void measure_pass(struct node *node, struct verdict *verdict, int rounds,
             set_together(node, verdict, at % rounds, first);
         }
         share_roster(node);
-        measure_round(node, "together", done + at);
+        fc_measure_round(node, "together", done + at);
         for (size_t i = 0; i < verdict->slow; i++) {
             struct suspect *const suspect = &verdict->suspects[i];
             suspect->sum += suspect->place == at % rounds ? node->ledger.best[suspect->sender] : 0.0;
         }
-        tell_progress(node, "together, round", at + 1, rounds * times, begin);
+        fc_print_progress(node, "together, round", at + 1, rounds * times, begin);
     }
     for (size_t i = 0; i < verdict->slow; i++) {
         keep_best(&verdict->suspects[i], verdict->suspects[i].sum / times);
@@ -168,8 +166,7 @@ static int measure_together(struct node *node, struct verdict *verdict, const st
     for (size_t pass = 0;; pass++) {
         const size_t most = (left + 1) / 2;
         int rounds = 0;
-        if (leads && verdict->slow > 0 && most > 0 &&
-            (pass < passes_least || verdict->slow > budget->alone)) {
+        if (leads && verdict->slow > 0 && most > 0 && (pass < passes_least || verdict->slow > budget->alone)) {
             const size_t beside = pass < passes_least ? SIZE_MAX : (verdict->slow + most - 1) / most;
             rounds = pack_suspects(node, verdict, most, beside);
         }
@@ -185,7 +182,7 @@ static int measure_together(struct node *node, struct verdict *verdict, const st
         }
     }
     if (leads && verdict->slow > 0) {
-        qsort(verdict->suspects, verdict->slow, sizeof *verdict->suspects, compare_bests);
+        qsort(verdict->suspects, verdict->slow, sizeof *verdict->suspects, fc_compare_bests);
     }
     return done;
 }
@@ -203,8 +200,8 @@ static void take(struct verdict *verdict, struct suspect *at)
  * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only a
  * few of a sender or receiver: one very slow node would fill the list and hide another.
  */
-static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const bool *of_node,
-                            size_t limit, int nodes, int *counts)
+static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const bool *of_node, size_t limit, int nodes,
+                            int *counts)
 {
     static const int quotas[] = {4, 8, INT_MAX};
     int *const received = counts + nodes;
@@ -233,7 +230,7 @@ static int compare_gaps(const void *left, const void *right)
     const struct gap *const a = left;
     const struct gap *const b = right;
     return a->above < b->above || a->above > b->above ? (a->above < b->above) - (a->above > b->above)
-                                                      : compare_pairs(a->at, b->at);
+                                                      : fc_compare_pairs(a->at, b->at);
 }
 
 /*
@@ -242,25 +239,23 @@ static int compare_gaps(const void *left, const void *right)
  * the one before them, and the rest evenly spread. Pairs that share a link stand together at one
  * half and one third, a fault stands anywhere.
  */
-static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow,
-                         bool *of_node, struct gap *gaps, size_t limit, int *counts)
+static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow, bool *of_node,
+                         struct gap *gaps, size_t limit, int *counts)
 {
     const size_t count = verdict->slow;
     size_t others = 0;
     memcpy(slow, verdict->suspects, count * sizeof *slow);
     for (size_t i = 0; i < count; i++) {
-        of_node[i] = is_slow_sender(node, verdict, slow[i].sender) ||
-                     is_slow_receiver(node, verdict, slow[i].receiver);
+        of_node[i] = fc_is_slow(node, verdict, slow[i].sender, as_sender) ||
+                     fc_is_slow(node, verdict, slow[i].receiver, as_receiver);
         if (!of_node[i]) {
-            gaps[others] = (struct gap){others > 0 ? slow[i].best - gaps[others - 1].at->best : 0.0,
-                                        &slow[i]};
+            gaps[others] = (struct gap){others > 0 ? slow[i].best - gaps[others - 1].at->best : 0.0, &slow[i]};
             others++;
         }
     }
     const size_t left = limit > others ? limit - others : 0;
-    choose_of_nodes(verdict, slow, of_node, left > limit * 3 / 4 ? left : limit * 3 / 4,
-                    node->world->size, counts);
-    const size_t wanted = least(limit - verdict->alone, others);
+    choose_of_nodes(verdict, slow, of_node, left > limit * 3 / 4 ? left : limit * 3 / 4, node->world->size, counts);
+    const size_t wanted = fc_least(limit - verdict->alone, others);
     qsort(gaps, others, sizeof *gaps, compare_gaps);
     for (size_t i = 0; i < wanted / 2; i++) {
         take(verdict, gaps[i].at);
@@ -269,8 +264,7 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
     size_t seen = 0;
     size_t taken = 0;
     for (size_t i = 0; i < count && taken < rest; i++) {
-        if (!of_node[i] && slow[i].place != taken_alone &&
-            seen++ == spread(taken, rest, others - wanted / 2)) {
+        if (!of_node[i] && slow[i].place != taken_alone && seen++ == fc_spread(taken, rest, others - wanted / 2)) {
             taken++;
             take(verdict, &slow[i]);
         }
@@ -278,6 +272,12 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
 }
 
 /* ----------------------------------------------------------------- controls */
+
+enum {
+    controls_of_all = 8,   /* spread over all pairs */
+    controls_if_slow = 24, /* the same, where somebody may be blamed */
+    controls_most = 32
+};
 
 /* What controls are chosen from, and those that are. */
 struct controls {
@@ -315,11 +315,11 @@ static bool is_listed(const struct suspect *list, size_t count, int sender, int 
  * looked slow once and then no more may: without it healthy pairs would seem more alike than they
  * are.
  */
-static bool may_control(const struct node *node, const struct verdict *verdict,
-                        const struct controls *controls, int sender, int receiver)
+static bool may_control(const struct node *node, const struct verdict *verdict, const struct controls *controls,
+                        int sender, int receiver)
 {
-    return !is_slow_sender(node, verdict, sender) && !is_slow_receiver(node, verdict, receiver) &&
-           !is_within_a_host(verdict, sender, receiver) &&
+    return !fc_is_slow(node, verdict, sender, as_sender) && !fc_is_slow(node, verdict, receiver, as_receiver) &&
+           !fc_is_within_a_host(verdict, sender, receiver) &&
            !is_listed(controls->slow, controls->slow_count, sender, receiver);
 }
 
@@ -351,13 +351,13 @@ static size_t spread_controls(struct node *node, const struct verdict *verdict, 
     size_t seen = 0;
     size_t taken = 0;
     for (int index = 0; index < node->layout.rounds; index++) {
-        set_round(&node->layout, round_number(&node->layout, index), node->order, &node->roster);
+        fc_set_round(&node->layout, fc_round_number(&node->layout, index), node->order, &node->roster);
         for (int sender = 0; sender < node->roster.nodes; sender++) {
             const int receiver = node->roster.to[sender];
             if (receiver < 0 || !may_control(node, verdict, controls, sender, receiver)) {
                 continue;
             }
-            if (taken < wanted && seen == spread(taken, wanted, controls->eligible)) {
+            if (taken < wanted && seen == fc_spread(taken, wanted, controls->eligible)) {
                 taken++;
                 if (!is_control(controls, sender, receiver)) {
                     add_control(controls, sender, receiver);
@@ -370,8 +370,7 @@ static size_t spread_controls(struct node *node, const struct verdict *verdict, 
 }
 
 /* Rank 0: for a node of several pairs alone one control that it sends and one that it receives. */
-static void add_controls_of_nodes(struct node *node, const struct verdict *verdict,
-                                  struct controls *controls)
+static void add_controls_of_nodes(struct node *node, const struct verdict *verdict, struct controls *controls)
 {
     const int nodes = node->roster.nodes;
     int *const sends = controls->wanted;
@@ -385,12 +384,11 @@ static void add_controls_of_nodes(struct node *node, const struct verdict *verdi
         sends[rank] = receives[rank] = sends[rank] >= 2;
     }
     for (int index = 0; index < node->layout.rounds; index++) {
-        set_round(&node->layout, round_number(&node->layout, index), node->order, &node->roster);
+        fc_set_round(&node->layout, fc_round_number(&node->layout, index), node->order, &node->roster);
         for (int sender = 0; sender < nodes; sender++) {
             const int receiver = node->roster.to[sender];
             if (receiver >= 0 && (sends[sender] || receives[receiver]) &&
-                may_control(node, verdict, controls, sender, receiver) &&
-                !is_control(controls, sender, receiver)) {
+                may_control(node, verdict, controls, sender, receiver) && !is_control(controls, sender, receiver)) {
                 sends[sender] = receives[receiver] = 0;
                 add_control(controls, sender, receiver);
             }
@@ -403,12 +401,12 @@ static void choose_controls(struct node *node, struct verdict *verdict, size_t m
                             struct controls *controls)
 {
     controls->wanted = counts;
-    controls->most = least(most, controls_most);
+    controls->most = fc_least(most, controls_most);
     controls->slow_count = verdict->slow;
-    qsort(controls->slow, verdict->slow, sizeof *controls->slow, compare_pairs);
+    qsort(controls->slow, verdict->slow, sizeof *controls->slow, fc_compare_pairs);
     controls->eligible = spread_controls(node, verdict, 0, controls);
-    const size_t most_wanted = least(controls->most, controls->eligible);
-    spread_controls(node, verdict, least(controls_of_all, most_wanted), controls);
+    const size_t most_wanted = fc_least(controls->most, controls->eligible);
+    spread_controls(node, verdict, fc_least(controls_of_all, most_wanted), controls);
     add_controls_of_nodes(node, verdict, controls);
 }
 
@@ -418,24 +416,22 @@ static void choose_controls(struct node *node, struct verdict *verdict, size_t m
 static void measure_pair(struct node *node, const char *phase, int number, const struct suspect *at)
 {
     if (at != NULL) {
-        clear_roster(&node->roster);
-        add_pair(&node->roster, at->sender, at->receiver);
+        fc_clear_roster(&node->roster);
+        fc_add_pair(&node->roster, at->sender, at->receiver);
     }
     share_roster(node);
-    measure_round(node, phase, number);
+    fc_measure_round(node, phase, number);
 }
 
 /* Rank 0: whether some suspect was slow in every repeat so far, as the controls are. */
-static bool is_any_slow_alone(const struct node *node, const struct controls *controls,
-                              const struct verdict *verdict)
+static bool is_any_slow_alone(const struct node *node, const struct controls *controls, const struct verdict *verdict)
 {
     double best[controls_most];
     double scratch[controls_most];
     for (size_t i = 0; i < controls->count; i++) {
         best[i] = controls->at[i].best;
     }
-    const double reference =
-        controls->count > 0 ? median_of(best, controls->count, scratch) : verdict->overall;
+    const double reference = controls->count > 0 ? fc_median_of(best, controls->count, scratch) : verdict->overall;
     for (size_t i = 0; i < verdict->alone; i++) {
         if (verdict->suspects[i].best < (1.0 - node->plan->suspect_share) * reference) {
             return true;
@@ -448,8 +444,7 @@ static bool is_any_slow_alone(const struct node *node, const struct controls *co
  * Rank 0, before the last repeat: lets some time pass if somebody is about to be blamed. Other
  * people's traffic may last as long as the few pairs that are measured alone; a fault stays.
  */
-static void wait_for_others(const struct node *node, const struct controls *controls,
-                            struct verdict *verdict)
+static void wait_for_others(const struct node *node, const struct controls *controls, struct verdict *verdict)
 {
     if (!is_any_slow_alone(node, controls, verdict)) {
         return;
@@ -464,12 +459,11 @@ static void wait_for_others(const struct node *node, const struct controls *cont
  * Rank 0, after the first repeat: takes more controls if somebody may be blamed. By how much healthy
  * pairs differ, few cannot tell.
  */
-static void add_controls(struct node *node, const struct verdict *verdict,
-                         struct controls *controls)
+static void add_controls(struct node *node, const struct verdict *verdict, struct controls *controls)
 {
     if (is_any_slow_alone(node, controls, verdict)) {
-        const size_t most_wanted = least(controls->most, controls->eligible);
-        spread_controls(node, verdict, least(controls_if_slow, most_wanted), controls);
+        const size_t most_wanted = fc_least(controls->most, controls->eligible);
+        spread_controls(node, verdict, fc_least(controls_if_slow, most_wanted), controls);
     }
 }
 
@@ -481,8 +475,8 @@ struct progress {
 };
 
 /* Collective: measures pairs of rank 0's list one after the other; the others give NULL. */
-static void measure_each(struct node *node, const char *phase, int first, struct suspect *at,
-                         int count, struct progress *progress)
+static void measure_each(struct node *node, const char *phase, int first, struct suspect *at, int count,
+                         struct progress *progress)
 {
     for (int i = 0; i < count; i++) {
         struct suspect *const pair = at != NULL ? &at[i] : NULL;
@@ -490,7 +484,7 @@ static void measure_each(struct node *node, const char *phase, int first, struct
         if (pair != NULL) {
             keep_best(pair, node->ledger.best[pair->sender]);
         }
-        tell_progress(node, "alone, pair", ++progress->done, progress->total, progress->begin);
+        fc_print_progress(node, "alone, pair", ++progress->done, progress->total, progress->begin);
     }
 }
 
@@ -546,10 +540,10 @@ static void confirm(struct node *node, struct verdict *verdict)
 {
     const struct fc_world *const world = node->world;
     const bool leads = world->rank == 0;
-    const struct budget budget = find_budget((size_t)world->size, node->plan->confirm_limit);
+    const struct budget budget = fc_find_budget((size_t)world->size, node->plan->confirm_limit);
     struct controls controls;
     memset(&controls, 0, sizeof controls);
-    gather_suspects(node, verdict);
+    fc_gather_suspects(node, verdict);
     int any = verdict->count > 0;
     FC_MPI(MPI_Bcast(&any, 1, MPI_INT, 0, world->comm));
     if (!any) {
@@ -565,8 +559,7 @@ static void confirm(struct node *node, struct verdict *verdict)
     }
     if (verdict->alone > 0) {
         const size_t repeats = node->plan->confirm_repeats;
-        const size_t used =
-            ((size_t)rounds + repeats - 1) / repeats + verdict->alone + budget.controls;
+        const size_t used = ((size_t)rounds + repeats - 1) / repeats + verdict->alone + budget.controls;
         const size_t left = budget.all > used ? budget.all - used : 0;
         choose_controls(node, verdict, budget.controls + left, counts, &controls);
     }
@@ -577,8 +570,7 @@ static void confirm(struct node *node, struct verdict *verdict)
     free(counts);
 }
 
-/* Collective: shares what nodes have, then measures the suspects again; frees what only that needs. */
-static void examine(struct node *node, struct verdict *verdict)
+void fc_examine(struct node *node, struct verdict *verdict)
 {
     const struct fc_world *const world = node->world;
     const size_t values = (size_t)node->layout.rounds;
@@ -586,13 +578,11 @@ static void examine(struct node *node, struct verdict *verdict)
     double *const scratch = fc_allocate_all(world, values, sizeof *scratch);
     verdict->tops = fc_allocate_all(world, nodes, sizeof *verdict->tops);
     verdict->hosts = fc_allocate_all(world, nodes, sizeof *verdict->hosts);
-    share_hosts(node, verdict);
-    share_tops(node, verdict, scratch);
+    fc_share_hosts(node, verdict);
+    fc_share_tops(node, verdict, scratch);
     confirm(node, verdict);
     free(scratch);
     free(verdict->tops);
     free(verdict->hosts);
     free(verdict->suspects);
 }
-
-#endif

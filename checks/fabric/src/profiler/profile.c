@@ -7,7 +7,7 @@
  *   LD_PRELOAD=profile.so FABRIC_PROFILE=FILE program      in every rank, as by mpirun -np 4 env ...
  *
  * Rank 0 writes FILE in MPI_Finalize. With FABRIC_TRACE=FOLDER each rank writes what
- * SimGrid can replay, too (profile_trace.h): up to FABRIC_TRACE_BYTES together. Without FABRIC_PROFILE every call is passed on
+ * SimGrid can replay, too (trace.h): up to FABRIC_TRACE_BYTES together. Without FABRIC_PROFILE every call is passed on
  * and nothing is counted. MPI_Pcontrol(0) pauses it, MPI_Pcontrol(1) goes on.
  *
  * Two rules: what the program does stays what it is without this, and nothing here can
@@ -69,7 +69,7 @@ typedef int fc_nothing_to_profile;
 #define TRACED_COLLECTIVE COLLECTIVE
 enum call {
 #define NAMED(name) call_##name,
-#include "profile_calls.h"
+#include "calls.h"
 #undef NAMED
     call_Start,
     call_Startall,
@@ -77,7 +77,7 @@ enum call {
 };
 static const char *const names[] = {
 #define NAMED(name) #name,
-#include "profile_calls.h"
+#include "calls.h"
 #undef NAMED
     "Start",
     "Startall",
@@ -464,8 +464,8 @@ static void *next_of(const char *name)
 #define TEXT(name) TEXT_OF(name)
 #define TEXT_OF(name) #name
 
-#include "profile_notes.h"
-#include "profile_trace.h"
+#include "notes.h"
+#include "trace.h"
 
 #define FUNCTION(symbol, number, parameters, arguments, taken, noted, traced)                                          \
     EXPORT int symbol parameters                                                                                       \
@@ -569,7 +569,7 @@ static void *next_of(const char *name)
     TRACED_COLLECTIVE(name, lower, parameters, arguments, noted, cannot(at))
 
 #define SYMBOL(name) MPI_##name
-#include "profile_calls.h"
+#include "calls.h"
 #undef SYMBOL
 
 #if HAS_COUNTS
@@ -579,10 +579,10 @@ static void *next_of(const char *name)
 #define COUNT MPI_Count
 #define DISPL MPI_Aint
 #define SYMBOL(name) MPI_##name##_c
-#include "profile_calls.h"
+#include "calls.h"
 #undef SYMBOL
 #endif
 
-#include "profile_run.h"
+#include "run.h"
 
 #endif

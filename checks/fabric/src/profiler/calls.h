@@ -9,11 +9,11 @@
  *   COLLECTIVE(name, lower, ...)                          name, Iname, and name_init of MPI 4
  *   ONE_SIDED(name, lower, ...)                           name and Rname
  *   TRACED(..., note, trace), TRACED_PERSISTENT, TRACED_COLLECTIVE   the same (a collective: name alone) with what a
- *                                                         trace has of it; the others end a trace (profile_trace.h)
+ *                                                         trace has of it; the others end a trace (trace.h)
  *   COMPLETES(..., take, note, trace)                     likewise; `take` is done before the call, if there is a trace
  *
  * COUNT and DISPL are the types of counts and of displacements of arrays. `note` is
- * what is noted when the call has ended well: one of the functions of profile_notes.h,
+ * what is noted when the call has ended well: one of the functions of notes.h,
  * with `at` for the call itself.
  */
 /* clang-format off */
