@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * What it costs to communicate from memory that was not used for it before,
- * after the buffer reuse test of Liu et al., Micro-Benchmark Level Performance
- * Comparison of High-Speed Cluster Interconnects (2003).
+ * What it costs to communicate from memory that was not used for it before, after the buffer reuse test of Liu et al.,
+ * Micro-Benchmark Level Performance Comparison of High-Speed Cluster Interconnects (2003).
  */
 #include "common/points.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Overhead and host availability of non-blocking collective operations, by the
- * post-work-wait method that Sandia report SAND2005-5199, section 5, uses for
- * MPI_Isend, and the overlap as the OSU micro-benchmarks compute it.
+ * Overhead and host availability of non-blocking collective operations, by the post-work-wait method that Sandia report
+ * SAND2005-5199, section 5, uses for MPI_Isend, and the overlap as the OSU micro-benchmarks compute it.
  */
 #include "common/messages.h"
 #include "common/overlap.h"

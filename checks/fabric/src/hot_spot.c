@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * A hot spot: one rank exchanges messages with more and more others at once,
- * after the hot-spot tests of Liu et al., Micro-Benchmark Level Performance
- * Comparison of High-Speed Cluster Interconnects (2003).
+ * A hot spot: one rank exchanges messages with more and more others at once, after the hot-spot tests of Liu et al.,
+ * Micro-Benchmark Level Performance Comparison of High-Speed Cluster Interconnects (2003).
  */
 #include "common/points.h"
 
@@ -82,9 +81,8 @@ static void send_to_slaves(const struct spot *spot)
 }
 
 /*
- * The master's side of a batch. The clock stands still while the slaves that do
- * not acknowledge report that they have caught up. Nobody is late for the next
- * group: a slave that has reported has nothing else left to do.
+ * The master's side of a batch. The clock stands still while the slaves that do not acknowledge report that they have
+ * caught up. Nobody is late for the next group: a slave that has reported has nothing else left to do.
  */
 static double send_batch(const struct spot *spot, unsigned long long repetitions)
 {

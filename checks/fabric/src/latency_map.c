@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The latency of every pair of nodes: who is near whom. Bandwidth does not show a cable that leads
- * to another switch than it should; a hop more or less does.
+ * The latency of every pair of nodes: who is near whom. Bandwidth does not show a cable that leads to another switch
+ * than it should; a hop more or less does.
  */
 #include "common/messages.h"
 #include "common/patterns.h"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The cost of learning that a message has arrived: by MPI_Test in a loop, by
- * MPI_Wait, and by a wait that sleeps where the MPI offers one.
- * After the notification overhead of Liu et al., Micro-Benchmark Level
- * Performance Comparison of High-Speed Cluster Interconnects (2003), which
- * compared polling with interrupts.
+ * The cost of learning that a message has arrived: by MPI_Test in a loop, by MPI_Wait, and by a wait that sleeps where
+ * the MPI offers one. After the notification overhead of Liu et al., Micro-Benchmark Level Performance Comparison of
+ * High-Speed Cluster Interconnects (2003), which compared polling with interrupts.
  */
 #include "common/points.h"
 
@@ -126,8 +124,8 @@ static double seconds_of(struct timeval time)
 }
 
 /*
- * timespec_get and not clock_gettime: a simulator replaces the latter by its own
- * clock, and the point is to notice that.
+ * timespec_get and not clock_gettime: a simulator replaces the latter by its own clock, and the point is to notice
+ * that.
  */
 static struct usage usage_now(void)
 {

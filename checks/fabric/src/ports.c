@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * What the ports and the host say of themselves before and after a program, one
- * file a node. It is started in place of the program and starts it; it is no MPI
- * program itself and includes none of the headers that are.
+ * What the ports and the host say of themselves before and after a program, one file a node. It is started in place of
+ * the program and starts it; it is no MPI program itself and includes none of the headers that are.
  *
- * Two rules: what the program does, prints and returns stays what it is without
- * this, and nothing here can make it fail. So whatever goes wrong ends in exec.
+ * Two rules: what the program does, prints and returns stays what it is without this, and nothing here can make it
+ * fail. So whatever goes wrong ends in exec.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pipe2, execvp under -std=c11 */
@@ -50,23 +49,22 @@ enum {
     longest_ms = 2000      /* of a snapshot: firmware that hangs would hang the program */
 };
 
-static const char method[] =
-    "ports: what a node's ports and the node itself say before and after a program.\n"
-    "\n"
-    "  mpirun -np 4 ports --output FOLDER -- PROGRAM ARGUMENTS...\n"
-    "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
-    "counters of InfiniBand, Omni-Path, Slingshot and Ethernet in /sys, those of TCP\n"
-    "in /proc, and speed and driver by ioctl; starts PROGRAM with what it has inherited\n"
-    "itself; reads them again when that ends; and ends as PROGRAM did. Every other\n"
-    "process becomes PROGRAM at once, and so does this one if it cannot write.\n"
-    "Lines: path, a tab, one line of the file; `!` and an error's name where a file may\n"
-    "not be read. A snapshot takes at most 2 s and 1 MiB; what is beyond is left out,\n"
-    "and the file says so.\n"
-    "\n"
-    "  --output FOLDER  where the files go; made if it is not there\n"
-    "  --root DIR       read /sys and /proc below DIR, and ask nothing by ioctl\n"
-    "  --help           this text\n"
-    "  --version        the number of the format\n";
+static const char method[] = "ports: what a node's ports and the node itself say before and after a program.\n"
+                             "\n"
+                             "  mpirun -np 4 ports --output FOLDER -- PROGRAM ARGUMENTS...\n"
+                             "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
+                             "counters of InfiniBand, Omni-Path, Slingshot and Ethernet in /sys, those of TCP\n"
+                             "in /proc, and speed and driver by ioctl; starts PROGRAM with what it has inherited\n"
+                             "itself; reads them again when that ends; and ends as PROGRAM did. Every other\n"
+                             "process becomes PROGRAM at once, and so does this one if it cannot write.\n"
+                             "Lines: path, a tab, one line of the file; `!` and an error's name where a file may\n"
+                             "not be read. A snapshot takes at most 2 s and 1 MiB; what is beyond is left out,\n"
+                             "and the file says so.\n"
+                             "\n"
+                             "  --output FOLDER  where the files go; made if it is not there\n"
+                             "  --root DIR       read /sys and /proc below DIR, and ask nothing by ioctl\n"
+                             "  --help           this text\n"
+                             "  --version        the number of the format\n";
 
 /* What is read: patterns of files. */
 static const char *const files[] = {
@@ -148,8 +146,7 @@ struct text {
     bool is_full;
 };
 
-__attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *format,
-                                                         ...)
+__attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -235,8 +232,7 @@ static void append_file(struct text *text, const char *full, const char *path)
     }
     size_t length = 0;
     ssize_t got = 0;
-    while (length < sizeof content - 1 &&
-           (got = read(file, content + length, sizeof content - 1 - length)) > 0) {
+    while (length < sizeof content - 1 && (got = read(file, content + length, sizeof content - 1 - length)) > 0) {
         length += (size_t)got;
     }
     const int error = errno;
@@ -250,8 +246,7 @@ static void append_file(struct text *text, const char *full, const char *path)
     }
     content[length] = '\0';
     char *rest = content;
-    for (char *line = strsep(&rest, "\n"); line != NULL && !text->is_full;
-         line = strsep(&rest, "\n")) {
+    for (char *line = strsep(&rest, "\n"); line != NULL && !text->is_full; line = strsep(&rest, "\n")) {
         if (*line != '\0' && is_chosen(path, line)) {
             append_row(text, path, line);
         }
@@ -300,8 +295,7 @@ struct interface {
     struct ifreq request;
 };
 
-static void append_number(struct text *text, const char *name, const char *what,
-                          unsigned long long value)
+static void append_number(struct text *text, const char *name, const char *what, unsigned long long value)
 {
     append(text, "ioctl/%s/%s\t%llu\n", name, what, value);
 }
@@ -315,9 +309,8 @@ static bool ask_ethtool(struct interface *interface, void *question)
 /* Some drivers have thousands; these words are in the names of errors and of bytes on the wire. */
 static bool is_statistic(const char *name)
 {
-    static const char *const words[] = {"err",  "crc",   "discard", "drop",  "timeout",
-                                        "retr", "pause", "symbol",  "_phy",  "out_of_buffer",
-                                        "cnp",  "fec",   "link",    "flap"};
+    static const char *const words[] = {"err",    "crc",  "discard",       "drop", "timeout", "retr", "pause",
+                                        "symbol", "_phy", "out_of_buffer", "cnp",  "fec",     "link", "flap"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strstr(name, words[i]) != NULL) {
             return true;
@@ -326,15 +319,13 @@ static bool is_statistic(const char *name)
     return false;
 }
 
-static void append_statistics(struct text *text, const char *name, struct interface *interface,
-                              unsigned int count)
+static void append_statistics(struct text *text, const char *name, struct interface *interface, unsigned int count)
 {
     const unsigned int most = 65536;
     if (count == 0 || count > most) {
         return;
     }
-    struct ethtool_gstrings *const names =
-        calloc(1, sizeof *names + (size_t)count * ETH_GSTRING_LEN);
+    struct ethtool_gstrings *const names = calloc(1, sizeof *names + (size_t)count * ETH_GSTRING_LEN);
     struct ethtool_stats *const values = calloc(1, sizeof *values + count * sizeof(__u64));
     if (names != NULL && values != NULL) {
         names->cmd = ETHTOOL_GSTRINGS;
@@ -349,8 +340,7 @@ static void append_statistics(struct text *text, const char *name, struct interf
                 memcpy(word, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
                 clean(word);
                 if (is_statistic(word)) {
-                    append(text, "ioctl/%s/statistics/%s\t%llu\n", name, word,
-                           (unsigned long long)values->data[i]);
+                    append(text, "ioctl/%s/statistics/%s\t%llu\n", name, word, (unsigned long long)values->data[i]);
                     told++;
                 }
             }
@@ -373,8 +363,8 @@ static void append_interface(struct text *text, const char *raw, int socket)
     }
     if (ioctl(socket, SIOCGIFHWADDR, request) == 0) {
         const unsigned char *const at = (const unsigned char *)request->ifr_hwaddr.sa_data;
-        append(text, "ioctl/%s/address\t%02x:%02x:%02x:%02x:%02x:%02x\n", name, at[0], at[1], at[2],
-               at[3], at[4], at[5]);
+        append(text, "ioctl/%s/address\t%02x:%02x:%02x:%02x:%02x:%02x\n", name, at[0], at[1], at[2], at[3], at[4],
+               at[5]);
     }
     if (ioctl(socket, SIOCGIFMTU, request) == 0) {
         append_number(text, name, "mtu", (unsigned long long)request->ifr_mtu);
@@ -396,8 +386,8 @@ static void append_interface(struct text *text, const char *raw, int socket)
         clean(driver.driver);
         clean(driver.version);
         clean(driver.fw_version);
-        append(text, "ioctl/%s/driver\t%.31s\nioctl/%s/driver_version\t%.31s\n", name, driver.driver,
-               name, driver.version);
+        append(text, "ioctl/%s/driver\t%.31s\nioctl/%s/driver_version\t%.31s\n", name, driver.driver, name,
+               driver.version);
         append(text, "ioctl/%s/fw_version\t%.31s\n", name, driver.fw_version);
         if (driver.bus_info[0] != '\0') { /* hardware */
             append_statistics(text, name, &interface, driver.n_stats);
@@ -410,8 +400,8 @@ static void append_interfaces(struct text *text)
     const int asked = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct if_nameindex *const all = asked < 0 ? NULL : if_nameindex();
     size_t count = 0;
-    for (const struct if_nameindex *each = all;
-         each != NULL && each->if_index != 0 && count < most_interfaces; each++, count++) {
+    for (const struct if_nameindex *each = all; each != NULL && each->if_index != 0 && count < most_interfaces;
+         each++, count++) {
         append_interface(text, each->if_name, asked);
     }
     if (all != NULL) {
@@ -457,23 +447,19 @@ static void snapshot(int file, const char *moment, const char *root, const char 
             append_interfaces(&text);
         }
         /* The room of `all` is counted as that of `text`, whose end it always has room for. */
-        const int head = snprintf(all.data, 512, "# %s\n# uptime_s: %.6f\n# took_ms: %.3f\n", moment,
-                                  begin, 1e3 * (uptime_s() - begin));
+        const int head = snprintf(all.data, 512, "# %s\n# uptime_s: %.6f\n# took_ms: %.3f\n", moment, begin,
+                                  1e3 * (uptime_s() - begin));
         memcpy(all.data + head, text.data, text.length);
         all.length = (size_t)head + text.length;
         all.length += (size_t)snprintf(all.data + all.length, 512, "%s# rows: %zu\n%s",
-                                       text.is_full ? "# cut: more than 1 MiB\n" : "",
-                                       count_lines(&text), ending);
+                                       text.is_full ? "# cut: more than 1 MiB\n" : "", count_lines(&text), ending);
         (void)!write_all(file, &all);
     }
     free(text.data);
     free(all.data);
 }
 
-/*
- * In a process of its own: a driver that hangs, or is broken, costs the program
- * longest_ms and nothing else.
- */
+/* In a process of its own: a driver that hangs, or is broken, costs the program longest_ms and nothing else. */
 static void take_snapshot(int file, const char *moment, const char *root, const char *ending)
 {
     int done[2];
@@ -497,8 +483,8 @@ static void take_snapshot(int file, const char *moment, const char *root, const 
         if (ready == 0) {
             kill(reader, SIGKILL);
             char line[128];
-            const int length = snprintf(line, sizeof line, "# %s\n# cut: took more than %d ms\n%s",
-                                        moment, longest_ms, ending);
+            const int length =
+                snprintf(line, sizeof line, "# %s\n# cut: took more than %d ms\n%s", moment, longest_ms, ending);
             (void)!write(file, line, (size_t)length);
         }
         /* A reader that no signal reaches is left to the kernel. */
@@ -596,8 +582,8 @@ static _Noreturn void end_as(int status)
 /* Launchers number the processes of a node: only the first needs to look for the file. */
 static bool is_another(void)
 {
-    static const char *const names[] = {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK",
-                                        "MPI_LOCALRANKID", "PALS_LOCAL_RANKID"};
+    static const char *const names[] = {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "PALS_LOCAL_RANKID"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *const number = getenv(names[i]);
         if (number != NULL && *number >= '1' && *number <= '9') {
@@ -684,8 +670,7 @@ int main(int argc, char **argv)
         become(command);
     }
     char head[512];
-    const int length = snprintf(head, sizeof head, "# fabric-checks %s %s\n# node: %s\n", PROGRAM,
-                                FORMAT, node);
+    const int length = snprintf(head, sizeof head, "# fabric-checks %s %s\n# node: %s\n", PROGRAM, FORMAT, node);
     (void)!write(file, head, (size_t)length);
     take_snapshot(file, "before", root, "");
     const int status = run(command);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Cross-section bandwidth: many pairs of nodes stream at once, over rounds that
- * change partners. After T. Naegle's `rotate` (cross-sectional bandwidth testing
- * on Feynman and Rogue, June 2004), with the patterns of two relatives: LLNL's
- * mpiGraph (`shift`) and netgauge's effective bisection bandwidth (`bisection`).
+ * Cross-section bandwidth: many pairs of nodes stream at once, over rounds that change partners. After T. Naegle's
+ * `rotate` (cross-sectional bandwidth testing on Feynman and Rogue, June 2004), with the patterns of two relatives:
+ * LLNL's mpiGraph (`shift`) and netgauge's effective bisection bandwidth (`bisection`).
  */
 #include "common/messages.h"
 #include "common/program.h"
@@ -87,9 +86,8 @@ static void note(struct line *line, int partner, double MBps)
 }
 
 /*
- * Every rank keeps its own row of the matrix, as sender, and its own column, as
- * receiver, whose values its senders tell it if they are of use; nobody keeps the
- * whole.
+ * Every rank keeps its own row of the matrix, as sender, and its own column, as receiver, whose values its senders tell
+ * it if they are of use; nobody keeps the whole.
  */
 static void keep_round(struct node *node)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Ping-pong and streaming between two ranks over message sizes, after the
- * method of Sandia report SAND2005-5199, section 4.1. The queue depth and the
- * modes in both directions are those of Liu et al., Micro-Benchmark Level
+ * Ping-pong and streaming between two ranks over message sizes, after the method of Sandia report SAND2005-5199,
+ * section 4.1. The queue depth and the modes in both directions are those of Liu et al., Micro-Benchmark Level
  * Performance Comparison of High-Speed Interconnects (2003).
  */
 #include "common/points.h"
@@ -47,12 +46,12 @@ static const char method[] =
     "would remain a latency ahead and the messages would not meet.\n"
     "\n" FC_SAMPLING_METHOD("round trips or windows");
 
-#define ONE_WAY                                                                                   \
-    "ping_pong is half of an MPI_Send/MPI_Recv round trip; streaming is the time from the first " \
+#define ONE_WAY                                                                                                        \
+    "ping_pong is half of an MPI_Send/MPI_Recv round trip; streaming is the time from the first "                      \
     "of window MPI_Isend to the acknowledgement of all, per message"
-#define BOTH_WAYS                                                                               \
-    "; bidirectional_ping_pong is an exchange of MPI_Irecv, MPI_Isend and MPI_Waitall on both " \
-    "ranks at once; bidirectional_streaming is streaming by both ranks at once, per pair of "   \
+#define BOTH_WAYS                                                                                                      \
+    "; bidirectional_ping_pong is an exchange of MPI_Irecv, MPI_Isend and MPI_Waitall on both "                        \
+    "ranks at once; bidirectional_streaming is streaming by both ranks at once, per pair of "                          \
     "messages, one each way"
 
 #define ONE_WAY_COLUMNS "size_B" FC_MODE_COLUMNS("ping_pong") FC_MODE_COLUMNS("streaming")
@@ -114,9 +113,8 @@ static double half_round_trip(const struct side *side)
 }
 
 /*
- * Lets both ranks go on at the same time. After a mere signal or a barrier one
- * rank can be a latency ahead, and exchanges keep that distance: each rank would
- * send while the other waits, which is ping-pong again.
+ * Lets both ranks go on at the same time. After a mere signal or a barrier one rank can be a latency ahead, and
+ * exchanges keep that distance: each rank would send while the other waits, which is ping-pong again.
  */
 static void start_together(const struct side *side, double half_trip)
 {
@@ -133,9 +131,8 @@ static void start_together(const struct side *side, double half_trip)
 /* --------------------------------------------------------------- ping-pong */
 
 /*
- * Rank 0 sends and waits for the answer, rank 1 answers every message: one
- * message at a time is on its way. Separate buffers for the two directions keep
- * a rank from sending what it has just received out of its cache.
+ * Rank 0 sends and waits for the answer, rank 1 answers every message: one message at a time is on its way. Separate
+ * buffers for the two directions keep a rank from sending what it has just received out of its cache.
  */
 static double ping_pong(const void *data, unsigned long long repetitions)
 {
@@ -159,8 +156,8 @@ static double ping_pong(const void *data, unsigned long long repetitions)
 }
 
 /*
- * Both ranks send and both receive in every exchange. Rank 0 has the last message
- * of rank 1 when its time ends; rank 1, which started with it, has its own then.
+ * Both ranks send and both receive in every exchange. Rank 0 has the last message of rank 1 when its time ends; rank 1,
+ * which started with it, has its own then.
  */
 static double bidirectional_ping_pong(const void *data, unsigned long long repetitions)
 {
@@ -212,8 +209,8 @@ static void post_ahead(const struct side *side)
 }
 
 /*
- * Moves a window: starts the first sends, then always waits for the oldest part
- * and replaces it. The first receives are posted already.
+ * Moves a window: starts the first sends, then always waits for the oldest part and replaces it. The first receives are
+ * posted already.
  */
 static void move_window(const struct side *side, bool sends, bool receives)
 {
@@ -235,9 +232,8 @@ static void move_window(const struct side *side, bool sends, bool receives)
 }
 
 /*
- * The windows of a batch are timed one by one and added up. Before each of them
- * rank 0 waits, outside the timing, until rank 1 has posted its receives: no
- * message comes unexpected and has to be copied a second time.
+ * The windows of a batch are timed one by one and added up. Before each of them rank 0 waits, outside the timing, until
+ * rank 1 has posted its receives: no message comes unexpected and has to be copied a second time.
  */
 static double streaming(const void *data, unsigned long long repetitions)
 {

@@ -2,8 +2,8 @@
 /*
  * Checked MPI calls, and errors that end all ranks with one line.
  *
- * There is no mutable static data here and there must be none in the programs: a simulator may run the ranks as
- * threads of one process.
+ * There is no mutable static data here and there must be none in the programs: a simulator may run the ranks as threads
+ * of one process.
  */
 #ifndef ERRORS_H
 #define ERRORS_H

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Memory for messages, data that show what became of them, and empty messages as signals.
- */
+/* Memory for messages, data that show what became of them, and empty messages as signals. */
 #ifndef MESSAGES_H
 #define MESSAGES_H
 

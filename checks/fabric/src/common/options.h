@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The command line: a table of options, which is parsed, checked, printed and explained by --help.
- */
+/* The command line: a table of options, which is parsed, checked, printed and explained by --help. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 

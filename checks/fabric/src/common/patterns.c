@@ -45,9 +45,8 @@ static uint64_t split_mix(uint64_t *state)
 }
 
 /*
- * Fisher-Yates shuffle from seed and round alone, so that all ranks find the
- * same. The seed is mixed before the round is added: neighbouring seeds must not
- * have rounds in common.
+ * Fisher-Yates shuffle from seed and round alone, so that all ranks find the same. The seed is mixed before the round
+ * is added: neighbouring seeds must not have rounds in common.
  */
 static void shuffle(int *order, int count, size_t seed, int round)
 {
@@ -84,15 +83,12 @@ static void add_match(struct fc_roster *roster, int one, int other, bool one_sen
 }
 
 /*
- * A round of the tournament by the circle method: of M seats, M odd, those two
- * meet whose sum modulo M is the number of the turn. They are as far from the
- * seat in the middle on one side as on the other. By that distance, odd or even,
- * the upper or the lower one sends: two turns later, when the middle is one
- * further, a node that sent receives. Among many, an odd seat and an even one
- * above it do it the other way: without that half of the ways between nodes that
- * are cabled to four switches by turns would not be looked at.
- * tests/parsers/test_rotate_patterns.py has what these rules leave out, and others.
- * The second M rounds are the first the other way.
+ * A round of the tournament by the circle method: of M seats, M odd, those two meet whose sum modulo M is the number of
+ * the turn. They are as far from the seat in the middle on one side as on the other. By that distance, odd or even, the
+ * upper or the lower one sends: two turns later, when the middle is one further, a node that sent receives. Among many,
+ * an odd seat and an even one above it do it the other way: without that half of the ways between nodes that are cabled
+ * to four switches by turns would not be looked at. tests/parsers/test_rotate_patterns.py has what these rules leave
+ * out, and others. The second M rounds are the first the other way.
  */
 static void set_match_day(const struct fc_layout *layout, int round, struct fc_roster *roster)
 {

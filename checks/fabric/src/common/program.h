@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * A program from its start to its last line: MPI, the header of the output, the file of --raw.
- */
+/* A program from its start to its last line: MPI, the header of the output, the file of --raw. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * What programs that measure one message size after the other share of their command line.
- */
+/* What programs that measure one message size after the other share of their command line. */
 #ifndef SWEEP_H
 #define SWEEP_H
 

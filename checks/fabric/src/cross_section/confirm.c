@@ -21,9 +21,8 @@ static bool is_free(const struct fc_roster *roster, enum fc_pattern pattern, int
 }
 
 /*
- * Rank 0: gives every slow suspect a round of a pass of the phase `together`, the first in which
- * both its nodes are free and fewer than `beside` suspects are, as long as there are rounds left.
- * Returns the number of rounds.
+ * Rank 0: gives every slow suspect a round of a pass of the phase `together`, the first in which both its nodes are
+ * free and fewer than `beside` suspects are, as long as there are rounds left. Returns the number of rounds.
  */
 static int pack_suspects(struct node *node, struct verdict *verdict, size_t most, size_t beside)
 {
@@ -119,8 +118,7 @@ static void keep_slow(const struct node *node, struct verdict *verdict, bool fir
 }
 
 /*
- * Collective: measures the rounds of a pass of `together`, all of them so many times; they are
- * numbered from `done` on.
+ * Collective: measures the rounds of a pass of `together`, all of them so many times; they are numbered from `done` on.
  */
 static void measure_pass(struct node *node, struct verdict *verdict, int rounds, int times, int done, bool first)
 {
@@ -149,11 +147,10 @@ static void measure_pass(struct node *node, struct verdict *verdict, int rounds,
 enum { passes_least = 4 };
 
 /*
- * Collective: the phase `together`. All suspects are measured, then once more those that were slow
- * every time, and so on: fewer pairs, in other rounds, share with others and share less. That is
- * done four times, and on, with as few in a round as there are rounds for, until those that are
- * left can be measured alone. Of more repeats than four the rounds of a pass have their share: by
- * chance every pair is fast once. A pass takes no more than half of the rounds that are
+ * Collective: the phase `together`. All suspects are measured, then once more those that were slow every time, and so
+ * on: fewer pairs, in other rounds, share with others and share less. That is done four times, and on, with as few in a
+ * round as there are rounds for, until those that are left can be measured alone. Of more repeats than four the rounds
+ * of a pass have their share: by chance every pair is fast once. A pass takes no more than half of the rounds that are
  * left. The slow ones are in front, the slowest first. Returns the number of rounds.
  */
 static int measure_together(struct node *node, struct verdict *verdict, const struct budget *budget)
@@ -197,8 +194,8 @@ static void take(struct verdict *verdict, struct suspect *at)
 }
 
 /*
- * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only a
- * few of a sender or receiver: one very slow node would fill the list and hide another.
+ * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only a few of a sender or
+ * receiver: one very slow node would fill the list and hide another.
  */
 static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const bool *of_node, size_t limit, int nodes,
                             int *counts)
@@ -234,10 +231,9 @@ static int compare_gaps(const void *left, const void *right)
 }
 
 /*
- * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of
- * suspect nodes, up to three quarters of the places; of the others half that stand furthest above
- * the one before them, and the rest evenly spread. Pairs that share a link stand together at one
- * half and one third, a fault stands anywhere.
+ * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of suspect nodes, up to
+ * three quarters of the places; of the others half that stand furthest above the one before them, and the rest evenly
+ * spread. Pairs that share a link stand together at one half and one third, a fault stands anywhere.
  */
 static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow, bool *of_node,
                          struct gap *gaps, size_t limit, int *counts)
@@ -311,9 +307,8 @@ static bool is_listed(const struct suspect *list, size_t count, int sender, int 
 }
 
 /*
- * A pair may be a control unless it was slow twice, or its node is slow in that direction. What
- * looked slow once and then no more may: without it healthy pairs would seem more alike than they
- * are.
+ * A pair may be a control unless it was slow twice, or its node is slow in that direction. What looked slow once and
+ * then no more may: without it healthy pairs would seem more alike than they are.
  */
 static bool may_control(const struct node *node, const struct verdict *verdict, const struct controls *controls,
                         int sender, int receiver)
@@ -341,9 +336,9 @@ static void add_control(struct controls *controls, int sender, int receiver)
 }
 
 /*
- * Rank 0: goes over all measured pairs that may be controls and adds so many, evenly spread, but
- * those that are controls already; returns how many may be. There is no room to store them all, so
- * they are counted first, with none wanted.
+ * Rank 0: goes over all measured pairs that may be controls and adds so many, evenly spread, but those that are
+ * controls already; returns how many may be. There is no room to store them all, so they are counted first, with none
+ * wanted.
  */
 static size_t spread_controls(struct node *node, const struct verdict *verdict, size_t wanted,
                               struct controls *controls)
@@ -441,8 +436,8 @@ static bool is_any_slow_alone(const struct node *node, const struct controls *co
 }
 
 /*
- * Rank 0, before the last repeat: lets some time pass if somebody is about to be blamed. Other
- * people's traffic may last as long as the few pairs that are measured alone; a fault stays.
+ * Rank 0, before the last repeat: lets some time pass if somebody is about to be blamed. Other people's traffic may
+ * last as long as the few pairs that are measured alone; a fault stays.
  */
 static void wait_for_others(const struct node *node, const struct controls *controls, struct verdict *verdict)
 {
@@ -456,8 +451,8 @@ static void wait_for_others(const struct node *node, const struct controls *cont
 }
 
 /*
- * Rank 0, after the first repeat: takes more controls if somebody may be blamed. By how much healthy
- * pairs differ, few cannot tell.
+ * Rank 0, after the first repeat: takes more controls if somebody may be blamed. By how much healthy pairs differ, few
+ * cannot tell.
  */
 static void add_controls(struct node *node, const struct verdict *verdict, struct controls *controls)
 {
@@ -489,8 +484,8 @@ static void measure_each(struct node *node, const char *phase, int first, struct
 }
 
 /*
- * Collective: the controls and then the suspects, one pair after the other, and all of it again
- * for every repeat: what drifts meanwhile does so for both.
+ * Collective: the controls and then the suspects, one pair after the other, and all of it again for every repeat: what
+ * drifts meanwhile does so for both.
  */
 static void measure_alone(struct node *node, struct controls *controls, struct verdict *verdict)
 {

@@ -99,10 +99,9 @@ static int first_with_problem(const struct node *node)
 }
 
 /*
- * Collective: rank 0 gets the times of a round and prints them; what went wrong on
- * any rank, with data or files, ends the program. Nobody goes on to the next round
- * before all have ended this one. That a rank has a problem comes with its times:
- * on a large machine, and on a simulated one, a reduction of its own takes longer.
+ * Collective: rank 0 gets the times of a round and prints them; what went wrong on any rank, with data or files, ends
+ * the program. Nobody goes on to the next round before all have ended this one. That a rank has a problem comes with
+ * its times: on a large machine, and on a simulated one, a reduction of its own takes longer.
  */
 static void collect(struct node *node, const char *phase, int round)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * One round of `rotate`: all pairs of a roster stream, and rank 0 prints a row for each.
- */
+/* One round of `rotate`: all pairs of a roster stream, and rank 0 prints a row for each. */
 #ifndef ROUNDS_H
 #define ROUNDS_H
 

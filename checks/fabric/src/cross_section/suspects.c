@@ -47,8 +47,8 @@ bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank
 }
 
 /*
- * Whether a suspect is slow still. A pair of a suspect node is held to what nodes have at their
- * best: on links that are shared the median of all pairs is half of that. The others nearly so.
+ * Whether a suspect is slow still. A pair of a suspect node is held to what nodes have at their best: on links that are
+ * shared the median of all pairs is half of that. The others nearly so.
  */
 bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, const struct suspect *at)
 {
@@ -222,9 +222,8 @@ static size_t offer_lowest(const struct node *node, const struct verdict *verdic
 }
 
 /*
- * Whom a suspect node is measured with: its nearest by rank, which as a rule are at the same
- * switch, and some of all others, at distances that differ: with static routing every 16th may be
- * behind the same cable. Returns how many.
+ * Whom a suspect node is measured with: its nearest by rank, which as a rule are at the same switch, and some of all
+ * others, at distances that differ: with static routing every 16th may be behind the same cable. Returns how many.
  */
 static size_t find_partners(int rank, int ranks, int partners[partners_most])
 {
@@ -292,9 +291,8 @@ int fc_compare_bests(const void *left, const void *right)
 }
 
 /*
- * Rank 0: makes the list of suspects from the offers of all ranks: pairs of suspect nodes and the
- * lowest of each sender in both directions, each direction once, in the order in which they are
- * to be measured.
+ * Rank 0: makes the list of suspects from the offers of all ranks: pairs of suspect nodes and the lowest of each sender
+ * in both directions, each direction once, in the order in which they are to be measured.
  */
 static void list_suspects(struct verdict *verdict, int offers[][offer_fields], size_t count)
 {

@@ -67,10 +67,9 @@ static void start_sends(const struct transfers *transfers, int to)
 }
 
 /*
- * Completes whatever comes first, because in `shift` a rank is sender and
- * receiver at once and neither may wait for the other: the acknowledgement
- * leaves with the last message received, the clock is read with the
- * acknowledgement received. Returns the time of the latter.
+ * Completes whatever comes first, because in `shift` a rank is sender and receiver at once and neither may wait for the
+ * other: the acknowledgement leaves with the last message received, the clock is read with the acknowledgement
+ * received. Returns the time of the latter.
  */
 static double complete_all(const struct transfers *transfers, int from)
 {

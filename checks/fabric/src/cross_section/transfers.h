@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The messages of one test of `rotate`, and whether they arrived as they were sent.
- */
+/* The messages of one test of `rotate`, and whether they arrived as they were sent. */
 #ifndef TRANSFERS_H
 #define TRANSFERS_H
 
