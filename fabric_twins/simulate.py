@@ -83,11 +83,11 @@ def _compile(smpicc: str, place: Path) -> None:
     """Compile in a folder of its own, and move the program to its path when it is whole."""
     stage = place.parent / "stage"
     stage.mkdir(exist_ok=True)
-    command = ["make", "-C", str(stage), "-f", str(SOURCE / "Makefile"), f"CC={smpicc}", place.name]
+    command = ["make", "-s", "-C", str(stage), "-f", str(SOURCE / "Makefile"), f"CC={smpicc}", place.name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or ["nothing"]
-        telling = next((line for line in lines if "error" in line), lines[0])
+        telling = next((line for line in lines if "error:" in line), lines[0])
         source = SOURCE / f"{place.name}.c"
         raise TwinError(f"{source} cannot be compiled for the simulator: smpicc says {quoted(telling, 160)}")
     (stage / place.name).rename(place)

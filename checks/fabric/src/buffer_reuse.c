@@ -103,9 +103,10 @@ static void check_touched(const struct side *side, const unsigned char *buffer)
 {
     for (size_t at = 0; at < side->size; at = next_touched(side, at)) {
         if (buffer[at] != fc_pattern(at, side->size, side->partner)) {
-            fc_abort("wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d in a new buffer; the MPI "
-                     "library keeps registrations of unmapped memory, or the network corrupts messages",
-                     at, side->size, side->partner, side->world->rank);
+            fc_abort(
+                "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d in a new buffer; the MPI "
+                "library keeps registrations of unmapped memory, or the network corrupts messages",
+                at, side->size, side->partner, side->world->rank);
         }
     }
 }
@@ -126,9 +127,10 @@ static unsigned char *map_pages(size_t bytes)
 {
     void *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        fc_abort("cannot map %zu bytes for new buffers: %s; use smaller messages or fewer "
-                 "--iterations",
-                 bytes, strerror(errno));
+        fc_abort(
+            "cannot map %zu bytes for new buffers: %s; use smaller messages or fewer "
+            "--iterations",
+            bytes, strerror(errno));
     }
     return memory;
 }

@@ -24,7 +24,8 @@ static const char method[] =
     "not make the operation fast. The ranks start together after an MPI_Allreduce that is not\n"
     "timed and that collects these times; the skew with which they leave it is part of the\n"
     "time. The time of the work alone is also the longest of all ranks.\n"
-    "\n" FC_OVERLAP_METHOD "\n"
+    "\n" FC_OVERLAP_METHOD
+    "\n"
     "OSU overlap: with work as long as the nominal time, 100 (1 - (time with work - time of\n"
     "the work alone) / nominal) percent, kept within 0 and 100. It is the definition of the\n"
     "OSU micro-benchmarks, here with medians of the longest rank.\n"

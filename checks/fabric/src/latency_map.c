@@ -132,9 +132,10 @@ static size_t print_round(const struct node *node, size_t pass, int round, const
             continue;
         }
         if (!(found[starter][1] > 0.0)) {
-            fc_abort("%zu ping-pongs of %zu bytes took no time that MPI_Wtime can measure; raise "
-                     "--repetitions",
-                     node->plan->repetitions, node->plan->size);
+            fc_abort(
+                "%zu ping-pongs of %zu bytes took no time that MPI_Wtime can measure; raise "
+                "--repetitions",
+                node->plan->repetitions, node->plan->size);
         }
         printf("%zu %d %d %d %.6g %.6g\n", pass, round, starter, other, found[starter][0], found[starter][1]);
         rows++;

@@ -221,10 +221,11 @@ static void print_settings(void)
 static void print_blocking_wait(const struct usage *wait, size_t waits)
 {
     const char *const verdict = wait->slept == 0 ? "absent" : (2 * wait->slept >= waits ? "offered" : "unknown");
-    printf("# blocking wait: %s: MPI_Wait slept in %zu of %zu waits of %.3g ms, %.3g times a wait, "
-           "and used %.0f %% of a CPU\n",
-           verdict, wait->slept, waits, 1e3 * wait->machine / (double)waits, (double)wait->sleeps / (double)waits,
-           percent_used(wait));
+    printf(
+        "# blocking wait: %s: MPI_Wait slept in %zu of %zu waits of %.3g ms, %.3g times a wait, "
+        "and used %.0f %% of a CPU\n",
+        verdict, wait->slept, waits, 1e3 * wait->machine / (double)waits, (double)wait->sleeps / (double)waits,
+        percent_used(wait));
 }
 
 /* Rank 0 only: the lines about the CPU and sleep. */
@@ -232,14 +233,16 @@ static void print_usage(const struct usage *test, const struct usage *wait, size
 {
     print_settings();
     if (!is_real(test) || !is_real(wait)) {
-        printf("# cpu while waiting: unknown\n"
-               "# sleeps while waiting: unknown\n"
-               "# blocking wait: unknown: MPI_Wtime does not tell the time of this machine\n");
+        printf(
+            "# cpu while waiting: unknown\n"
+            "# sleeps while waiting: unknown\n"
+            "# blocking wait: unknown: MPI_Wtime does not tell the time of this machine\n");
         return;
     }
-    printf("# cpu while waiting: test %.0f %% wait %.0f %%\n"
-           "# sleeps while waiting: test %ld in %zu of %zu waits, wait %ld in %zu of %zu waits\n",
-           percent_used(test), percent_used(wait), test->sleeps, test->slept, waits, wait->sleeps, wait->slept, waits);
+    printf(
+        "# cpu while waiting: test %.0f %% wait %.0f %%\n"
+        "# sleeps while waiting: test %ld in %zu of %zu waits, wait %ld in %zu of %zu waits\n",
+        percent_used(test), percent_used(wait), test->sleeps, test->slept, waits, wait->sleeps, wait->slept, waits);
     print_blocking_wait(wait, waits);
 }
 

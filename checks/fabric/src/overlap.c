@@ -24,7 +24,8 @@ static const char method[] =
     "\n"
     "Irecv: rank 1 is ready to send. Timed: MPI_Irecv, an empty message that tells rank 1 to\n"
     "send, the work, and the wait for the data.\n"
-    "\n" FC_OVERLAP_METHOD "\n"
+    "\n" FC_OVERLAP_METHOD
+    "\n"
     "Each time is a median as in the program `streaming`. After each search the data received\n"
     "are compared with those sent. Times are in microseconds. Source: Sandia report\n"
     "SAND2005-5199, section 5.\n";

@@ -14,15 +14,16 @@
 
 const char fc_program[] = "placement";
 
-static const char method[] = "placement: prints for every MPI rank where it runs, in rank order.\n"
-                             "\n"
-                             "Run it with the launcher line and the number of ranks of the application:\n"
-                             "  mpirun -np 4 placement\n"
-                             "Columns: rank; host (MPI_Get_processor_name); node (SLURMD_NODENAME, `-` if not\n"
-                             "set); cpu the rank was on when asked (-1 if unknown); cpus of its affinity mask\n"
-                             "as a list such as 0-3,8; cores these are on as package:core, each once; online,\n"
-                             "the CPUs of the node that are in service (`-` if the system does not say, or\n"
-                             "simulates the node). Blanks and non-printing bytes in names become `?`.\n";
+static const char method[] =
+    "placement: prints for every MPI rank where it runs, in rank order.\n"
+    "\n"
+    "Run it with the launcher line and the number of ranks of the application:\n"
+    "  mpirun -np 4 placement\n"
+    "Columns: rank; host (MPI_Get_processor_name); node (SLURMD_NODENAME, `-` if not\n"
+    "set); cpu the rank was on when asked (-1 if unknown); cpus of its affinity mask\n"
+    "as a list such as 0-3,8; cores these are on as package:core, each once; online,\n"
+    "the CPUs of the node that are in service (`-` if the system does not say, or\n"
+    "simulates the node). Blanks and non-printing bytes in names become `?`.\n";
 
 #ifdef SMPI_H
 /* SimGrid's MPI: all ranks are one process of the machine that simulates, whose CPUs are not those of the nodes. */

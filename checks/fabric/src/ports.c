@@ -10,6 +10,7 @@
 #define _GNU_SOURCE /* pipe2, execvp under -std=c11 */
 #endif
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -26,6 +27,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,90 +43,57 @@ enum {
     exit_not_started = 126, /* as shells have it; 127 if there is no such program */
     longest_name = 512,
     longest_value = 16 * 1024, /* the lines of /proc/net/netstat are the longest */
-    longest_file = 64 * 1024,
-    most_bytes = 1024 * 1024, /* of a snapshot */
-    most_matches = 4096,      /* files of one pattern */
+    most_bytes = 1024 * 1024,  /* of a snapshot */
+    most_matches = 4096,       /* files of one pattern */
     most_interfaces = 256,
     most_statistics = 512, /* of ethtool, of one interface */
     longest_ms = 2000      /* of a snapshot: firmware that hangs would hang the program */
 };
 
-static const char method[] = "ports: what a node's ports and the node itself say before and after a program.\n"
-                             "\n"
-                             "  mpirun -np 4 ports --output FOLDER -- PROGRAM ARGUMENTS...\n"
-                             "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
-                             "counters of InfiniBand, Omni-Path, Slingshot and Ethernet in /sys, those of TCP\n"
-                             "in /proc, and speed and driver by ioctl; starts PROGRAM with what it has inherited\n"
-                             "itself; reads them again when that ends; and ends as PROGRAM did. Every other\n"
-                             "process becomes PROGRAM at once, and so does this one if it cannot write.\n"
-                             "Lines: path, a tab, one line of the file; `!` and an error's name where a file may\n"
-                             "not be read. A snapshot takes at most 2 s and 1 MiB; what is beyond is left out,\n"
-                             "and the file says so.\n"
-                             "\n"
-                             "  --output FOLDER  where the files go; made if it is not there\n"
-                             "  --root DIR       read /sys and /proc below DIR, and ask nothing by ioctl\n"
-                             "  --help           this text\n"
-                             "  --version        the number of the format\n";
+static const char method[] =
+    "ports: what a node's ports and the node itself say before and after a program.\n"
+    "\n"
+    "  mpirun -np 4 ports --output FOLDER -- PROGRAM ARGUMENTS...\n"
+    "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
+    "counters of InfiniBand, Omni-Path, Slingshot and Ethernet in /sys, those of TCP\n"
+    "in /proc, and speed and driver by ioctl; starts PROGRAM with what it has inherited\n"
+    "itself; reads them again when that ends; and ends as PROGRAM did. Every other\n"
+    "process becomes PROGRAM at once, and so does this one if it cannot write.\n"
+    "Lines: path, a tab, one line of the file; `!` and an error's name where a file may\n"
+    "not be read. A snapshot takes at most 2 s and 1 MiB; what is beyond is left out,\n"
+    "and the file says so.\n"
+    "\n"
+    "  --output FOLDER  where the files go; made if it is not there\n"
+    "  --root DIR       read /sys and /proc below DIR, and ask nothing by ioctl\n"
+    "  --help           this text\n"
+    "  --version        the number of the format\n";
 
-/* What is read: patterns of files. */
+#define PCI_LINK "device/{numa_node,{current,max}_link_{speed,width}}"
+
+/* Patterns of the files that are read. */
 static const char *const files[] = {
     /* InfiniBand, RoCE, Omni-Path, EFA */
-    "/sys/class/infiniband/*/fw_ver",
-    "/sys/class/infiniband/*/board_id",
-    "/sys/class/infiniband/*/hca_type",
-    "/sys/class/infiniband/*/device/numa_node",
-    "/sys/class/infiniband/*/device/current_link_speed",
-    "/sys/class/infiniband/*/device/current_link_width",
-    "/sys/class/infiniband/*/device/max_link_speed",
-    "/sys/class/infiniband/*/device/max_link_width",
-    "/sys/class/infiniband/*/ports/*/state",
-    "/sys/class/infiniband/*/ports/*/phys_state",
-    "/sys/class/infiniband/*/ports/*/rate",
-    "/sys/class/infiniband/*/ports/*/link_layer",
-    "/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/0",
-    "/sys/class/infiniband/*/ports/*/counters/*",
-    "/sys/class/infiniband/*/ports/*/hw_counters/*",
+    "/sys/class/infiniband/*/{fw_ver,board_id,hca_type}",
+    "/sys/class/infiniband/*/" PCI_LINK,
+    "/sys/class/infiniband/*/ports/*/{state,phys_state,rate,link_layer,gid_attrs/ndevs/0}",
+    "/sys/class/infiniband/*/ports/*/{counters,hw_counters}/*",
     /* Slingshot */
     "/sys/class/cxi/*/device/fw_version",
-    "/sys/class/cxi/*/device/numa_node",
-    "/sys/class/cxi/*/device/current_link_speed",
-    "/sys/class/cxi/*/device/current_link_width",
-    "/sys/class/cxi/*/device/max_link_speed",
-    "/sys/class/cxi/*/device/max_link_width",
-    "/sys/class/cxi/*/device/net/*/operstate",
-    "/sys/class/cxi/*/device/properties/*",
-    "/sys/class/cxi/*/device/telemetry/hni_sts_*_ok_octets",
-    "/sys/class/cxi/*/device/telemetry/hni_pcs_*corrected_cw",
-    "/sys/class/cxi/*/device/telemetry/hni_llr_*_replay_event",
-    "/sys/class/cxi/*/device/telemetry/pct_*timeouts",
-    "/sys/class/cxi/*/device/telemetry/pct_*nacks",
+    "/sys/class/cxi/*/" PCI_LINK,
+    "/sys/class/cxi/*/device/{net/*/operstate,properties/*}",
+    "/sys/class/cxi/*/device/telemetry/{hni_sts_*_ok_octets,hni_pcs_*corrected_cw,hni_llr_*_replay_event}",
+    "/sys/class/cxi/*/device/telemetry/{pct_*timeouts,pct_*nacks}",
     /* Interfaces: those of the network namespace that this file system was mounted in */
-    "/sys/class/net/*/ifindex",
-    "/sys/class/net/*/address",
-    "/sys/class/net/*/type",
-    "/sys/class/net/*/operstate",
-    "/sys/class/net/*/speed",
-    "/sys/class/net/*/mtu",
-    "/sys/class/net/*/carrier_changes",
-    "/sys/class/net/*/statistics/rx_crc_errors",
-    "/sys/class/net/*/device/vendor",
-    "/sys/class/net/*/device/numa_node",
-    "/sys/class/net/*/device/current_link_speed",
-    "/sys/class/net/*/device/current_link_width",
-    "/sys/class/net/*/device/max_link_speed",
-    "/sys/class/net/*/device/max_link_width",
+    "/sys/class/net/*/{ifindex,address,type,operstate,speed,mtu,carrier_changes,statistics/rx_crc_errors,device/"
+    "vendor}",
+    "/sys/class/net/*/" PCI_LINK,
     /* and of this process's own */
-    "/proc/self/net/dev",
-    "/proc/self/net/snmp",
-    "/proc/self/net/netstat",
+    "/proc/self/net/{dev,snmp,netstat}",
     /* The host */
-    "/proc/loadavg",
-    "/proc/meminfo",
+    "/proc/{loadavg,meminfo}",
     "/sys/kernel/mm/transparent_hugepage/enabled",
-    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
-    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq",
-    "/sys/module/*/version", /* of the drivers below only */
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_{governor,cur_freq,max_freq}",
+    "/sys/module/{mlx4_core,mlx5_core,hfi1,bnxt_re,cxi_ss1,efa,irdma,hns_roce,bnxt_en,ice}/version",
 };
 /* Of files with many lines, those that begin so; all of the others. */
 static const struct {
@@ -135,8 +104,6 @@ static const struct {
     {"/proc/self/net/netstat", "TcpExt:"},
     {"/proc/meminfo", "Mem"},
 };
-static const char *const drivers[] = {"mlx4_core", "mlx5_core", "hfi1",     "bnxt_re", "cxi_ss1",
-                                      "efa",       "irdma",     "hns_roce", "bnxt_en", "ice"};
 
 /* ---------------------------------------------------------------- growing text */
 
@@ -217,56 +184,34 @@ static bool is_chosen(const char *path, const char *line)
 /* `path` is the file's name without the root. */
 static void append_file(struct text *text, const char *full, const char *path)
 {
-    static char content[longest_file]; /* too large for a stack of a batch system's making */
     /* A device or a pipe that somebody put there would block. */
     const int file = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat about;
-    if (file < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
-        if (file < 0 && errno != ENOENT) {
-            append_error(text, path, errno);
-        }
-        if (file >= 0) {
-            close(file);
-        }
+    if (file < 0 && errno != ENOENT) {
+        append_error(text, path, errno);
+    }
+    FILE *const lines = file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) ? fdopen(file, "r") : NULL;
+    if (lines == NULL) {
+        close(file);
         return;
     }
-    size_t length = 0;
-    ssize_t got = 0;
-    while (length < sizeof content - 1 && (got = read(file, content + length, sizeof content - 1 - length)) > 0) {
-        length += (size_t)got;
-    }
-    const int error = errno;
-    close(file);
-    if (got < 0) {
-        append_error(text, path, error);
-        return;
-    }
-    for (size_t i = 0; i < length; i++) {
-        content[i] = content[i] == '\0' ? '?' : content[i];
-    }
-    content[length] = '\0';
-    char *rest = content;
-    for (char *line = strsep(&rest, "\n"); line != NULL && !text->is_full; line = strsep(&rest, "\n")) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length = 0;
+    while (!text->is_full && (length = getline(&line, &room, lines)) >= 0) {
+        for (ssize_t i = 0; i < length; i++) {
+            line[i] = line[i] == '\0' ? '?' : line[i];
+        }
+        line[strcspn(line, "\n")] = '\0';
         if (*line != '\0' && is_chosen(path, line)) {
             append_row(text, path, line);
         }
     }
-}
-
-static bool is_wanted(const char *path)
-{
-    const char *const modules = "/sys/module/";
-    if (strncmp(path, modules, strlen(modules)) != 0) {
-        return true;
+    if (ferror(lines) != 0) {
+        append_error(text, path, errno);
     }
-    const char *const name = path + strlen(modules);
-    for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++) {
-        const size_t length = strlen(drivers[i]);
-        if (strncmp(name, drivers[i], length) == 0 && name[length] == '/') {
-            return true;
-        }
-    }
-    return false;
+    free(line);
+    fclose(lines);
 }
 
 static void append_files(struct text *text, const char *root)
@@ -275,14 +220,11 @@ static void append_files(struct text *text, const char *root)
         char pattern[4096];
         glob_t found;
         if ((size_t)snprintf(pattern, sizeof pattern, "%s%s", root, files[i]) >= sizeof pattern ||
-            glob(pattern, GLOB_NOSORT, NULL, &found) != 0) {
+            glob(pattern, GLOB_NOSORT | GLOB_BRACE, NULL, &found) != 0) {
             continue;
         }
         for (size_t k = 0; k < found.gl_pathc && k < most_matches; k++) {
-            const char *const path = found.gl_pathv[k] + strlen(root);
-            if (is_wanted(path)) {
-                append_file(text, found.gl_pathv[k], path);
-            }
+            append_file(text, found.gl_pathv[k], found.gl_pathv[k] + strlen(root));
         }
         globfree(&found);
     }
@@ -327,23 +269,20 @@ static void append_statistics(struct text *text, const char *name, struct interf
     }
     struct ethtool_gstrings *const names = calloc(1, sizeof *names + (size_t)count * ETH_GSTRING_LEN);
     struct ethtool_stats *const values = calloc(1, sizeof *values + count * sizeof(__u64));
-    if (names != NULL && values != NULL) {
-        names->cmd = ETHTOOL_GSTRINGS;
-        names->string_set = ETH_SS_STATS;
-        names->len = count;
-        values->cmd = ETHTOOL_GSTATS;
-        values->n_stats = count;
-        if (ask_ethtool(interface, names) && ask_ethtool(interface, values)) {
-            unsigned int told = 0;
-            for (unsigned int i = 0; i < count && told < most_statistics; i++) {
-                char word[ETH_GSTRING_LEN + 1] = "";
-                memcpy(word, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
-                clean(word);
-                if (is_statistic(word)) {
-                    append(text, "ioctl/%s/statistics/%s\t%llu\n", name, word, (unsigned long long)values->data[i]);
-                    told++;
-                }
-            }
+    const bool has_memory = names != NULL && values != NULL;
+    if (has_memory) {
+        *names = (struct ethtool_gstrings){.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_STATS, .len = count};
+        *values = (struct ethtool_stats){.cmd = ETHTOOL_GSTATS, .n_stats = count};
+    }
+    const bool has_answer = has_memory && ask_ethtool(interface, names) && ask_ethtool(interface, values);
+    unsigned int added = 0;
+    for (unsigned int i = 0; has_answer && i < count && added < most_statistics; i++) {
+        char word[ETH_GSTRING_LEN + 1] = "";
+        memcpy(word, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
+        clean(word);
+        if (is_statistic(word)) {
+            append(text, "ioctl/%s/statistics/%s\t%llu\n", name, word, (unsigned long long)values->data[i]);
+            added++;
         }
     }
     free(names);
@@ -421,12 +360,6 @@ static double uptime_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* One write, so that a snapshot is there or not. */
-static bool write_all(int file, const struct text *text)
-{
-    return write(file, text->data, text->length) == (ssize_t)text->length;
-}
-
 static size_t count_lines(const struct text *text)
 {
     size_t lines = 0;
@@ -436,27 +369,26 @@ static size_t count_lines(const struct text *text)
     return lines;
 }
 
+/* Writes it at once, so that a snapshot is there or not. */
 static void snapshot(int file, const char *moment, const char *root, const char *ending)
 {
+    char head[512];
+    char tail[512];
     struct text text = {malloc(most_bytes), 0, false};
-    struct text all = {malloc(2 * (size_t)most_bytes), 0, false};
-    if (text.data != NULL && all.data != NULL) {
+    if (text.data != NULL) {
         const double begin = uptime_s();
         append_files(&text, root);
         if (*root == '\0') {
             append_interfaces(&text);
         }
-        /* The room of `all` is counted as that of `text`, whose end it always has room for. */
-        const int head = snprintf(all.data, 512, "# %s\n# uptime_s: %.6f\n# took_ms: %.3f\n", moment, begin,
-                                  1e3 * (uptime_s() - begin));
-        memcpy(all.data + head, text.data, text.length);
-        all.length = (size_t)head + text.length;
-        all.length += (size_t)snprintf(all.data + all.length, 512, "%s# rows: %zu\n%s",
-                                       text.is_full ? "# cut: more than 1 MiB\n" : "", count_lines(&text), ending);
-        (void)!write_all(file, &all);
+        snprintf(head, sizeof head, "# %s\n# uptime_s: %.6f\n# took_ms: %.3f\n", moment, begin,
+                 1e3 * (uptime_s() - begin));
+        snprintf(tail, sizeof tail, "%s# rows: %zu\n%s", text.is_full ? "# cut: more than 1 MiB\n" : "",
+                 count_lines(&text), ending);
+        const struct iovec parts[] = {{head, strlen(head)}, {text.data, text.length}, {tail, strlen(tail)}};
+        (void)!writev(file, parts, sizeof parts / sizeof parts[0]);
     }
     free(text.data);
-    free(all.data);
 }
 
 /* In a process of its own: a driver that hangs, or is broken, costs the program longest_ms and nothing else. */
@@ -604,20 +536,16 @@ static void name_node(char *name, size_t room)
     }
     name[room - 1] = '\0';
     for (char *byte = name; *byte != '\0'; byte++) {
-        const bool plain = (*byte >= 'a' && *byte <= 'z') || (*byte >= 'A' && *byte <= 'Z') ||
-                           (*byte >= '0' && *byte <= '9') || *byte == '-' || *byte == '_' ||
-                           (*byte == '.' && byte != name);
-        *byte = plain ? *byte : '_';
+        const bool is_plain = isalnum((unsigned char)*byte) || *byte == '-' || (*byte == '.' && byte != name);
+        *byte = is_plain ? *byte : '_';
     }
 }
 
 static int make_file(const char *folder, const char *node)
 {
     char path[4096];
-    if ((size_t)snprintf(path, sizeof path, "%s/%s.txt", folder, node) >= sizeof path) {
-        return -1;
-    }
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    if ((size_t)snprintf(path, sizeof path, "%s/%s.txt", folder, node) >= sizeof path ||
+        (mkdir(folder, 0777) != 0 && errno != EEXIST)) {
         return -1;
     }
     /* Above 2, where a program with a closed standard stream would find it. */
