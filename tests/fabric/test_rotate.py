@@ -360,7 +360,7 @@ def test_raw_has_every_test(quick, tmp_path):
 @pytest.mark.parametrize(
     ("ranks", "arguments", "message"),
     [
-        (1, [], "needs 2 ranks or more but was started with 1"),
+        (1, [], "needs 2 or more ranks but was started with 1"),
         (
             3,
             ["--pattern", "circle"],

@@ -184,23 +184,14 @@ static void print_head(const struct node *node, const struct fc_option *options)
     fc_end_head(node->world, method_line, columns);
 }
 
-static int compare_ints(const void *left, const void *right)
-{
-    const int a = *(const int *)left;
-    const int b = *(const int *)right;
-    return (a > b) - (a < b);
-}
-
-/* With how many others a node was the sender; `partners` holds as many as its row. */
-static int count_partners(const struct line *row, int *partners)
+/* Returns with how many others a node was the sender; `met` has a place for each node. */
+static int count_partners(const struct line *row, bool *met, int nodes)
 {
     int count = 0;
+    memset(met, 0, (size_t)nodes * sizeof *met);
     for (size_t i = 0; i < row->count; i++) {
-        partners[i] = row->at[i].partner;
-    }
-    qsort(partners, row->count, sizeof *partners, compare_ints);
-    for (size_t i = 0; i < row->count; i++) {
-        count += i == 0 || partners[i] != partners[i - 1] ? 1 : 0;
+        count += met[row->at[i].partner] ? 0 : 1;
+        met[row->at[i].partner] = true;
     }
     return count;
 }
@@ -230,9 +221,9 @@ static void print_measured(const struct node *node)
 {
     const struct fc_world *const world = node->world;
     const int nodes = world->size;
-    int *const partners = fc_allocate_all(world, node->row.count, sizeof *partners);
+    bool *const met = fc_allocate_all(world, (size_t)nodes, sizeof *met);
     int (*const counts)[2] = fc_allocate_all(world, world->rank == 0 ? (size_t)nodes : 0, sizeof *counts);
-    const int mine[2] = {count_partners(&node->row, partners), (int)node->column.count};
+    const int mine[2] = {count_partners(&node->row, met, nodes), (int)node->column.count};
     FC_MPI(MPI_Gather(mine, 2, MPI_INT, counts, 2, MPI_INT, 0, world->comm));
     if (world->rank == 0) {
         long long pairs = 0;
@@ -243,7 +234,7 @@ static void print_measured(const struct node *node)
         print_never("sender", (const int (*)[2])counts, 0, nodes);
         print_never("receiver", (const int (*)[2])counts, 1, nodes);
     }
-    free(partners);
+    free(met);
     free(counts);
 }
 
@@ -359,9 +350,7 @@ int main(int argc, char **argv)
         FC_NO_MORE_OPTIONS,
     };
     const struct fc_world world = fc_start(argc, argv, method, options);
-    if (world.size < 2) {
-        fc_usage_error(&world, "needs 2 ranks or more but was started with %d; use -np 2 or more", world.size);
-    }
+    fc_require_several(&world);
     struct node node = make_node(&world, &plan);
     node.ledger.raw = fc_open_raw(&world, plan.raw_name);
     print_head(&node, options);

@@ -286,26 +286,6 @@ struct controls {
     int *wanted; /* by rank: whether one more is wanted that it sends; after all: receives */
 };
 
-/* True for a pair of a list by pair, of pairs that occur once. */
-static bool is_listed(const struct suspect *list, size_t count, int sender, int receiver)
-{
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct suspect *const at = &list[middle];
-        if (at->sender == sender && at->receiver == receiver) {
-            return true;
-        }
-        if (at->sender < sender || (at->sender == sender && at->receiver < receiver)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return false;
-}
-
 /*
  * A pair may be a control unless it was slow twice, or its node is slow in that direction. What looked slow once and
  * then no more may: without it healthy pairs would seem more alike than they are.
@@ -313,9 +293,10 @@ static bool is_listed(const struct suspect *list, size_t count, int sender, int 
 static bool may_control(const struct node *node, const struct verdict *verdict, const struct controls *controls,
                         int sender, int receiver)
 {
+    const struct suspect pair = {.sender = sender, .receiver = receiver};
     return !fc_is_slow(node, verdict, sender, as_sender) && !fc_is_slow(node, verdict, receiver, as_receiver) &&
            !fc_is_within_a_host(verdict, sender, receiver) &&
-           !is_listed(controls->slow, controls->slow_count, sender, receiver);
+           bsearch(&pair, controls->slow, controls->slow_count, sizeof pair, fc_compare_pairs) == NULL;
 }
 
 static bool is_control(const struct controls *controls, int sender, int receiver)

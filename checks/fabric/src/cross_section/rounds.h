@@ -4,7 +4,6 @@
 #define ROUNDS_H
 
 #include "../common/patterns.h"
-#include "transfers.h"
 
 /* What the command line asks for. */
 struct plan {
@@ -35,6 +34,19 @@ struct line {
     struct meeting *at;
 };
 
+enum { tag_warm = 1, tag_data = 2, tag_acknowledge = 3, tag_best = 4 };
+
+/* What a rank needs to take part in a test, as sender, as receiver, or as both. */
+struct transfers {
+    const struct fc_world *world;
+    size_t size;     /* of a message, bytes */
+    size_t messages; /* that a sender sends in a test */
+    unsigned char *send;
+    unsigned char *receive;
+    MPI_Request *requests; /* receives, sends, acknowledgement in, acknowledgement out */
+    int *done;             /* as many, for MPI_Waitsome */
+};
+
 /* Owned by rank 0. */
 struct ledger {
     double *times;   /* of the last round: rank by rank, `tests` values, 0 where it did not send */
@@ -61,6 +73,13 @@ struct node {
     struct ledger ledger;
     char problem[300]; /* what went wrong on this rank, empty if nothing did */
 };
+
+/* Collective: allocates the buffers, and writes them, so that no page is touched for the first time in a test. */
+struct transfers fc_make_transfers(const struct fc_world *world, size_t size, size_t messages);
+void fc_free_transfers(struct transfers *transfers);
+
+/* Returns MPI_PROC_NULL for -1. */
+int fc_partner_or_null(int partner);
 
 /* Returns the median of the values, which stay as they are; `scratch` holds as many. */
 double fc_median_of(const double *values, size_t count, double *scratch);

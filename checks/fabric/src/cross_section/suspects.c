@@ -112,7 +112,6 @@ static double find_plateau(const struct node *node, const struct verdict *verdic
     return count > 0 ? fc_median(tops, count) : 0.0;
 }
 
-/* Collective, after share_hosts: what each node has as sender and as receiver, and all. */
 void fc_share_tops(struct node *node, struct verdict *verdict, double *scratch)
 {
     const struct fc_world *const world = node->world;
@@ -137,42 +136,23 @@ void fc_share_tops(struct node *node, struct verdict *verdict, double *scratch)
     }
 }
 
-/* A host's name and a rank on it. */
-struct place {
-    char host[MPI_MAX_PROCESSOR_NAME + 1];
-    int rank;
-};
-
-static int compare_places(const void *left, const void *right)
-{
-    const struct place *const a = left;
-    const struct place *const b = right;
-    const int order = strcmp(a->host, b->host);
-    return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
-}
-
-/* Collective: which ranks are on one host. */
 void fc_share_hosts(struct node *node, struct verdict *verdict)
 {
+    enum { width = MPI_MAX_PROCESSOR_NAME + 1 };
     const struct fc_world *const world = node->world;
-    const size_t ranks = world->rank == 0 ? (size_t)world->size : 0;
-    struct place mine;
-    memset(&mine, 0, sizeof mine);
-    fc_host(mine.host);
-    mine.rank = world->rank;
-    struct place *const places = fc_allocate_all(world, ranks, sizeof *places);
-    FC_MPI(MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, places, (int)sizeof mine, MPI_BYTE, 0, world->comm));
-    if (world->rank == 0) {
-        qsort(places, ranks, sizeof *places, compare_places);
-        int first = places[0].rank;
-        for (size_t i = 0; i < ranks; i++) {
-            if (i > 0 && strcmp(places[i].host, places[i - 1].host) != 0) {
-                first = places[i].rank;
-            }
-            verdict->hosts[places[i].rank] = first;
+    const int named = world->rank == 0 ? world->size : 0;
+    char mine[width];
+    char (*const names)[width] = fc_allocate_all(world, (size_t)named, width);
+    fc_host(mine);
+    FC_MPI(MPI_Gather(mine, width, MPI_CHAR, names, width, MPI_CHAR, 0, world->comm));
+    for (int rank = 0; rank < named; rank++) {
+        int first = 0;
+        while (strcmp(names[first], names[rank]) != 0) {
+            first++;
         }
+        verdict->hosts[rank] = first;
     }
-    free(places);
+    free(names);
     FC_MPI(MPI_Bcast(verdict->hosts, world->size, MPI_INT, 0, world->comm));
     verdict->one_host = true;
     for (int rank = 0; rank < world->size; rank++) {
@@ -259,28 +239,30 @@ static size_t offer_partners(const struct node *node, const struct verdict *verd
     return count;
 }
 
-/* By pair; of a pair that is named several times what was named first. */
+static int compare(int a, int b)
+{
+    return (a > b) - (a < b);
+}
+
 int fc_compare_pairs(const void *left, const void *right)
 {
     const struct suspect *const a = left;
     const struct suspect *const b = right;
-    if (a->sender != b->sender) {
-        return a->sender < b->sender ? -1 : 1;
-    }
-    if (a->receiver != b->receiver) {
-        return a->receiver < b->receiver ? -1 : 1;
-    }
-    return (a->order > b->order) - (a->order < b->order);
+    return a->sender != b->sender ? compare(a->sender, b->sender) : compare(a->receiver, b->receiver);
+}
+
+/* Of a pair that is named several times the one that was named first comes first. */
+static int compare_names(const void *left, const void *right)
+{
+    const int by_pair = fc_compare_pairs(left, right);
+    return by_pair != 0 ? by_pair
+                        : compare(((const struct suspect *)left)->order, ((const struct suspect *)right)->order);
 }
 
 static int compare_orders(const void *left, const void *right)
 {
-    const struct suspect *const a = left;
-    const struct suspect *const b = right;
-    if (a->order != b->order) {
-        return a->order < b->order ? -1 : 1;
-    }
-    return fc_compare_pairs(left, right);
+    const int by_order = compare(((const struct suspect *)left)->order, ((const struct suspect *)right)->order);
+    return by_order != 0 ? by_order : fc_compare_pairs(left, right);
 }
 
 int fc_compare_bests(const void *left, const void *right)
@@ -307,10 +289,9 @@ static void list_suspects(struct verdict *verdict, int offers[][offer_fields], s
             list[all++] = (struct suspect){said[0], said[2], said[1], -1, 0.0, 0.0};
         }
     }
-    qsort(list, all, sizeof *list, fc_compare_pairs);
+    qsort(list, all, sizeof *list, compare_names);
     for (size_t i = 0; i < all; i++) {
-        if (i == 0 || list[i].sender != list[verdict->count - 1].sender ||
-            list[i].receiver != list[verdict->count - 1].receiver) {
+        if (i == 0 || fc_compare_pairs(&list[i], &list[verdict->count - 1]) != 0) {
             list[verdict->count++] = list[i];
         }
     }

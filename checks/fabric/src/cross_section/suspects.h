@@ -66,7 +66,7 @@ bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, co
 /* Returns whether there is no network between two ranks; false if that is so for all pairs. */
 bool fc_is_within_a_host(const struct verdict *verdict, int sender, int receiver);
 
-/* For qsort of suspects: by pair (of a pair that is named several times, what was named first), and by what they reached. */
+/* For qsort of suspects: by pair, and by the bandwidth that they reached. */
 int fc_compare_pairs(const void *left, const void *right);
 int fc_compare_bests(const void *left, const void *right);
 
