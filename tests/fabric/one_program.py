@@ -34,9 +34,9 @@ class OneProgram:
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
         return done.stdout
 
-    def refuses(self, message, ranks, *arguments):
+    def refuses(self, message, ranks, *arguments, **settings):
         """Assert that a run ends with one line that has this message, and prints no complete output."""
-        done = self.run(ranks, *arguments)
+        done = self.run(ranks, *arguments, **settings)
         assert done.returncode != 0
         lines = [line for line in done.stderr.splitlines() if line.startswith(f"{self.program}: ")]
         assert len(lines) == 1, done.stderr

@@ -118,21 +118,3 @@ def test_stale_registrations_are_noticed(tmp_path):
     assert done.returncode != 0
     assert "wrong data: byte 0 of a message of 1024 bytes from rank 0 to rank 1 in a new buffer" in done.stderr
     assert "# complete" not in done.stdout
-
-
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_wrong_number_of_ranks(program, ranks):
-    program.refuses(f"needs exactly 2 ranks but was started with {ranks}", ranks)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--max-size", "1000000M"], "--max-size"),
-        (["--max-size", "1G", "--iterations", "65536"], "use smaller messages"),
-        (["--iterations", "6"], "--iterations 6 cannot be divided into quarters"),
-        (["--min-size", "8", "--max-size", "4"], "--min-size 8 is above --max-size 4"),
-    ],
-)
-def test_bad_arguments(quick, arguments, message):
-    quick.refuses(message, 2, *arguments)

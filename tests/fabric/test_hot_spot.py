@@ -40,12 +40,6 @@ def program(request, tmp_path_factory):
     return OneProgram(request.param, "hot_spot", tmp_path_factory.mktemp(request.param))
 
 
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    """The program built by one MPI, for what no MPI changes."""
-    return OneProgram("mpich", "hot_spot", tmp_path_factory.mktemp("quick"))
-
-
 @pytest.mark.parametrize(("ranks", "sizes_B"), [(2, [1024**2]), (3, [8, 64]), (5, [8])])
 def test_every_size_and_number_of_slaves_is_measured(program, ranks, sizes_B):
     """1 MiB is beyond every eager limit; with more ranks than cores the ranks that wait sleep."""
@@ -64,20 +58,3 @@ def test_a_time_is_that_of_the_whole_operation(tmp_path):
     send, send_receive = (output.times_us(operation, 8) for operation in hot_spot.OPERATIONS)
     assert send[1] >= 2000 and send[2] >= 4000
     assert send_receive[1] >= 2000 and send_receive[2] >= 2000
-
-
-def test_too_few_ranks(program):
-    program.refuses("needs 2 or more ranks but was started with 1", 1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--max-size", "1000000M"], "--max-size"),
-        (["--min-size", "0"], "--min-size"),
-        (["--min-size", "8", "--max-size", "4"], "--min-size 8 is above --max-size 4"),
-        (["--slaves", "3"], "--slaves"),
-    ],
-)
-def test_bad_arguments(quick, arguments, message):
-    quick.refuses(message, 2, *arguments)

@@ -86,24 +86,6 @@ def test_messages_beyond_the_eager_limit(program):
     streaming.parse(text, [1024**2], directions="both", queue_depth=2)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--queue-depth", "7"], "--queue-depth 7 is odd; give an even number, or 0 for none"),
-        (["--queue-depth", "128"], "--queue-depth 128 is above --window 64; raise --window or lower it"),
-        (
-            ["--queue-depth", "16", "--window", "60"],
-            "--window 60 is not a multiple of half of --queue-depth 16; give --window 56",
-        ),
-        (["--queue-depth", "-2"], "option --queue-depth: bad value '-2'"),
-        (["--queue-depth", "4K"], "option --queue-depth: bad value '4K'"),
-        (["--directions", "two"], "option --directions: bad value 'two'; give one of one, both"),
-    ],
-)
-def test_bad_arguments_end_every_rank_with_one_line(program, arguments, message):
-    program.refuses(message, 2, *arguments)
-
-
 @pytest.mark.parametrize("queue_depth", [2, 8, 32])
 def test_the_queue_stays_between_half_full_and_full(tmp_path, queue_depth):
     shim = COUNTED_SENDS.replace("DEPTH", str(queue_depth))
