@@ -31,7 +31,7 @@ static const char method[] =
     "own send and its own receive buffer on both sides. The time is that of the N round trips\n"
     "divided by 2 N.\n"
     "\n"
-    "stream: rank 1 posts N MPI_Irecv and tells rank 0, which starts N MPI_Isend, waits for them\n"
+    "stream: rank 1 posts N MPI_Irecv and signals rank 0, which starts N MPI_Isend, waits for them\n"
     "and then for an empty acknowledgement that rank 1 sends after it has got all N messages.\n"
     "The time is that from the first MPI_Isend to the acknowledgement, divided by N.\n"
     "\n"

@@ -57,7 +57,7 @@ struct node {
     unsigned char *receive;
     double *samples;
     double (*found)[2]; /* by pass and round: median and least, us, if this rank started */
-    size_t wrong;       /* the first place of a message that did not come back as it was sent */
+    size_t wrong;       /* the first wrong byte of a message that came back */
 };
 
 static void start(const struct node *node, int other)

@@ -31,11 +31,11 @@ static const char method[] =
     "Sleeps: how often rank 0's thread slept in those waits, and in how many of them at all. A\n"
     "sleep is a voluntary context switch of the thread that waits (getrusage, RUSAGE_THREAD,\n"
     "ru_nvcsw): it asked the kernel to be woken later. To be preempted is none, and sched_yield is\n"
-    "none: such a thread is ready to run all the time. The number says what the MPI library asked\n"
+    "none: such a thread is ready to run all the time. The number shows what the MPI library asked\n"
     "for; other load of the machine changes the share of the CPU, but not that.\n"
     "\n"
     "Blocking wait: whether MPI_Wait polls or sleeps is decided before MPI starts, by settings that\n"
-    "differ between MPI libraries. The header lists those that are set and says\n"
+    "differ between MPI libraries. The header lists those that are set, and the result\n"
     "  offered  MPI_Wait slept in at least half of the waits: about once in each if it blocks until\n"
     "           the message comes, more often if it sleeps between looks. It may poll before and in\n"
     "           between: what that takes is the share of the CPU,\n"
@@ -43,7 +43,7 @@ static const char method[] =
     "           it sleeps looks like that too,\n"
     "  unknown  MPI_Wait slept in fewer than half of the waits: measure more of them (--waits) that\n"
     "           are longer (--delay). Or MPI_Wtime is not the time of this machine, as in a\n"
-    "           simulation, which says nothing about CPU time and sleep.\n"
+    "           simulation, which does not show CPU time and sleep.\n"
     "Where it is offered, the column wait is the cost of a wait that sleeps, to be compared with\n"
     "another run.\n"
     "\n" FC_SAMPLING_METHOD("round trips");
@@ -184,7 +184,7 @@ static struct usage use_while_waiting(const struct fc_side *side, const struct p
     return sum;
 }
 
-/* The time MPI_Wtime tells is that of the machine, within a tenth. */
+/* Returns whether MPI_Wtime gives the time of the machine, within a tenth. */
 static bool is_real(const struct usage *usage)
 {
     const double difference = usage->machine - usage->elapsed;
@@ -217,7 +217,7 @@ static void print_settings(void)
     fc_print_settings("wait settings", names, sizeof names / sizeof names[0], " none");
 }
 
-/* What the waits say of MPI_Wait: the method has the words. */
+/* Whether MPI_Wait blocks, in the words of the method. */
 static void print_blocking_wait(const struct usage *wait, size_t waits)
 {
     const char *const verdict = wait->slept == 0 ? "absent" : (2 * wait->slept >= waits ? "offered" : "unknown");

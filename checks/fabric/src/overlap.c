@@ -22,8 +22,8 @@ static const char method[] =
     "sends when it has the message. So a small message, whose MPI_Isend completes before\n"
     "anything has moved, is a whole transfer too.\n"
     "\n"
-    "Irecv: rank 1 is ready to send. Timed: MPI_Irecv, an empty message that tells rank 1 to\n"
-    "send, the work, and the wait for the data.\n"
+    "Irecv: rank 1 is ready to send. Timed: MPI_Irecv, an empty message on which rank 1\n"
+    "sends, the work, and the wait for the data.\n"
     "\n" FC_OVERLAP_METHOD
     "\n"
     "Each time is a median as in the program `streaming`. After each search the data received\n"

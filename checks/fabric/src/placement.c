@@ -22,7 +22,7 @@ static const char method[] =
     "Columns: rank; host (MPI_Get_processor_name); node (SLURMD_NODENAME, `-` if not\n"
     "set); cpu the rank was on when asked (-1 if unknown); cpus of its affinity mask\n"
     "as a list such as 0-3,8; cores these are on as package:core, each once; online,\n"
-    "the CPUs of the node that are in service (`-` if the system does not say, or\n"
+    "the CPUs of the node that are in service (`-` if the system does not show them, or\n"
     "simulates the node). Blanks and non-printing bytes in names become `?`.\n";
 
 #ifdef SMPI_H
@@ -34,7 +34,7 @@ static const bool is_simulated = false;
 
 /* ---------------------------------------------------------------- affinity */
 
-/* The CPUs that this rank may use; none if the system does not tell. A cpu_set_t of glibc ends at 1024 CPUs. */
+/* The CPUs that this rank may use; none if they are unknown. A cpu_set_t of glibc ends at 1024 CPUs. */
 enum { most_cpus = 1 << 16 };
 struct mask {
     cpu_set_t set[most_cpus / CPU_SETSIZE];
@@ -169,14 +169,14 @@ static char *make_row(const struct fc_world *world)
     struct mask mask;
     char host[MPI_MAX_PROCESSOR_NAME + 1];
     char node[256] = "";
-    const char *const told = getenv("SLURMD_NODENAME");
+    const char *const given = getenv("SLURMD_NODENAME");
     FILE *const row = open_memstream(&text, &length);
     if (row == NULL) {
         fc_abort("no memory for a row: %s", strerror(errno));
     }
     get_mask(&mask);
     fc_host(host);
-    snprintf(node, sizeof node, "%s", told == NULL || *told == '\0' ? "-" : told);
+    snprintf(node, sizeof node, "%s", given == NULL || *given == '\0' ? "-" : given);
     fc_clean(node, true);
     fprintf(row, "%d %s %s %d ", world->rank, host, node, is_simulated ? -1 : sched_getcpu());
     write_cpus(row, &mask);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * What the ports and the host say of themselves before and after a program, one file a node. It is started in place of
+ * Records the counters of ports and host before and after a program, one file a node. It is started instead of
  * the program and starts it; it is no MPI program itself and includes none of the headers that are.
  *
- * Two rules: what the program does, prints and returns stays what it is without this, and nothing here can make it
+ * Two rules: the program does, prints and returns the same as without this, and nothing here can make it
  * fail. So whatever goes wrong ends in exec.
  */
 #ifndef _GNU_SOURCE
@@ -51,7 +51,7 @@ enum {
 };
 
 static const char method[] =
-    "ports: what a node's ports and the node itself say before and after a program.\n"
+    "ports: records the counters of a node's ports and of the node before and after a program.\n"
     "\n"
     "  mpirun -np 4 ports --output FOLDER -- PROGRAM ARGUMENTS...\n"
     "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
@@ -61,7 +61,7 @@ static const char method[] =
     "process becomes PROGRAM at once, and so does this one if it cannot write.\n"
     "Lines: path, a tab, one line of the file; `!` and an error's name where a file may\n"
     "not be read. A snapshot takes at most 2 s and 1 MiB; what is beyond is left out,\n"
-    "and the file says so.\n"
+    "which the file records.\n"
     "\n"
     "  --output FOLDER  where the files go; made if it is not there\n"
     "  --root DIR       read /sys and /proc below DIR, and ask nothing by ioctl\n"
@@ -200,9 +200,8 @@ static void append_file(struct text *text, const char *full, const char *path)
     ssize_t length = 0;
     while (!text->is_full && (length = getline(&line, &room, lines)) >= 0) {
         for (ssize_t i = 0; i < length; i++) {
-            line[i] = line[i] == '\0' ? '?' : line[i];
+            line[i] = line[i] == '\0' ? '?' : (char)(line[i] == '\n' ? '\0' : line[i]);
         }
-        line[strcspn(line, "\n")] = '\0';
         if (*line != '\0' && is_chosen(path, line)) {
             append_row(text, path, line);
         }
@@ -430,7 +429,7 @@ static void take_snapshot(int file, const char *moment, const char *root, const 
 
 static _Noreturn void become(char **command)
 {
-    execvp(command[0], command); /* NOLINT(clang-analyzer-optin.taint.GenericTaint): it is what it is for */
+    execvp(command[0], command); /* NOLINT(clang-analyzer-optin.taint.GenericTaint): that is its purpose */
     const int error = errno;
     fprintf(stderr, "%s: cannot start %s: %s\n", PROGRAM, command[0], strerror(error));
     _exit(error == ENOENT ? exit_not_started + 1 : exit_not_started);
@@ -525,12 +524,12 @@ static bool is_another(void)
     return false;
 }
 
-/* The name of the node, fit for a file and for a line. */
+/* Sets the name of the node, fit for a file and for a line. */
 static void name_node(char *name, size_t room)
 {
-    const char *const told = getenv("SLURMD_NODENAME");
-    if (told != NULL && *told != '\0') {
-        snprintf(name, room, "%s", told);
+    const char *const given = getenv("SLURMD_NODENAME");
+    if (given != NULL && *given != '\0') {
+        snprintf(name, room, "%s", given);
     } else if (gethostname(name, room) != 0) {
         snprintf(name, room, "unknown");
     }

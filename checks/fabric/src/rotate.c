@@ -42,13 +42,13 @@ static const char method[] =
     "             in both directions.\n"
     "With an odd N the last node is left out of rotate and bisection. --shifts S measures S rounds,\n"
     "evenly spread from the first to the last; of round-robin up to M of the first M, and beyond that\n"
-    "all of these and some of the others. The last lines say what was not measured.\n"
+    "all of these and some of the rest. The last lines list what was not measured.\n"
     "\n"
     "A test of a round: receivers post all receives, a barrier, then every sender starts its\n"
     "messages one after the other from one buffer. A receiver that has them all sends an empty\n"
     "acknowledgement at once, and the sender's clock stops when it is there. The bandwidth is\n"
     "that of the best test: messages * size / time, in 10^6 bytes/s. An untimed message before\n"
-    "the tests of a round opens the connection, unless --no-warm-up says that there is none to\n"
+    "the tests of a round opens the connection, unless --no-warm-up is given, for want of any to\n"
     "open, as in a simulator; after them one byte per page is compared.\n"
     "\n"
     "--confirm measures again what looks slow, since one low value among N^2/4 proves nothing. Suspect\n"
@@ -57,7 +57,7 @@ static const char method[] =
     "rank and eight others. Suspect is a pair that is as far below what is usual (the median of all\n"
     "pairs or, if that is more, (1 - suspect-share) times the median level), after what its own nodes\n"
     "lack. Pairs within a host are left out, unless there is only one host.\n"
-    "  together   suspects, packed into rounds, with the pairs of the next ranks beside them; what is\n"
+    "  together   suspects, packed into rounds, with the pairs of the next ranks; those that are\n"
     "             slow once more, in other rounds, and so on: with fewer pairs fewer share a link\n"
     "  alone      each pair that stays slow, by itself: those of suspect nodes first, the slowest\n"
     "             first; of the rest, half are pairs that differ from those next to them, and half\n"
@@ -86,8 +86,8 @@ static void note(struct line *line, int partner, double MBps)
 }
 
 /*
- * Every rank keeps its own row of the matrix, as sender, and its own column, as receiver, whose values its senders tell
- * it if they are of use; nobody keeps the whole.
+ * Every rank keeps its own row of the matrix, as sender, and its own column, as receiver, whose values it gets from its
+ * senders if they are of use; nobody keeps the whole.
  */
 static void keep_round(struct node *node)
 {
@@ -184,7 +184,7 @@ static void print_head(const struct node *node, const struct fc_option *options)
     fc_end_head(node->world, method_line, columns);
 }
 
-/* Returns with how many others a node was the sender; `met` has a place for each node. */
+/* Returns with how many others a node was the sender; `met` has an entry for each node. */
 static int count_partners(const struct line *row, bool *met, int nodes)
 {
     int count = 0;

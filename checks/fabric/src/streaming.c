@@ -20,7 +20,7 @@ static const char method[] =
     "MPI_Recv in another; rank 1 receives and then answers. The buffers are page-aligned\n"
     "and reused. The time is half the round trip, as in IMB PingPong.\n"
     "\n"
-    "Streaming: rank 1 posts a window of W MPI_Irecv and tells rank 0, which starts W\n"
+    "Streaming: rank 1 posts a window of W MPI_Irecv and signals rank 0, which starts W\n"
     "MPI_Isend one after the other, waits for all of them and then for an empty\n"
     "acknowledgement that rank 1 sends after it has got all W messages. The time is that\n"
     "from the first MPI_Isend to the acknowledgement, divided by W: the overheads of the\n"
@@ -56,7 +56,7 @@ static const char method[] =
 
 #define ONE_WAY_COLUMNS "size_B" FC_MODE_COLUMNS("ping_pong") FC_MODE_COLUMNS("streaming")
 
-/* Values of --directions, and what each of them makes the header say. */
+/* Values of --directions, and the lines of the header for each. */
 enum directions { one_way, both_ways };
 
 static const char *const direction_words[] = {"one", "both", NULL};
@@ -132,7 +132,7 @@ static void start_together(const struct side *side, double half_trip)
 
 /*
  * Rank 0 sends and waits for the answer, rank 1 answers every message: one message at a time is on its way. Separate
- * buffers for the two directions keep a rank from sending what it has just received out of its cache.
+ * buffers for the two directions keep a rank from sending data that it has just received out of its cache.
  */
 static double ping_pong(const void *data, unsigned long long repetitions)
 {
@@ -200,7 +200,7 @@ static void send_part(const struct side *side, int slot)
     }
 }
 
-/* The first receives of a window, before the partner is told to send. */
+/* The first receives of a window, before the partner may send. */
 static void post_ahead(const struct side *side)
 {
     for (int slot = 0; slot < side->ahead; slot++) {

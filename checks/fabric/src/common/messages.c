@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------ memory */
 
-/* Returns the bytes that the host can still give, SIZE_MAX if it does not say. */
+/* Returns the bytes that the host can still give, SIZE_MAX if that is unknown. */
 static size_t memory_available(void)
 {
     FILE *const file = fopen("/proc/meminfo", "r");

@@ -17,7 +17,7 @@ struct fc_work {
     bool alone;                    /* the work is timed by itself: nothing is posted */
 };
 
-/* Does the work, and tests the first request that is not complete as often as it says. */
+/* Does the work; tests the first request that is not complete after every `test_every` iterations. */
 void fc_do_work(const struct fc_work *work, MPI_Request *requests, int count);
 
 struct fc_transfer {

@@ -22,23 +22,23 @@ static bool is_free(const struct fc_roster *roster, enum fc_pattern pattern, int
 
 /*
  * Rank 0: gives every slow suspect a round of a pass of the phase `together`, the first in which both its nodes are
- * free and fewer than `beside` suspects are, as long as there are rounds left. Returns the number of rounds.
+ * free and fewer than `per_round` suspects are, as long as there are rounds left. Returns the number of rounds.
  */
-static int pack_suspects(struct node *node, struct verdict *verdict, size_t most, size_t beside)
+static int pack_suspects(struct node *node, struct verdict *verdict, size_t most, size_t per_round)
 {
     int rounds = 0;
     size_t packed = 0;
     for (size_t i = 0; i < verdict->slow; i++) {
-        verdict->suspects[i].place = -1;
+        verdict->suspects[i].round = no_round;
     }
     while (packed < verdict->slow && (size_t)rounds < most) {
         size_t here = 0;
         fc_clear_roster(&node->roster);
-        for (size_t i = 0; i < verdict->slow && here < beside; i++) {
+        for (size_t i = 0; i < verdict->slow && here < per_round; i++) {
             struct suspect *const at = &verdict->suspects[i];
-            if (at->place < 0 && is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
+            if (at->round == no_round && is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
                 fc_add_pair(&node->roster, at->sender, at->receiver);
-                at->place = rounds;
+                at->round = rounds;
                 here++;
             }
         }
@@ -60,19 +60,19 @@ static void add_neighbour(struct node *node, const struct suspect *of, int step)
     }
 }
 
-/* Rank 0: the suspects of one round of `together`, and if asked for what runs next to them. */
-static void set_together(struct node *node, const struct verdict *verdict, int place, bool neighbours)
+/* Rank 0: sets the suspects of one round of `together`, and if asked for their neighbours. */
+static void set_together(struct node *node, const struct verdict *verdict, int round, bool neighbours)
 {
     fc_clear_roster(&node->roster);
     for (size_t i = 0; i < verdict->slow; i++) {
         const struct suspect *const at = &verdict->suspects[i];
-        if (at->place == place) {
+        if (at->round == round) {
             fc_add_pair(&node->roster, at->sender, at->receiver);
         }
     }
     for (size_t i = 0; neighbours && i < verdict->slow; i++) {
         const struct suspect *const at = &verdict->suspects[i];
-        if (at->place == place) {
+        if (at->round == round) {
             add_neighbour(node, at, -1);
             add_neighbour(node, at, 1);
         }
@@ -103,16 +103,16 @@ static void keep_best(struct suspect *at, double MBps)
     at->best = MBps > at->best ? MBps : at->best;
 }
 
-/* Rank 0: leaves out the suspects that were fast once, in the first pass also those without a round. */
+/* Rank 0: drops the suspects that were fast once, in the first pass also those without a round. */
 static void keep_slow(const struct node *node, struct verdict *verdict, bool first)
 {
     struct suspect *const list = verdict->suspects;
     size_t kept = 0;
     for (size_t i = 0; i < verdict->slow; i++) {
-        if ((!first || list[i].place >= 0) && fc_is_slow_again(node, verdict, &list[i])) {
+        if ((!first || list[i].round >= 0) && fc_is_slow_again(node, verdict, &list[i])) {
             list[kept++] = list[i];
         }
-        verdict->again += first && list[i].place >= 0 ? 1 : 0;
+        verdict->again += first && list[i].round >= 0 ? 1 : 0;
     }
     verdict->slow = kept;
 }
@@ -135,7 +135,7 @@ static void measure_pass(struct node *node, struct verdict *verdict, int rounds,
         fc_measure_round(node, "together", done + at);
         for (size_t i = 0; i < verdict->slow; i++) {
             struct suspect *const suspect = &verdict->suspects[i];
-            suspect->sum += suspect->place == at % rounds ? node->ledger.best[suspect->sender] : 0.0;
+            suspect->sum += suspect->round == at % rounds ? node->ledger.best[suspect->sender] : 0.0;
         }
         fc_print_progress(node, "together, round", at + 1, rounds * times, begin);
     }
@@ -164,8 +164,8 @@ static int measure_together(struct node *node, struct verdict *verdict, const st
         const size_t most = (left + 1) / 2;
         int rounds = 0;
         if (leads && verdict->slow > 0 && most > 0 && (pass < passes_least || verdict->slow > budget->alone)) {
-            const size_t beside = pass < passes_least ? SIZE_MAX : (verdict->slow + most - 1) / most;
-            rounds = pack_suspects(node, verdict, most, beside);
+            const size_t per_round = pass < passes_least ? SIZE_MAX : (verdict->slow + most - 1) / most;
+            rounds = pack_suspects(node, verdict, most, per_round);
         }
         FC_MPI(MPI_Bcast(&rounds, 1, MPI_INT, 0, node->world->comm));
         if (rounds == 0) {
@@ -184,13 +184,13 @@ static int measure_together(struct node *node, struct verdict *verdict, const st
     return done;
 }
 
-enum { taken_alone = -2 }; /* in place of a round */
+enum { taken_alone = -2 }; /* instead of a round */
 
 /* Rank 0: takes one of the slow suspects, which are in `slow`, to be measured alone. */
 static void take(struct verdict *verdict, struct suspect *at)
 {
     verdict->suspects[verdict->alone++] = *at;
-    at->place = taken_alone;
+    at->round = taken_alone;
 }
 
 /*
@@ -206,7 +206,7 @@ static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const
     for (size_t pass = 0; pass < sizeof quotas / sizeof quotas[0]; pass++) {
         for (size_t i = 0; i < verdict->slow && verdict->alone < limit; i++) {
             struct suspect *const at = &slow[i];
-            if (of_node[i] && at->place != taken_alone && counts[at->sender] < quotas[pass] &&
+            if (of_node[i] && at->round != taken_alone && counts[at->sender] < quotas[pass] &&
                 received[at->receiver] < quotas[pass]) {
                 counts[at->sender]++;
                 received[at->receiver]++;
@@ -216,7 +216,7 @@ static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const
     }
 }
 
-/* Of a slow suspect that is none of a suspect node: how far it is above the one before it. */
+/* How far a slow suspect, of no suspect node, is above the one before it. */
 struct gap {
     double above;
     struct suspect *at;
@@ -232,7 +232,7 @@ static int compare_gaps(const void *left, const void *right)
 
 /*
  * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of suspect nodes, up to
- * three quarters of the places; of the others half that stand furthest above the one before them, and the rest evenly
+ * three quarters of the limit; of the others half that stand furthest above the one before them, and the rest evenly
  * spread. Pairs that share a link stand together at one half and one third, a fault stands anywhere.
  */
 static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow, bool *of_node,
@@ -260,7 +260,7 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
     size_t seen = 0;
     size_t taken = 0;
     for (size_t i = 0; i < count && taken < rest; i++) {
-        if (!of_node[i] && slow[i].place != taken_alone && seen++ == fc_spread(taken, rest, others - wanted / 2)) {
+        if (!of_node[i] && slow[i].round != taken_alone && seen++ == fc_spread(taken, rest, others - wanted / 2)) {
             taken++;
             take(verdict, &slow[i]);
         }
@@ -312,7 +312,7 @@ static bool is_control(const struct controls *controls, int sender, int receiver
 static void add_control(struct controls *controls, int sender, int receiver)
 {
     if (controls->count < controls->most) {
-        controls->at[controls->count++] = (struct suspect){0, sender, receiver, -1, 0.0, 0.0};
+        controls->at[controls->count++] = (struct suspect){0, sender, receiver, no_round, 0.0, 0.0};
     }
 }
 
@@ -552,13 +552,13 @@ void fc_examine(struct node *node, struct verdict *verdict)
     const size_t values = (size_t)node->layout.rounds;
     const size_t nodes = (size_t)world->size;
     double *const scratch = fc_allocate_all(world, values, sizeof *scratch);
-    verdict->tops = fc_allocate_all(world, nodes, sizeof *verdict->tops);
+    verdict->levels = fc_allocate_all(world, nodes, sizeof *verdict->levels);
     verdict->hosts = fc_allocate_all(world, nodes, sizeof *verdict->hosts);
     fc_share_hosts(node, verdict);
-    fc_share_tops(node, verdict, scratch);
+    fc_share_levels(node, verdict, scratch);
     confirm(node, verdict);
     free(scratch);
-    free(verdict->tops);
+    free(verdict->levels);
     free(verdict->hosts);
     free(verdict->suspects);
 }

@@ -49,11 +49,11 @@ struct transfers {
 
 /* Owned by rank 0. */
 struct ledger {
-    double *times;   /* of the last round: rank by rank, `tests` values, 0 where it did not send */
-    double *best;    /* of the last round, MBps by sender */
-    double *medians; /* of the rounds of the scan */
-    double *scratch; /* to sort as many values as there are nodes, rounds or repeats */
-    double transfers; /* seconds, sum of the slowest pair of every test */
+    double *times;        /* of the last round: rank by rank, `tests` values, 0 where it did not send */
+    double *best;         /* of the last round, MBps by sender */
+    double *medians;      /* of the rounds of the scan */
+    double *scratch;      /* to sort as many values as there are nodes, rounds or repeats */
+    double transfers;     /* seconds, sum of the slowest pair of every test */
     double last_progress; /* MPI_Wtime */
     size_t rows;
     FILE *raw;
@@ -65,7 +65,7 @@ struct node {
     const struct plan *plan;
     struct fc_layout layout;
     struct fc_roster roster; /* of the round that is measured */
-    int *order;           /* permutation of the nodes for a random matching */
+    int *order;              /* permutation of the nodes for a random matching */
     struct transfers transfers;
     double *times;      /* of the tests of this rank as sender, seconds */
     struct line row;    /* as sender */

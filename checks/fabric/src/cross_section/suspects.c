@@ -17,8 +17,7 @@ size_t fc_least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* What so many percent of a node's pairs on a side do not exceed is what it has at its best. */
-enum { top_percent = 85 };
+enum { level_percentile = 85 }; /* of a node's pairs on a side: its level */
 
 enum {
     offers_lowest = 32, /* of a sender's own pairs, */
@@ -26,29 +25,32 @@ enum {
     partners_near = 4,  /* of a suspect node: the nearest by rank, */
     partners_far = 8,   /* and some of all others */
     partners_most = partners_near + partners_far,
-    offers_all = offers_lowest + 2 * partners_most,
-    offer_fields = 3 /* order, sender, receiver */
+    offers_all = offers_lowest + 2 * partners_most
 };
 
-static double level_of(const struct node *node)
+/* Returns the share of the expected bandwidth below which a pair is slow. */
+static double threshold(const struct node *node)
 {
     return 1.0 - node->plan->suspect_share;
 }
 
-/* What a node has at its best, as a share of others: where links are shared, its median says who shares with it. */
+/*
+ * Returns the level of a node as a share of the median level. Its median would not do: where links are shared, that
+ * depends on who shares with it.
+ */
 static double share_of(const struct verdict *verdict, int rank, int side)
 {
-    return verdict->tops[rank][side] / verdict->plateaus[side];
+    return verdict->levels[rank][side] / verdict->median_levels[side];
 }
 
 bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank, int side)
 {
-    return verdict->tops[rank][side] >= 0.0 && share_of(verdict, rank, side) < level_of(node);
+    return verdict->levels[rank][side] >= 0.0 && share_of(verdict, rank, side) < threshold(node);
 }
 
 /*
- * Whether a suspect is slow still. A pair of a suspect node is held to what nodes have at their best: on links that are
- * shared the median of all pairs is half of that. The others nearly so.
+ * A pair of a suspect node is held to the median level: on links that are shared the median of all pairs is half of
+ * that. The others nearly so.
  */
 bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, const struct suspect *at)
 {
@@ -56,11 +58,11 @@ bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, co
                           fc_is_slow(node, verdict, at->receiver, as_receiver)};
     double reference = verdict->overall;
     for (int side = 0; side < 2; side++) {
-        const double plateau = verdict->plateaus[side];
-        const double at_least = slow[side] ? plateau : level_of(node) * plateau;
+        const double level = verdict->median_levels[side];
+        const double at_least = slow[side] ? level : threshold(node) * level;
         reference = at_least > reference ? at_least : reference;
     }
-    return at->best < level_of(node) * reference;
+    return at->best < threshold(node) * reference;
 }
 
 bool fc_is_within_a_host(const struct verdict *verdict, int sender, int receiver)
@@ -68,7 +70,7 @@ bool fc_is_within_a_host(const struct verdict *verdict, int sender, int receiver
     return !verdict->one_host && verdict->hosts[sender] == verdict->hosts[receiver];
 }
 
-/* What a pair should reach, given what is known of its two nodes. */
+/* Returns the bandwidth that a pair should reach, given the levels of its two nodes. */
 static double expected(const struct node *node, const struct verdict *verdict, int sender, int receiver)
 {
     const int ranks[2] = {sender, receiver};
@@ -76,7 +78,7 @@ static double expected(const struct node *node, const struct verdict *verdict, i
     double worst = 1.0;
     for (int side = 0; side < 2; side++) {
         const double share = share_of(verdict, ranks[side], side);
-        const double nearly = level_of(node) * verdict->plateaus[side];
+        const double nearly = threshold(node) * verdict->median_levels[side];
         usual = nearly > usual ? nearly : usual;
         if (fc_is_slow(node, verdict, ranks[side], side) && share < worst) {
             worst = share;
@@ -85,8 +87,9 @@ static double expected(const struct node *node, const struct verdict *verdict, i
     return usual * worst;
 }
 
-/* What most of a node's pairs on a side do not exceed, -1 without any; within a host none counts. */
-static double find_top(const struct node *node, const struct verdict *verdict, const struct line *line, double *scratch)
+/* Returns the level of a node on a side, -1 without pairs; those within a host do not count. */
+static double find_level(const struct node *node, const struct verdict *verdict, const struct line *line,
+                         double *scratch)
 {
     size_t count = 0;
     for (size_t i = 0; i < line->count; i++) {
@@ -95,41 +98,41 @@ static double find_top(const struct node *node, const struct verdict *verdict, c
         }
     }
     qsort(scratch, count, sizeof *scratch, fc_compare_doubles);
-    return count > 0 ? scratch[(top_percent * count + 99) / 100 - 1] : -1.0;
+    return count > 0 ? scratch[(level_percentile * count + 99) / 100 - 1] : -1.0;
 }
 
-/* Rank 0: the median over nodes of what they reach at their best on a side; 0 if none is known. */
-static double find_plateau(const struct node *node, const struct verdict *verdict, int side)
+/* Rank 0: returns the median level of the nodes on a side; 0 if none is known. */
+static double find_median_level(const struct node *node, const struct verdict *verdict, int side)
 {
-    double *const tops = node->ledger.scratch;
+    double *const levels = node->ledger.scratch;
     size_t count = 0;
     for (int rank = 0; rank < node->world->size; rank++) {
-        if (verdict->tops[rank][side] >= 0.0) {
-            tops[count++] = verdict->tops[rank][side];
+        if (verdict->levels[rank][side] >= 0.0) {
+            levels[count++] = verdict->levels[rank][side];
         }
     }
-    qsort(tops, count, sizeof *tops, fc_compare_doubles);
-    return count > 0 ? fc_median(tops, count) : 0.0;
+    qsort(levels, count, sizeof *levels, fc_compare_doubles);
+    return count > 0 ? fc_median(levels, count) : 0.0;
 }
 
-void fc_share_tops(struct node *node, struct verdict *verdict, double *scratch)
+void fc_share_levels(struct node *node, struct verdict *verdict, double *scratch)
 {
     const struct fc_world *const world = node->world;
-    const double mine[2] = {find_top(node, verdict, &node->row, scratch),
-                            find_top(node, verdict, &node->column, scratch)};
+    const double mine[2] = {find_level(node, verdict, &node->row, scratch),
+                            find_level(node, verdict, &node->column, scratch)};
     double common[3] = {0.0, 0.0, 0.0};
     /* Not MPI_Allgather: its N^2 messages take a simulator longer than the whole scan. */
-    FC_MPI(MPI_Gather(mine, 2, MPI_DOUBLE, verdict->tops, 2, MPI_DOUBLE, 0, world->comm));
+    FC_MPI(MPI_Gather(mine, 2, MPI_DOUBLE, verdict->levels, 2, MPI_DOUBLE, 0, world->comm));
     if (world->rank == 0) {
         common[0] = fc_median_of(node->ledger.medians, (size_t)node->layout.rounds, scratch);
-        common[1] = find_plateau(node, verdict, 0);
-        common[2] = find_plateau(node, verdict, 1);
+        common[1] = find_median_level(node, verdict, 0);
+        common[2] = find_median_level(node, verdict, 1);
     }
-    FC_MPI(MPI_Bcast(verdict->tops, 2 * world->size, MPI_DOUBLE, 0, world->comm));
+    FC_MPI(MPI_Bcast(verdict->levels, 2 * world->size, MPI_DOUBLE, 0, world->comm));
     FC_MPI(MPI_Bcast(common, 3, MPI_DOUBLE, 0, world->comm));
     verdict->overall = common[0];
-    verdict->plateaus[0] = common[1];
-    verdict->plateaus[1] = common[2];
+    verdict->median_levels[0] = common[1];
+    verdict->median_levels[1] = common[2];
     for (int rank = 0; rank < world->size; rank++) {
         verdict->senders += fc_is_slow(node, verdict, rank, as_sender) ? 1 : 0;
         verdict->receivers += fc_is_slow(node, verdict, rank, as_receiver) ? 1 : 0;
@@ -162,20 +165,25 @@ void fc_share_hosts(struct node *node, struct verdict *verdict)
 
 /* ------------------------------------------------------------ what looks slow */
 
-/* One thing that a rank has to say: a pair, and how many it has named before it. */
-static size_t offer(const struct verdict *verdict, size_t order, int sender, int receiver, int said[offer_fields])
+/* A suspect pair as a rank offers it to rank 0. */
+struct offer {
+    int order; /* see struct suspect; -1: none */
+    int sender;
+    int receiver;
+};
+
+/* Sets an offer, unless the pair is within a host; returns how many were set. */
+static size_t offer(const struct verdict *verdict, size_t order, int sender, int receiver, struct offer *into)
 {
     if (fc_is_within_a_host(verdict, sender, receiver)) {
         return 0;
     }
-    said[0] = (int)order;
-    said[1] = sender;
-    said[2] = receiver;
+    *into = (struct offer){(int)order, sender, receiver};
     return 1;
 }
 
-/* The lowest suspects of this sender, lowest first. Returns how many there are. */
-static size_t offer_lowest(const struct node *node, const struct verdict *verdict, int offers[][offer_fields])
+/* Offers the lowest suspects of this sender, lowest first, after those of nodes. Returns how many there are. */
+static size_t offer_lowest(const struct node *node, const struct verdict *verdict, struct offer *offers)
 {
     const int sender = node->world->rank;
     double share[offers_lowest];
@@ -183,27 +191,27 @@ static size_t offer_lowest(const struct node *node, const struct verdict *verdic
     for (size_t i = 0; i < node->row.count; i++) {
         const struct meeting *const met = &node->row.at[i];
         const double reached = met->MBps / expected(node, verdict, sender, met->partner);
-        if (reached >= 1.0 - node->plan->suspect_share || fc_is_within_a_host(verdict, sender, met->partner) ||
+        if (reached >= threshold(node) || fc_is_within_a_host(verdict, sender, met->partner) ||
             (count == offers_lowest && reached >= share[count - 1])) {
             continue;
         }
         size_t at = count < offers_lowest ? count++ : count - 1;
         for (; at > 0 && share[at - 1] > reached; at--) {
             share[at] = share[at - 1];
-            offers[at][2] = offers[at - 1][2];
+            offers[at] = offers[at - 1];
         }
         share[at] = reached;
-        offers[at][2] = met->partner;
+        offers[at] = (struct offer){0, sender, met->partner};
     }
     for (size_t i = 0; i < count; i++) {
-        offer(verdict, partners_most + i, sender, offers[i][2], offers[i]); /* nodes come first */
+        offers[i].order = (int)(partners_most + i);
     }
     return count;
 }
 
 /*
- * Whom a suspect node is measured with: its nearest by rank, which as a rule are at the same switch, and some of all
- * others, at distances that differ: with static routing every 16th may be behind the same cable. Returns how many.
+ * Sets the partners of a suspect node: the nearest by rank, which as a rule are at the same switch, and some of the
+ * rest, at distances that differ: with static routing every 16th may be behind the same cable. Returns how many.
  */
 static size_t find_partners(int rank, int ranks, int partners[partners_most])
 {
@@ -225,16 +233,15 @@ static size_t find_partners(int rank, int ranks, int partners[partners_most])
     return count;
 }
 
-/* The pairs of a suspect node with its partners, in the direction in which it is slow. */
-static size_t offer_partners(const struct node *node, const struct verdict *verdict, bool sends,
-                             int offers[][offer_fields])
+/* Offers the pairs of a suspect node with its partners, in the direction in which it is slow. */
+static size_t offer_partners(const struct node *node, const struct verdict *verdict, bool sends, struct offer *offers)
 {
     int partners[partners_most];
     const int rank = node->world->rank;
     const size_t all = find_partners(rank, node->world->size, partners);
     size_t count = 0;
     for (size_t i = 0; i < all; i++) {
-        count += offer(verdict, i, sends ? rank : partners[i], sends ? partners[i] : rank, offers[count]);
+        count += offer(verdict, i, sends ? rank : partners[i], sends ? partners[i] : rank, &offers[count]);
     }
     return count;
 }
@@ -276,17 +283,17 @@ int fc_compare_bests(const void *left, const void *right)
  * Rank 0: makes the list of suspects from the offers of all ranks: pairs of suspect nodes and the lowest of each sender
  * in both directions, each direction once, in the order in which they are to be measured.
  */
-static void list_suspects(struct verdict *verdict, int offers[][offer_fields], size_t count)
+static void list_suspects(struct verdict *verdict, const struct offer *offers, size_t count)
 {
     struct suspect *const list = verdict->suspects;
     size_t all = 0;
     for (size_t i = 0; i < count; i++) {
-        const int *const said = offers[i];
-        if (said[0] >= 0) {
-            list[all++] = (struct suspect){said[0], said[1], said[2], -1, 0.0, 0.0};
+        const struct offer *const at = &offers[i];
+        if (at->order >= 0) {
+            list[all++] = (struct suspect){at->order, at->sender, at->receiver, no_round, 0.0, 0.0};
         }
-        if (said[0] >= 0 && said[0] < partners_most + offers_both) {
-            list[all++] = (struct suspect){said[0], said[2], said[1], -1, 0.0, 0.0};
+        if (at->order >= 0 && at->order < partners_most + offers_both) {
+            list[all++] = (struct suspect){at->order, at->receiver, at->sender, no_round, 0.0, 0.0};
         }
     }
     qsort(list, all, sizeof *list, compare_names);
@@ -301,10 +308,10 @@ static void list_suspects(struct verdict *verdict, int offers[][offer_fields], s
 /* Collective: gathers the suspects at rank 0, a bounded number from each rank. */
 void fc_gather_suspects(const struct node *node, struct verdict *verdict)
 {
-    enum { fields = offers_all * offer_fields };
+    enum { ints = offers_all * sizeof(struct offer) / sizeof(int) };
     const struct fc_world *const world = node->world;
     const size_t all = world->rank == 0 ? (size_t)world->size * offers_all : 0;
-    int mine[offers_all][offer_fields];
+    struct offer mine[offers_all];
     size_t count = offer_lowest(node, verdict, mine);
     if (fc_is_slow(node, verdict, world->rank, as_sender)) {
         count += offer_partners(node, verdict, true, mine + count);
@@ -313,11 +320,11 @@ void fc_gather_suspects(const struct node *node, struct verdict *verdict)
         count += offer_partners(node, verdict, false, mine + count);
     }
     for (; count < offers_all; count++) {
-        memcpy(mine[count], (const int[offer_fields]){-1, -1, -1}, sizeof mine[count]);
+        mine[count] = (struct offer){-1, -1, -1};
     }
-    int (*const offers)[offer_fields] = fc_allocate_all(world, all, sizeof *offers);
+    struct offer *const offers = fc_allocate_all(world, all, sizeof *offers);
     verdict->suspects = fc_allocate_all(world, 2 * all, sizeof *verdict->suspects);
-    FC_MPI(MPI_Gather(mine, fields, MPI_INT, offers, fields, MPI_INT, 0, world->comm));
+    FC_MPI(MPI_Gather(mine, ints, MPI_INT, offers, ints, MPI_INT, 0, world->comm));
     if (world->rank == 0) {
         list_suspects(verdict, offers, all);
     }

@@ -8,30 +8,32 @@
 
 #include "rounds.h"
 
+enum { no_round = -1 };
+
 /* A pair that is measured again, or a control. */
 struct suspect {
-    int order; /* what the rank that names it names before it: how soon it is measured */
+    int order; /* of the offers of its rank: how soon it is measured */
     int sender;
     int receiver;
-    int place;   /* its round in a pass of the phase `together`, -1 without one */
-    double sum;  /* of what it reached in that pass, MBps */
-    double best; /* that it reached in any, MBps; of one that is measured alone the best alone */
+    int round;   /* in a pass of the phase `together`, or no_round */
+    double sum;  /* of its bandwidths in that pass, MBps */
+    double best; /* bandwidth in any pass, MBps; of one that is measured alone the best alone */
 };
 
 /* What all ranks know after the scan, and on rank 0 the suspects. */
 struct verdict {
-    double overall;     /* median bandwidth of the scan, MBps */
-    double plateaus[2]; /* the median over senders of what each has at its best, and over receivers; or 0 */
-    double (*tops)[2];  /* by rank, what it has at its best as sender, as receiver; -1 without pairs */
-    int *hosts;         /* by rank: the lowest rank on its host */
-    bool one_host;      /* of all ranks */
-    int senders;     /* suspect ones */
+    double overall;          /* median bandwidth of the scan, MBps */
+    double median_levels[2]; /* of senders and of receivers, MBps; or 0 */
+    double (*levels)[2];     /* by rank, as sender and as receiver, MBps; -1 without pairs */
+    int *hosts;              /* by rank: the lowest rank on its host */
+    bool one_host;           /* of all ranks */
+    int senders;             /* suspect ones */
     int receivers;
     struct suspect *suspects; /* rank 0 */
     size_t count;
-    size_t again; /* how many of them are measured again, */
-    size_t slow;  /* stay slow, */
-    size_t alone; /* and are measured alone */
+    size_t again;  /* how many of them are measured again, */
+    size_t slow;   /* stay slow, */
+    size_t alone;  /* and are measured alone */
     double paused; /* before the last of them, s */
 };
 
@@ -39,7 +41,7 @@ struct verdict {
 struct budget {
     size_t together; /* rounds */
     size_t alone;    /* pairs */
-    size_t controls; /* pairs that there is room for beside both */
+    size_t controls; /* pairs that there is room for in addition to both */
     size_t all;      /* of the three together */
 };
 
@@ -49,7 +51,7 @@ enum { as_sender, as_receiver }; /* sides of a pair */
 void fc_share_hosts(struct node *node, struct verdict *verdict);
 
 /* Collective, after fc_share_hosts: shares the level of each node as sender and as receiver, and that of all. */
-void fc_share_tops(struct node *node, struct verdict *verdict, double *scratch);
+void fc_share_levels(struct node *node, struct verdict *verdict, double *scratch);
 
 /* Collective: gathers the suspects at rank 0, a bounded number from each rank. */
 void fc_gather_suspects(const struct node *node, struct verdict *verdict);

@@ -144,7 +144,7 @@ void trace_begins(void)
     add("# fabric-checks trace 1\n# rank: %d of %d\n# flops/s: 1000000000\n", p.rank, p.ranks);
     action("init");
     action_ends();
-    fflush(t.out); /* so that what does not end well is told from what is no trace */
+    fflush(t.out); /* a program that dies leaves a file that is recognised as a trace */
     trace_leaves();
 }
 
@@ -208,8 +208,8 @@ void made_comm(MPI_Comm comm)
 }
 
 /*
- * Returns the tag that tells messages of one communicator from those of another. Other than of the world it is a hash:
- * two that are equal would need messages of one pair to be in progress at once, and one chance in 2^30.
+ * Returns a tag that differs between the communicators. Other than of the world it is a hash: two that are equal would
+ * need messages of one pair to be in progress at once, and one chance in 2^30.
  */
 static int wire_tag(const struct comm *of, int tag)
 {
