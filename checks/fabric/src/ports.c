@@ -10,7 +10,6 @@
 #define _GNU_SOURCE /* pipe2, execvp under -std=c11 */
 #endif
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -192,7 +191,9 @@ static void append_file(struct text *text, const char *full, const char *path)
     }
     FILE *const lines = file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) ? fdopen(file, "r") : NULL;
     if (lines == NULL) {
-        close(file);
+        if (file >= 0) {
+            close(file);
+        }
         return;
     }
     char *line = NULL;
@@ -535,7 +536,8 @@ static void name_node(char *name, size_t room)
     }
     name[room - 1] = '\0';
     for (char *byte = name; *byte != '\0'; byte++) {
-        const bool is_plain = isalnum((unsigned char)*byte) || *byte == '-' || (*byte == '.' && byte != name);
+        const bool is_plain = (*byte >= 'a' && *byte <= 'z') || (*byte >= 'A' && *byte <= 'Z') ||
+                              (*byte >= '0' && *byte <= '9') || *byte == '-' || (*byte == '.' && byte != name);
         *byte = is_plain ? *byte : '_';
     }
 }
