@@ -74,7 +74,8 @@ CALL(Isendrecv_replace, (void *buf, COUNT count, MPI_Datatype type, int dest, in
 #define IS_ROOT (known(comm)->rank == root)
 #define IN_PLACE (buf == MPI_IN_PLACE)
 #define OUT (IN_PLACE ? ONE(room, into_type) : ONE(count, type))
-#define TOTAL(n, counts, type) SUM(counts)(n, counts, type)
+#define TOTAL(n, counts, type) total(n, counts, sizeof (counts)[0], type)
+#define TOTAL_OF_TYPES(n, counts, types) total_of_types(n, counts, sizeof (counts)[0], types)
 #define OTHERS known(comm)->partners /* that a collective reaches: of an inter-communicator the other group */
 #define BLOCKS (const void *buf, COUNT count, MPI_Datatype type, void *into, COUNT room, MPI_Datatype into_type, \
       MPI_Comm comm)
@@ -130,8 +131,8 @@ COLLECTIVE(Alltoallw, alltoallw, (const void *buf, const COUNT counts[], const D
       const MPI_Datatype types[], void *into, const COUNT rooms[], const DISPL into_displs[],
       const MPI_Datatype into_types[], MPI_Comm comm),
      (buf, counts, displs, types, into, rooms, into_displs, into_types, comm),
-     varied(at, comm, OTHERS, IN_PLACE ? SUM_OF_TYPES(rooms)(OTHERS, rooms, into_types)
-                                       : SUM_OF_TYPES(counts)(OTHERS, counts, types)))
+     varied(at, comm, OTHERS, IN_PLACE ? TOTAL_OF_TYPES(OTHERS, rooms, into_types)
+                                       : TOTAL_OF_TYPES(OTHERS, counts, types)))
 TRACED_COLLECTIVE(Reduce, reduce, (const void *buf, void *into, COUNT count, MPI_Datatype type, MPI_Op op, int root,
       MPI_Comm comm),
      (buf, into, count, type, op, root, comm),
@@ -171,7 +172,7 @@ COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, (const void *buf, const COUNT
       const MPI_Datatype types[], void *into, const COUNT rooms[], const MPI_Aint into_displs[],
       const MPI_Datatype into_types[], MPI_Comm comm),
      (buf, counts, displs, types, into, rooms, into_displs, into_types, comm),
-     varied(at, comm, NEIGHBOURS, SUM_OF_TYPES(counts)(NEIGHBOURS, counts, types)))
+     varied(at, comm, NEIGHBOURS, TOTAL_OF_TYPES(NEIGHBOURS, counts, types)))
 
 /* One-sided: the data that the origin's buffer holds, or takes in. */
 ONE_SIDED(Put, put, (const void *buf, COUNT count, MPI_Datatype type, int rank, MPI_Aint disp, COUNT room,

@@ -265,25 +265,28 @@ bool sends(MPI_Comm comm, int root)
     return root == MPI_ROOT || (root >= 0 && !known(comm)->is_inter && root == known(comm)->rank);
 }
 
-#define SUMS(suffix, type_of_count)                                                                                    \
-    int64_t sum##suffix(int n, const type_of_count *counts, MPI_Datatype type)                                         \
-    {                                                                                                                  \
-        MPI_Count all = 0;                                                                                             \
-        for (int i = 0; i < n; i++) {                                                                                  \
-            all += counts[i];                                                                                          \
-        }                                                                                                              \
-        return extent(all, type);                                                                                      \
-    }                                                                                                                  \
-    int64_t sum_of_types##suffix(int n, const type_of_count *counts, const MPI_Datatype *types)                        \
-    {                                                                                                                  \
-        int64_t all = 0;                                                                                               \
-        for (int i = 0; i < n; i++) {                                                                                  \
-            all += extent(counts[i], types[i]);                                                                        \
-        }                                                                                                              \
-        return all;                                                                                                    \
+int64_t count_at(const void *counts, size_t width, int i)
+{
+    return width == sizeof(int) ? ((const int *)counts)[i] : (int64_t)((const MPI_Count *)counts)[i];
+}
+
+int64_t total(int n, const void *counts, size_t width, MPI_Datatype type)
+{
+    int64_t all = 0;
+    for (int i = 0; i < n; i++) {
+        all += count_at(counts, width, i);
     }
-SUMS(_int, int)
-SUMS(_count, MPI_Count)
+    return extent((MPI_Count)all, type);
+}
+
+int64_t total_of_types(int n, const void *counts, size_t width, const MPI_Datatype *types)
+{
+    int64_t all = 0;
+    for (int i = 0; i < n; i++) {
+        all += extent((MPI_Count)count_at(counts, width, i), types[i]);
+    }
+    return all;
+}
 
 int neighbours_in(MPI_Comm comm)
 {

@@ -207,13 +207,10 @@ int world_rank(MPI_Comm comm, int rank);
 /* Returns the bytes of a message, or of one block of a collective: true data, without the gaps of its datatype. */
 int64_t extent(MPI_Count count, MPI_Datatype type);
 
-/* Sums over arrays, for both types of counts. */
-int64_t sum_int(int n, const int *counts, MPI_Datatype type);
-int64_t sum_count(int n, const MPI_Count *counts, MPI_Datatype type);
-int64_t sum_of_types_int(int n, const int *counts, const MPI_Datatype *types);
-int64_t sum_of_types_count(int n, const MPI_Count *counts, const MPI_Datatype *types);
-#define SUM(counts) _Generic((counts)[0], int : sum_int, MPI_Count : sum_count)
-#define SUM_OF_TYPES(counts) _Generic((counts)[0], int : sum_of_types_int, MPI_Count : sum_of_types_count)
+/* Return a number of an array of counts, and the bytes of all of them. `width` is that of a number: int or MPI_Count. */
+int64_t count_at(const void *counts, size_t width, int i);
+int64_t total(int n, const void *counts, size_t width, MPI_Datatype type);
+int64_t total_of_types(int n, const void *counts, size_t width, const MPI_Datatype *types);
 
 /* Returns how many neighbours a process sends to, those beyond an open border (MPI_PROC_NULL) included. */
 int neighbours_in(MPI_Comm comm);

@@ -507,13 +507,9 @@ static struct unit unit_of(MPI_Datatype type)
     return has_id ? (struct unit){ids[size], 1} : (struct unit){byte_type, size};
 }
 
-/* Returns a number of an array of counts, which are of the one type or the other. */
 static int64_t count_of(const struct amount *of, int i)
 {
-    if (of->counts == NULL) {
-        return of->count;
-    }
-    return of->width == sizeof(int) ? ((const int *)of->counts)[i] : (int64_t)((const MPI_Count *)of->counts)[i];
+    return of->counts == NULL ? of->count : count_at(of->counts, of->width, i);
 }
 
 static void add_amount(MPI_Comm comm, const struct amount *of, int64_t unit)
