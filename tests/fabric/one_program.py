@@ -7,6 +7,32 @@ from tests.fabric import builds
 from tests.fabric.builds import STRICT, environment
 from tests.guard import GUARD_S
 
+#: C source of an MPI that does something before each message with data is sent: `before`, which it is to define.
+BEFORE_SENDS = """
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static void before(const void *buffer);
+int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
+{
+    if (count > 0) {
+        before(buffer);
+    }
+    return PMPI_Send(buffer, count, type, to, tag, comm);
+}
+int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    if (count > 0) {
+        before(buffer);
+    }
+    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
+}
+"""
+
 
 class OneProgram:
     """A program and the MPI it was built by.

@@ -4,40 +4,21 @@
 import pytest
 
 from fabric_checks.parsers import hot_spot
-from tests.fabric.builds import MPIS
-from tests.fabric.one_program import OneProgram
+from tests.fabric.one_program import BEFORE_SENDS, OneProgram
 
+PROGRAM = "hot_spot"
 SHORT = ["--max-seconds-per-point", "0.001", "--warmup", "1"]
 
 #: The master needs 2 ms to start a message with data, a slave as long to send one.
-SLOW_SENDS = """
-#include <mpi.h>
-static void take_time(void)
-{
+SLOW_SENDS = f"""{BEFORE_SENDS}
+static void before(const void *buffer)
+{{
+    (void)buffer;
     const double begin = PMPI_Wtime();
-    while (PMPI_Wtime() - begin < 0.002) {
-    }
-}
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    if (count > 0) {
-        take_time();
-    }
-    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
-}
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    if (count > 0) {
-        take_time();
-    }
-    return PMPI_Send(buffer, count, type, to, tag, comm);
-}
+    while (PMPI_Wtime() - begin < 0.002) {{
+    }}
+}}
 """
-
-
-@pytest.fixture(scope="module", params=MPIS)
-def program(request, tmp_path_factory):
-    return OneProgram(request.param, "hot_spot", tmp_path_factory.mktemp(request.param))
 
 
 @pytest.mark.parametrize(("ranks", "sizes_B"), [(2, [1024**2]), (3, [8, 64]), (5, [8])])

@@ -5,15 +5,9 @@ import pytest
 
 from fabric_checks import rotate_patterns
 from fabric_checks.parsers import latency_map
-from tests.fabric.builds import MPIS
-from tests.fabric.one_program import OneProgram
 
+PROGRAM = "latency_map"
 SHORT = ("--samples", "3", "--repetitions", "2", "--warmup", "1")
-
-
-@pytest.fixture(scope="module", params=MPIS)
-def program(request, tmp_path_factory):
-    return OneProgram(request.param, "latency_map", tmp_path_factory.mktemp(request.param))
 
 
 @pytest.mark.parametrize(("ranks", "passes", "shifts"), [(2, 3, 0), (5, 2, 0), (6, 1, 3)])

@@ -5,9 +5,9 @@ import pytest
 
 from fabric_checks.metrics import half_octaves
 from fabric_checks.parsers import streaming
-from tests.fabric.builds import MPIS
-from tests.fabric.one_program import OneProgram
+from tests.fabric.one_program import BEFORE_SENDS, OneProgram
 
+PROGRAM = "streaming"
 SHORT = ["--max-seconds-per-point", "0.002", "--min-samples", "8", "--warmup", "2", "--max-size", "64"]
 SIZES = half_octaves(0, 64)
 
@@ -44,33 +44,14 @@ int MPI_Finalize(void)
 """
 
 #: A message that is not empty takes its sender 20 ms, in which the processor is free for others.
-SLOW_SENDS = """
-#define _POSIX_C_SOURCE 200809L
-#include <mpi.h>
-#include <time.h>
-static void take_time(int count)
-{
-    const struct timespec pause = {0, 20000000};
-    if (count > 0) {
-        nanosleep(&pause, NULL);
-    }
-}
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    take_time(count);
-    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
-}
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    take_time(count);
-    return PMPI_Send(buffer, count, type, to, tag, comm);
-}
+SLOW_SENDS = f"""{BEFORE_SENDS}
+static void before(const void *buffer)
+{{
+    (void)buffer;
+    const struct timespec pause = {{0, 20000000}};
+    nanosleep(&pause, NULL);
+}}
 """
-
-
-@pytest.fixture(scope="module", params=MPIS)
-def program(request, tmp_path_factory):
-    return OneProgram(request.param, "streaming", tmp_path_factory.mktemp(request.param))
 
 
 @pytest.mark.parametrize(("directions", "queue_depth"), [("one", 8), ("both", 0), ("both", 64)])
