@@ -213,8 +213,9 @@ static void print_settings(void)
                                         "I_MPI_SPIN_COUNT",
                                         "I_MPI_PAUSE_COUNT",
                                         "MV2_USE_BLOCKING",
-                                        "MV2_SPIN_COUNT"};
-    fc_print_settings("wait settings", names, sizeof names / sizeof names[0], " none");
+                                        "MV2_SPIN_COUNT",
+                                        NULL};
+    fc_print_settings("wait settings", names, " none");
 }
 
 /* Whether MPI_Wait blocks, in the words of the method. */

@@ -150,34 +150,19 @@ static void scan(struct node *node)
 
 /* ------------------------------------------------------------ head and foot */
 
-/* Collective: the line that names a node that is left out. */
-static void print_left_out(const struct node *node)
-{
-    char host[MPI_MAX_PROCESSOR_NAME + 1];
-    const int last = node->layout.nodes - 1;
-    fc_host(host);
-    FC_MPI(MPI_Bcast(host, (int)sizeof host, MPI_CHAR, last, node->world->comm));
-    if (node->world->rank != 0) {
-        return;
-    }
-    if (node->layout.active == node->layout.nodes) {
-        printf("# left out: none\n");
-    } else {
-        printf("# left out: rank %d host %s\n", last, host);
-    }
-}
-
 /* Collective, prints on rank 0. */
 static void print_head(const struct node *node, const struct fc_option *options)
 {
     const struct fc_layout *const layout = &node->layout;
     const bool leads = node->world->rank == 0;
+    const int last = layout->nodes - 1;
+    char host[MPI_MAX_PROCESSOR_NAME + 1]; /* of the last node, which may be left out */
     fc_begin_head(node->world, leads ? fc_clock_resolution() : 0.0, options);
+    fc_host(host);
+    FC_MPI(MPI_Bcast(host, (int)sizeof host, MPI_CHAR, last, node->world->comm));
     if (leads) {
-        printf("# nodes: %d\n", layout->nodes);
-    }
-    print_left_out(node);
-    if (leads) {
+        printf("# nodes: %d\n# left out: ", layout->nodes);
+        printf(layout->active == layout->nodes ? "none\n" : "rank %d host %s\n", last, host);
         printf("# pattern: %s\n# shifts: %d of %d%s\n", fc_pattern_names[layout->pattern], layout->rounds,
                layout->total, layout->rounds < layout->total ? ", evenly spread" : "");
     }

@@ -45,6 +45,7 @@ struct fc_overlap_plan {
 #define FC_OVERLAP_DEFAULTS(min_size, max_size)                                                                        \
     {{min_size, max_size, {0.05, 0.05, 10, 3, FC_LEAST_BATCH, 0.0}, NULL}, {0.05, 40, false, 10.0}}
 
+/* clang-format off */
 /* The rows of an option table that set a plan. */
 #define FC_OVERLAP_OPTIONS(plan, least, transfer)                                                                      \
     FC_SIZE_OPTIONS((plan).sweep, least, ""),                                                                          \
@@ -61,6 +62,7 @@ struct fc_overlap_plan {
 #define FC_OVERLAP_COLUMNS(name)                                                                                       \
     " " name "_nominal_us " name "_overhead_us " name "_overhead_ci_low_us " name "_overhead_ci_high_us "              \
     name "_availability_percent " name "_work_us " name "_steps " name "_stop"
+/* clang-format on */
 
 /* The paragraphs of --help on the method. */
 #define FC_OVERLAP_METHOD                                                                                              \

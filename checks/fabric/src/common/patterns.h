@@ -17,11 +17,11 @@ extern const char *const fc_pattern_names[];
 struct fc_layout {
     enum fc_pattern pattern;
     int nodes;
-    int active;  /* nodes that take part: all, or all but the last */
-    int pairs;   /* in a round */
-    int turns;   /* rounds after which every two nodes have met that ever do, in some direction */
-    int total;   /* rounds of the whole pattern */
-    int rounds;  /* measured ones */
+    int active; /* nodes that take part: all, or all but the last */
+    int pairs;  /* in a round */
+    int turns;  /* rounds after which every two nodes have met that ever do, in some direction */
+    int total;  /* rounds of the whole pattern */
+    int rounds; /* measured ones */
     size_t seed;
 };
 
@@ -38,7 +38,7 @@ void fc_free_roster(struct fc_roster *roster);
 void fc_clear_roster(struct fc_roster *roster);
 void fc_add_pair(struct fc_roster *roster, int sender, int receiver);
 
-/* Returns which rounds there are. `shifts` is the number of rounds asked for, 0 for all; `seed` that of the matchings. */
+/* Returns which rounds there are. `shifts` of them are asked for, 0 for all; `seed` is that of the matchings. */
 struct fc_layout fc_make_layout(int nodes, enum fc_pattern pattern, int shifts, size_t seed);
 
 /*

@@ -112,17 +112,17 @@ static void print_hosts(const struct fc_world *world)
     free(all);
 }
 
-void fc_print_settings(const char *key, const char *const *names, size_t count, const char *if_none)
+void fc_print_settings(const char *key, const char *const *names, const char *if_none)
 {
     bool any = false;
     printf("# %s:", key);
-    for (size_t i = 0; i < count; i++) {
-        const char *const value = getenv(names[i]);
+    for (; *names != NULL; names++) {
+        const char *const value = getenv(*names);
         if (value != NULL) {
             char text[64];
             snprintf(text, sizeof text, "%s", value);
             fc_clean(text, true);
-            printf(" %s=%s", names[i], text);
+            printf(" %s=%s", *names, text);
             any = true;
         }
     }
@@ -135,9 +135,10 @@ void fc_print_settings(const char *key, const char *const *names, size_t count, 
  */
 static void print_progress_thread(void)
 {
-    static const char *const names[] = {"MPIR_CVAR_ASYNC_PROGRESS", "MPICH_ASYNC_PROGRESS", "I_MPI_ASYNC_PROGRESS",
-                                        "MV2_ASYNC_PROGRESS", "OMPI_MCA_opal_progress_thread"};
-    fc_print_settings("progress thread", names, sizeof names / sizeof names[0], " no setting asks for one");
+    static const char *const names[] = {"MPIR_CVAR_ASYNC_PROGRESS",      "MPICH_ASYNC_PROGRESS",
+                                        "I_MPI_ASYNC_PROGRESS",          "MV2_ASYNC_PROGRESS",
+                                        "OMPI_MCA_opal_progress_thread", NULL};
+    fc_print_settings("progress thread", names, " no setting asks for one");
 }
 
 void fc_begin_head(const struct fc_world *world, double resolution, const struct fc_option *options)

@@ -28,8 +28,8 @@ void fc_print_header(void);
 /* Sets the name of this host, fit to be one field of a row. */
 void fc_host(char name[MPI_MAX_PROCESSOR_NAME + 1]);
 
-/* Rank 0 only: prints a header line with those of the named environment variables that are set. */
-void fc_print_settings(const char *key, const char *const *names, size_t count, const char *if_none);
+/* Rank 0 only: prints a header line with those of the environment variables that are set; NULL ends their names. */
+void fc_print_settings(const char *key, const char *const *names, const char *if_none);
 
 /*
  * Collective, prints on rank 0: the header down to the options. A program may print lines of its own, `# key: value`,
@@ -44,9 +44,7 @@ void fc_end_head(const struct fc_world *world, const char *method, const char *c
 
 /* The option --raw; `columns` are those of a line. */
 #define FC_RAW_OPTION(target, columns)                                                                                 \
-    {                                                                                                                  \
-        "raw", FC_TEXT, &(target), 0, 0, "write every sample to this file, as lines `" columns "`", NULL               \
-    }
+    {"raw", FC_TEXT, &(target), 0, 0, "write every sample to this file, as lines `" columns "`", NULL}
 
 /*
  * The file of --raw, which rank 0 writes; NULL without one. All three are collective: a file that cannot be written

@@ -68,6 +68,7 @@ enum { FC_FEWEST_SAMPLES = 8 }; /* fewer order statistics give no 95 % interval 
 
 #define FC_LEAST_SHARE 0.2 /* of the cap: a converged point lasts so long */
 
+/* clang-format off */
 /* The rows of an option table that set a rule. */
 #define FC_RULE_OPTIONS(rule)                                                                                          \
     {"ci-share", FC_REAL, &(rule).ci_share, 1e-6, 1.0,                                                                 \
@@ -90,6 +91,7 @@ enum { FC_FEWEST_SAMPLES = 8 }; /* fewer order statistics give no 95 % interval 
     "and its 95 % confidence interval from order statistics, the number of samples and why\n"                          \
     "sampling stopped: `ci`, the interval is narrow enough, or `cap`, the time was up. After\n"                        \
     "each point the data received are compared with those sent. Times are in microseconds.\n"
+/* clang-format on */
 
 /*
  * What is measured. The function is called on all ranks with the same number of repetitions; on rank 0 it returns the

@@ -15,11 +15,13 @@ struct fc_sweep {
     const char *raw_name; /* NULL: samples are not written to a file */
 };
 
+/* clang-format off */
 /* The rows of an option table that come before, and those that come after a program's own. */
 #define FC_SIZE_OPTIONS(sweep, least, max_help)                                                                        \
     {"min-size", FC_SIZE, &(sweep).min_size, least, INT_MAX, "smallest message, bytes", NULL},                         \
     {"max-size", FC_SIZE, &(sweep).max_size, least, INT_MAX, "largest message, bytes" max_help, NULL}
 #define FC_SAMPLING_OPTIONS(sweep, columns) FC_RULE_OPTIONS((sweep).rule), FC_RAW_OPTION((sweep).raw_name, columns)
+/* clang-format on */
 
 /*
  * Returns the size after one of 0, 1, 2, 3, 4, 6, 8, 12, ...: the powers of two and the sizes half-way between them,

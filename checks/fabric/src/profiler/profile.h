@@ -207,7 +207,7 @@ int world_rank(MPI_Comm comm, int rank);
 /* Returns the bytes of a message, or of one block of a collective: true data, without the gaps of its datatype. */
 int64_t extent(MPI_Count count, MPI_Datatype type);
 
-/* Return a number of an array of counts, and the bytes of all of them. `width` is that of a number: int or MPI_Count. */
+/* Return one of an array of counts, and the bytes of all of them. `width` is that of a count: int or MPI_Count. */
 int64_t count_at(const void *counts, size_t width, int i);
 int64_t total(int n, const void *counts, size_t width, MPI_Datatype type);
 int64_t total_of_types(int n, const void *counts, size_t width, const MPI_Datatype *types);

@@ -298,15 +298,17 @@ static void post(struct pending *of)
     action_ends();
 }
 
-static struct pending *ask(MPI_Comm comm, MPI_Request request, bool is_send, int partner, int tag, int64_t size)
+void traced_request(MPI_Comm comm, MPI_Request request, bool is_persistent, bool is_send, int partner, int tag,
+                    int64_t size)
 {
     struct pending *made = calloc(1, sizeof *made);
     if (made == NULL) {
         trace_stops("there is no memory to keep track of a request");
-        return NULL;
+        return;
     }
     struct comm *of = known(comm);
     const bool is_any = !is_send && (partner == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
+    made->is_persistent = is_persistent;
     made->is_send = is_send;
     made->size = size;
     made->partner = partner == MPI_PROC_NULL || partner == MPI_ANY_SOURCE ? partner : world_rank(comm, partner);
@@ -317,22 +319,8 @@ static struct pending *ask(MPI_Comm comm, MPI_Request request, bool is_send, int
         of->awaited++;
     }
     keep(&t.requests, &made->kept, (uintptr_t)request);
-    return made;
-}
-
-void traced_later(MPI_Comm comm, MPI_Request request, bool is_send, int partner, int tag, int64_t size)
-{
-    struct pending *made = ask(comm, request, is_send, partner, tag, size);
-    if (made != NULL) {
+    if (!is_persistent) {
         post(made);
-    }
-}
-
-void traced_persistent(MPI_Comm comm, MPI_Request request, bool is_send, int partner, int tag, int64_t size)
-{
-    struct pending *made = ask(comm, request, is_send, partner, tag, size);
-    if (made != NULL) {
-        made->is_persistent = true;
     }
 }
 

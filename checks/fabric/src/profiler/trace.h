@@ -41,8 +41,8 @@ void traced_send(MPI_Comm comm, int dest, int tag, int64_t size);
 void traced_recv(MPI_Comm comm, int source, int64_t size, const MPI_Status *status);
 void traced_sendrecv(MPI_Comm comm, int dest, int tag, int64_t size, int source, int64_t room,
                      const MPI_Status *status);
-void traced_later(MPI_Comm comm, MPI_Request request, bool is_send, int partner, int tag, int64_t size);
-void traced_persistent(MPI_Comm comm, MPI_Request request, bool is_send, int partner, int tag, int64_t size);
+void traced_request(MPI_Comm comm, MPI_Request request, bool is_persistent, bool is_send, int partner, int tag,
+                    int64_t size);
 void traced_start(MPI_Request handle, enum call call);
 void traced_free(MPI_Request handle);
 
