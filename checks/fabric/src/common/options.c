@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.h"
-#include "program.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,6 +5,8 @@
 
 #include "errors.h"
 
+#define FC_FORMAT "1" /* number of the output format, raised when columns change meaning */
+
 enum fc_kind {
     FC_SIZE,   /* size_t, bytes: digits and an optional K, M or G (powers of 1024) */
     FC_COUNT,  /* size_t, a whole number */

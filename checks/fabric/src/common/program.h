@@ -5,8 +5,6 @@
 
 #include "options.h"
 
-#define FC_FORMAT "1" /* number of the output format, raised when columns change meaning */
-
 /* Collective, the first call of a program: answers --help and --version, starts MPI and stores the options. */
 struct fc_world fc_start(int argc, char **argv, const char *method, const struct fc_option *options);
 
