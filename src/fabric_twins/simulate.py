@@ -60,7 +60,11 @@ def program(name: str, folder: Path | None = None) -> Path:
     """
     folder = folder or home() / "twins"
     smpicc = simgrid.tool("smpicc")
-    parts = [file.read_bytes() for file in (SOURCE / f"{name}.c", *sorted(SOURCE.glob("*.h")))]
+    parts = [
+        file.read_bytes()
+        for file in sorted(SOURCE.rglob("*"))
+        if file.name == "Makefile" or file.suffix in {".c", ".h"}
+    ]
     key = hashlib.sha256(b"\0".join([smpicc.encode(), *parts])).hexdigest()[:12]
     place = folder / f"{name}-{key}" / name
     if place.exists():
@@ -69,22 +73,24 @@ def program(name: str, folder: Path | None = None) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(place.parent / "lock", BUILD_WAIT_S):
             if not place.exists():
-                _compile(smpicc, SOURCE / f"{name}.c", place)
+                _compile(smpicc, place)
     except OSError as error:
         raise TwinError(f"{error.filename or place}: {error.strerror}; set FABRIC_HOME to a writable folder") from None
     return place
 
 
-def _compile(smpicc: str, source: Path, place: Path) -> None:
-    """Compile beside the place, and move it there when it is whole."""
-    part = place.with_suffix(".part")
-    command = [smpicc, "-std=c11", "-O2", str(source), "-o", str(part)]
+def _compile(smpicc: str, place: Path) -> None:
+    """Compile in a folder of its own, and move the program to its path when it is whole."""
+    stage = place.parent / "stage"
+    stage.mkdir(exist_ok=True)
+    command = ["make", "-s", "-C", str(stage), "-f", str(SOURCE / "Makefile"), f"CC={smpicc}", place.name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or ["nothing"]
-        telling = next((line for line in lines if "error" in line), lines[0])
+        telling = next((line for line in lines if "error:" in line), lines[0])
+        source = SOURCE / f"{place.name}.c"
         raise TwinError(f"{source} cannot be compiled for the simulator: smpicc says {quoted(telling, 160)}")
-    part.rename(place)
+    (stage / place.name).rename(place)
 
 
 def output(
