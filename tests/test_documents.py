@@ -8,11 +8,15 @@ import pytest
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(page for folder in ("docs", "lab") for page in sorted((ROOT / folder).glob("*.md"))),
+)
 #: Pages for whom they are, each of which the README names.
 READERS = (
     *("operators", "acceptance", "buyers", "adding-a-system", "adding-a-benchmark"),
-    *("rotate-story", "what-if", "trust", "checks", "software", "development", "decisions"),
+    *("rotate-story", "what-if", "trust", "checks", "software", "vet", "applications", "replay", "decisions"),
 )
 
 
@@ -20,9 +24,19 @@ def test_the_readme_is_read_in_a_few_minutes():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_a_page_for_users_has_at_most_150_lines(page):
+    assert len(page.read_text().splitlines()) <= 150
+
+
+def test_both_pages_have_the_same_totals():
+    table, page = ((ROOT / folder / "detection.md").read_text().split("## In total\n")[1] for folder in ("lab", "docs"))
+    assert table.strip().splitlines()[0] == page.strip().splitlines()[0]
+
+
 def test_totals_are_those_of_the_page():
     """What README and the page on trust say of the trials is what the page of the trials counts."""
-    counted = (ROOT / "docs/detection.md").read_text().split("## In total\n")[1]
+    counted = (ROOT / "lab/detection.md").read_text().split("## In total\n")[1]
     faulty, named, wrong, healthy, blamed = re.search(
         r"([\d,]+) runs with faults: ([\d,]+) named rightly.* (\d+) with something else blamed.* "
         r"([\d,]+) healthy runs: (\d+) blamed",

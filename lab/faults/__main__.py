@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write docs/detection.md: `python -m lab.faults docs/detection.md --trials 40`; what is done so far stands in it."""
+"""Write lab/detection.md: `python -m lab.faults lab/detection.md --trials 40`; anew whenever some trials are done."""
 
 import argparse
 import os
@@ -166,7 +166,7 @@ def page(sections, command, first):
     undone = [title for title, _, rows in sections if not any(row.count for row in rows)]
     if undone:
         lines.append(f"\nThere was no time for: {'; '.join(undone)}.")
-    return "\n".join([*lines, OTHERS])
+    return "\n".join([*lines, ""])
 
 
 def main():
@@ -204,9 +204,9 @@ def main():
                     return
 
 
-INTRODUCTION = """# What is found, and whom it blames
+INTRODUCTION = """# Faults on simulated fabrics: what is found, and whom it blames
 
-*Made by `{command}`; do not edit.*
+*Made by `{command}`; do not edit. [What it means](../docs/detection.md).*
 
 The fabric is a numpy model: flows share cables max-min fairly, routes are those of `fabric_twins`, and measurements
 have noise. What `rotate --pattern round-robin --confirm` measures there, by the program's own rules, is analysed like
@@ -232,54 +232,6 @@ groups.
 The level is `nightly`: N/2 rounds for the scan, and at most N/2 + 64 log2 N to confirm. Each row has as many trials as
 there was time for."""
 
-OTHERS = """
-## Where it is weak, and why
-
-- *A pair* is one among N^2 / 2, and shows in no measurement but its own. What looks slow is measured beside others
-  until it is fast once; of the pairs that never are, at most 8 log2 N + N/16 are measured alone. With d-mod-k tables
-  that is enough up to 512 nodes. Where a pair is slow alone, more controls show how much healthy pairs differ: of 300
-  each at 8 and 16 nodes (seeds from 700,000 on) one was missed, and with fewer controls 13 of 150 each.
-- *A pair with random tables.* Most pairs share a cable in every round: at 128 nodes about 500 of 4,096 stay slow beside
-  others, and at most 64 are measured alone. A slow pair that shared nothing at least once stands out from the others
-  and is chosen; one that always shared is one of many. A run in which that is likely says that it would have named no
-  pair: of ten (seeds 2000 to 2009) at 128 nodes eight were found, and the other two runs had said so. With three levels
-  7 of 30 are found. This warning is a guess from how the others share: in earlier trials of a dragonfly one pair of
-  twelve was missed without it.
-- *A host that loses a tenth in one direction*, at 16 nodes, is named least often of all faults of hosts: in 590 of 600
-  runs. How much healthy nodes differ is judged by the likelihood of all pairs that share a node, and a node is blamed
-  if healthy nodes would include one as slow in fewer than 3 of 10,000 runs.
-- *Where nothing is known*, a slow leaf may be taken for a slow node whose pairs are most of those seen: at 16 nodes in
-  17 of 240 runs, with as many missed, and never where switches were known.
-- *Cables and switches on the same routes*: with three levels and 32 nodes a spine has two cables, and what enters by
-  one leaves by the other. Nothing tells the two cables and the spine apart, so all three are named.
-- *A cable that is faster than the links of hosts* has to lose more before a pair alone on it is slow; the smallest
-  fault that a run says it would have named takes that into account.
-- *At 16 nodes with random tables* too few pairs pass through two faults, or through a cable that is slow one way, to
-  tell the causes apart.
-- *Where the routes are not known*, a cable that is slow both ways is named among others that would explain it equally
-  well.
-- *Traffic of others* that lasts from the scan through the pause is taken for a fault.
-- *A node that is slow by nature*: both healthy runs that blamed somebody are of 32 nodes that differ by 3 % and whose
-  measurements repeat to 3 %: 2 of 3,072 such runs. The differences between nodes are assumed to be normally
-  distributed.
-- *A pair of healthy nodes* was blamed in the other healthy rows, in about 1 of 750 runs, until more controls were taken
-  and a single pair had to be slower to be blamed. Since then: 0 of 3,700 (16 and 64 nodes; noise of 10 %, bursts, all
-  at once, pairs that differ; seeds from 500,000 and 600,000 on), and nobody in the 150 runs that those came from.
-
-## What bandwidth between pairs cannot see
-
-| fault | what sees it |
-|---|---|
-| a cable or a spine is dead, and is routed around | only sharing grows: `full_rate_share` falls, no part is named |
-| a leaf has fewer uplinks than it should | the same, and `median_between_switches` falls: not tried here |
-| two cables swapped | `LatencyMap`, if a path gets longer by a hop that shows: tried with hosts only |
-| a host's CPU or memory is slow | the pairs' bandwidth, only if messages get slower; LAMMPS: not tried here |
-| latency up by 20 % | of a node or a pair: `LatencyMap`; of all: `OsuLatency`, `Streaming`: not tried here |
-| two ranks on a core, a rank on the wrong node | the placement probe of every job: not tried here |
-| shared memory off, eager threshold moved, progress lost | the curves of `Streaming`, `Overlap`: not tried here |
-| another version of a program, half of the nodes replaced | fields of the record, changes over time: not tried here |
-| a program that prints plausible nonsense | the parsers refuse what contradicts itself; nothing sees the rest |
-"""
 
 if __name__ == "__main__":
     sys.exit(main())
