@@ -21,7 +21,7 @@ from pathlib import Path
 
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError, quoted
-from fabric_twins import simgrid, slots
+from fabric_twins import processes, simgrid
 from fabric_twins.errors import TwinError
 from fabric_twins.model import description, platform_file
 from fabric_twins.smpirun import FASTER, PLATFORM_VARIABLE, command, failure, hostfile
@@ -81,7 +81,7 @@ def launch(
     :param limit_s: the processor time that it may take.
     """
     line, environment = prepare(twin, nodes, ppn, program, folder)
-    with slots.slot():
+    with processes.slot():
         # One process simulates all ranks; it inherits the limit.
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         done = subprocess.run(line, env=environment, stderr=subprocess.PIPE, text=True, errors="replace", check=False)

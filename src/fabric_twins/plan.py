@@ -25,7 +25,7 @@ from fabric_checks.core.errors import quoted
 from fabric_twins.errors import TwinError
 from fabric_twins.model import platform_file
 from fabric_twins.model.description import Twin, describe
-from fabric_twins.model.reading import Section, content
+from fabric_twins.model.reading import Section, content, top_level
 
 #: What the description itself is called where the file has no ``plan``.
 AS_DESCRIBED = "as described"
@@ -50,11 +50,11 @@ def load(file: Path) -> tuple[Alternative, ...]:
     base = content(file)
     if not isinstance(base, dict):
         # The description says what is wrong with that.
-        return (Alternative(AS_DESCRIBED, describe(Section(file, "", base, None, {}))),)
+        return (Alternative(AS_DESCRIBED, describe(top_level(file, base))),)
     top = {key: value for key, value in base.items() if key not in ("plan", "alternatives")}
-    own = Section(file, "", {key: base[key] for key in ("plan", "alternatives") if key in base}, None, {})
-    first = own.text("plan") if own.optional("plan") else AS_DESCRIBED
-    found = [Alternative(first, _twin(Section(file, "", top, None, {})))]
+    own = top_level(file, {key: base[key] for key in ("plan", "alternatives") if key in base})
+    first = own.text("plan", default=AS_DESCRIBED)
+    found = [Alternative(first, _twin(top_level(file, top)))]
     listed = own.take("alternatives", "a list") if own.optional("alternatives") else []
     if not isinstance(listed, list) or len(listed) >= MOST:
         raise TwinError(f"{own.place('alternatives')}: a list of fewer than {MOST} alternatives is expected here")
@@ -65,7 +65,7 @@ def load(file: Path) -> tuple[Alternative, ...]:
             raise TwinError(f"{file}: {place}.name: {quoted(name)} is there already; give each its own")
         _require_known(file, place, changes, top)
         try:
-            twin = _twin(Section(file, "", merged(top, changes), None, {}))
+            twin = _twin(top_level(file, merged(top, changes)))
         except TwinError as error:
             # The rest of the message names the key, which may be one that the alternative only inherits.
             raise TwinError(f"{file}: {place} ({name}): {str(error).removeprefix(f'{file}: ')}") from None

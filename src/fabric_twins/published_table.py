@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of what the documents report against what the twins give, as `config/twins/README.md` has it."""
+"""Compare the values that documents report with those of the twins: the tables of `config/twins/README.md`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from os import sched_getaffinity
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_twins import measured
 from fabric_twins.model import description
-from fabric_twins.model.description import FITTED, PublishedValue, Saying, Twin
-from fabric_twins.model.places import UNITS, place_of
-from fabric_twins.pool import pool
+from fabric_twins.model.description import FITTED, Case, PublishedValue, Saying, Twin
+from fabric_twins.processes import count, pool
 from fabric_twins.simulate import Bounds, output
 
 #: Where the descriptions are.
@@ -65,21 +63,16 @@ Bounds on what a check measures; the direction is the document's, the rough fact
 
 @dataclass(frozen=True)
 class Row:
-    """A value of the documents, and of the twin.
-
-    :param benchmark: as the description has it; :param name: with its unit at the end.
-    :param value: what the twin gives, in the unit of the value.
-    """
+    """A value of the documents, and that of the twin, in the same unit."""
 
     twin: Twin
-    benchmark: str
-    name: str
+    case: Case
     published: PublishedValue
     value: float
 
     @property
     def change_percent(self) -> float:
-        """How far the twin is from the document."""
+        """The difference of the twin from the document, in percent of the latter."""
         return 100 * (self.value / self.published.value - 1)
 
 
@@ -92,7 +85,7 @@ def shipped() -> list[Twin]:
 
 
 def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Values, list[str]]:
-    """Return what is measured on a twin, and the outputs.
+    """Return the values that are measured on a twin, and the outputs.
 
     :raises TwinError: if a simulation does not end well.
     """
@@ -104,12 +97,12 @@ def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Values
 
 
 def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Values]:
-    """Return what is measured on each twin, by name; as many are simulated at a time as there are CPUs.
+    """Return the values that are measured on each twin, by name; as many are simulated at a time as there are CPUs.
 
     If one fails, or this is interrupted, the others are ended.
     """
-    with pool(max(1, len(sched_getaffinity(0)))) as threads:
-        asked = {twin.name: threads.ask(simulated, twin) for twin in twins}
+    with pool(count()) as threads:
+        asked = {twin.name: threads.submit(simulated, twin) for twin in twins}
         threads.wait()
         return {name: future.result()[0] for name, future in asked.items()}
 
@@ -117,23 +110,22 @@ def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Values]:
 def rows(twins: Iterable[Twin], found: Mapping[str, measured.Values]) -> list[Row]:
     """Return a row for every value of the documents."""
     return [
-        Row(twin, benchmark, name, published, found[twin.name][benchmark, name.rpartition("_")[0]])
+        Row(twin, case, published, values[published.metric])
         for twin in twins
-        for benchmark, values in twin.values.items()
-        for name, published in values.items()
+        for case, values in zip(twin.cases, found[twin.name], strict=True)
+        for published in case.values
     ]
 
 
 def as_json(row: Row) -> dict[str, object]:
-    """Return a row for a program; its values are in the unit that ends its name."""
-    place = place_of(row.twin, row.benchmark, row.name)
+    """Return a row as data for JSON."""
     return {
         "twin": row.twin.name,
-        "figure": row.name,
-        "check": place.check,
-        "parameters": dict(place.parameters),
-        "layout": str(place.layout),
-        "metric": place.metric,
+        "check": row.case.check,
+        "parameters": dict(row.case.parameters),
+        "layout": str(row.case.layout),
+        "metric": row.published.metric,
+        "unit": row.published.unit,
         "published": row.published.value,
         "simulated": row.value,
         "change_percent": row.change_percent,
@@ -150,52 +142,47 @@ def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
     predicted = [row for row in all_rows if row.published.twin != FITTED and not row.published.why_not]
     failed = [row for row in all_rows if row.published.why_not]
     said = [(twin, saying) for twin in twins for saying in twin.said]
+    titles = ("twin", "value", "published", "twin gives", "", "source")
     parts = [
         _HEAD,
         _FITTED.format(count=len(fitted)),
-        *_table(("twin", "value", "published", "twin gives", "", "source"), map(_cells, fitted)),
+        *_table(titles, map(_cells, fitted)),
         _PREDICTED.format(count=len(predicted)),
-        *_table(("twin", "value", "published", "twin gives", "", "source"), map(_cells, predicted)),
+        *_table(titles, map(_cells, predicted)),
         _NOT_REPRODUCED.format(count=len(failed)),
-        *_table(
-            ("twin", "value", "published", "twin gives", "", "source", "why"),
-            ((*_cells(row), row.published.why_not) for row in failed),
-        ),
+        *_table((*titles, "why"), ((*_cells(row), row.published.why_not) for row in failed)),
         _SAID.format(count=len(said)),
         *_table(
             ("twin", "what is said", "bound", "source", "the twin"),
-            (
-                (
-                    twin.name,
-                    saying.text,
-                    f"`{saying.check}` {saying.layout} `{saying.metric}` {saying.bound.replace('_', ' ')} "
-                    f"{saying.value:g}{'' if saying.unit == '1' else f' {saying.unit}'}",
-                    saying.source.text,
-                    f"does not: {saying.why_not}" if saying.why_not else _does_so(saying),
-                )
-                for twin, saying in said
-            ),
+            ((twin.name, each.text, _bound(each), each.source.text, _outcome(each)) for twin, each in said),
         ),
     ]
     return "\n".join(parts) + "\n"
 
 
-def _does_so(saying: Saying) -> str:
+def _bound(saying: Saying) -> str:
+    unit = "" if saying.unit == "1" else f" {saying.unit}"
+    where = f"`{saying.check}` {saying.layout} `{saying.metric}`"
+    return f"{where} {saying.bound.replace('_', ' ')} {saying.value:g}{unit}"
+
+
+def _outcome(saying: Saying) -> str:
+    if saying.why_not:
+        return f"does not: {saying.why_not}"
     return "does so: fitted" if saying.is_fitted else "does so"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    place = place_of(row.twin, row.benchmark, row.name)
-    unit = UNITS[row.name.rpartition("_")[2]]
-    parameters = "".join(f" {value}" for value in place.parameters.values())
+    case, published = row.case, row.published
+    parameters = "".join(f" {value}" for value in case.parameters.values())
     change = f"{row.change_percent:+.2f} %"
     return (
         row.twin.name,
-        f"`{place.check}`{parameters} {place.layout} `{place.metric}`",
-        f"{row.published.value:g} {unit}",
+        f"`{case.check}`{parameters} {case.layout} `{published.metric}`",
+        f"{published.value:g} {published.unit}",
         value_text(row.value),
         "0.00 %" if change in ("+0.00 %", "-0.00 %") else change,
-        row.published.source.text,
+        published.source.text,
     )
 
 

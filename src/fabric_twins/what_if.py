@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a planned cluster and its alternatives would give: rotate, and on request Alltoall and hot spot, simulated.
+"""Predict what a planned cluster and its alternatives give in rotate, and on request in Alltoall and hot spot.
 
-Nothing here is measured. What comes out follows from the description, most of which is assumed as long as the cluster
-is a plan, and from the sharing of links among the flows that are on them; so it tells alternatives apart, and is no
-promise of a number.
+Nothing here is measured. The values follow from the description, most of which is assumed as long as the cluster is a
+plan, and from flows that share links; so they tell alternatives apart, and promise no number.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
 from fabric_checks.parsers import collective_overlap, hot_spot, rotate_patterns
 from fabric_twins import flows
 from fabric_twins.errors import TwinError
+from fabric_twins.lines import aligned
 from fabric_twins.model import fabric_map
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import sources_by_kind
@@ -42,7 +42,7 @@ _MESSAGES_B, _LEAST_B, _MOST_B = 256 << 20, 256 << 10, 2 << 20
 #: So many findings are printed in words; JSON has all.
 _MOST_BLAMED = 6
 
-#: What computes rotate.
+#: The engines that compute rotate.
 SIMGRID, FLOWS = "SimGrid", "flows"
 
 #: Message sizes of the hot spot, in bytes.
@@ -51,7 +51,7 @@ HOT_SPOT_B = (8, 32768)
 
 @dataclass(frozen=True)
 class Questions:
-    """What to simulate beside rotate.
+    """What to simulate in addition to rotate.
 
     :param shifts: how many rounds of rotate to simulate, evenly spread; 0: all.
     :param confirm: whether rotate measures what looks slow again, so that the analysis can name what is to blame.
@@ -74,13 +74,13 @@ class Questions:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What was simulated of an alternative.
+    """The simulated values of an alternative.
 
-    :param matrix: what the pairs of rotate get.
-    :param report: the analysis of rotate; None where it was computed by flows, which nothing is measured again in.
-    :param alone_MBps: what one pair gets on its own, without any switches in between.
+    :param matrix: the bandwidth of the pairs of rotate.
+    :param report: the analysis of rotate; None where it was computed by flows, where nothing is measured again.
+    :param alone_MBps: the bandwidth of one pair on its own, without any switches in between.
     :param alltoall_us: the time of MPI_Ialltoall by the bytes for each rank.
-    :param hot_spot_us: the time of a master with all slaves over that with one, by operation and message size.
+    :param hot_spot_growth: the time of a master with all slaves over that with one, by operation and message size.
     """
 
     alternative: Alternative
@@ -92,7 +92,7 @@ class Prediction:
 
     @property
     def engine(self) -> str:
-        """What computed rotate."""
+        """The engine that computed rotate."""
         return FLOWS if self.report is None else SIMGRID
 
     @property
@@ -209,7 +209,7 @@ def _pair_alone(twin: Twin) -> Twin:
 
 
 def _alone_MBps(twin: Twin, bounds: Bounds) -> float:
-    """Return what one pair gets with the same costs and the same messages at a switch that is not in the way."""
+    """Return the bandwidth of one pair with the same costs and messages at a switch that is not in the way."""
     arguments = rotate_arguments(twin.nodes, Questions())
     text = output(_pair_alone(twin), 2, "rotate", arguments, bounds, flags=STEADY)
     return float(evaluation.of_text(text).matrix.measured[0])
@@ -245,7 +245,7 @@ def _hot_spot_growth(twin: Twin, bounds: Bounds) -> dict[tuple[str, int], float]
     return growth
 
 
-# ------------------------------------------------------------------------------------------------------------- shown
+# ------------------------------------------------------------------------------------------------------------ output
 
 _HEAD = ("alternative", "median", "p10", "slowest", "slowest pair", "aggregate", "perceived", "of ideal")
 _UNITS = ("", "MB/s", "MB/s", "MB/s", "", "GB/s", "GB/s", "%")
@@ -257,7 +257,7 @@ _NOTES = (
 
 
 def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
-    """Return what the alternatives give, as tables for a terminal, line by line."""
+    """Return the predictions as lines for a terminal."""
     first = outcomes[0].alternative.twin
     rows = [_HEAD, _UNITS, *(_row(outcome) for outcome in outcomes)]
     lines = [
@@ -266,7 +266,7 @@ def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
         "",
         f"rotate: {outcomes[0].pairs} pairs, one message of {size_text(message_B(first.nodes))} bytes each, all pairs "
         f"at once; by {outcomes[0].engine}",
-        *_aligned(rows, left=(0, 4)),
+        *aligned(rows, left=(0, 4)),
         *_NOTES,
     ]
     for outcome in outcomes:
@@ -279,11 +279,11 @@ def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
             "hot spot: time of a master with all others as slaves, divided by that with one",
             *_hot_table(outcomes),
         ]
-    return [line.rstrip() for line in lines]
+    return lines
 
 
 def _blamed(outcome: Prediction) -> list[str]:
-    """Return what the analysis of rotate blames, the first few in words; nothing where it was not asked."""
+    """Return the first findings of the analysis of rotate; nothing where it was not asked for."""
     if outcome.report is None or not outcome.report.output.confirmed:
         return []
     found = [finding.as_dict()["text"] for finding in outcome.report.findings]
@@ -294,7 +294,7 @@ def _blamed(outcome: Prediction) -> list[str]:
 
 
 def _basis(twin: Twin) -> str:
-    """Say what the prediction rests on."""
+    """Return how many values of the description are published, fitted and assumed."""
     kinds = {kind: len(names) for kind, names in sources_by_kind(twin.sources).items() if names}
     return f"Its values: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}."
 
@@ -312,35 +312,24 @@ def _row(outcome: Prediction) -> tuple[str, ...]:
     )
 
 
-def _alltoall_table(outcomes: Sequence[Prediction]) -> Iterator[str]:
+def _alltoall_table(outcomes: Sequence[Prediction]) -> list[str]:
     sizes_B = sorted({size for outcome in outcomes for size in outcome.alltoall_us})
     rows = [("alternative", *map(size_text, sizes_B))]
     for outcome in outcomes:
         times = (outcome.alltoall_us.get(size) for size in sizes_B)
         rows.append((outcome.alternative.name, *("-" if time is None else value_text(time) for time in times)))
-    return _aligned(rows, left=(0,))
+    return aligned(rows)
 
 
-def _hot_table(outcomes: Sequence[Prediction]) -> Iterator[str]:
+def _hot_table(outcomes: Sequence[Prediction]) -> list[str]:
     keys = list(outcomes[0].hot_spot_growth)
     head = ("alternative", *(f"{operation.replace('_', '-')} {size_text(size)}" for operation, size in keys))
     rows = [(each.alternative.name, *(value_text(each.hot_spot_growth[key]) for key in keys)) for each in outcomes]
-    return _aligned([head, *rows], left=(0,))
-
-
-def _aligned(rows: Sequence[Sequence[str]], left: Sequence[int]) -> Iterator[str]:
-    """Return the rows as lines; the columns named in ``left`` are text, the others numbers."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (
-            cell.ljust(width) if at in left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  " + "  ".join(cells)
+    return aligned([head, *rows])
 
 
 def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
-    """Return the same as JSON."""
+    """Return the predictions as JSON."""
     alternatives: list[dict[str, Any]] = []
     for outcome in outcomes:
         entry: dict[str, Any] = {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A cluster that microbenchmarks describe, and the table of the trials; `test_replay` describes a twin so."""
+"""A cluster that microbenchmarks describe, and the table of lab/replay; `test_replay` describes a twin so."""
 
 import pytest
 
-from tests.twins.trials import described
-from tests.twins.trials.replay import rows
+from lab.replay import described
+from lab.replay.__main__ import rows
 
 
 def test_what_is_eager_and_what_is_not():

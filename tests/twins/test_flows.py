@@ -17,7 +17,7 @@ from fabric_twins.model.platform_file import platform
 from fabric_twins.model.routing import routes
 from fabric_twins.model.topology import with_faults
 from fabric_twins.simulate import Bounds
-from tests.twins import flows_against_simgrid as trial
+from lab import flows_against_simgrid as trial
 from tests.twins import simulation
 from tests.twins.conftest import SMALL
 

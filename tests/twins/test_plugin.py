@@ -8,7 +8,7 @@ import pytest
 from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import buffer_reuse, overlap, rotate, streaming
 from fabric_twins.model.platform_file import platform
-from fabric_twins.sampling import FEWEST
+from fabric_twins.smpirun import FEWEST
 from tests.conftest import TESTS
 from tests.twins.simulation import SOURCES, build_plugin, simgrid
 

@@ -8,13 +8,7 @@ from tests.twins.simulation import shipped
 
 
 def given(twin, factor=1.0):
-    return {
-        twin.name: {
-            (benchmark, name.rpartition("_")[0]): published.value * factor
-            for benchmark, values in twin.values.items()
-            for name, published in values.items()
-        }
-    }
+    return {twin.name: [{each.metric: each.value * factor for each in case.values} for case in twin.cases]}
 
 
 def part(text, title):

@@ -14,11 +14,11 @@ from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import streaming
 from fabric_twins import replay
 from fabric_twins.model import description, platform_file
-from fabric_twins.sampling import FEWEST
 from fabric_twins.simulate import Bounds
+from fabric_twins.smpirun import FEWEST
+from lab.replay import described
 from tests.fabric import test_profile
-from tests.twins.simulation import SOURCES, shipped, simgrid
-from tests.twins.trials import described
+from tests.twins.simulation import ROOT, SOURCES, shipped, simgrid
 
 PROGRAM = Path(__file__).parent / "replayed.c"
 RANKS, STEPS, SECONDS = 4, 12, 0.004
@@ -93,7 +93,7 @@ def test_a_replay_takes_as_long_as_the_program_itself(traces, simulator, what, n
 
 
 LARGEST_B = 1 << 18
-TRIALS = Path(__file__).parent / "trials"
+DESCRIBERS = ROOT / "lab" / "replay"
 
 
 @simgrid
@@ -102,9 +102,9 @@ def test_microbenchmarks_describe_a_twin_as_it_is(simulator, small, tmp_path):
     given = (*FEWEST, "--directions", "both", "--max-size", str(LARGEST_B))
     streamed = simulator.output(twin, 2, 1, SOURCES / "streaming.c", *given)
     costs = described.costs(
-        simulator.run(twin, 2, 1, TRIALS / "message_cost.c", str(LARGEST_B), "1e8").stdout, LARGEST_B
+        simulator.run(twin, 2, 1, DESCRIBERS / "message_cost.c", str(LARGEST_B), "1e8").stdout, LARGEST_B
     )
-    turns = simulator.run(twin, 3, 1, TRIALS / "turns.c", str(LARGEST_B)).stdout
+    turns = simulator.run(twin, 3, 1, DESCRIBERS / "turns.c", str(LARGEST_B)).stdout
     output = streaming.parse(streamed, half_octaves(0, LARGEST_B), directions="both")
     file = tmp_path / "described.yaml"
     file.write_text(described.description("found", 8, output, costs, described.in_turn_below(turns, LARGEST_B)))
@@ -202,8 +202,8 @@ def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
 
 @simgrid
 def test_collectives_that_are_replaced_are_named(small):
-    own, other = (small(added=f"collectives: {each}\n") for each in ("ompi", "mpich"))
-    (line,) = replay.replaced([("own", own), ("other", other)])
+    assert replay.replaced("own", small(added="collectives: ompi\n")) == []
+    (line,) = replay.replaced("other", small(added="collectives: mpich\n"))
     assert line.startswith("collectives of other: SimGrid's own") and "those of mpich, but for alltoall," in line
 
 

@@ -7,7 +7,7 @@ What they say of one cluster is a reference of its twin (`said` in config/twins)
 import pytest
 
 from fabric_checks.parsers import hot_spot, notification, overlap
-from fabric_twins.sampling import FEWEST
+from fabric_twins.smpirun import FEWEST
 from tests.conftest import TESTS
 from tests.twins.simulation import SOURCES, shipped, simgrid
 

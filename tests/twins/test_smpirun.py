@@ -64,6 +64,18 @@ def test_hosts_are_filled_one_after_the_other():
             smpirun.hostfile(shipped("cbc"), nodes, ppn)
 
 
+def test_every_program_that_measures_has_options():
+    programs = {file.stem for file in SOURCES.glob("*.c")} - {"placement", "ports", "profile.so"}
+    assert set(smpirun.PROGRAM_OPTIONS) == programs
+
+
+@pytest.mark.parametrize("name", smpirun.PROGRAM_OPTIONS)
+def test_a_program_knows_its_options(name):
+    source = (SOURCES / f"{name}.c").read_text() + (SOURCES / "sampling.h").read_text()
+    for option in smpirun.PROGRAM_OPTIONS[name][::2]:
+        assert f'{{"{option.removeprefix("--")}",' in source
+
+
 def test_another_release_of_simgrid():
     smpirun.require_release("SimGrid version 3.32\n")
     with pytest.raises(TwinError, match=r"SimGrid is 3\.36, but the plugin of the twins is written for 3\.32"):

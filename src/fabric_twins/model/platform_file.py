@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The flat file that the SimGrid plugin reads (`config/twins/plugin/twin.cpp` describes its lines)."""
+"""Write the flat file that the SimGrid plugin reads (`config/twins/plugin/twin.cpp` describes its lines)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fabric_twins.model.description import Costs, Table, Twin
+from fabric_twins.model.description import Costs, Twin
+from fabric_twins.model.reading import Table
 from fabric_twins.model.routing import Routes, routes
 from fabric_twins.model.topology import Wiring, with_faults
 

@@ -261,7 +261,7 @@ def _fat_tree(section: Section, nodes: int) -> FatTree:
         raise TwinError(
             f"{section.place('levels')}: {levels} levels are more than the {MOST_LEVELS} that a fat tree can have"
         )
-    oversubscription = section.number("oversubscription") if section.optional("oversubscription") else 1.0
+    oversubscription = section.number("oversubscription", default=1.0)
     share = Fraction(oversubscription).limit_denominator(ports)
     up = Fraction(ports) / (1 + share)
     if up.denominator != 1 or not 1 <= up < ports:
@@ -283,7 +283,7 @@ def _dragonfly(section: Section, nodes: int) -> Dragonfly:
     groups, routers, hosts = (section.count(key) for key in ("groups", "routers", "hosts"))
     ports = section.count("global_ports")
     rate = section.number("link_MBps")
-    global_rate = section.number("global_link_MBps") if section.optional("global_link_MBps") else rate
+    global_rate = section.number("global_link_MBps", default=rate)
     if routers * ports < groups - 1:
         raise TwinError(
             f"{section.place('global_ports')}: {routers} routers with {ports} do not reach the {groups - 1} other "
@@ -302,10 +302,10 @@ def _routing(section: Section) -> Routing:
     seed = int(section.plain_number("seed")) if kind == "destination-table" else 0
     table, pairs = [], {}
     if kind == "explicit":
-        for item in section.items("table") if section.optional("table") else ():
+        for item in section.items("table", default=()):
             table.append((item.text("at"), item.text("to"), item.text("next")))
             item.finish()
-        for item in section.items("pairs") if section.optional("pairs") else ():
+        for item in section.items("pairs", default=()):
             pairs[item.text("from"), item.text("to")] = item.names("via")
             item.finish()
     section.finish()
@@ -315,7 +315,7 @@ def _routing(section: Section) -> Routing:
 def read_faults(top: Section) -> tuple[Fault, ...]:
     """Read the list ``faults``, which may be missing."""
     faults = []
-    for item in top.items("faults") if top.optional("faults") else ():
+    for item in top.items("faults", default=()):
         what = next((each for each in ("cable", "switch", "host", "swap") if item.optional(each)), None)
         if what is None:
             raise TwinError(f"{item.place()}: does not say what is wrong; write cable, switch, host or swap")

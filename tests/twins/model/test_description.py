@@ -4,7 +4,8 @@
 import pytest
 
 from fabric_twins.errors import TwinError
-from fabric_twins.model.description import FITTED, PREDICTED, HostBus, load
+from fabric_twins.model.description import FITTED, PREDICTED, HostBus, PublishedValue, load
+from fabric_twins.model.reading import Source
 from tests.twins.simulation import TWINS
 
 SHIPPED = sorted(TWINS.glob("*.yaml"))
@@ -15,11 +16,11 @@ def test_what_ships_can_be_read_and_every_number_says_where_it_comes_from(file):
     twin = load(file)
     assert twin.name == file.stem
     assert {"nodes", "cpus_per_node", "inter_node.rate_MBps", "inter_node.latency_us"} <= set(twin.sources)
-    for benchmark, values in twin.values.items():
-        for name, published in values.items():
-            assert published.source.kind == "published", (benchmark, name)
+    for case in twin.cases:
+        assert case.layout.nodes <= twin.nodes and case.layout.ppn <= twin.cpus_per_node
+        for published in case.values:
+            assert published.source.kind == "published", published
             assert published.twin in (FITTED, PREDICTED)
-            assert name.rsplit("_", 1)[1] in ("us", "MBps", "B", "percent", "Mps"), name
 
 
 def test_every_platform_of_the_documents_has_a_twin():
@@ -35,19 +36,18 @@ def test_the_parts_of_a_description():
     assert twin.host_bus.each_MBps is None and twin.host_bus.together_MBps > twin.inter_node.rate_MBps
     assert twin.sources["nodes"].kind == "published" and twin.sources["nodes"].text == "SAND Table 1"
     assert twin.sources["inter_node.send_us"].kind == "fitted"
-    published = twin.values["streaming"]["message_rate_8B_Mps"]
-    assert (published.value, published.twin, published.why_not, published.tolerance_percent) == (
-        2.7,
-        PREDICTED,
-        "",
-        1.0,
+    pair, _ = twin.cases
+    assert (pair.check, pair.program, str(pair.layout), pair.parameters) == ("Streaming", "streaming", "2x1", {})
+    (rate,) = [each for each in pair.values if each.metric == "message_rate_8B"]
+    assert rate == PublishedValue(
+        "message_rate_8B", "Mmsg/s", 2.7, Source("published", "SAND Table 3"), PREDICTED, "", 1
     )
 
 
 def test_what_may_be_left_out(small):
     twin = small()
     assert twin.intra_node == twin.inter_node and twin.host_bus == HostBus(None, None)
-    assert twin.faults == () and twin.values == {} and twin.collectives == "default"
+    assert twin.faults == () and twin.cases == () and twin.collectives == "default"
 
 
 def test_an_adapter_is_between_nodes_only(small):
@@ -100,11 +100,25 @@ def test_a_malformed_description_is_one_line_with_file_key_and_remedy(small, old
     assert "small.yaml: " in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_value_says_how_the_twin_comes_to_it(small):
-    with pytest.raises(TwinError, match=r"values\.rotate\.x_MBps\.twin: is missing; write one of fitted, predicted"):
-        small(added="values: {rotate: {x_MBps: {value: 1, published: here}}}\n")
-    with pytest.raises(TwinError, match=r"tolerance_because: is missing"):
-        small(added="values: {rotate: {x_MBps: {value: 1, published: h, twin: fitted, tolerance_percent: 2}}}\n")
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (", twin: fitted", "", r"values\[0\]\.metrics\.x_MBps\.twin: is missing; write one of fitted, predicted"),
+        (", twin: fitted", ", twin: fitted, tolerance_percent: 2", r"tolerance_because: is missing"),
+        ("x_MBps", "x", r"metrics\.x: has no unit; end the name in one of us, MBps, B, percent, Mps"),
+        (
+            "program: rotate",
+            "program: bcast",
+            r"values\[0\]\.program: 'bcast' is unknown; write one of streaming, rotate",
+        ),
+        ("layout: 2x1", "layout: pair", r"values\[0\]\.layout: 'pair' is not a layout; write nodes x processes a node"),
+    ],
+)
+def test_a_malformed_value(small, old, new, message):
+    case = "{check: Rotate, program: rotate, layout: 2x1, metrics: {x_MBps: {value: 1, published: here, twin: fitted}}}"
+    assert small(added=f"values: [{case}]\n").cases[0].values[0].unit == "MB/s"
+    with pytest.raises(TwinError, match=message):
+        small(added=f"values: [{case.replace(old, new)}]\n")
 
 
 SAID = """\
@@ -124,7 +138,9 @@ def test_a_saying_is_a_bound_on_a_metric(small):
     assert (saying.check, saying.layout, saying.metric) == ("HotSpot", "8x1", "send_growth")
     assert (saying.bound, saying.value, saying.unit, saying.why_not) == ("at_least", 2, "1", "")
     assert saying.source.text == "the report" and saying.parameters == {}
-    assert small(added=SAID + "    not_reproduced: not so\n    poll: none\n").said[0].parameters == {"poll": "none"}
+    assert small(added=SAID + "    not_reproduced: not so\n    parameters: {poll: none}\n").said[0].parameters == {
+        "poll": "none"
+    }
     assert small().said == ()
 
 
