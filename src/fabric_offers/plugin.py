@@ -4,7 +4,7 @@
 VERBS = {
     "offers": (
         "References and offers",
-        "fabric_offers.cli.offers",
+        "fabric_offers.cli",
         "Exchange one file with vendors, check it, rank offers.",
     ),
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fabric_checks.records import bundle_file
 from fabric_checks.reframe_ext import recomputing
-from fabric_offers import checking, following
+from fabric_offers import checking, recomputation
 from tests import loading
 
 OFFER = Path(__file__).resolve().parent / "recorded" / "offer.tar"
@@ -64,7 +64,7 @@ class Known:
         return {"cases": self.cases, "runs": [self.by_place.get(key, lost) for key in keys]}
 
 
-def objections(folder, files, recompute=following.recompute, facts=None, **options):
+def objections(folder, files, recompute=recomputation.recompute, facts=None, **options):
     """Pack files and return the objections of a check, as (kind, place, text)."""
     path = folder / "offer.tar"
     bundle_file.write(path, facts or parts()[0], files)

@@ -9,7 +9,8 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import bundle_file
-from fabric_offers import checking, following, making, packing
+from fabric_offers import checking, packing, recomputation
+from fabric_offers import request as requests
 from tests.offers import offers
 
 #: What the recorded offer is asked about as it is: it is a part of a level.
@@ -59,14 +60,14 @@ def test_every_record_that_its_output_contradicts_is_found(genuine, known, tmp_p
     """Any field that follows from the output, of any record, and all records of the run if the field is of the run."""
     facts, files = genuine
     generator = random.Random(7)
-    fields = [*following.FACTS, *following.OF_METRIC, "unit", "value", "metric"]
+    fields = [*recomputation.FACTS, *recomputation.OF_METRIC, "unit", "value", "metric"]
     for field in [*fields, *("value",) * 6]:
         lines = offers.records(files)
         name = generator.choice(sorted(lines))
         chosen = generator.choice(lines[name])
         other = altered(chosen[field], generator)
         for record in lines[name]:
-            if record is chosen or (field in following.FACTS and record["output"] == chosen["output"]):
+            if record is chosen or (field in recomputation.FACTS and record["output"] == chosen["output"]):
                 record[field] = other
         said = found(tmp_path, offers.with_records(files, lines), known, facts)
         assert said, (field, chosen["test"], other)
@@ -242,14 +243,16 @@ def test_what_is_packed_of_a_folder_of_results_is_what_is_checked(genuine, known
 
 def test_what_is_sent_out_has_the_commit_the_rules_and_a_template(tmp_path):
     path = tmp_path / "request.tar"
-    manifest = making.make(path, level="procurement", template="pbs")
+    manifest = requests.make(path, level="procurement", template="pbs")
     (tmp_path / "in").mkdir()
     opened = bundle_file.unpack(path, tmp_path / "in")
     rules = (tmp_path / "in/RULES.md").read_text()
     assert not opened.faults and manifest["commit"] in rules and "--mode procurement" in rules
     assert len(rules.splitlines()) < 60  # a page
     assert "fabric-pbs" in (tmp_path / "in/system.py").read_text()
-    assert making.git("bundle", "list-heads", str(tmp_path / "in/collection.git-bundle")).startswith(manifest["commit"])
+    assert requests.git("bundle", "list-heads", str(tmp_path / "in/collection.git-bundle")).startswith(
+        manifest["commit"]
+    )
     assert any(name.startswith("spack-envs/") for name in manifest["pins"])
     checked = checking.check(path)
     assert not checked.objections

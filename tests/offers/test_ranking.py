@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import ROOT
 from fabric_offers import ranking
-from fabric_offers.cli.rank import command
+from fabric_offers.cli import command
 from tests.offers import offers
 
 RULES = """
@@ -134,7 +134,9 @@ def test_bundles_are_ranked(tmp_path, form):
         "criteria: [{name: latency, check: OsuLatency, metric: latency_8B, weight: 1}]\n"
         "price: {weight: 1}\noffers: {'<b>': {price: 1}, elm: {price: 2}}\n"
     )
-    done = CliRunner().invoke(command, [str(path), f"<b>={offers.OFFER}", f"elm={offers.OFFER}", "--format", form])
+    done = CliRunner().invoke(
+        command, ["rank", str(path), f"<b>={offers.OFFER}", f"elm={offers.OFFER}", "--format", form]
+    )
     assert done.exit_code == 0, done.output
     if form == "json":
         assert [each["score"] for each in json.loads(done.output)["offers"]] == [1, pytest.approx(2**-0.5)]
