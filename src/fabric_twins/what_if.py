@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predict what a planned cluster and its alternatives give in rotate, and on request in Alltoall and hot spot.
+"""Predict what a planned cluster and its alternatives give in rotate, and on request in Alltoall.
 
 Nothing here is measured. The values follow from the description, most of which is assumed as long as the cluster is a
 plan, and from flows that share links; so they tell alternatives apart, and promise no number.
@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from fabric_checks.core.metrics import point, powers_of_two
+from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.core.text import size_text, value_text
 from fabric_checks.diagnosis.cross_section import bandwidths, evaluation
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
-from fabric_checks.parsers import collective_overlap, hot_spot, rotate_patterns
+from fabric_checks.parsers import collective_overlap, rotate_patterns
 from fabric_twins import flows
 from fabric_twins.errors import TwinError
 from fabric_twins.lines import aligned
@@ -45,9 +45,6 @@ _MOST_BLAMED = 6
 #: The engines that compute rotate.
 SIMGRID, FLOWS = "SimGrid", "flows"
 
-#: Message sizes of the hot spot, in bytes.
-HOT_SPOT_B = (8, 32768)
-
 
 @dataclass(frozen=True)
 class Questions:
@@ -60,7 +57,6 @@ class Questions:
     """
 
     alltoall: bool = False
-    hot_spot: bool = False
     shifts: int = 0
     confirm: bool = False
     by_flows: bool | None = None
@@ -68,7 +64,7 @@ class Questions:
     @property
     def of_processes(self) -> list[str]:
         """The options whose questions only simulated processes answer."""
-        asked = {"--alltoall": self.alltoall, "--hot-spot": self.hot_spot, "--confirm": self.confirm}
+        asked = {"--alltoall": self.alltoall, "--confirm": self.confirm}
         return [name for name, given in asked.items() if given]
 
 
@@ -80,7 +76,6 @@ class Prediction:
     :param report: the analysis of rotate; None where it was computed by flows, where nothing is measured again.
     :param alone_MBps: the bandwidth of one pair on its own, without any switches in between.
     :param alltoall_us: the time of MPI_Ialltoall by the bytes for each rank.
-    :param hot_spot_growth: the time of a master with all slaves over that with one, by operation and message size.
     """
 
     alternative: Alternative
@@ -88,7 +83,6 @@ class Prediction:
     report: Report | None
     alone_MBps: float
     alltoall_us: dict[int, float] = field(default_factory=dict)
-    hot_spot_growth: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @property
     def engine(self) -> str:
@@ -191,7 +185,6 @@ def _outcome(alternative: Alternative, questions: Questions, bounds: Bounds) -> 
         found,
         _alone_MBps(twin, bounds),
         _alltoall_us(twin, bounds) if questions.alltoall else {},
-        _hot_spot_growth(twin, bounds) if questions.hot_spot else {},
     )
 
 
@@ -233,18 +226,6 @@ def _alltoall_us(twin: Twin, bounds: Bounds) -> dict[int, float]:
     return times_us
 
 
-def _hot_spot_growth(twin: Twin, bounds: Bounds) -> dict[tuple[str, int], float]:
-    slaves = hot_spot.slave_counts(twin.nodes)
-    growth = {}
-    for size_B in HOT_SPOT_B:
-        arguments = ["--min-size", str(size_B), "--max-size", str(size_B), *_FEW_SAMPLES]
-        found = hot_spot.parse(output(twin, twin.nodes, "hot_spot", arguments, bounds), [size_B], slaves)
-        for operation in hot_spot.OPERATIONS:
-            times_us = found.times_us(operation, size_B)
-            growth[operation, size_B] = times_us[slaves[-1]] / times_us[slaves[0]]
-    return growth
-
-
 # ------------------------------------------------------------------------------------------------------------ output
 
 _HEAD = ("alternative", "median", "p10", "slowest", "slowest pair", "aggregate", "perceived", "of ideal")
@@ -273,12 +254,6 @@ def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
         lines += _blamed(outcome)
     if outcomes[0].alltoall_us:
         lines += ["", "Alltoall: time of an operation in us, by bytes for each rank", *_alltoall_table(outcomes)]
-    if outcomes[0].hot_spot_growth:
-        lines += [
-            "",
-            "hot spot: time of a master with all others as slaves, divided by that with one",
-            *_hot_table(outcomes),
-        ]
     return lines
 
 
@@ -321,13 +296,6 @@ def _alltoall_table(outcomes: Sequence[Prediction]) -> list[str]:
     return aligned(rows)
 
 
-def _hot_table(outcomes: Sequence[Prediction]) -> list[str]:
-    keys = list(outcomes[0].hot_spot_growth)
-    head = ("alternative", *(f"{operation.replace('_', '-')} {size_text(size)}" for operation, size in keys))
-    rows = [(each.alternative.name, *(value_text(each.hot_spot_growth[key]) for key in keys)) for each in outcomes]
-    return aligned([head, *rows])
-
-
 def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
     """Return the predictions as JSON."""
     alternatives: list[dict[str, Any]] = []
@@ -341,10 +309,6 @@ def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
         }
         if outcome.alltoall_us:
             entry["alltoall_us"] = {str(size): time for size, time in outcome.alltoall_us.items()}
-        if outcome.hot_spot_growth:
-            entry["hot_spot_growth"] = {
-                point(operation, size): growth for (operation, size), growth in outcome.hot_spot_growth.items()
-            }
         alternatives.append(entry)
     units = {name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].values}
     of_all = {"file": str(file), "kind": "predicted", "engine": outcomes[0].engine, "units": units}

@@ -124,7 +124,7 @@ def test_what_computed_it_is_on_the_screen_and_in_json(planned):
     assert found["alternatives"][0]["findings"] is None  # nobody looked
 
 
-@pytest.mark.parametrize("option", ["--confirm", "--alltoall", "--hot-spot"])
+@pytest.mark.parametrize("option", ["--confirm", "--alltoall"])
 def test_what_flows_cannot_answer_is_refused_in_one_line(planned, option):
     told = CliRunner().invoke(cli, ["twin", "predict", "--flows", option, str(planned)])
     assert told.exit_code == 1

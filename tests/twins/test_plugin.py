@@ -99,16 +99,6 @@ def test_swapped_cables_bring_congestion(simulator, small):
     assert scan.MBps == pytest.approx(50, rel=0.01)
 
 
-def test_an_explicit_route_shares_the_cable_it_was_given(simulator, small):
-    pairs = "[{from: n0, to: n5, via: [leaf-0, level-2-0, spine-0, level-2-2, leaf-2]}]"
-    twin = small(("kind: d-mod-k", f"kind: explicit, pairs: {pairs}"))
-    scan = rates(simulator, twin)
-    shared = scan.MBps < 99
-    pairs = zip(scan.sender[shared].tolist(), scan.receiver[shared].tolist(), strict=True)
-    assert set(pairs) == {(0, 5), (1, 6), (3, 4)}
-    assert scan.MBps[shared] == pytest.approx(50, rel=0.01)
-
-
 def test_a_hop_costs_its_latency(simulator, small):
     near = small(("latency_us: 3", "latency_us: 3\n  hop_latency_us: 1000"))
     scan = rates(simulator, near)

@@ -44,14 +44,14 @@ def planned(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def outcomes(planned):
-    return simulated(planned, hot_spot=True)
+    return simulated(planned)
 
 
 @pytest.fixture(scope="module")
 def with_alltoall(planned):
     """Of two, because Alltoall costs more than everything else together: links of 100 MB/s and of 200."""
     two = [each for each in plan.load(planned) if each.name in ("healthy", "bigger links")]
-    return what_if.simulate(two, what_if.Questions(alltoall=True, hot_spot=True), Bounds(), lambda line: None)
+    return what_if.simulate(two, what_if.Questions(alltoall=True), Bounds(), lambda line: None)
 
 
 @pytest.mark.parametrize(("nodes", "size_B"), [(8, 2 << 20), (64, 2 << 20), (128, 1 << 20), (512, 256 << 10)])
@@ -77,15 +77,6 @@ def test_the_values_are_those_that_follow_from_the_rates(outcomes):
 
 
 @simgrid
-def test_hot_spot_on_request(outcomes):
-    for outcome in outcomes:
-        assert outcome.alltoall_us == {}
-        # The master has one link, which all 7 slaves share. The first slave alone is slow already if its host is.
-        least = 3 if outcome.alternative.name == "slow host" else 5
-        assert least < outcome.hot_spot_growth["send", 32768] <= 7.5
-
-
-@simgrid
 def test_alltoall_on_request(with_alltoall, planned):
     assert [outcome.alternative.name for outcome in with_alltoall] == ["healthy", "bigger links"]
     for outcome in with_alltoall:
@@ -94,7 +85,7 @@ def test_alltoall_on_request(with_alltoall, planned):
         rate = outcome.alternative.twin.inter_node.rate_MBps
         assert outcome.alltoall_us[16384] >= 7 * 16384 / rate
     text = "\n".join(what_if.as_lines(planned, with_alltoall))
-    assert "Alltoall: time of an operation in us" in text and "send-receive 32K" in text
+    assert "Alltoall: time of an operation in us" in text
 
 
 @simgrid

@@ -4,20 +4,14 @@
 See :mod:`fabric_twins.model.reading` for how a value and its source are written. The top level of a file has
 
 - ``name``, ``about`` (a line that says what it stands for), ``nodes``, ``cpus_per_node``;
-- ``inter_node``: what a message costs between nodes. ``send_us`` and ``receive_us`` keep the processor, ``latency_us``
-  does not; ``rate_MBps`` is that of a node's link, each way; below ``eager_below_B`` messages leave at once;
-  ``in_turn_below_B``, optional: messages of one node to the same other one come one after another, and below this size
-  those to different ones leave one after another, too. Without it all share the link; ``adapter_us``, optional: how
-  long a message below ``eager_below_B`` keeps its sender's adapter after it has left. What the node sends next waits
-  for it, and so does what comes in; ``needs_calls``, optional: what of a message from there on the processors of both
-  nodes have to do, which they do only within calls of MPI: its ``begin``, or the ``whole`` of it; ``register_us``,
-  optional: what such a message costs the processors to register so many bytes of memory that were not registered;
-- ``intra_node``, optional: the same within a node; ``several_MBps`` is what more than one transfer at once gets;
-- ``host_bus``, optional: what the bus between memory and adapter can do. ``duplex: half``: ``rate_MBps`` for both
+- ``inter_node``: the costs of a message between nodes, by the names of :class:`Costs`, and ``eager_below_B``: messages
+  below this size leave at once;
+- ``intra_node``, optional: the same within a node, without ``eager_below_B``;
+- ``host_bus``, optional: the limits of the bus between memory and adapter. ``duplex: half``: ``rate_MBps`` for both
   directions together; ``duplex: full``: ``rate_MBps`` for each, ``aggregate_MBps`` for both together, one of them
   or both;
 - ``topology``, ``faults``: see :mod:`fabric_twins.model.topology`;
-- ``collectives``, optional: whose algorithms SimGrid takes (``smpi/coll-selector``);
+- ``collectives``, optional: the algorithms that SimGrid takes (``smpi/coll-selector``);
 - ``values``, optional: the values that the documents report of the cluster, a list of cases. A case has ``check``,
   ``program`` (which of ours measures it on a twin, see :mod:`fabric_twins.measured`), ``layout``, ``parameters`` where
   the check has more, and ``metrics``: by the name of a metric, with its unit at the end, the value, where it is
@@ -39,10 +33,10 @@ from fabric_twins.errors import TwinError
 from fabric_twins.model.reading import UNITS, Section, Source, Table, read
 from fabric_twins.model.topology import MOST_NODES, Dragonfly, FatTree, Fault, Routing, Star, read_faults, read_topology
 
-#: Whose collective algorithms there are.
+#: The selectors of collective algorithms.
 SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
 
-#: What of a long message moves only within calls of MPI: the handshake before it, or all of it.
+#: The part of a long message that moves only within calls of MPI: the handshake before it, or all of it.
 NEEDS_CALLS = ("begin", "whole")
 
 #: How a twin comes to a value: by the choice of a parameter, or because it follows from what was chosen for others.
@@ -57,22 +51,24 @@ BOUNDS = ("at_least", "at_most")
 
 @dataclass(frozen=True)
 class Costs:
-    """What a message costs.
+    """The costs of a message, in a description under the same names.
 
-    :param send_us: time of the sending processor.
-    :param receive_us: time of the receiving processor.
-    :param latency_us: time on the way beside that.
+    :param send_us: time of the sending processor; :param receive_us: of the receiving one.
+    :param latency_us: the rest of the time from one to the other, which keeps no processor.
     :param rate_MBps: of a node's link in each direction, or within the node.
-    :param several_MBps: what more than one transfer at once gets, all together; within a node only.
-    :param hop_latency_us: what each cable between switches adds; between nodes only.
-    :param in_turn_below_B: below it messages of one node leave one after another, and those of a pair of nodes always
-        do; None: all share the link. Between nodes only.
+    :param several_MBps: the rate of more than one transfer at once, all together; optional, within a node only.
+
+    All others are optional, and between nodes only:
+
+    :param hop_latency_us: the latency that each cable between switches adds.
+    :param in_turn_below_B: below it messages of one node leave one after another; those of a pair of nodes always do.
+        None: all share the link.
     :param adapter_us: how long an eager message keeps the adapter of its sender after it has left, from the next one
-        and from what comes in; LogGP's gap. Between nodes only.
-    :param needs_calls: what of a message that is not eager moves only within calls of MPI on both sides: one of
-        :data:`NEEDS_CALLS`, or empty for nothing. Between nodes only.
+        and from incoming ones; LogGP's gap.
+    :param needs_calls: the part of a message that is not eager which moves only within calls of MPI on both sides: one
+        of :data:`NEEDS_CALLS`, or empty for nothing.
     :param register_us: time of the processor for bytes of memory that a message which is not eager is the first to use;
-        empty if it needs none. It is that of messages within a node, too.
+        empty if it needs none. It applies to messages within a node, too.
     """
 
     send_us: Table
@@ -89,7 +85,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class HostBus:
-    """What the bus between memory and adapter can do: a limit for each direction, for both together, or both."""
+    """The limits of the bus between memory and adapter: for each direction, for both together, or both."""
 
     each_MBps: float | None
     together_MBps: float | None
@@ -161,8 +157,8 @@ class Saying:
 class Twin:
     """A simulated cluster.
 
-    :param file: where it is described.
-    :param sources: where each value comes from, by full key, such as ``inter_node.rate_MBps``.
+    :param file: its description.
+    :param sources: the source of each value, by full key, such as ``inter_node.rate_MBps``.
     :param cases: the values that the documents report.
     :param said: the statements of the documents without a number.
     """

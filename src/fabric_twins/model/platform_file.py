@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fabric_twins.model.description import Costs, Twin
 from fabric_twins.model.reading import Table
-from fabric_twins.model.routing import Routes, routes
+from fabric_twins.model.routing import routes
 from fabric_twins.model.topology import Wiring, with_faults
 
 FORMAT = "fabric-twin-platform 1"
@@ -60,7 +60,6 @@ def platform(twin: Twin, flops: float | None = None) -> str:
         *(f"switch {name}" for name in wiring.switches),
         *hosts,
         *(" ".join(["next", str(switch), *map(words.__getitem__, row)]) for switch, row in enumerate(ways.next)),
-        *_pairs(ways, arcs),
     ]
     return "\n".join([*lines, f"end {len(lines)}", ""])
 
@@ -101,11 +100,6 @@ def _tables(where: str, costs: Costs) -> Iterable[str]:
 
 def _points(table: Table) -> str:
     return " ".join([str(len(table)), *(f"{size} {_number(value * _MICRO)}" for size, value in table)])
-
-
-def _pairs(ways: Routes, arcs: list[int]) -> Iterable[str]:
-    for (source, destination), way in ways.pairs.items():
-        yield f"route {source} {destination} {_list([arcs[arc] for arc in way])}"
 
 
 def _list(numbers: list[int]) -> str:

@@ -135,13 +135,6 @@ class Section:
             for number, item in enumerate(content)
         ]
 
-    def names(self, key: str) -> tuple[str, ...]:
-        """Return a list of names."""
-        content = self.take(key, "a list of names")
-        if not isinstance(content, list) or not all(isinstance(each, str) for each in content):
-            raise TwinError(f"{self.place(key)}: a list of names is expected here, not {quoted(repr(content))}")
-        return tuple(content)
-
     def texts(self, key: str) -> dict[str, str]:
         """Return a mapping of names to texts; an empty one if the key is not there."""
         if not self.optional(key):

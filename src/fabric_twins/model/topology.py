@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Topologies: which host is at which switch, and which cables run between switches.
+"""Topologies: the switch of each host, and the cables between switches.
 
 The section ``topology`` of a description has a ``kind`` and a ``routing`` (:mod:`fabric_twins.model.routing`).
 
-- ``star``: one switch that never is in the way.
+- ``star``: one switch that never limits anything.
 - ``fat_tree``: of ``levels`` levels of switches with ``ports`` ports each; ``oversubscription`` (1 if it is not there)
   is the number of hosts at a leaf over the number of its cables upwards. Switches of a level between have half of
   their ports upwards, those of the top level none. ``link_MBps`` is the rate of a cable between switches.
 - ``dragonfly``: ``groups`` groups of ``routers`` routers with ``hosts`` hosts and ``global_ports`` ports to
   other groups each; within a group all routers are connected with each other.
 
-``faults`` is a list of what is wrong with the cluster:
+``faults`` is a list of the cluster's faults:
 
 - ``{cable: [leaf-0, spine-3], fraction: 0.25}``: a cable between switches at a fraction of its rate; 0 is a broken one;
 - ``{switch: spine-3, fraction: 0}``: all cables of a switch;
@@ -24,7 +24,7 @@ and between them level-2-0, ...; those of a dragonfly router-GROUP-NUMBER; that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -51,7 +51,7 @@ class Cable:
 
 @dataclass(frozen=True)
 class Wiring:
-    """Which host is at which switch, and the cables between switches.
+    """The switch of each host, and the cables between switches.
 
     :param switches: their names.
     :param strides: for d-mod-k, by how much the number of a host is divided at each switch.
@@ -71,7 +71,7 @@ class Wiring:
 
 @dataclass(frozen=True)
 class Star:
-    """One switch that never is in the way."""
+    """One switch that never limits anything."""
 
     nodes: int
 
@@ -194,25 +194,21 @@ class Dragonfly:
 
 @dataclass(frozen=True)
 class Routing:
-    """How the switches forward.
+    """The routing of the switches.
 
-    :param kind: ``d-mod-k``, ``destination-table`` or ``explicit``.
+    :param kind: ``d-mod-k`` or ``destination-table``.
     :param seed: of the destination table.
-    :param table: for ``explicit``: at which switch which host is reached through which switch.
-    :param pairs: for ``explicit``: the switches on the way from a host to another.
     :param place: file and key, for messages.
     """
 
     kind: str
     seed: int
-    table: tuple[tuple[str, str, str], ...]
-    pairs: Mapping[tuple[str, str], tuple[str, ...]]
     place: str
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something wrong: ``what`` is cable, switch, host or swap; ``ends`` names what it is about."""
+    """A fault: ``what`` is cable, switch, host or swap; ``ends`` are the names of the parts concerned."""
 
     what: str
     ends: tuple[tuple[str, ...], ...]
@@ -239,7 +235,7 @@ def read_topology(section: Section, nodes: int) -> tuple[Star | FatTree | Dragon
     topology: Star | FatTree | Dragonfly
     if kind == "star":
         topology = Star(nodes)
-        routing = Routing("d-mod-k", 0, (), {}, section.place("kind"))
+        routing = Routing("d-mod-k", 0, section.place("kind"))
     else:
         topology = _fat_tree(section, nodes) if kind == "fat_tree" else _dragonfly(section, nodes)
         routing = _routing(section.section("routing"))
@@ -298,18 +294,10 @@ def _dragonfly(section: Section, nodes: int) -> Dragonfly:
 
 
 def _routing(section: Section) -> Routing:
-    kind = section.choice("kind", ("d-mod-k", "destination-table", "explicit"))
+    kind = section.choice("kind", ("d-mod-k", "destination-table"))
     seed = int(section.plain_number("seed")) if kind == "destination-table" else 0
-    table, pairs = [], {}
-    if kind == "explicit":
-        for item in section.items("table", default=()):
-            table.append((item.text("at"), item.text("to"), item.text("next")))
-            item.finish()
-        for item in section.items("pairs", default=()):
-            pairs[item.text("from"), item.text("to")] = item.names("via")
-            item.finish()
     section.finish()
-    return Routing(kind, seed, tuple(table), pairs, section.place())
+    return Routing(kind, seed, section.place())
 
 
 def read_faults(top: Section) -> tuple[Fault, ...]:
@@ -374,23 +362,18 @@ def number_of(names: Sequence[str], name: str, place: str) -> int:
     return names.index(name)
 
 
-def _scaled(cables: Sequence[Cable], which: set[int], fraction: float) -> Iterator[Cable]:
-    for number, cable in enumerate(cables):
-        if number not in which:
-            yield cable
-        elif fraction > 0:
-            yield replace(cable, rate_MBps=fraction * cable.rate_MBps)
-
-
-def _slow_cable(wiring: Wiring, fault: Fault) -> Wiring:
-    which = {_cable(wiring, fault.ends[0], fault.place)}
-    return replace(wiring, cables=tuple(_scaled(wiring.cables, which, fault.fraction)))
-
-
-def _slow_switch(wiring: Wiring, fault: Fault) -> Wiring:
-    switch = number_of(wiring.switches, fault.ends[0][0], fault.place)
-    which = {number for number, cable in enumerate(wiring.cables) if switch in (cable.a, cable.b)}
-    return replace(wiring, cables=tuple(_scaled(wiring.cables, which, fault.fraction)))
+def _slow_cables(wiring: Wiring, fault: Fault) -> Wiring:
+    """Scale the rate of one cable, or of all cables of a switch; those of no rate are cut."""
+    if fault.what == "cable":
+        slow = {_cable(wiring, fault.ends[0], fault.place)}
+    else:
+        switch = number_of(wiring.switches, fault.ends[0][0], fault.place)
+        slow = {number for number, cable in enumerate(wiring.cables) if switch in (cable.a, cable.b)}
+    cables = [
+        replace(cable, rate_MBps=fault.fraction * cable.rate_MBps) if number in slow else cable
+        for number, cable in enumerate(wiring.cables)
+    ]
+    return replace(wiring, cables=tuple(cable for cable in cables if cable.rate_MBps > 0))
 
 
 def _slow_host(wiring: Wiring, fault: Fault) -> Wiring:
@@ -412,4 +395,4 @@ def _swapped(wiring: Wiring, fault: Fault) -> Wiring:
     return replace(wiring, cables=tuple(cables))
 
 
-_APPLY = {"cable": _slow_cable, "switch": _slow_switch, "host": _slow_host, "swap": _swapped}
+_APPLY = {"cable": _slow_cables, "switch": _slow_cables, "host": _slow_host, "swap": _swapped}
