@@ -216,7 +216,7 @@ def _link_hash(target: Path) -> str:
 
 
 def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
-    """Return SHA-256 and size of the files that job scripts name by their paths, None of what is not there any more."""
+    """Return SHA-256 and size of the files that job scripts name by their paths, None for files that are gone."""
     named: set[str] = set()
     for script in scripts:
         for line in files.read_text(script).splitlines():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verb that offers add to the command."""
+"""Add the verb of offers."""
 
 VERBS = {
     "offers": (

@@ -181,7 +181,7 @@ def _before(line: Sequence[str], words: Sequence[str]) -> list[str] | None:
 
 
 def same(one: Any, two: Any) -> bool:
-    """Tell whether two values of JSON are the same, but for the last digits of numbers."""
+    """Return whether two values of JSON are equal, except for the last digits of numbers."""
     if isinstance(one, bool) or isinstance(two, bool) or one is None or two is None:
         return one is two
     if isinstance(one, int | float) and isinstance(two, int | float):

@@ -56,7 +56,7 @@ class Run:
 
     @property
     def has_values(self) -> bool:
-        """Whether anything was measured."""
+        """Whether it has values."""
         return any(record["metric"] is not None for record in self.records)
 
 

@@ -10,7 +10,7 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_twins import measured
 from fabric_twins.model import description
-from fabric_twins.model.description import FITTED, Case, PublishedValue, Saying, Twin
+from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin
 from fabric_twins.processes import count, pool
 from fabric_twins.simulate import Bounds, output
 
@@ -141,7 +141,7 @@ def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
     fitted = [row for row in all_rows if row.published.twin == FITTED]
     predicted = [row for row in all_rows if row.published.twin != FITTED and not row.published.why_not]
     failed = [row for row in all_rows if row.published.why_not]
-    said = [(twin, saying) for twin in twins for saying in twin.said]
+    said = [(twin, statement) for twin in twins for statement in twin.statements]
     titles = ("twin", "value", "published", "twin gives", "", "source")
     parts = [
         _HEAD,
@@ -160,16 +160,16 @@ def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _bound(saying: Saying) -> str:
-    unit = "" if saying.unit == "1" else f" {saying.unit}"
-    where = f"`{saying.check}` {saying.layout} `{saying.metric}`"
-    return f"{where} {saying.bound.replace('_', ' ')} {saying.value:g}{unit}"
+def _bound(statement: Statement) -> str:
+    unit = "" if statement.unit == "1" else f" {statement.unit}"
+    where = f"`{statement.check}` {statement.layout} `{statement.metric}`"
+    return f"{where} {statement.bound.replace('_', ' ')} {statement.value:g}{unit}"
 
 
-def _outcome(saying: Saying) -> str:
-    if saying.why_not:
-        return f"does not: {saying.why_not}"
-    return "does so: fitted" if saying.is_fitted else "does so"
+def _outcome(statement: Statement) -> str:
+    if statement.why_not:
+        return f"does not: {statement.why_not}"
+    return "does so: fitted" if statement.is_fitted else "does so"
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from fabric_checks.core.layouts import Layout
 from fabric_checks.core.paths import ROOT
 from fabric_twins.errors import TwinError
 from fabric_twins.measured import PAIRS_ON_A_LINK
-from fabric_twins.model.description import FITTED, Case, PublishedValue, Saying, Twin
+from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin
 
 _HEAD = """\
 # References of the twin `{name}`: what the documents report of the cluster that it stands for. Written by
@@ -51,7 +51,7 @@ def text(twin: Twin) -> str:
     """
     checks: dict[str, Any] = {}
     evidence: dict[tuple[str, str, str, str], list[str]] = {}
-    for entry in (*_values(twin), *_ratios(twin), *map(_statement, twin.said)):
+    for entry in (*_values(twin), *_ratios(twin), *map(_statement, twin.statements)):
         index = [*entry.parameters, "layout"]
         level = checks.setdefault(entry.check, {"$index": _List(index)})
         if level["$index"] != index:
@@ -79,7 +79,7 @@ def text(twin: Twin) -> str:
 def _values(twin: Twin) -> Iterator[_Entry]:
     for case in twin.cases:
         for each in case.values:
-            if each.metric not in PAIRS_ON_A_LINK.values():  # those are in the table of `twin table` alone
+            if each.metric not in PAIRS_ON_A_LINK.values():  # only `twin table` has those
                 share = each.tolerance_percent / 100
                 reference = _or_xfail([each.value, -share, share, each.unit], each.why_not)
                 yield _Entry(
@@ -109,16 +109,16 @@ def _ratios(twin: Twin) -> Iterator[_Entry]:
             )
 
 
-def _statement(saying: Saying) -> _Entry:
-    lower, upper = (0, None) if saying.bound == "at_least" else (None, 0)
+def _statement(statement: Statement) -> _Entry:
+    lower, upper = (0, None) if statement.bound == "at_least" else (None, 0)
     return _Entry(
-        saying.check,
-        saying.parameters,
-        saying.layout,
-        saying.metric,
-        _or_xfail([saying.value, lower, upper, saying.unit], saying.why_not),
-        FITTED if saying.is_fitted else "said",
-        f"{saying.source.text}, which says: {saying.text}",
+        statement.check,
+        statement.parameters,
+        statement.layout,
+        statement.metric,
+        _or_xfail([statement.value, lower, upper, statement.unit], statement.why_not),
+        FITTED if statement.is_fitted else "said",
+        f"{statement.source.text}, which says: {statement.text}",
     )
 
 
@@ -131,7 +131,7 @@ class _Mapping(dict[str, str]):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Repeats what is repeated."""
+    """Write equal values in full, without aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -80,7 +80,7 @@ class Trace:
 
     @property
     def actions(self) -> int:
-        """How many actions it has."""
+        """The number of its actions."""
         return sum(sum(rank.actions.values()) for rank in self.ranks)
 
 
@@ -177,7 +177,7 @@ def layout_of(twin: Twin, ranks: int, ppn: int | None) -> Layout:
 def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bounds) -> float:
     """Return the run time of a trace on a twin, in s, from MPI_Init to MPI_Finalize.
 
-    :param cpu_speed: how many times as fast its processors compute as those that the trace was made on.
+    :param cpu_speed: how many times as fast its processors compute as the traced ones.
     :raises TwinError: if the replay does not come to its end within the bounds, with the cause.
     """
     ranks, what = len(trace.ranks), f"{twin.file}: the trace {trace.folder} on {layout}"
@@ -202,9 +202,9 @@ def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bo
     return float(re.findall(_TIME, printed)[-1])
 
 
-def _collectives(whose: str, ranks: int) -> list[str]:
+def _collectives(selector: str, ranks: int) -> list[str]:
     """Return the flags that choose those collectives of a selector that a replay survives."""
-    chosen = dict(_SURVIVED.get(whose, {}))
+    chosen = dict(_SURVIVED.get(selector, {}))
     if "alltoall" in chosen and ranks & (ranks - 1):
         # Of long blocks these exchange in pairs, which SimGrid has for a power of two alone; round a ring it is the
         # same number of steps, each of a block out and one in.
@@ -237,10 +237,10 @@ def _times(table: Table, factor: float) -> Table:
 
 @dataclass(frozen=True)
 class Questions:
-    """How to replay.
+    """The options of a replay.
 
     :param ppn: processes a node; None: as few as fit.
-    :param cpu_speed: how many times as fast the processors compute as those that the trace was made on.
+    :param cpu_speed: how many times as fast the processors compute as the traced ones.
     :param one_rank: a trace of the same problem on one rank, for the efficiency.
     :param sensitivity: whether to replay with each quantity worse and better as well.
     """

@@ -47,7 +47,7 @@ class Series:
 
 
 def is_series(folder: Path) -> bool:
-    """Tell whether a folder has traces of several numbers of ranks, a folder each, and is no trace itself."""
+    """Return whether a folder has traces of several numbers of ranks, a folder each, and is no trace itself."""
     return folder.is_dir() and any(each.is_dir() for each in folder.iterdir())
 
 
@@ -87,7 +87,7 @@ def run(
     """Replay all traces on all clusters, in all layouts that they fill; no more at once than there are processors.
 
     :param clusters: name and twin of each.
-    :param cpu_speed: how many times as fast a processor computes as the one that the traces were made on.
+    :param cpu_speed: how many times as fast a processor computes as the traced one.
     :raises FabricError: if one of them fails, or nothing fits a twin; the others are ended.
     """
     filled = [layouts(twin, list(traces), ppns) for _, twin in clusters]

@@ -64,9 +64,9 @@ def output(
     ppn: int = 1,
     flags: Sequence[str] = (),
 ) -> str:
-    """Run a program on the first nodes of a twin, with one rank on each or ``ppn``, and return what it printed.
+    """Run a program on the first nodes of a twin, with one rank on each or ``ppn``, and return its output.
 
-    :param flags: of SimGrid, more than :data:`fabric_twins.smpirun.FLAGS`.
+    :param flags: of SimGrid, in addition to :data:`fabric_twins.smpirun.FLAGS`.
     :raises TwinError: if it does not come to its end within the bounds, with the cause.
     """
     what = f"{twin.file}: {name} on {nodes} nodes"

@@ -23,7 +23,7 @@ PLATFORM_VARIABLE = "FABRIC_TWIN_PLATFORM"
 RELEASE = "3.32"
 
 #: The same for all twins. Simulated time is that of the twin's costs alone: what the programs compute takes none, and
-#: the factors by which SimGrid corrects them are those of somebody else's cluster. Reading the clock and asking for a
+#: the factors by which SimGrid corrects them are those of another cluster. Reading the clock and asking for a
 #: message take a little, or loops that wait for either would never end. Flows share by their number, not by their
 #: latency. Names of switches follow the options that they stand for.
 FLAGS = (
@@ -79,7 +79,7 @@ def command(
     :param plugin: the plugin as it was built, ``twin.so``.
     :param hostfile: what :func:`hostfile` returned, in a file.
     :param program: the program and its arguments.
-    :param flags: more than :data:`FLAGS`.
+    :param flags: in addition to :data:`FLAGS`.
     """
     eager = twin.eager_below_B
     hears_calls = bool(twin.inter_node.needs_calls or twin.inter_node.register_us)
@@ -91,9 +91,9 @@ def command(
         f"--cfg=smpi/async-small-thresh:{eager}",
         f"--cfg=smpi/send-is-detached-thresh:{eager}",
         f"--cfg=smpi/coll-selector:{twin.collectives}",
-        # What waits for its turn has a long latency, which is none that a window of TCP would have to cover.
+        # A message that waits for its turn has a long latency, which no window of TCP has to cover.
         *(["--cfg=network/TCP-gamma:0"] if waits else []),
-        # It hears of the calls of MPI only if it is there before SimGrid.
+        # It intercepts the calls of MPI only if it is loaded before SimGrid.
         *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if hears_calls else []),
         "-platform",
         # SimGrid knows a plugin by its slash and its ending.
@@ -130,13 +130,13 @@ def require_release(version: str) -> None:
         raise TwinError(f"SimGrid is {found[1]}, but the plugin of the twins is written for {RELEASE}; install that")
 
 
-#: Exit statuses of what the kernel killed: as Python tells it, and as a shell does.
+#: Exit statuses of a process that the kernel killed, in Python and in a shell.
 _KILLED = (-9, 128 + 9)
 
-#: How SimGrid reports a failure whose exit status is 0.
+#: Messages of SimGrid about failures whose exit status is 0.
 _BAD_END_OF_STATUS_0 = r"Deadlock detected|MPI_Abort was called"
 
-#: What a simulation says when it does not come to its end, and what that means. The first that matches counts.
+#: Messages of simulations that did not end well, and their causes. The first that matches counts.
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         r"smpirun: .*(not found|No such file)|No such file or directory: '?smpirun",
@@ -146,8 +146,8 @@ _CAUSES: tuple[tuple[str, str], ...] = (
         r"libsimgrid\S*: cannot open shared object",
         f"the plugin was built with another SimGrid; build it with {RELEASE}",
     ),
-    (r"twin\.so: (?P<said>.+)", "{said}"),
-    (r"the file '(?P<said>[^']+)' does not exist", "{said} is not there; build or write it first"),
+    (r"twin\.so: (?P<text>.+)", "{text}"),
+    (r"the file '(?P<text>[^']+)' does not exist", "{text} is not there; build or write it first"),
     (r"Deadlock detected", "the simulated ranks wait for each other (deadlock); look for a message that is never sent"),
     (r"MPI_Abort was called", "a rank called MPI_Abort: {first}"),
     (
@@ -159,24 +159,24 @@ _CAUSES: tuple[tuple[str, str], ...] = (
 
 
 def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str | None:
-    """Tell why a simulation did not end well; None if it did.
+    """Return why a simulation did not end well; None if it did.
 
     :param status: the exit status, negative or above 128 for a signal.
     :param last_line: a regular expression for what the program prints last, such as ``# complete: \\d+ rows``; None if
-        somebody else reads the output. Then an end with status 0 is good unless SimGrid says something else.
+        the caller does not know it. Then an end with status 0 is good unless SimGrid says something else.
     :returns: cause and remedy in one line.
     """
     lines = [line for line in stdout.splitlines() if line.strip()]
     ended = last_line is None or (bool(lines) and re.fullmatch(last_line, lines[-1].strip()) is not None)
     if ended and status == 0 and (last_line is not None or not re.search(_BAD_END_OF_STATUS_0, stderr)):
         return None
-    said = stderr + "\n" + stdout
+    printed = stderr + "\n" + stdout
     first = next((quoted(line.strip(), 160) for line in stderr.splitlines() if line.strip()), "it gave no reason")
     for pattern, cause in _CAUSES:
-        found = re.search(pattern, said)
+        found = re.search(pattern, printed)
         if found is not None:
-            detail = found.groupdict().get("said") or ""
-            return " ".join(cause.format(said=detail.strip(), first=first).split())
+            detail = found.groupdict().get("text") or ""
+            return " ".join(cause.format(text=detail.strip(), first=first).split())
     if status in _KILLED:
         return (
             "the simulation was killed, most likely because of its memory use; give it fewer nodes or smaller messages"

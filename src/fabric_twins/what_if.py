@@ -36,7 +36,7 @@ from fabric_twins.smpirun import STEADY
 _FEW_SAMPLES = ("--max-seconds-per-point", "0.001", "--min-samples", "8", "--warmup", "1")
 
 #: All messages of a simulation are in the memory of one process: those of rotate take so much together, if that
-#: leaves a message large enough for the costs beside its transfer to be small.
+#: leaves a message large enough for its other costs to be small.
 _MESSAGES_B, _LEAST_B, _MOST_B = 256 << 20, 256 << 10, 2 << 20
 
 #: So many findings are printed in words; JSON has all.
@@ -91,7 +91,7 @@ class Prediction:
 
     @property
     def pairs(self) -> int:
-        """How many pairs stream at once."""
+        """The number of pairs that stream at once."""
         return rotate_patterns.pairs_of_round("rotate", len(self.matrix.hosts))
 
     @property
@@ -142,7 +142,7 @@ def simulate(
     """Simulate all alternatives, one after the other.
 
     :param bounds: of each simulation.
-    :param say: is called with what is being simulated.
+    :param say: is called with the progress.
     :raises TwinError: if a simulation fails, or if flows are to answer what they cannot.
     """
     by_flows = _by_flows(alternatives, questions)
@@ -154,7 +154,7 @@ def simulate(
 
 
 def _by_flows(alternatives: Sequence[Alternative], questions: Questions) -> bool:
-    """Tell whether rotate is computed by flows: all alternatives alike, so that they can be compared."""
+    """Return whether rotate is computed by flows: for all alternatives alike, so that they can be compared."""
     nodes = max(alternative.twin.nodes for alternative in alternatives)
     chosen = nodes > flows.MOST_SIMULATED if questions.by_flows is None else questions.by_flows
     if chosen and questions.of_processes:
@@ -197,12 +197,12 @@ def _link_MBps(twin: Twin) -> float | None:
 
 
 def _pair_alone(twin: Twin) -> Twin:
-    """Return the twin with two nodes at a switch that is not in the way."""
+    """Return the twin with two nodes at one switch."""
     return replace(twin, nodes=2, topology=Star(2), faults=())
 
 
 def _alone_MBps(twin: Twin, bounds: Bounds) -> float:
-    """Return the bandwidth of one pair with the same costs and messages at a switch that is not in the way."""
+    """Return the bandwidth of one pair with the same costs and messages at one switch."""
     arguments = rotate_arguments(twin.nodes, Questions())
     text = output(_pair_alone(twin), 2, "rotate", arguments, bounds, flags=STEADY)
     return float(evaluation.of_text(text).matrix.measured[0])
@@ -303,7 +303,7 @@ def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
         entry: dict[str, Any] = {
             "name": outcome.alternative.name,
             "rotate": {**outcome.values, "slowest_pair": list(outcome.slowest_pair)},
-            # Null: nobody has looked.
+            # Null: not analysed.
             "findings": None if outcome.report is None else [each.as_dict() for each in outcome.report.findings],
             "sources": sources_by_kind(outcome.alternative.twin.sources),
         }

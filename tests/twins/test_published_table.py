@@ -26,7 +26,7 @@ def test_fitted_predicted_and_not_reproduced_stand_apart():
     assert text.count("_on_a_link") == 4
 
 
-def test_a_saying_tells_whether_the_twin_does_so():
+def test_a_statement_tells_whether_the_twin_does_so():
     twin = shipped("osu-quadrics")
     said = part(published_table.text([twin], given(twin)), "Said without a number: 3")
     assert said.count("| does so: fitted |") == 3
@@ -35,8 +35,8 @@ def test_a_saying_tells_whether_the_twin_does_so():
 
 def test_what_a_twin_does_not_do_says_why():
     twin = shipped("osu-ib")
-    saying = replace(twin.said[0], why_not="nobody told")
-    twin = replace(twin, said=(saying, *twin.said[1:]))
+    statement = replace(twin.statements[0], why_not="nobody told")
+    twin = replace(twin, said=(statement, *twin.statements[1:]))
     said = part(published_table.text([twin], given(twin)), "Said without a number: 3")
     assert said.count("| does not: nobody told |") == 1 and said.count("| does so |") == 1
 

@@ -39,7 +39,7 @@ SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
 #: The part of a long message that moves only within calls of MPI: the handshake before it, or all of it.
 NEEDS_CALLS = ("begin", "whole")
 
-#: How a twin comes to a value: by the choice of a parameter, or because it follows from what was chosen for others.
+#: The origin of a twin's value: the choice of a parameter for it, or a consequence of choices for other values.
 FITTED, PREDICTED = "fitted", "predicted"
 
 #: Our programs that measure the values of cases; :mod:`fabric_twins.measured` has one function for each.
@@ -127,7 +127,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Saying:
+class Statement:
     """A statement of the documents without a number: a direction and a rough factor, as a bound on a metric.
 
     :param check: the check that measures it; :param layout: in which layout, such as ``8x1``.
@@ -160,7 +160,7 @@ class Twin:
     :param file: its description.
     :param sources: the source of each value, by full key, such as ``inter_node.rate_MBps``.
     :param cases: the values that the documents report.
-    :param said: the statements of the documents without a number.
+    :param statements: those of the documents without a number.
     """
 
     file: Path
@@ -177,7 +177,7 @@ class Twin:
     faults: tuple[Fault, ...]
     collectives: str
     cases: tuple[Case, ...]
-    said: tuple[Saying, ...]
+    statements: tuple[Statement, ...]
     sources: Mapping[str, Source]
 
 
@@ -190,7 +190,7 @@ def load(file: Path) -> Twin:
 
 
 def describe(top: Section) -> Twin:
-    """Return the twin that the top level of a description describes.
+    """Return the twin of the top level of a description.
 
     :raises TwinError: as :func:`load`.
     """
@@ -221,7 +221,7 @@ def describe(top: Section) -> Twin:
         read_faults(top),
         top.choice("collectives", SELECTORS, default=SELECTORS[0]),
         tuple(map(_case, top.items("values", default=()))),
-        tuple(map(_saying, top.items("said", default=()))),
+        tuple(map(_statement, top.items("said", default=()))),
         top.sources,
     )
     top.finish()
@@ -288,13 +288,13 @@ def _published_value(name: str, section: Section) -> PublishedValue:
     return PublishedValue(metric, UNITS[ending], value, source, twin, why_not, 1.0 if tolerance is None else tolerance)
 
 
-def _saying(section: Section) -> Saying:
+def _statement(section: Section) -> Statement:
     """Read a statement: ``{check: HotSpot, layout: 8x1, metric: send_growth, unit: "1", at_least: 2, said: ...}``."""
     section.source = source = Source("published", section.text("published"))
     given = [bound for bound in BOUNDS if section.optional(bound)]
     if len(given) != 1:
         raise TwinError(f"{section.place()}: needs one bound; write one of {' and '.join(BOUNDS)}")
-    saying = Saying(
+    statement = Statement(
         section.text("check"),
         section.text("layout"),
         section.texts("parameters"),
@@ -308,4 +308,4 @@ def _saying(section: Section) -> Saying:
         section.choice("twin", (FITTED,), default="") == FITTED,
     )
     section.finish()
-    return saying
+    return statement

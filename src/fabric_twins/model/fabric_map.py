@@ -14,7 +14,7 @@ from fabric_twins.model.topology import Star, Wiring, with_faults
 def of_twin(twin: Twin) -> FabricMap | None:
     """Return the map of a twin: cut and swapped cables are on it, as switches would report them, and slow ones are not.
 
-    :returns: None for a star, whose one switch is never in the way.
+    :returns: None for a star, whose one switch never limits anything.
     :raises TwinError: if the routing does not fit the wiring.
     """
     if isinstance(twin.topology, Star):

@@ -19,7 +19,7 @@ _MICRO = 1e-6
 
 @dataclass
 class _Links:
-    """The lines of the links, and the numbers that other lines know them by."""
+    """The lines of the links, which other lines refer to by number."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -65,7 +65,7 @@ def platform(twin: Twin, flops: float | None = None) -> str:
 
 
 def _host(twin: Twin, wiring: Wiring, links: _Links, host: int) -> str:
-    """Return the line of a host, whose links are added."""
+    """Add the links of a host, and return its line."""
     name, speed = wiring.hosts[host], wiring.host_fraction.get(host, 1.0)
     bus, within = twin.host_bus, twin.intra_node
     out = [links.add(f"{name}:up", speed * twin.inter_node.rate_MBps)]

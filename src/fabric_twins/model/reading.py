@@ -5,8 +5,8 @@ A value is written with its source, ``{value: 949, published: SAND Table 4}``, o
 all: ``source: {fitted: SAND Tables 2 to 5}``, which its subsections inherit. A source is one of
 
 - ``published``: the document, and the table or section of it that has the value,
-- ``fitted``: what was made to come out right by the choice of this value,
-- ``assumed``: why, since nobody published it and nothing follows from it that was.
+- ``fitted``: the published values that this one was chosen to reproduce,
+- ``assumed``: the reason, where it is neither published nor follows from published values.
 
 Units stand in the names of keys: ``rate_MBps`` (10^6 bytes/s), ``latency_us``, ``eager_below_B``.
 """
@@ -57,7 +57,7 @@ Table = tuple[tuple[int, float], ...]
 
 
 class _Loader(yaml_file.Loader):
-    """Refuses a key that is there twice, of which YAML would keep the last."""
+    """Refuse a duplicate key, of which YAML would keep the last."""
 
 
 def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -76,7 +76,7 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 
 
 class Section:
-    """One mapping of the file, whose keys are taken one by one; a key that nobody took is unknown.
+    """One mapping of the file, whose keys are taken one by one; a key that was not taken is unknown.
 
     Where a method has a ``default``, that is returned if the key is not there; without one the key has to be there.
     """
@@ -113,7 +113,7 @@ class Section:
         return self._rest.pop(key)
 
     def optional(self, key: str) -> bool:
-        """Tell whether an optional key is there."""
+        """Return whether an optional key is there."""
         self._known.append(key)
         self._require_unit(key)
         return key in self._rest
@@ -208,14 +208,14 @@ class Section:
         return " ".join(value.split())
 
     def finish(self) -> None:
-        """Raise :class:`TwinError` if there is a key that nobody took."""
+        """Raise :class:`TwinError` if there is a key that was not taken."""
         for key in self._rest:
             near = difflib.get_close_matches(str(key), self._known, 1, 0.5)
             remedy = f"did you mean {near[0]}?" if near else f"known keys are {', '.join(sorted(self._known))}"
             raise TwinError(f"{self.place(str(key))}: unknown key; {remedy}")
 
     def _is_left_out(self, key: str, default: object) -> bool:
-        """Tell whether a key that has a default is not there."""
+        """Return whether a key that has a default is not there."""
         return default is not _REQUIRED and not self.optional(key)
 
     def _require_unit(self, key: str) -> None:

@@ -91,7 +91,7 @@ def _table(wiring: Wiring, routing: Routing, arcs: Sequence[Arc]) -> Numbers:
         first = np.cumsum(count) - count
         hosts = np.flatnonzero(at == to)
         choice = _choices(wiring, routing, hosts, count)
-        # One more than there are: where a switch is cut off nobody asks.
+        # One more than there are, for switches that are cut off, whose entry is not used.
         candidates = np.append(order[shortest], HERE)
         table[:, hosts] = np.where(count[:, None] > 0, candidates[first[:, None] + choice], HERE)
     return table

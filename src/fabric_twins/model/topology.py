@@ -77,7 +77,7 @@ class Star:
 
     @property
     def parts(self) -> int:
-        """How many switches and cables between switches it has."""
+        """The number of switches and of cables between switches."""
         return 1
 
     def wiring(self) -> Wiring:
@@ -111,7 +111,7 @@ class FatTree:
 
     @property
     def parts(self) -> int:
-        """How many switches and cables between switches it has, or more than are allowed as soon as that is known."""
+        """The number of switches and of cables between switches, or a number above the limit if it is exceeded."""
         children, parents, found = self.children, self.parents, 0
         for level in range(1, self.levels + 1):
             switches = prod(children[level:]) * prod(parents[:level])
@@ -166,7 +166,7 @@ class Dragonfly:
 
     @property
     def parts(self) -> int:
-        """How many switches and cables between switches it has, at most."""
+        """The largest possible number of switches and of cables between switches."""
         within = self.groups * self.routers * self.routers
         return within + self.groups * self.routers * self.global_ports
 

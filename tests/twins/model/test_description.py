@@ -133,20 +133,19 @@ said:
 """
 
 
-def test_a_saying_is_a_bound_on_a_metric(small):
-    (saying,) = small(added=SAID).said
-    assert (saying.check, saying.layout, saying.metric) == ("HotSpot", "8x1", "send_growth")
-    assert (saying.bound, saying.value, saying.unit, saying.why_not) == ("at_least", 2, "1", "")
-    assert saying.source.text == "the report" and saying.parameters == {}
-    assert small(added=SAID + "    not_reproduced: not so\n    parameters: {poll: none}\n").said[0].parameters == {
-        "poll": "none"
-    }
-    assert small().said == ()
+def test_a_statement_is_a_bound_on_a_metric(small):
+    (statement,) = small(added=SAID).statements
+    assert (statement.check, statement.layout, statement.metric) == ("HotSpot", "8x1", "send_growth")
+    assert (statement.bound, statement.value, statement.unit, statement.why_not) == ("at_least", 2, "1", "")
+    assert statement.source.text == "the report" and statement.parameters == {}
+    (statement,) = small(added=SAID + "    not_reproduced: not so\n    parameters: {poll: none}\n").statements
+    assert (statement.parameters, statement.why_not) == ({"poll": "none"}, "not so")
+    assert small().statements == ()
 
 
-def test_a_saying_may_be_what_a_twin_was_fitted_to(small):
-    assert not small(added=SAID).said[0].is_fitted
-    assert small(added=SAID + "    twin: fitted\n").said[0].is_fitted
+def test_a_statement_may_be_what_a_twin_was_fitted_to(small):
+    assert not small(added=SAID).statements[0].is_fitted
+    assert small(added=SAID + "    twin: fitted\n").statements[0].is_fitted
 
 
 @pytest.mark.parametrize(
@@ -168,6 +167,6 @@ def test_a_saying_may_be_what_a_twin_was_fitted_to(small):
         ("at_least: 2", "at_least: 2\n    colour: red", r"said\[0\].colour: unknown key"),
     ],
 )
-def test_a_malformed_saying(small, old, new, message):
+def test_a_malformed_statement(small, old, new, message):
     with pytest.raises(TwinError, match=message):
         small(added=SAID.replace(old, new))
