@@ -110,11 +110,28 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 
 class Pool:
-    """Simulations that were submitted; see :func:`pool`."""
+    """Threads that simulate; if the block fails or is interrupted, their simulations are killed.
 
-    def __init__(self, threads: ThreadPoolExecutor) -> None:
-        self._threads = threads
+    :param at_once: how many simulations run at a time.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._threads = ThreadPoolExecutor(at_once)
         self._submitted: list[Future[Any]] = []
+
+    def __enter__(self) -> Pool:
+        """Return the pool."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill the simulations that threads wait for; a thread whose simulation is killed begins no other."""
+        with _uninterrupted():
+            left = [future for future in self._submitted if not future.cancel()]
+            while left:
+                for process in list(_running):
+                    _kill(process)
+                left = list(wait(left, timeout=0.1).not_done)
+            self._threads.shutdown()
 
     def submit(self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> Future[_T]:
         """Let a thread call a function that simulates."""
@@ -133,29 +150,6 @@ class Pool:
             done, left = wait(left, timeout=0.5, return_when=FIRST_EXCEPTION)
             if any(future.exception() for future in done):
                 return
-
-    def end(self) -> None:
-        """Kill the simulations that threads wait for; a thread whose simulation is killed begins no other."""
-        left = [future for future in self._submitted if not future.cancel()]
-        while left:
-            for process in list(_running):
-                _kill(process)
-            left = list(wait(left, timeout=0.1).not_done)
-
-
-@contextmanager
-def pool(at_once: int) -> Iterator[Pool]:
-    """Return a pool of threads; if the block fails or is interrupted, their simulations are killed.
-
-    :param at_once: how many simulations run at a time.
-    """
-    with ThreadPoolExecutor(at_once) as threads:
-        found = Pool(threads)
-        try:
-            yield found
-        finally:
-            with _uninterrupted():
-                found.end()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from fabric_checks.core.text import value_text
 from fabric_twins import measured
 from fabric_twins.model import description
 from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin
-from fabric_twins.processes import count, pool
+from fabric_twins.processes import Pool, count
 from fabric_twins.simulate import Bounds, output
 
 #: Where the descriptions are.
@@ -101,7 +101,7 @@ def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Values]:
 
     If one fails, or this is interrupted, the others are ended.
     """
-    with pool(count()) as threads:
+    with Pool(count()) as threads:
         asked = {twin.name: threads.submit(simulated, twin) for twin in twins}
         threads.wait()
         return {name: future.result()[0] for name, future in asked.items()}

@@ -27,7 +27,7 @@ from fabric_twins.lines import aligned
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import Table, sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree
-from fabric_twins.processes import count, pool
+from fabric_twins.processes import Pool, count
 from fabric_twins.simulate import Bounds, bounded, require_end
 from fabric_twins.smpirun import failure
 
@@ -264,7 +264,7 @@ def replay(
     layouts = [layout_of(twin, len(trace.ranks), questions.ppn) for _, twin in clusters]
     steps = [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)] if questions.sensitivity else []
     say(f"{len(clusters) * (1 + len(steps))} replays of {trace.actions} actions")
-    with pool(count()) as threads:
+    with Pool(count()) as threads:
 
         def submit(twin: Twin, layout: Layout, quantity: str, step: float) -> Future[float]:
             cpu_speed = questions.cpu_speed * (1 + step if quantity == "CPU speed" else 1)

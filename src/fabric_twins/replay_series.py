@@ -19,7 +19,7 @@ from fabric_twins.errors import TwinError
 from fabric_twins.lines import aligned
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import sources_by_kind
-from fabric_twins.processes import count, pool, slot
+from fabric_twins.processes import Pool, count, slot
 from fabric_twins.replay import Point
 from fabric_twins.simulate import Bounds
 
@@ -100,7 +100,7 @@ def run(
         with slot():
             return Point(replay.run_s(twin, layout, trace, cpu_speed, bounds), trace.compute_s / cpu_speed)
 
-    with pool(count()) as threads:
+    with Pool(count()) as threads:
         futures = [
             {layout: threads.submit(replayed, twin, layout) for layout in own}
             for (_, twin), own in zip(clusters, filled, strict=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +17,7 @@ from fabric_checks.core.errors import quoted
 from fabric_checks.core.locks import BUILD_WAIT_S, exclusive
 from fabric_checks.core.paths import ROOT, home
 from fabric_twins.errors import TwinError
-from fabric_twins.smpirun import RELEASE, require_release
+from fabric_twins.smpirun import RELEASE
 
 #: The sources of the plugin and of the program of flows.
 SOURCE = ROOT / "config" / "twins" / "plugin"
@@ -48,10 +49,14 @@ def smpirun() -> str:
     """
     path = tool("smpirun")
     done = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
-    try:
-        require_release(done.stdout + done.stderr)
-    except TwinError as error:
-        raise TwinError(f"{path}: {error}; {REMEDY}") from None
+    version = done.stdout + done.stderr
+    found = re.search(r"SimGrid version (\S+)", version)
+    if found is None:
+        raise TwinError(f"{path}: -version prints {quoted(version.strip())}, which does not name a SimGrid; {REMEDY}")
+    if not re.fullmatch(rf"{re.escape(RELEASE)}(\.\d+)?", found[1]):
+        raise TwinError(
+            f"{path}: SimGrid is {found[1]}, but the plugin of the twins is written for {RELEASE}; {REMEDY}"
+        )
     return path
 
 

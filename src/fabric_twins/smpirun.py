@@ -119,17 +119,6 @@ def hostfile(twin: Twin, nodes: int, ppn: int) -> str:
     return "".join(f"{name}\n" * ppn for name in host_names(twin.nodes)[:nodes])
 
 
-def require_release(version: str) -> None:
-    """Raise :class:`TwinError` unless ``smpirun -version`` says that it is the release the plugin is written for."""
-    found = re.search(r"SimGrid version (\S+)", version)
-    if found is None:
-        raise TwinError(
-            f"smpirun -version says {quoted(version.strip())}, which does not name a SimGrid; install {RELEASE}"
-        )
-    if not re.fullmatch(rf"{re.escape(RELEASE)}(\.\d+)?", found[1]):
-        raise TwinError(f"SimGrid is {found[1]}, but the plugin of the twins is written for {RELEASE}; install that")
-
-
 #: Exit statuses of a process that the kernel killed, in Python and in a shell.
 _KILLED = (-9, 128 + 9)
 

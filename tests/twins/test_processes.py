@@ -63,7 +63,7 @@ def fails(begun):
 
 
 def test_what_is_asked_is_done():
-    with processes.pool(2) as threads:
+    with processes.Pool(2) as threads:
         asked = [threads.submit(pow, 2, exponent) for exponent in range(9)]
         threads.wait()
         assert [future.result() for future in asked] == [2**exponent for exponent in range(9)]
@@ -71,7 +71,7 @@ def test_what_is_asked_is_done():
 
 def test_what_fails_ends_the_others(tmp_path):
     """One runs, one waits for its turn."""
-    with pytest.raises(TwinError, match="cannot be simulated"), processes.pool(2) as threads:
+    with pytest.raises(TwinError, match="cannot be simulated"), processes.Pool(2) as threads:
         runs, failed = threads.submit(endless, tmp_path), threads.submit(fails, tmp_path / "begun")
         waits = threads.submit(endless, tmp_path)
         threads.wait()
@@ -83,7 +83,7 @@ def test_what_fails_ends_the_others(tmp_path):
 
 def test_an_interrupt_is_taken_as_before(tmp_path):
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), processes.pool(1) as threads:
+    with pytest.raises(KeyboardInterrupt), processes.Pool(1) as threads:
         runs = threads.submit(endless, tmp_path)
         assert signal.getsignal(signal.SIGINT) is before
         while not (tmp_path / "begun").exists():

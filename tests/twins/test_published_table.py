@@ -36,7 +36,7 @@ def test_a_statement_tells_whether_the_twin_does_so():
 def test_what_a_twin_does_not_do_says_why():
     twin = shipped("osu-ib")
     statement = replace(twin.statements[0], why_not="nobody told")
-    twin = replace(twin, said=(statement, *twin.statements[1:]))
+    twin = replace(twin, statements=(statement, *twin.statements[1:]))
     said = part(published_table.text([twin], given(twin)), "Said without a number: 3")
     assert said.count("| does not: nobody told |") == 1 and said.count("| does so |") == 1
 

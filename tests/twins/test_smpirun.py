@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line of a simulation, and the ways in which one fails, provoked for real where that can be done."""
 
-import os
-import resource
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -74,16 +71,6 @@ def test_a_program_knows_its_options(name):
     source = (SOURCES / f"{name}.c").read_text() + (SOURCES / "sampling.h").read_text()
     for option in smpirun.PROGRAM_OPTIONS[name][::2]:
         assert f'{{"{option.removeprefix("--")}",' in source
-
-
-def test_another_release_of_simgrid():
-    smpirun.require_release("SimGrid version 3.32\n")
-    with pytest.raises(TwinError, match=r"SimGrid is 3\.36, but the plugin of the twins is written for 3\.32"):
-        smpirun.require_release("SimGrid version 3.36\n")
-    with pytest.raises(
-        TwinError, match=r"smpirun -version says 'bash: no', which does not name a SimGrid; install " r"3\.32"
-    ):
-        smpirun.require_release("bash: no")
 
 
 def test_an_end_without_the_last_line_is_a_failure_whatever_the_status():
@@ -163,25 +150,6 @@ def test_what_simgrid_does_is_told(simulator, broken, how, status, cause):
 
 
 @simgrid
-def test_a_simulation_out_of_memory(simulator, broken):
-    twin = shipped("cbc")
-    simulator.run(twin, 2, 1, broken, "well")
-    program = [str(simulator.program(broken)), "memory"]
-    command = smpirun.command(twin, simulator.plugin, simulator.folder / "cbc.hosts", 2, program)
-    done = subprocess.run(
-        command,
-        env=os.environ | {smpirun.PLATFORM_VARIABLE: str(simulator.folder / "cbc.platform")},
-        cwd=simulator.folder,
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)),
-    )
-    assert "ran out of memory, because all ranks are in one process" in smpirun.failure(
-        done.stdout, done.stderr, done.returncode, LAST
-    )
-
-
-@simgrid
 def test_a_plugin_that_was_not_built(simulator, tmp_path):
     twin = shipped("cbc")
     (tmp_path / "hosts").write_text(smpirun.hostfile(twin, 2, 1))
@@ -198,9 +166,3 @@ def test_a_platform_file_of_another_format(simulator):
     done = simulator.run(twin, 2, 1, SOURCES / "streaming.c", platform=platform)
     said = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
     assert "cbc.platform:1: this is no platform file of format 1; write it with" in said
-
-
-@simgrid
-def test_the_simgrid_that_is_installed_is_the_one_the_plugin_needs():
-    said = subprocess.run([shutil.which("smpirun"), "-version"], capture_output=True, text=True).stdout
-    smpirun.require_release(said)
