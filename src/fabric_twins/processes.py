@@ -10,16 +10,16 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, ParamSpec, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from fabric_checks.core.paths import home
 from fabric_twins.errors import TwinError
 
-_P = ParamSpec("_P")
+_K = TypeVar("_K", bound=Hashable)
 _T = TypeVar("_T")
 
 #: How often a process that waits for a slot looks again, in s.
@@ -109,47 +109,38 @@ def _kill(process: subprocess.Popen[str]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-class Pool:
-    """Threads that simulate; if the block fails or is interrupted, their simulations are killed.
+def run_all(jobs: Mapping[_K, Callable[[], _T]], at_once: int | None = None) -> dict[_K, _T]:
+    """Call functions that simulate, each in a thread; return their results by the same keys.
 
-    :param at_once: how many simulations run at a time.
+    If one fails, or this is interrupted, the simulations of the others are killed.
+
+    :param at_once: how many run at a time; as many as there are processors if it is not given.
     """
-
-    def __init__(self, at_once: int) -> None:
-        self._threads = ThreadPoolExecutor(at_once)
-        self._submitted: list[Future[Any]] = []
-
-    def __enter__(self) -> Pool:
-        """Return the pool."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Kill the simulations that threads wait for; a thread whose simulation is killed begins no other."""
-        with _uninterrupted():
-            left = [future for future in self._submitted if not future.cancel()]
+    futures: dict[_K, Future[_T]] = {}
+    with ThreadPoolExecutor(at_once or count()) as threads:
+        try:
+            for key, job in jobs.items():
+                with _uninterrupted():
+                    futures[key] = threads.submit(job)
+            left = set(futures.values())
             while left:
-                for process in list(_running):
-                    _kill(process)
-                left = list(wait(left, timeout=0.1).not_done)
-            self._threads.shutdown()
+                # The system may hand an interrupt to any thread; the main one learns of it when it wakes up.
+                done, left = wait(left, timeout=0.5, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+            return {key: future.result() for key, future in futures.items()}
+        finally:
+            with _uninterrupted():
+                _end(futures.values())
 
-    def submit(self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> Future[_T]:
-        """Let a thread call a function that simulates."""
-        with _uninterrupted():
-            future = self._threads.submit(function, *arguments, **named)
-            self._submitted.append(future)
-        return future
 
-    def wait(self) -> None:
-        """Wait until all are done, or one has failed.
-
-        The system may hand an interrupt to any thread, and the main one learns of it when it wakes up, as it does here.
-        """
-        left = set(self._submitted)
-        while left:
-            done, left = wait(left, timeout=0.5, return_when=FIRST_EXCEPTION)
-            if any(future.exception() for future in done):
-                return
+def _end(futures: Iterable[Future[Any]]) -> None:
+    """Kill the simulations that threads wait for; a thread whose simulation is killed begins no other."""
+    left = [future for future in futures if not future.cancel()]
+    while left:
+        for process in list(_running):
+            _kill(process)
+        left = list(wait(left, timeout=0.1).not_done)
 
 
 @contextmanager

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_twins import measured
 from fabric_twins.model import description
 from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin
-from fabric_twins.processes import Pool, count
+from fabric_twins.processes import run_all
 from fabric_twins.simulate import Bounds, output
 
 #: Where the descriptions are.
@@ -101,10 +102,8 @@ def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Values]:
 
     If one fails, or this is interrupted, the others are ended.
     """
-    with Pool(count()) as threads:
-        asked = {twin.name: threads.submit(simulated, twin) for twin in twins}
-        threads.wait()
-        return {name: future.result()[0] for name, future in asked.items()}
+    found = run_all({twin.name: partial(simulated, twin) for twin in twins})
+    return {name: values for name, (values, _) in found.items()}
 
 
 def rows(twins: Iterable[Twin], found: Mapping[str, measured.Values]) -> list[Row]:

@@ -11,8 +11,8 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from fabric_twins.lines import aligned
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import Table, sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree
-from fabric_twins.processes import Pool, count
+from fabric_twins.processes import run_all
 from fabric_twins.simulate import Bounds, bounded, require_end
 from fabric_twins.smpirun import failure
 
@@ -264,25 +264,20 @@ def replay(
     layouts = [layout_of(twin, len(trace.ranks), questions.ppn) for _, twin in clusters]
     steps = [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)] if questions.sensitivity else []
     say(f"{len(clusters) * (1 + len(steps))} replays of {trace.actions} actions")
-    with Pool(count()) as threads:
 
-        def submit(twin: Twin, layout: Layout, quantity: str, step: float) -> Future[float]:
-            cpu_speed = questions.cpu_speed * (1 + step if quantity == "CPU speed" else 1)
-            return threads.submit(run_s, changed(twin, quantity, 1 + step), layout, trace, cpu_speed, bounds)
+    def job(number: int, quantity: str, step: float) -> Callable[[], float]:
+        twin = changed(clusters[number][1], quantity, 1 + step)
+        cpu_speed = questions.cpu_speed * (1 + step if quantity == "CPU speed" else 1)
+        return partial(run_s, twin, layouts[number], trace, cpu_speed, bounds)
 
-        futures = [
-            [submit(twin, layout, *each) for each in [("", 0.0), *steps]]
-            for (_, twin), layout in zip(clusters, layouts, strict=True)
-        ]
-        threads.wait()
-        times = [[future.result() for future in each] for each in futures]
+    keys = [(number, *step) for number in range(len(clusters)) for step in [("", 0.0), *steps]]
+    times = run_all({key: job(*key) for key in keys})
     alone = questions.one_rank.compute_s / questions.cpu_speed if questions.one_rank else None
-    compute_s = trace.compute_s / questions.cpu_speed
     found = []
-    for (name, twin), layout, (base, *more) in zip(clusters, layouts, times, strict=True):
-        pairs = zip(more[::2], more[1::2], strict=True)
-        by_quantity = dict(zip(QUANTITIES, pairs, strict=False)) if more else {}
-        found.append(Replay(base, compute_s, name, twin, layout, len(trace.ranks), alone, by_quantity))
+    for number, (name, twin) in enumerate(clusters):
+        changed_s = {each: (times[number, each, -_STEP], times[number, each, _STEP]) for each, _ in steps}
+        point = times[number, "", 0.0], trace.compute_s / questions.cpu_speed
+        found.append(Replay(*point, name, twin, layouts[number], len(trace.ranks), alone, changed_s))
     return found
 
 

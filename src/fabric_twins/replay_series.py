@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fabric_checks.core.errors import FabricError
@@ -19,7 +20,7 @@ from fabric_twins.errors import TwinError
 from fabric_twins.lines import aligned
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import sources_by_kind
-from fabric_twins.processes import Pool, count, slot
+from fabric_twins.processes import run_all, slot
 from fabric_twins.replay import Point
 from fabric_twins.simulate import Bounds
 
@@ -100,14 +101,12 @@ def run(
         with slot():
             return Point(replay.run_s(twin, layout, trace, cpu_speed, bounds), trace.compute_s / cpu_speed)
 
-    with Pool(count()) as threads:
-        futures = [
-            {layout: threads.submit(replayed, twin, layout) for layout in own}
-            for (_, twin), own in zip(clusters, filled, strict=True)
-        ]
-        threads.wait()
-        points = [{layout: future.result() for layout, future in each.items()} for each in futures]
-    return [Series(name, twin, found) for (name, twin), found in zip(clusters, points, strict=True)]
+    keys = [(number, layout) for number, own in enumerate(filled) for layout in own]
+    points = run_all({(number, layout): partial(replayed, clusters[number][1], layout) for number, layout in keys})
+    return [
+        Series(name, twin, {layout: points[number, layout] for layout in filled[number]})
+        for number, (name, twin) in enumerate(clusters)
+    ]
 
 
 # ------------------------------------------------------------------------------------------------------------ output

@@ -148,7 +148,7 @@ def simulated(twin, bounds=None):
 
 published_table.simulated = simulated
 published_table.shipped = lambda: [SimpleNamespace(name=str(number)) for number in range(64)]
-published_table.count = lambda: 4
+processes.count = lambda: 4
 {itself}
 main.main()
 """

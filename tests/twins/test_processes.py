@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 
@@ -51,43 +52,45 @@ def test_there_are_as_many_as_processors(tmp_path):
         assert len(list(tmp_path.iterdir())) == len(os.sched_getaffinity(0))
 
 
-def endless(folder):
-    """Simulate something that does not end, and tell that it has begun."""
-    return processes.run(["sh", "-c", "touch begun; exec sleep 600"], {"PATH": "/usr/bin:/bin"}, folder, GUARD_S, "it")
+def endless(folder, statuses):
+    """Simulate something that does not end, and note how it ended."""
+    command = ["sh", "-c", "touch begun; exec sleep 600"]
+    statuses.append(processes.run(command, {"PATH": "/usr/bin:/bin"}, folder, GUARD_S, "it")[2])
 
 
-def fails(begun):
-    while not begun.exists():
+def once_begun(folder, do):
+    """Do something when a simulation has begun."""
+    while not (folder / "begun").exists():
         pass
+    do()
+
+
+def fail():
     raise TwinError("it cannot be simulated")
 
 
-def test_what_is_asked_is_done():
-    with processes.Pool(2) as threads:
-        asked = [threads.submit(pow, 2, exponent) for exponent in range(9)]
-        threads.wait()
-        assert [future.result() for future in asked] == [2**exponent for exponent in range(9)]
+def test_results_have_the_keys_of_their_jobs():
+    jobs = {exponent: partial(pow, 2, exponent) for exponent in range(9)}
+    assert processes.run_all(jobs, 2) == {exponent: 2**exponent for exponent in range(9)}
 
 
-def test_what_fails_ends_the_others(tmp_path):
-    """One runs, one waits for its turn."""
-    with pytest.raises(TwinError, match="cannot be simulated"), processes.Pool(2) as threads:
-        runs, failed = threads.submit(endless, tmp_path), threads.submit(fails, tmp_path / "begun")
-        waits = threads.submit(endless, tmp_path)
-        threads.wait()
-        failed.result()
-    assert runs.result()[2] == -signal.SIGKILL and not processes._running
-    # The thread of the one that failed may have begun it.
-    assert waits.cancelled() or waits.result()[2] == -signal.SIGKILL
+def test_a_failure_kills_the_others(tmp_path):
+    """One runs, one waits for its turn, which the thread of the failed one may have begun."""
+    statuses = []
+    jobs = {
+        "runs": partial(endless, tmp_path, statuses),
+        "fails": partial(once_begun, tmp_path, fail),
+        "waits": partial(endless, tmp_path, statuses),
+    }
+    with pytest.raises(TwinError, match="cannot be simulated"):
+        processes.run_all(jobs, 2)
+    assert statuses and set(statuses) == {-signal.SIGKILL} and not processes._running
 
 
-def test_an_interrupt_is_taken_as_before(tmp_path):
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), processes.Pool(1) as threads:
-        runs = threads.submit(endless, tmp_path)
-        assert signal.getsignal(signal.SIGINT) is before
-        while not (tmp_path / "begun").exists():
-            pass
-        signal.raise_signal(signal.SIGINT)
-    assert runs.result()[2] == -signal.SIGKILL
-    assert signal.getsignal(signal.SIGINT) is before
+def test_an_interrupt_kills_all_and_is_handled_as_before(tmp_path):
+    before, statuses = signal.getsignal(signal.SIGINT), []
+    interrupt = partial(os.kill, os.getpid(), signal.SIGINT)
+    jobs = {1: partial(endless, tmp_path, statuses), 2: partial(once_begun, tmp_path, interrupt)}
+    with pytest.raises(KeyboardInterrupt):
+        processes.run_all(jobs, 2)
+    assert statuses == [-signal.SIGKILL] and signal.getsignal(signal.SIGINT) is before
