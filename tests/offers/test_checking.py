@@ -218,7 +218,7 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path):
         checking.check(offers.OFFER, request=offers.OFFER, recompute=known)
 
 
-def test_what_is_packed_of_a_folder_of_results_is_what_is_checked(genuine, known, tmp_path, monkeypatch):
+def test_a_packed_folder_of_results_passes_the_check(genuine, known, tmp_path, monkeypatch):
     """The two sides together; the description is the recorded one, and the machine's programs are not here."""
     facts, files = genuine
     results = tmp_path / "results"
@@ -241,7 +241,7 @@ def test_what_is_packed_of_a_folder_of_results_is_what_is_checked(genuine, known
         packing.pack(path, results, "local", level="procurement", only=["nothing"])
 
 
-def test_what_is_sent_out_has_the_commit_the_rules_and_a_template(tmp_path):
+def test_a_request_has_the_commit_the_rules_and_a_template(tmp_path):
     path = tmp_path / "request.tar"
     manifest = requests.make(path, level="procurement", template="pbs")
     (tmp_path / "in").mkdir()

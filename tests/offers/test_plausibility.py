@@ -57,7 +57,7 @@ BOTH = {"one_way": False, "value": 48000.0}
         ({"job_began": "yesterday"}, None, None),
     ],
 )
-def test_what_cannot_be_of_one_run(tmp_path, change, link_MBps, what):
+def test_implausible_values_and_times_of_a_run_are_found(tmp_path, change, link_MBps, what):
     found = said(tmp_path, change, link_MBps=link_MBps)
     assert len(found) == (what is not None) and (what is None or what in found[0])
 

@@ -77,7 +77,7 @@ def test_the_weight_at_which_it_turns_does(tmp_path):
         assert one == pytest.approx(two) and label in {offer.label for offer in again.offers}
 
 
-def test_the_order_does_not_depend_on_what_else_is_offered(tmp_path):
+def test_the_order_does_not_depend_on_other_offers(tmp_path):
     told = {"oak": ([2], [50]), "elm": ([1.5], [100]), "fir": ([0.1], [49])}
     few = ranking.rank(rules(tmp_path), frame(**told), ["oak", "elm"])
     all_of_them = ranking.rank(rules(tmp_path), frame(**told), list(told))
@@ -85,7 +85,7 @@ def test_the_order_does_not_depend_on_what_else_is_offered(tmp_path):
     assert [label for label in order if label != "fir"] == [offer.label for offer in few.offers]
 
 
-def test_what_misses_something_is_out_and_says_why(tmp_path):
+def test_an_offer_that_misses_a_requirement_is_out(tmp_path):
     told = frame(oak=([4], [50]), elm=([2], []), fir=([2], [10]))
     found = ranking.rank(rules(tmp_path), told, ["oak", "elm", "fir", "ash"])
     misses = {offer.label: offer.misses for offer in found.offers}

@@ -85,6 +85,6 @@ def test_a_bad_count_is_named_with_its_line(golden):
         profile.parse(text.replace("\nto 1 ", "\nto 1 x", 1))
 
 
-def test_what_was_printed_twice_is_refused(golden):
+def test_a_profile_printed_twice_is_refused(golden):
     with pytest.raises(OutputError):
         profile.parse(golden(GOLDEN) * 2)

@@ -116,7 +116,7 @@ def planned(tmp_path):
     return file
 
 
-def test_what_computed_it_is_on_the_screen_and_in_json(planned):
+def test_the_engine_is_on_the_screen_and_in_json(planned):
     told = CliRunner().invoke(cli, ["twin", "predict", "--flows", str(planned)])
     assert told.exit_code == 0 and "all pairs at once; by flows\n" in told.stdout
     found = json.loads(CliRunner().invoke(cli, ["twin", "predict", "--flows", "--json", str(planned)]).stdout)
@@ -125,14 +125,14 @@ def test_what_computed_it_is_on_the_screen_and_in_json(planned):
 
 
 @pytest.mark.parametrize("option", ["--confirm", "--alltoall"])
-def test_what_flows_cannot_answer_is_refused_in_one_line(planned, option):
+def test_options_that_flows_lack_are_refused_in_one_line(planned, option):
     told = CliRunner().invoke(cli, ["twin", "predict", "--flows", option, str(planned)])
     assert told.exit_code == 1
     expected = f"{planned}: {option} needs simulated processes, and --flows has none; leave out one of them"
     assert str(told.exception) == expected or expected in told.stderr
 
 
-def test_many_nodes_are_computed_by_flows_unless_it_is_said(planned, monkeypatch):
+def test_many_nodes_are_computed_by_flows_by_default(planned, monkeypatch):
     monkeypatch.setattr(flows, "MOST_SIMULATED", 7)
     (first, _) = what_if.simulate(plan.load(planned), what_if.Questions(), Bounds(), lambda line: None)
     assert first.engine == "flows"

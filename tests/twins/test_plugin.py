@@ -21,7 +21,7 @@ def test_it_compiles_without_a_warning(tmp_path):
     assert build_plugin(tmp_path, "-Wpedantic", "-Wshadow", "-Werror").exists()
 
 
-def test_it_exports_what_simgrid_looks_for(simulator):
+def test_the_entry_point_of_simgrid_is_exported(simulator):
     names = subprocess.run(["nm", "-D", "--defined-only", simulator.plugin], capture_output=True, text=True)
     assert " T load_platform" in names.stdout
 
@@ -123,7 +123,7 @@ def adapters(simulator, small):
     return of
 
 
-def test_a_message_keeps_its_adapter_from_what_comes_in(adapters):
+def test_a_message_keeps_its_adapter_from_incoming_ones(adapters):
     free, kept = adapters(8, "bidirectional_ping_pong")
     assert kept == pytest.approx(free + 2, rel=0.01)
 
@@ -174,7 +174,7 @@ def calling(small):
         ("whole", False, 8192, 90, 100),
     ],
 )
-def test_what_is_left_for_work(simulator, calling, transfer, part, poll, size, least, most):
+def test_the_share_of_time_left_for_work(simulator, calling, transfer, part, poll, size, least, most):
     arguments = ("--min-size", str(size), "--max-size", str(size), *(["--poll"] if poll else []), *FEWEST)
     found = overlap.parse(simulator.output(calling(part), 2, 1, SOURCES / "overlap.c", *arguments), [size])
     assert least <= found.availability_percent(transfer)[size] <= most
@@ -182,7 +182,7 @@ def test_what_is_left_for_work(simulator, calling, transfer, part, poll, size, l
 
 @pytest.mark.parametrize("mode", ["ping_pong", "streaming", "bidirectional_ping_pong", "bidirectional_streaming"])
 @pytest.mark.parametrize("part", ["begin", "whole"])
-def test_who_waits_within_calls_waits_no_longer(simulator, calling, part, mode):
+def test_waiting_within_calls_takes_no_longer(simulator, calling, part, mode):
     free, needing = (times_us(simulator, calling(each), LONG_B, mode) for each in (None, part))
     assert needing == pytest.approx(free, rel=1e-4)
 

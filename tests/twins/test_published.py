@@ -73,7 +73,7 @@ def test_a_second_run_is_the_same_to_the_byte(measured, name):
             assert len(again) == 6 and set(again) < set(rows(first))
 
 
-def test_a_second_run_of_a_whole_sweep_is_the_same_to_the_byte(measured):
+def test_a_second_whole_sweep_is_the_same_to_the_byte(measured):
     """Once, by the way of the command."""
     found, outputs = published_table.simulated(shipped("ibm-12x"))
     assert (found, outputs) == (measured["ibm-12x"].found, [text for *_, text in measured["ibm-12x"].runs])
@@ -83,7 +83,7 @@ def rows(text):
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
-def test_the_readme_is_what_the_twins_give(measured, report_table):
+def test_the_readme_has_the_values_of_the_twins(measured, report_table):
     lines = [f"{name:<14} {each.seconds:6.1f} s" for name, each in measured.items()]
     report_table("Twins: seconds for all published values", lines)
     found = {name: each.found for name, each in measured.items()}

@@ -26,14 +26,14 @@ def test_fitted_predicted_and_not_reproduced_stand_apart():
     assert text.count("_on_a_link") == 4
 
 
-def test_a_statement_tells_whether_the_twin_does_so():
+def test_fitted_statements_are_marked():
     twin = shipped("osu-quadrics")
     said = part(published_table.text([twin], given(twin)), "Said without a number: 3")
     assert said.count("| does so: fitted |") == 3
     assert "`BufferReuse` 2x1 `fresh_buffer_latency_ratio` at least 1.1" in said
 
 
-def test_what_a_twin_does_not_do_says_why():
+def test_a_contradicted_statement_has_its_reason():
     twin = shipped("osu-ib")
     statement = replace(twin.statements[0], why_not="nobody told")
     twin = replace(twin, statements=(statement, *twin.statements[1:]))

@@ -16,7 +16,7 @@ def test_the_file_is_that_of_the_description(twin):
     held.load(path)
 
 
-def test_a_value_a_statement_and_what_is_not_reproduced(tmp_path):
+def test_values_statements_and_expected_failures_are_written(tmp_path):
     content = yaml.safe_load(reference_file.text(shipped("osu-quadrics")))
     streaming = content["Streaming"]["2x1"]
     assert streaming["zero_byte_latency_ping_pong"] == [2.0, -0.01, 0.01, "us"]

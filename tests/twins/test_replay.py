@@ -140,7 +140,7 @@ def test_messages_leave_in_turn_or_share_the_link(small, tmp_path, key, size, to
 
 
 @simgrid
-def test_run_time_shares_and_sensitivity_are_those_that_follow(pair, small, tmp_path):
+def test_run_time_shares_and_sensitivity_follow_from_the_trace(pair, small, tmp_path):
     """A megabyte at 100 MB/s between two seconds of computation; half a second is hidden behind it, or not."""
     twin = small()
     questions = replay.Questions(one_rank=replay.load(write(tmp_path / "one", ["compute 3000000000"])))
@@ -156,7 +156,7 @@ def test_run_time_shares_and_sensitivity_are_those_that_follow(pair, small, tmp_
     assert found.change_percent("latency") == pytest.approx((0, 0), abs=1e-3)
 
 
-def test_what_is_changed_is_what_is_named(small):
+def test_only_the_named_quantity_is_changed(small):
     twin = small()
     slower = replay.changed(twin, "latency", 0.9)
     assert slower.inter_node.latency_us[0][1] == pytest.approx(3.3) and slower.topology == twin.topology
@@ -225,7 +225,7 @@ def of_all(ranks, size):
 @simgrid
 @pytest.mark.parametrize("ranks", [3, 4])
 @pytest.mark.parametrize("collectives", ["mpich", "mvapich2", "impi"])
-def test_of_somebodys_collectives_a_replay_takes_what_it_survives(small, tmp_path, collectives, ranks):
+def test_a_replay_takes_the_collectives_that_it_survives(small, tmp_path, collectives, ranks):
     folder = write(tmp_path / "t", *[[line for size in (1, 500, 50000) for line in of_all(ranks, size)]] * ranks)
     given = [small(added=f"collectives: {each}\n") for each in ("default", collectives)]
     own, found = (
@@ -235,7 +235,7 @@ def test_of_somebodys_collectives_a_replay_takes_what_it_survives(small, tmp_pat
 
 
 @simgrid
-def test_the_command_says_that_it_predicts(pair, small):
+def test_the_command_marks_predictions(pair, small):
     done = call(pair, small().file)
     assert done.exit_code == 0, done.output
     assert (

@@ -85,7 +85,7 @@ def test_allreduce_with_two_processes_a_node_is_about_equal(advantage):
 
 
 @not_so("at 8 B only: red-squall was fitted to a N1/2 of 3393 B, and its longer messages cost more than those of cbc")
-def test_allreduce_with_two_processes_a_node_is_slightly_better_on_red_squall_from_4_to_32_kilobytes(advantage):
+def test_allreduce_at_2_ppn_is_slightly_better_on_red_squall_from_4_kilobytes(advantage):
     ratios = advantage("allreduce", ppn=2)
     assert all(ratios[size] < 1 for size in (4096, 16384, 32768))
 
@@ -105,7 +105,7 @@ def exchange_MBps(collective_us, report_table):
     return of
 
 
-def test_exchange_on_red_squall_grows_until_its_bus_is_full_at_32_kilobytes(exchange_MBps):
+def test_exchange_on_red_squall_saturates_its_bus_at_32_kilobytes(exchange_MBps):
     rates = exchange_MBps("red-squall")
     assert list(rates.values()) == sorted(rates.values())
     assert rates[4096] < 0.9 * rates[1048576] and rates[32768] > 0.95 * rates[1048576]
@@ -177,7 +177,7 @@ def host(at_size):
     "what the processors have of the latency is assumed, a quarter each, on InfiniBand and on Myrinet, and follows from"
     " the hot spot on Quadrics"
 )
-def test_the_host_overhead_in_latency_tests_is_least_on_myrinet_and_most_on_infiniband(host):
+def test_host_overhead_is_least_on_myrinet_and_most_on_infiniband(host):
     assert host["osu-myrinet"][0] < host["osu-quadrics"][0] < host["osu-ib"][0]
 
 

@@ -61,7 +61,7 @@ def gaps(problem, name, speed, ranks_alike):
         ("rhodo", "escher", 1, PROCESSES),
     ],
 )
-def test_what_is_better(problem, name, better, ranks_alike, speed):
+def test_one_or_two_processes_a_node_are_better(problem, name, better, ranks_alike, speed):
     values = gaps(problem, name, speed, ranks_alike).values()
     assert all(value < 0 for value in values) if better == 2 else all(value > 0 for value in values)
 
@@ -86,7 +86,7 @@ def test_the_gap_of_rhodo_is_constant_elsewhere(name, ranks_alike, speed):
 
 
 @simgrid
-def test_what_is_kept_gives_what_is_recorded(tmp_path):
+def test_the_kept_traces_give_the_recorded_times(tmp_path):
     """On one twin, up to eight ranks: all of it is `python -m lab.section6 replay`."""
     for problem, traces in section6.unpacked(tmp_path).items():
         few = {ranks: trace for ranks, trace in traces.items() if ranks in (2, 8)}

@@ -46,7 +46,7 @@ def test_the_whole_command():
         ("register_us: 1", "-wrapper"),
     ],
 )
-def test_what_only_some_twins_need(small, cost, word):
+def test_flags_that_only_some_twins_need(small, cost, word):
     plain, needing = (
         smpirun.command(twin, Path("/x/twin.so"), Path("h"), 2, ["./streaming"])
         for twin in (small(), small(("receive_us: 1", f"receive_us: 1\n  {cost}")))
@@ -143,7 +143,7 @@ def broken(tmp_path_factory):
         ("quiet", 0, "the simulation ended before the program's last line; the last thing it said is 'nothing'"),
     ],
 )
-def test_what_simgrid_does_is_told(simulator, broken, how, status, cause):
+def test_ends_of_simulations_are_explained(simulator, broken, how, status, cause):
     done = simulator.run(shipped("cbc"), 2, 1, broken, how)
     assert done.returncode == status
     assert smpirun.failure(done.stdout, done.stderr, done.returncode, LAST) == cause

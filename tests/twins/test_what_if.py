@@ -60,7 +60,7 @@ def test_messages_get_smaller_with_the_number_of_nodes(nodes, size_B):
 
 
 @simgrid
-def test_the_values_are_those_that_follow_from_the_rates(outcomes):
+def test_the_values_follow_from_the_rates(outcomes):
     healthy, slow, cut, bigger = (outcome.values for outcome in outcomes)
     assert healthy["median_bandwidth"] == pytest.approx(100, rel=0.01)
     assert healthy["share_of_ideal"] == pytest.approx(100, rel=0.01)
@@ -115,7 +115,7 @@ def test_fewer_rounds_on_request(planned):
 
 
 @simgrid
-def test_the_command_is_the_same_to_the_byte_and_tells_what_is_to_blame(planned, tmp_path):
+def test_the_command_is_reproducible_and_names_the_culprit(planned, tmp_path):
     runs = []
     for name in ("a", "b"):
         command = ["twin", "predict", str(planned), "--confirm", "--pictures", str(tmp_path / name)]

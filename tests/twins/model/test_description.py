@@ -12,7 +12,7 @@ SHIPPED = sorted(TWINS.glob("*.yaml"))
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
-def test_what_ships_can_be_read_and_every_number_says_where_it_comes_from(file):
+def test_every_number_of_a_shipped_description_has_a_source(file):
     twin = load(file)
     assert twin.name == file.stem
     assert {"nodes", "cpus_per_node", "inter_node.rate_MBps", "inter_node.latency_us"} <= set(twin.sources)
@@ -44,7 +44,7 @@ def test_the_parts_of_a_description():
     )
 
 
-def test_what_may_be_left_out(small):
+def test_optional_keys_have_defaults(small):
     twin = small()
     assert twin.intra_node == twin.inter_node and twin.host_bus == HostBus(None, None)
     assert twin.faults == () and twin.cases == () and twin.collectives == "default"
@@ -56,7 +56,7 @@ def test_an_adapter_is_between_nodes_only(small):
         small(added="intra_node: {send_us: 1, receive_us: 1, latency_us: 1, rate_MBps: 200, adapter_us: 2}\n")
 
 
-def test_what_needs_calls_is_a_part_of_a_message(small):
+def test_needs_calls_names_a_part_of_a_message(small):
     assert small().inter_node.needs_calls == ""
     with pytest.raises(TwinError, match=r"inter_node\.needs_calls: 'all' is unknown; write one of begin, whole"):
         small(("receive_us: 1", "receive_us: 1\n  needs_calls: all"))
@@ -143,7 +143,7 @@ def test_a_statement_is_a_bound_on_a_metric(small):
     assert small().statements == ()
 
 
-def test_a_statement_may_be_what_a_twin_was_fitted_to(small):
+def test_a_twin_may_be_fitted_to_a_statement(small):
     assert not small(added=SAID).statements[0].is_fitted
     assert small(added=SAID + "    twin: fitted\n").statements[0].is_fitted
 

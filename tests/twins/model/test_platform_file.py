@@ -45,11 +45,11 @@ def test_an_adapter_is_kept_by_messages_below_the_eager_limit(small):
     ]
 
 
-def test_what_needs_calls_is_of_messages_from_the_eager_limit_on(small):
+def test_needs_calls_applies_to_messages_from_the_eager_limit_on(small):
     assert lines_of(small(("receive_us: 1", "receive_us: 1\n  needs_calls: whole")), "calls") == ["calls whole 16384"]
 
 
-def test_what_registering_costs_is_a_table_from_the_eager_limit_on(small):
+def test_costs_of_registering_are_a_table_from_the_eager_limit_on(small):
     twin = small(("receive_us: 1", "receive_us: 1\n  register_us: {0: 1, 4096: 2}"))
     assert lines_of(twin, "register") == ["register 16384 2 0 1e-06 4096 2e-06"]
 

@@ -88,7 +88,7 @@ def test_a_wrong_table_is_one_line(section, text, message):
         ("[1]", r"twin\.yaml: a mapping is expected here, not '\[1\]'"),
     ],
 )
-def test_what_is_no_mapping(section, text, message):
+def test_a_file_without_a_mapping_is_one_line(section, text, message):
     with pytest.raises(TwinError, match=message):
         section(text)
 
