@@ -285,7 +285,9 @@ def main(asked):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.replay", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("runs", type=int)
     parser.add_argument("--npb", type=Path, help="NPB3.4-MPI, as NASA has it; its FT needs gfortran")
     parser.add_argument("--only", nargs="*", default=[])

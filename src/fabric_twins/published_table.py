@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,29 +37,26 @@ and Gigabit Ethernet on Itanium 2 clusters (MPP-DYNA). IBM12X: Vishnu, Benton an
 Everything below this line is written by `fabric-checks twin table --write` from simulations; a test fails when it is
 stale."""
 
-_FITTED = """
-## Fitted: {count} values
-
-A parameter was chosen to reproduce the value, so agreement here is no evidence for anything.
-"""
-
-_PREDICTED = """
-## Predicted: {count} values
-
-These follow from parameters that were chosen for other values. They are what a twin can be judged by.
-"""
-
-_NOT_REPRODUCED = """
-## Not reproduced: {count} values
-
-Predictions that fail, and why. The checks expect them to fail, and it is an error if one starts to pass unnoticed.
-"""
-
-_SAID = """
-## Said without a number: {count}
-
-Bounds on what a check measures; the direction is the document's, the rough factor is ours.
-"""
+#: Title and introduction of each table.
+_TABLES = (
+    (
+        "Fitted: {} values",
+        "A parameter was chosen to reproduce the value, so agreement here is no evidence for anything.",
+    ),
+    (
+        "Predicted: {} values",
+        "These follow from parameters that were chosen for other values. They are what a twin can be judged by.",
+    ),
+    (
+        "Not reproduced: {} values",
+        "Predictions that fail, and why. The checks expect them to fail, and it is an error if one starts to pass "
+        "unnoticed.",
+    ),
+    (
+        "Said without a number: {}",
+        "Bounds on what a check measures; the direction is the document's, the rough factor is ours.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -142,21 +139,20 @@ def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
     failed = [row for row in all_rows if row.published.why_not]
     said = [(twin, statement) for twin in twins for statement in twin.statements]
     titles = ("twin", "value", "published", "twin gives", "", "source")
-    parts = [
-        _HEAD,
-        _FITTED.format(count=len(fitted)),
-        *_table(titles, map(_cells, fitted)),
-        _PREDICTED.format(count=len(predicted)),
-        *_table(titles, map(_cells, predicted)),
-        _NOT_REPRODUCED.format(count=len(failed)),
-        *_table((*titles, "why"), ((*_cells(row), row.published.why_not) for row in failed)),
-        _SAID.format(count=len(said)),
-        *_table(
+    tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = [
+        (titles, [_cells(row) for row in fitted]),
+        (titles, [_cells(row) for row in predicted]),
+        ((*titles, "why"), [(*_cells(row), row.published.why_not) for row in failed]),
+        (
             ("twin", "what is said", "bound", "source", "the twin"),
-            ((twin.name, each.text, _bound(each), each.source.text, _outcome(each)) for twin, each in said),
+            [(twin.name, each.text, _bound(each), each.source.text, _outcome(each)) for twin, each in said],
         ),
     ]
-    return "\n".join(parts) + "\n"
+    lines = [_HEAD]
+    for (title, introduction), (header, cells) in zip(_TABLES, tables, strict=True):
+        lines += ["", f"## {title.format(len(cells))}", "", introduction, ""]
+        lines += map(_line, [header, ("---",) * len(header), *cells])
+    return "\n".join(lines) + "\n"
 
 
 def _bound(statement: Statement) -> str:
@@ -183,12 +179,6 @@ def _cells(row: Row) -> tuple[str, ...]:
         "0.00 %" if change in ("+0.00 %", "-0.00 %") else change,
         published.source.text,
     )
-
-
-def _table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield _line(titles)
-    yield _line(["---"] * len(titles))
-    yield from map(_line, lines)
 
 
 def _line(cells: Sequence[str]) -> str:
