@@ -85,9 +85,7 @@ class FabricCheck(
                             note_build                  facts: spec, spec_hash, spack
         sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
                                                         values
-        after sanity        picture_profile             keep_files
-                            draw_pictures               keep_files
-                            note_traffic_and_files      facts: disk_B, node_traffic_B
+        after sanity        note_traffic_and_files      facts: disk_B, node_traffic_B
         before performance  declare_performance         perf_variables
                             note_doubts                 facts: findings
         after performance   require_references          a failure, if the file of references is wrong
@@ -170,9 +168,3 @@ class FabricCheck(
     def profile_library(self):
         """The path of the library that profiles a program, built for this environment."""
         return Path(self.fabric_programs.stagedir) / "profile.so"
-
-    def draw_profile(self, profile, path):
-        """Draw the profile of the program; return the name of the picture."""
-        from fabric_profile import table as report  # noqa: PLC0415  (only a run that profiles needs it)
-
-        return report.draw(profile, path, f"{self.display_name}, {self.current_layout}, {self.current_environ.name}")

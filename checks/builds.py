@@ -15,9 +15,10 @@ from reframe.core.logging import getlogger
 from reframe.core.meta import make_test
 from reframe.core.runtime import runtime
 
-from fabric_checks.core.paths import ROOT, home
+from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
-from fabric_checks.software.spack import mpi
+from fabric_checks.software.programs import build_own
+from fabric_checks.software.spack import lock
 from fabric_checks.software.suites import SUITES
 
 
@@ -49,7 +50,7 @@ class FabricPrograms(Build):
         """Leave the compiler and its flags to the environment and the Makefile."""
         if (why := self.current_environ.extras.get("not_set_up")) and not self.is_dry_run():
             raise EnvironError(why)
-        self.build_system.commands = [shlex.join(["sh", "build.sh", str(home() / "programs"), self.current_environ.cc])]
+        self.build_system.commands = [shlex.join(build_own(self.current_environ.cc))]
 
     @sanity_function
     def programs_exist(self):
@@ -144,11 +145,11 @@ class SpackPackage(Build):
         ]
 
     def contradiction(self, reported):
-        """Return how the MPI library that runs contradicts the one of the spec, or None; see :mod:`..spack.mpi`.
+        """Return how the MPI library that runs contradicts the one of the spec, or None; see :mod:`..spack.lock`.
 
         :param reported: what the library says of itself.
         """
-        return mpi.contradiction(self.built["mpi"], reported)
+        return lock.contradiction(self.built["mpi"], reported)
 
 
 def built_by_spack(name):

@@ -18,8 +18,6 @@ fabric_env() {
     [[ $FABRIC_HOME = /* ]] || FABRIC_HOME=$PWD/$FABRIC_HOME
     [[ -z ${FABRIC_RESULTS:-} || $FABRIC_RESULTS = /* ]] || FABRIC_RESULTS=$PWD/$FABRIC_RESULTS
     export FABRIC_MPI=${FABRIC_MPI:-mpich}
-    # Matplotlib would keep its list of fonts below HOME.
-    export MPLCONFIGDIR=${MPLCONFIGDIR:-$FABRIC_HOME/matplotlib}
     for _ in 1 2 3; do
         {
             told=$("$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" --stack "${FABRIC_STACK:-wheels}" \

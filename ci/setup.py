@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bring everything a run needs into one folder: a virtual environment and one prefix for each MPI.
+"""Install everything a run needs into FABRIC_HOME: a virtual environment and one prefix for each MPI.
 
 Uses the standard library and those modules of this clone's library that need no more, because it runs before anything
-is installed. Each part is pinned with hashes in ci/requirements, is made in a folder of its own that is named after
-its pins, and is marked complete by a stamp: an interrupted set-up is taken up again, other pins are installed beside,
-a complete set-up costs nothing, and what nobody uses any more is deleted.
+is installed. Each part is pinned with hashes in ci/requirements, has a folder of its own that is named after its pins,
+and is marked complete by a stamp: an interrupted set-up is repeated, other pins get other folders, a complete set-up
+costs nothing, and parts that no clone uses any more are deleted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,40 +20,39 @@ import tarfile
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from fabric_checks.core import locks, paths  # noqa: E402  (they are of this clone)
+# Of this clone, before all that is installed.
+from fabric_checks.core import locks, paths  # noqa: E402
 from fabric_checks.core.errors import FabricError  # noqa: E402
-from fabric_checks.records import sessions  # noqa: E402  (they are of this clone)
-from fabric_checks.software import installed, sharing  # noqa: E402  (they are of this clone)
-
-MPIS = ("mpich", "openmpi", "impi")
-STACKS = ("wheels", "spack", "modules", "simgrid")
+from fabric_checks.records import sessions  # noqa: E402
+from fabric_checks.software import installed, sharing, stacks  # noqa: E402
+from fabric_checks.software.suite import STACKS  # noqa: E402
 
 # The release of SimGrid that the simulated clusters are written for; the tests hold it to the library's.
 SIMGRID = "3.32"
 
-# So long a set-up waits for another one in the same home, which may have a slow network.
+# The longest wait for another set-up of the same home, which may have a slow network.
 WAIT_S = 3600.0
 
 
 class SetupError(FabricError):
-    """Something the user has to fix; its text is one line with the cause and the remedy."""
+    """A fault that the user has to fix; its text is one line with the cause and the remedy."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing to install: its name in `installed.PINS`, what to tell the user, its disk space and how it is made."""
+    """A part to install: its name in `installed.PINS`, its title for the user, its disk space and its installer."""
 
     name: str
-    what: str
+    title: str
     disk_MB: int
-    install: Callable[[Home, Part], None]
+    install: Callable[[Part], None]
 
     @property
     def folder(self) -> Path:
@@ -66,12 +64,8 @@ class Part:
         return [word for file in installed.requirements(self.name) for word in ("-r", str(file))]
 
 
-class Home:
-    """The folder that receives everything: FABRIC_HOME, or .fabric in the clone."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.log = path / "setup.log"
+def log_file() -> Path:
+    return paths.home() / "setup.log"
 
 
 def say(text: str) -> None:
@@ -80,49 +74,42 @@ def say(text: str) -> None:
 
 @contextmanager
 def bar(text: str, part: Part) -> Iterator[None]:
-    """Say what is being installed; in a terminal also how much of it is there, on a line that is rewritten.
+    """Print a line for an installation; in a terminal with a bar, which counts files, for nothing that draws is there.
 
-    Nothing that draws bars is installed yet. What pip downloads goes to a temporary folder first, which is counted too.
+    The downloads of pip are counted too: they go to a temporary folder below the home first.
     """
     if not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         say(text)
         yield
         return
     ended = threading.Event()
-    downloads = Path(tempfile.mkdtemp(prefix="fabric-checks-"))
 
     def draw() -> None:
         most_B = 0
-        while True:
-            most_B = max(most_B, size_B(downloads))
-            # Wheels are about a third as large as what comes out of them.
+        while not ended.wait(1):
+            most_B = max(most_B, size_B(downloads()))
+            # Wheels are about a third as large as the files in them.
             share = min((most_B + size_B(part.folder)) / (1.35e6 * part.disk_MB), 0.99)
-            width = shutil.get_terminal_size().columns - 30
-            line = f"==> {text}"[: max(width, 20)]
+            line = f"==> {text}"[: max(shutil.get_terminal_size().columns - 30, 20)]
             print(f"\r{line} [{'#' * int(16 * share):16}] {share:4.0%}\x1b[K", end="", flush=True)
-            if ended.wait(1):
-                return
 
     thread = threading.Thread(target=draw, daemon=True)
-    before = tempfile.tempdir, os.environ.get("TMPDIR")
-    tempfile.tempdir = os.environ["TMPDIR"] = str(downloads)
     thread.start()
     try:
         yield
     finally:
         ended.set()
         thread.join()
-        tempfile.tempdir = before[0]
-        if before[1] is None:
-            del os.environ["TMPDIR"]
-        else:
-            os.environ["TMPDIR"] = before[1]
-        shutil.rmtree(downloads, ignore_errors=True)
         print(f"\r==> {text}\x1b[K", flush=True)
 
 
+def downloads() -> Path:
+    """Return the temporary folder of pip; the holder of the home's lock alone uses it."""
+    return paths.home() / "downloads"
+
+
 def size_B(folder: Path) -> int:
-    """Return what is in a folder, in bytes; files come and go meanwhile."""
+    """Return the size of all files in a folder, in bytes; they come and go meanwhile."""
     total = 0
     for where, _, names in os.walk(folder):
         for name in names:
@@ -131,19 +118,13 @@ def size_B(folder: Path) -> int:
     return total
 
 
-def redacted(text: str) -> str:
-    """Return a text without what could be a secret in its addresses: user names, passwords, and queries."""
-    text = re.sub(r"(?<=://)[^/\s'\"]+@", "***@", text)
-    return re.sub(r"(://[^\s?#'\"]*[?#])[^\s'\"]+", r"\1***", text)
-
-
-def note(home: Home, command: list[str], output: str) -> None:
+def note(command: list[str], output: str) -> None:
     """Add a command and its output to the log."""
-    with home.log.open("a") as log:
-        log.write(redacted(f"\n$ {' '.join(command)}\n{output}"))
+    with log_file().open("a") as log:
+        log.write(installed.redacted(f"\n$ {' '.join(command)}\n{output}"))
 
 
-# What pip says, in order of precedence, and what that means for the user.
+# The words of pip, in order of precedence, and what they mean for the user.
 _PIP_CAUSES = (
     (("No space left on device",), "the disk is full; free some space and run again"),
     (
@@ -171,23 +152,25 @@ _PIP_CAUSES = (
 )
 
 
-def pip(home: Home, python: Path, *arguments: str) -> None:
+def pip(python: Path, *arguments: str) -> None:
     """Run a virtual environment's pip; its output goes to the log, its failure becomes one line."""
     command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
-    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    downloads().mkdir(parents=True, exist_ok=True)
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")} | {"TMPDIR": str(downloads())}
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    note(home, command, done.stdout)
+    shutil.rmtree(downloads(), ignore_errors=True)
+    note(command, done.stdout)
     if done.returncode == 0:
         return
     for signs, meaning in _PIP_CAUSES:
         if any(sign in done.stdout for sign in signs):
-            raise SetupError(f"{meaning} (details: {home.log})")
+            raise SetupError(f"{meaning} (details: {log_file()})")
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower()] or lines or ["no output"]
-    raise SetupError(f"pip failed: {redacted(telling[-1])} (details: {home.log})")
+    raise SetupError(f"pip failed: {installed.redacted(telling[-1])} (details: {log_file()})")
 
 
-# Only what is pinned is fetched, and nothing is kept beside what is installed.
+# Only pinned archives are fetched, and none is kept after the installation.
 PINNED = ("--quiet", "--retries", "2", "--no-cache-dir", "--no-deps", "--require-hashes")
 WHEELS = ("--only-binary", ":all:")
 
@@ -196,8 +179,8 @@ def python_of(venv: Path) -> Path:
     return venv / "bin" / "python"
 
 
-def install_venv(home: Home, part: Part) -> None:
-    # Whoever has sourced ci/env.sh calls this by a virtual environment's Python, which may go before the new one does.
+def install_venv(part: Part) -> None:
+    # After ci/env.sh was sourced the Python is that of a virtual environment, which may be deleted before the new one.
     python = getattr(sys, "_base_executable", sys.executable) if sys.prefix != sys.base_prefix else sys.executable
     done = subprocess.run([python, "-m", "venv", str(part.folder)], capture_output=True, text=True)
     if done.returncode != 0:
@@ -205,13 +188,17 @@ def install_venv(home: Home, part: Part) -> None:
             f"{sys.executable} cannot make a virtual environment; install its venv module "
             "(Debian: apt install python3-venv) or name another Python in FABRIC_PYTHON"
         )
-    pip(home, python_of(part.folder), "install", *PINNED, *WHEELS, *part.requirements)
+    pip(python_of(part.folder), "install", *PINNED, *WHEELS, *part.requirements)
+    # A tenth of the virtual environment is tests that nothing imports.
+    for package in ("numpy", "scipy"):
+        for folder in [*part.folder.glob(f"lib/python*/site-packages/{package}/**/tests")]:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def install_prefix(home: Home, part: Part) -> None:
+def install_prefix(part: Part) -> None:
     """Install into a prefix of its own: the MPIs share file names, and in one prefix the last would win."""
     options = ("--ignore-installed", "--no-warn-script-location", "--prefix", str(part.folder))
-    pip(home, python_of(installed.venv()), "install", *PINNED, *WHEELS, *options, *part.requirements)
+    pip(python_of(installed.venv()), "install", *PINNED, *WHEELS, *options, *part.requirements)
     # Where Spack's recipes look for an MPI, or for its library, in its own installer's layout.
     for name, target in SPACK_LINKS.get(part.name, []):
         (part.folder / name).parent.mkdir(exist_ok=True)
@@ -224,13 +211,13 @@ SPACK_LINKS = {
 }
 
 
-def install_spack(home: Home, part: Part) -> None:
-    """Clone the pinned release of Spack; FABRIC_SPACK_URL names another place to clone it from."""
-    clone(home, "FABRIC_SPACK_URL", installed.SPACK, part.folder)
+def install_spack(part: Part) -> None:
+    """Clone the pinned release of Spack; FABRIC_SPACK_URL names another address."""
+    clone("FABRIC_SPACK_URL", installed.SPACK, part.folder)
 
 
-def clone(home: Home, variable: str, release: installed.Release, place: Path, *options: str) -> None:
-    """Clone one release of a repository from the place that a variable names, or from its public one.
+def clone(variable: str, release: installed.Release, folder: Path, *options: str) -> None:
+    """Clone one release of a repository from the address in a variable, or from its public one.
 
     A tag can be moved, so the commit is compared.
     """
@@ -239,28 +226,31 @@ def clone(home: Home, variable: str, release: installed.Release, place: Path, *o
             "git is missing, which Spack is cloned with; install it, or set SPACK_ROOT to an existing Spack"
         )
     url = os.environ.get(variable) or release.url
+    shown = installed.redacted(url)
     command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", *options]
-    command += ["--branch", release.tag, url, str(place)]
-    done = subprocess.run(command, capture_output=True, text=True, env=without_prompt())
-    note(home, command, done.stdout + done.stderr)
+    command += ["--branch", release.tag, url, str(folder)]
+    # Git must not ask for a password on a terminal that nobody watches.
+    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    note(command, done.stdout + done.stderr)
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or ["git printed nothing"]
+        errors = [line for line in done.stderr.splitlines() if line.strip()] or ["git printed nothing"]
         raise SetupError(
-            f"release {release.tag} cannot be cloned from {redacted(url)}: {redacted(said[-1].strip())}; check the "
+            f"release {release.tag} cannot be cloned from {shown}: {installed.redacted(errors[-1].strip())}; check the "
             f"network, or set {variable} to a mirror of that repository (or SPACK_ROOT to an existing Spack)"
         )
     try:
-        require_commit(place, release, redacted(url))
+        require_commit(folder, release, shown)
     except SetupError:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
-    # Git keeps the address, with what may be a secret in it.
-    subprocess.run(["git", "-C", str(place), "remote", "remove", "origin"], capture_output=True, check=False)
+    # Git keeps the address, which may hold a token.
+    subprocess.run(["git", "-C", str(folder), "remote", "remove", "origin"], capture_output=True, check=False)
 
 
-def require_commit(place: Path, release: installed.Release, origin: str) -> None:
-    """See that the tag of a release is at the commit that is pinned, in a clone of it."""
-    command = ["git", "-c", f"safe.directory={place}", "-C", str(place), "rev-parse", f"{release.tag}^{{commit}}"]
+def require_commit(folder: Path, release: installed.Release, origin: str) -> None:
+    """Require that the tag of a release is at the pinned commit, in a clone of it."""
+    command = ["git", "-c", f"safe.directory={folder}", "-C", str(folder), "rev-parse", f"{release.tag}^{{commit}}"]
     done = subprocess.run(command, capture_output=True, text=True)
     commit = done.stdout.strip() if done.returncode == 0 else "no commit"
     if commit != release.commit:
@@ -271,7 +261,7 @@ def require_commit(place: Path, release: installed.Release, origin: str) -> None
 
 
 def check_mirror(folder: Path) -> None:
-    """See that the repositories in a folder of ci/mirror are the pinned releases: Spack itself goes by the tag."""
+    """Require that the repositories in a folder of ci/mirror are the pinned releases: Spack itself trusts the tag."""
     for release, name in REPOSITORIES.values():
         require_commit(folder / name, release, str(folder / name))
 
@@ -282,28 +272,28 @@ REPOSITORIES = {
 }
 
 
-def download(home: Home, wanted: list[Part], folder: Path) -> None:
-    """Bring what a run without a network installs into a folder: wheels, Spack and its package repository."""
+def download(wanted: list[Part], folder: Path) -> None:
+    """Download all that a run without a network installs: wheels, Spack and its package repository."""
     wheels = folder / "wheels"
     for part in wanted:
         if part.requirements:
-            say(f"wheels of {part.what}")
+            say(f"wheels of {part.title}")
             where = ("--dest", str(wheels))
-            pip(home, python_of(installed.venv()), "download", *PINNED, *WHEELS, *where, *part.requirements)
+            pip(python_of(installed.venv()), "download", *PINNED, *WHEELS, *where, *part.requirements)
     for variable, (release, name) in REPOSITORIES.items():
         say(f"{name}, release {release.tag}")
         shutil.rmtree(folder / name, ignore_errors=True)
-        clone(home, variable, release, folder / name, "--bare")
+        clone(variable, release, folder / name, "--bare")
 
 
 def has_simgrid() -> bool:
-    """Whether there is a SimGrid with its compiler wrapper; whether it will do is found out when it is called."""
+    """Return whether there is a SimGrid with its compiler wrapper; its first call shows whether it works."""
     prefix = os.environ.get("SIMGRID_ROOT")
     return shutil.which("smpicc", path=f"{prefix}/bin" if prefix else None) is not None
 
 
-def require_simgrid(home: Home) -> None:
-    """See that there is a SimGrid: root has Debian's package installed, others get a line that says what to do."""
+def require_simgrid() -> None:
+    """Require SimGrid: for root Debian's package is installed, other users get an error with the remedy."""
     if has_simgrid():
         return
     prefix = os.environ.get("SIMGRID_ROOT")
@@ -319,29 +309,24 @@ def require_simgrid(home: Home) -> None:
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for command in (["update"], ["install", "--yes", "--no-install-recommends", "libsimgrid-dev"]):
         done = subprocess.run([apt, "-q", *command], env=environment, capture_output=True, text=True, check=False)
-        note(home, ["apt-get", "-q", *command], done.stdout + done.stderr)
+        note(["apt-get", "-q", *command], done.stdout + done.stderr)
     if not has_simgrid():
-        raise SetupError(f"libsimgrid-dev cannot be installed; see {home.log}, or set SIMGRID_ROOT to a SimGrid")
-
-
-def without_prompt() -> dict[str, str]:
-    """The environment, with Git told not to ask for a password on a terminal that nobody watches."""
-    return os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+        raise SetupError(f"libsimgrid-dev cannot be installed; see {log_file()}, or set SIMGRID_ROOT to a SimGrid")
 
 
 def has_spack() -> bool:
-    """Whether the user has a Spack; whether it will do is found out when it is called."""
+    """Return whether the user has a Spack; its first call shows whether it works."""
     return bool(os.environ.get("SPACK_ROOT")) or shutil.which("spack") is not None
 
 
-def install_osu_ports(home: Home, part: Part) -> None:
-    """Take demo/osu_*.py out of mpi4py's source distribution, and put mpi4py beside them, where Python looks first."""
+def install_osu_ports(part: Part) -> None:
+    """Extract demo/osu_*.py of mpi4py's source distribution into a folder with mpi4py, which they import."""
     ports, mpi4py = (["-r", str(file)] for file in installed.requirements(part.name))
     python = python_of(installed.venv())
-    pip(home, python, "install", *PINNED, *WHEELS, "--target", str(part.folder), *mpi4py)
+    pip(python, "install", *PINNED, *WHEELS, "--target", str(part.folder), *mpi4py)
     # Without build isolation pip uses the pinned setuptools for the metadata instead of fetching another.
     source_only = ("--no-build-isolation", "--no-binary", ":all:", "--dest", str(part.folder))
-    pip(home, python, "download", *PINNED, *source_only, *ports)
+    pip(python, "download", *PINNED, *source_only, *ports)
     (archive,) = part.folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -358,8 +343,8 @@ def install_osu_ports(home: Home, part: Part) -> None:
 PARTS = {
     part.name: part
     for part in (
-        Part("core", "ReFrame, and what the library computes and draws with", 590, install_venv),
-        Part("test", "the same with the test tools", 1080, install_venv),
+        Part("core", "ReFrame, and the libraries of the analysis and of the report", 540, install_venv),
+        Part("test", "the same with the test tools", 1030, install_venv),
         Part("mpich", "MPICH", 40, install_prefix),
         Part("openmpi", "Open MPI", 20, install_prefix),
         Part("impi", "Intel MPI with the Intel MPI Benchmarks", 310, install_prefix),
@@ -377,7 +362,7 @@ NEEDS = {
 
 
 def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
-    """Return what a run on this stack needs, in the order of installation."""
+    """Return the parts that a run on this stack needs, in the order of installation."""
     names: list[str] = []
     if stack == "wheels":
         names = [name for mpi in mpis for name in NEEDS[mpi]]
@@ -388,16 +373,16 @@ def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
     return [PARTS[name] for name in dict.fromkeys([venv, *names])]
 
 
-def check_paths(home: Path) -> None:
-    """Refuse what cannot be in a job script, before anything is made."""
+def check_paths() -> None:
+    """Refuse paths and names that are not safe in a job script, before anything is made."""
     paths.sound_path("the clone", ROOT)
-    paths.sound_path("FABRIC_HOME", home)
+    paths.home()
     paths.results()
     sessions.session_id()
 
 
-def check_machine(home: Home, missing: list[Part]) -> None:
-    """Refuse what cannot work, before anything is downloaded."""
+def check_machine(missing: list[Part]) -> None:
+    """Refuse a machine that lacks a tool, a writable home or disk space, before anything is downloaded."""
     for tool, what in (("gcc", "C compiler (gcc)"), ("make", "make")):
         if shutil.which(tool) is None:
             raise SetupError(
@@ -405,17 +390,17 @@ def check_machine(home: Home, missing: list[Part]) -> None:
                 f"install it (Debian: apt install {tool}, Red Hat: dnf install {tool})"
             )
     try:
-        home.path.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=home.path).close()
+        paths.home().mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=paths.home()).close()
     except OSError as error:
         raise SetupError(
-            f"cannot write to {home.path} ({error.strerror}); set FABRIC_HOME to a folder that can be written"
+            f"cannot write to {paths.home()} ({error.strerror}); set FABRIC_HOME to a folder that can be written"
         ) from None
     need_MB = sum(part.disk_MB for part in missing)
-    free_MB = shutil.disk_usage(home.path).free // 10**6
+    free_MB = shutil.disk_usage(paths.home()).free // 10**6
     if free_MB < need_MB:
         raise SetupError(
-            f"too little disk: {home.path} has {free_MB} MB free and {need_MB} MB are needed; "
+            f"too little disk: {paths.home()} has {free_MB} MB free and {need_MB} MB are needed; "
             "free some, or set FABRIC_HOME to another disk"
         )
 
@@ -425,50 +410,42 @@ def missing_of(wanted: list[Part]) -> list[Part]:
 
 
 def used_by(wanted: list[Part]) -> list[str]:
-    """Return the folders of the parts that this clone may use, also those of other stacks that are not there yet."""
+    """Return the folders of the parts that this clone may use, also those of other stacks, installed or not."""
     return sorted({*installed.in_use(), *(part.folder.name for part in wanted)})
 
 
-def set_up(home: Home, wanted: list[Part]) -> Path:
-    """Install what is missing, and return the file whose lock a run on it holds."""
-    check_machine(home, missing_of(wanted))
+def home_lock() -> AbstractContextManager[int]:
+    """Return the lock of the home for one set-up or download at a time; a wait for another one is printed."""
+    waits = f"waiting for another set-up that is under way in {paths.home()}"
+    return locks.exclusive(paths.home() / ".lock", WAIT_S, lambda holder: say(f"{waits}: {holder}"))
+
+
+def set_up(wanted: list[Part]) -> Path:
+    """Install the missing parts, and return the file whose lock a run on them holds."""
+    check_machine(missing_of(wanted))
     if missing_of(wanted) or not sharing.is_registered(used_by(wanted)) or sharing.has_leftovers():
-        with locks.exclusive(home.path / ".lock", WAIT_S, waiting(home)):
-            # First of all, or another clone's set-up could take what is complete for what nobody uses.
+        with home_lock():
+            # First, or another clone's set-up could delete complete parts as unused.
             sharing.register(used_by(wanted))
             missing = missing_of(wanted)
             for number, part in enumerate(missing, 1):
-                with bar(f"set-up {number}/{len(missing)}: {part.what}, {part.disk_MB} MB on disk", part):
-                    make(home, part)
+                with bar(f"set-up {number}/{len(missing)}: {part.title}, {part.disk_MB} MB on disk", part):
+                    make(part)
             sharing.register(used_by(wanted))
             sharing.collect(say)
     return sharing.set_of(used_by(wanted))
 
 
-def waiting(home: Home) -> Callable[[str], None]:
-    return lambda who: say(f"waiting for another set-up that is under way in {home.path}: {who}")
-
-
-def make(home: Home, part: Part) -> None:
-    """Install a part where it is going to stay; nobody uses what an interrupted installation has left there."""
+def make(part: Part) -> None:
+    """Install a part into its final folder, in which an interrupted installation may have left files."""
     shutil.rmtree(part.folder, ignore_errors=True)
     part.folder.parent.mkdir(exist_ok=True)
-    part.install(home, part)
+    part.install(part)
     (part.folder / installed.STAMP).write_text(json.dumps(installed.THIS))
 
 
-def parse_mpis(text: str) -> list[str]:
-    if text == "none":
-        return []
-    mpis = list(MPIS) if text == "all" else text.split(",")
-    for mpi in mpis:
-        if mpi not in MPIS:
-            raise SetupError(f"unknown MPI {mpi!r}; choose from {', '.join(MPIS)}, several with commas, all or none")
-    return mpis
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Set up what a run needs.")
+    parser = argparse.ArgumentParser(description="Install all that a run needs.")
     parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, all, or none")
     parser.add_argument("--stack", default="wheels", help=", ".join(STACKS))
     parser.add_argument(
@@ -478,26 +455,25 @@ def main() -> int:
         "--check-mirror", metavar="FOLDER", help="only check which releases of Spack ci/mirror downloaded"
     )
     parser.add_argument("--with-simgrid", action="store_true", help="also SimGrid, for simulated clusters")
-    parser.add_argument("--with-tests", action="store_true", help="also what the tests need")
+    parser.add_argument("--with-tests", action="store_true", help="also the tools of the tests")
     parser.add_argument(
-        "--tell", type=int, metavar="FD", help="write where the virtual environment is, and the file to lock"
+        "--tell", type=int, metavar="FD", help="write the paths of the virtual environment and of the file to lock"
     )
     arguments = parser.parse_args()
-    home = Home(Path(os.path.abspath(os.environ.get("FABRIC_HOME") or ROOT / ".fabric")))
     try:
-        check_paths(home.path)
+        check_paths()
         if arguments.check_mirror:
             check_mirror(paths.sound_path("the mirror", arguments.check_mirror))
             return 0
-        mpis = parse_mpis(arguments.mpi)
-        if arguments.stack not in STACKS:
-            raise SetupError(f"unknown stack {arguments.stack!r}; choose from {', '.join(STACKS)}")
+        mpis = stacks.parse_mpis(arguments.mpi, "--mpi")
+        stacks.require_stack(arguments.stack, "--stack")
         wanted = wanted_parts(arguments.stack, mpis, arguments.with_tests)
-        held = set_up(home, wanted)
+        held = set_up(wanted)
         if arguments.download:
-            download(home, wanted, paths.sound_path("the mirror", arguments.download))
+            with home_lock():
+                download(wanted, paths.sound_path("the mirror", arguments.download))
         if arguments.with_simgrid or arguments.stack == "simgrid":
-            require_simgrid(home)
+            require_simgrid()
         if arguments.tell is not None:
             os.write(arguments.tell, f"{installed.venv()}\n{held}\n".encode())
     except FabricError as error:
@@ -507,10 +483,8 @@ def main() -> int:
         print("error: interrupted; run again to continue where it stopped", file=sys.stderr)
         return 130
     except OSError as error:
-        print(
-            f"error: {error.filename or home.path}: {error.strerror}; check the disk and its permissions and run again",
-            file=sys.stderr,
-        )
+        path = error.filename or paths.home()
+        print(f"error: {path}: {error.strerror}; check the disk and its permissions and run again", file=sys.stderr)
         return 1
     return 0
 

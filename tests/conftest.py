@@ -4,12 +4,16 @@
 import itertools
 import os
 import signal
+import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
+from ci.minicluster import state
 from tests import quick
+from tests.long import is_long
 
 TESTS = Path(__file__).resolve().parent
 #: The command of this clone. What tests start takes this clone's library too, whatever the shell has sourced.
@@ -22,6 +26,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 GOLDEN = TESTS / "golden"
+
+
+#: In the names of the clusters that this run starts, in whichever of its processes.
+RUN = os.environ.setdefault("FABRIC_TEST_RUN", uuid.uuid4().hex[:6])
+
+
+def pytest_unconfigure(config):
+    """Take down the clusters of this run that are still up: an interrupt ends workers before they can."""
+    if hasattr(config, "workerinput") or os.environ.get("PYTEST_XDIST_WORKER"):
+        return
+    for entry in state.entries():
+        if entry.spec.name.startswith(f"test-{RUN}-"):
+            subprocess.run([str(TESTS.parent / "ci" / "cluster"), "down", "--name", entry.spec.name], check=False)
 
 
 def pytest_configure():
@@ -50,6 +67,9 @@ def pytest_collection_modifyitems(config, items):
     if config.getoption("--quick"):
         config.hook.pytest_deselected(items=[item for item in items if not quick.is_quick(item.path)])
         items[:] = [item for item in items if quick.is_quick(item.path)]
+    for item in items:
+        if is_long(item.path):
+            item.add_marker("long")
     if os.environ.get("PYTEST_XDIST_WORKER"):
         from tests import parallel
 

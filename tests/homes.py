@@ -26,7 +26,7 @@ def linked(home, *left_out):
 NEEDED = (
     *("__init__", "core/__init__", "core/errors", "core/files", "core/locks", "core/paths"),
     *("records/__init__", "records/sessions"),
-    *("software/__init__", "software/installed", "software/sharing"),
+    *("software/__init__", "software/installed", "software/sharing", "software/stacks", "software/suite"),
 )
 
 

@@ -17,12 +17,12 @@ from fabric_checks.cli.main import cli
 from fabric_checks.comparison import gathering, history
 from fabric_checks.comparison.changes import search
 from fabric_checks.core.errors import FabricError
-from fabric_checks.nightly import keeping
+from fabric_checks.nightly import retention
 from fabric_checks.records import archiving, validation
 from fabric_checks.records.faults import Faults
 from fabric_checks.records.record import FIELDS
 from fabric_checks.references import propose
-from fabric_checks.report.html import collecting
+from fabric_checks.report import collecting
 from tests.records.samples import load, record, write
 
 NAME = record()["session"]
@@ -138,7 +138,7 @@ def folder(tmp_path, monkeypatch):
     """Return a folder of results with some good runs, each of which has its report and log."""
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(tmp_path / "references"))
-    monkeypatch.setattr(keeping, "DAYS", 20_000)  # the night's report is about the last three months
+    monkeypatch.setattr(retention, "DAYS", 20_000)  # the night's report is about the last three months
     return filled(tmp_path)
 
 
@@ -245,7 +245,7 @@ def test_whatever_fields_have_in_them_where_pictures_are_drawn(verb, tmp_path_fa
     write(folder / "perflogs/s/p/Bad.jsonl", bad)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FABRIC_RESULTS", str(folder))
-        patch.setattr(keeping, "DAYS", 20_000)
+        patch.setattr(retention, "DAYS", 20_000)
         status, said = run(*VERBS[verb][0](folder))
     assert status in (0, 1, 3) and "Traceback" not in said
 

@@ -10,8 +10,6 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
-
 from fabric_checks.records import run_records as records
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
@@ -80,16 +78,8 @@ def test_a_killed_rank_fails_every_check_and_says_so(tmp_path):
     assert not [record for record in found.records if record["metric"] is not None]
 
 
-@pytest.mark.parametrize(
-    ("check", "pictures"),
-    [("HotSpot", {"send.svg", "send_receive.svg"}), ("Rotate", {"matrix.svg", "histogram.svg"})],
-)
-def test_pictures_and_findings_are_kept_with_the_output(tmp_path, check, pictures):
-    status, found = session(tmp_path, "-n", check)
+def test_findings_are_kept_with_the_values(tmp_path):
+    status, found = session(tmp_path, "-n", "Rotate")
     assert status == 0
-    kept = list((tmp_path / "output").rglob("*.svg"))
-    assert {path.name for path in kept} == pictures
-    assert all("</svg>" in path.read_text() for path in kept)
-    if check == "Rotate":
-        kinds = {finding["kind"] for record in found.records for finding in record["findings"]}
-        assert {"slowest pair", "plateaus"} <= kinds
+    kinds = {finding["kind"] for record in found.records for finding in record["findings"]}
+    assert {"slowest pair", "plateaus"} <= kinds

@@ -22,7 +22,7 @@ from tests.guard import GUARD_S
 from tests.test_reframe_versions import NO_INDEX, VERSIONS
 
 #: What the library needs somewhere, and a ReFrame does not bring.
-NOT_THERE = ("numpy", "scipy", "matplotlib", "click", "rich", "fabric_checks")
+NOT_THERE = ("numpy", "scipy", "click", "rich", "fabric_checks")
 NOBODY = 65534
 #: The Python that the tests' own virtual environment was made by: the parts of its home are for it.
 BASE = getattr(sys, "_base_executable", sys.executable)
@@ -120,12 +120,11 @@ def test_it_writes_a_child_pipeline(reframe, clone, tmp_path):
 
 
 def test_it_runs_what_needs_no_more_and_tells_what_the_rest_needs(reframe, clone, tmp_path):
-    """A picture is left out and its values stay; what cannot be computed fails by name, and then does not."""
+    """A check that lacks a package fails by the name of the package, and passes once that is there."""
     names = ("-n^OsuBarrier%layout=1x2$", "-n^HotSpot%layout=1x2$", "-n^Rotate%pattern=rotate%layout=1x2$")
     done = call(reframe, clone, *names, "-r", "--perflogdir", tmp_path / "own")
     assert len(re.findall(r"\[ +OK \] .* (OsuBarrier|HotSpot) ", done.stdout)) == 2, done.stdout
     assert re.search(r"\[ +FAIL \] .* Rotate ", done.stdout), done.stdout
-    assert done.stdout.count("no pictures are drawn: missing Python packages: matplotlib") == 1
     (line,) = re.findall(r"Reason: environ error: (.*)", done.stdout)
     assert line.startswith("missing Python packages: numpy scipy: Rotate needs them to tell slow nodes")
     place = clone / ".fabric/python" / sys.implementation.cache_tag
@@ -139,9 +138,8 @@ def test_it_runs_what_needs_no_more_and_tells_what_the_rest_needs(reframe, clone
     place.symlink_to(Path(pytest.__file__).parent.parent)
     done = call(reframe, clone, names[-1], "-r", f"--prefix={tmp_path / 'prefix'}")
     place.unlink()
-    assert ran(done) == (2, 2) and done.returncode == 0 and "no pictures" not in done.stdout, done.stdout
+    assert ran(done) == (2, 2) and done.returncode == 0, done.stdout
     assert {path.name for path in (tmp_path / "prefix").iterdir()} >= {"logs", "output", "perflogs", "reports"}
-    assert list((tmp_path / "prefix/output").rglob("*.svg"))
     assert (tmp_path / "prefix/perflogs/local/node/Rotate.jsonl").stat().st_size > 0
 
 

@@ -5,13 +5,12 @@ from pathlib import Path
 
 from reframe.core.builtins import run_after, variable
 
-from fabric_checks.ports import moved
-from fabric_checks.reframe_ext.mixins import PicturesMixin
+from fabric_checks.ports import expected_bytes
 
 from ..base import FabricCheck
 
 
-class OwnProgram(PicturesMixin, FabricCheck):
+class OwnProgram(FabricCheck):
     """One of the programs in ``checks/fabric/src``, built for the environment.
 
     Needs ``arguments()``, the program's command line.
@@ -39,16 +38,4 @@ class OwnProgram(PicturesMixin, FabricCheck):
 
     def moved_B(self, text):
         """Take the program's word where every rank has a node for itself; which of others share one it does not say."""
-        return moved.told_B(text) if self.current_layout.ppn == 1 else None
-
-    @property
-    def where(self):
-        """Layout and partition, for the title of a picture."""
-        return f"{self.current_layout} on {self.current_partition.fullname}"
-
-    @property
-    def pictures(self):
-        """The module that draws."""
-        from fabric_checks.report.pictures import charts as pictures  # noqa: PLC0415  (Matplotlib: slow, and may be missing)
-
-        return pictures
+        return expected_bytes.stated_B(text) if self.current_layout.ppn == 1 else None

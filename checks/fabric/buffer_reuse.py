@@ -46,9 +46,10 @@ class BufferReuse(OwnProgram):
 
     def measure(self, text):
         output = buffer_reuse.parse(text, self.sizes_B)
-        self.latency = {percent: output.times_us("latency", percent) for percent in buffer_reuse.PERCENTS}
+        self.latency = {percent: output.times_us("latency", reuse_percent=percent) for percent in buffer_reuse.PERCENTS}
         self.bandwidth = {
-            percent: bandwidth_MBps(output.times_us("stream", percent)) for percent in buffer_reuse.PERCENTS
+            percent: bandwidth_MBps(output.times_us("stream", reuse_percent=percent))
+            for percent in buffer_reuse.PERCENTS
         }
         values = {}
         for name, by_percent in (("latency", self.latency), ("bandwidth", self.bandwidth)):
@@ -60,15 +61,3 @@ class BufferReuse(OwnProgram):
             self.bandwidth[0][s] / self.bandwidth[100][s] for s in self.sizes_B
         )
         return values
-
-    def draw(self, folder):
-        latency, bandwidth = (
-            {f"{percent} % reused": curve for percent, curve in by_percent.items()}
-            for by_percent in (self.latency, self.bandwidth)
-        )
-        return [
-            self.pictures.curves(
-                folder / "latency.svg", f"Buffer reuse, {self.where}", latency, "latency, us", log_y=True
-            ),
-            self.pictures.curves(folder / "bandwidth.svg", f"Buffer reuse, {self.where}", bandwidth, "bandwidth, MB/s"),
-        ]

@@ -48,20 +48,9 @@ class HotSpot(OwnProgram):
         values = {}
         for operation in hot_spot.OPERATIONS:
             for size in self.sizes_B:
-                times = self.output.times_us(operation, size)
+                times = self.output.times_us(operation, size_B=size)
                 values |= {point(f"{operation}_time_to_{slaves}", size): time for slaves, time in times.items()}
             # How much longer all slaves take than one, at the smallest message: 1 would be a fabric without a hot spot.
-            times = self.output.times_us(operation, self.sizes_B[0])
+            times = self.output.times_us(operation, size_B=self.sizes_B[0])
             values[f"{operation}_growth"] = times[self.slaves[-1]] / times[self.slaves[0]]
         return values
-
-    def draw(self, folder):
-        names = []
-        for operation in hot_spot.OPERATIONS:
-            by_slaves = {
-                f"{slaves} slaves": {size: self.output.times_us(operation, size)[slaves] for size in self.sizes_B}
-                for slaves in self.slaves
-            }
-            title = f"Hot spot, {operation}, {self.where}"
-            names.append(self.pictures.curves(folder / f"{operation}.svg", title, by_slaves, "time, us", log_y=True))
-        return names

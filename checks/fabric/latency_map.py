@@ -43,6 +43,3 @@ class LatencyMap(TopologyMixin, OwnProgram):
         self.report = evaluation.of_run(output, known)
         self.facts.findings = [*self.report.notes(), *doubts]
         return self.report.metrics()
-
-    def draw(self, folder):
-        return [self.pictures.latency_map(folder / "latency.svg", f"Latency map, {self.where}", self.report)]

@@ -62,8 +62,3 @@ class Notification(OwnProgram):
         for way in notification.WAYS:
             values |= points(f"{way}_time", self.output.times_us(way))
         return values
-
-    def draw(self, folder):
-        title = f"Notification, {self.where}"
-        times = {f"MPI_{way.capitalize()}": self.output.times_us(way) for way in notification.WAYS}
-        return [self.pictures.curves(folder / "time.svg", title, times, "half the round trip, us", log_y=True)]

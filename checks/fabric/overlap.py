@@ -5,7 +5,7 @@ from reframe.core.builtins import parameter, run_after
 from reframe.core.runtime import runtime
 
 from fabric_checks.core.metrics import curve, points, powers_of_two
-from fabric_checks.parsers import collective_overlap, overlap
+from fabric_checks.parsers import overlap
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -50,18 +50,6 @@ class OverlapCheck(OwnProgram):
             f"{transfer}_overhead": self.output.overhead_us(transfer),
             f"{transfer}_availability": self.output.availability_percent(transfer),
         }
-
-    def draw(self, folder):
-        availability = {name: self.output.availability_percent(name) for name in self.transfers}
-        overhead = {name: self.output.overhead_us(name) for name in self.transfers}
-        return [
-            self.pictures.curves(
-                folder / "availability.svg", f"Host availability, {self.where}", availability, "share left, %"
-            ),
-            self.pictures.curves(
-                folder / "overhead.svg", f"Effective latency, {self.where}", overhead, "overhead, us", log_y=True
-            ),
-        ]
 
 
 @check()
@@ -108,7 +96,7 @@ class CollectiveOverlap(OverlapCheck):
     layout = layouts("several")
     own_program = "collective_overlap"
     tags = {"fabric", "collective", "overlap"}
-    transfers = collective_overlap.OPERATIONS
+    transfers = overlap.COLLECTIVES
     range_B = (8, MiB)
 
     def arguments(self):
@@ -126,7 +114,7 @@ class CollectiveOverlap(OverlapCheck):
         ]
 
     def parse(self, text):
-        return collective_overlap.parse(text, self.sizes_B)
+        return overlap.parse_collectives(text, self.sizes_B)
 
     def quantities(self, transfer):
         return super().quantities(transfer) | {f"{transfer}_osu_overlap": self.output.osu_overlap_percent(transfer)}

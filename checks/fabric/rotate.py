@@ -5,7 +5,7 @@ from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.parsers import rotate_patterns
-from fabric_checks.ports import moved
+from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
 
 from ..registration import check
@@ -38,8 +38,10 @@ class Rotate(TopologyMixin, OwnProgram):
 
     @run_after("init")
     def keep_short(self):
-        """Count the pattern that looks at every node both ways among the short checks."""
+        """Count the pattern that looks at every node both ways among the short checks; a vet goes by it."""
         self.short = self.pattern == "round-robin"
+        if self.short and not hasattr(self, "counterparts"):  # a comparison of layouts is no vet
+            self.tags = {*self.tags, "vet"}
 
     def arguments(self):
         few = ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))] if self.short else []
@@ -65,12 +67,9 @@ class Rotate(TopologyMixin, OwnProgram):
     def moved_B(self, text):
         output = self.report.output
         pairs = [pair for phase in output.phases.values() for pair in zip(phase.sender, phase.receiver, strict=True)]
-        return moved.rotate_B(output.header.get("options", ""), output.hosts, pairs)
+        return expected_bytes.rotate_B(output.header.get("options", ""), output.hosts, pairs)
 
     @property
     def link_MBps(self):
         """The rate of a link as the partition's extras give it, or None: then as the fastest pairs show it."""
         return self.current_partition.extras.get("link_MBps")
-
-    def draw(self, folder):
-        return self.pictures.cross_section(folder, f"{self.pattern}, {self.where}", self.report)

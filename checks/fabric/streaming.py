@@ -62,22 +62,6 @@ class StreamingCheck(OwnProgram):
         found |= curves.bidirectional_values(*(output.times_us(mode) for mode in streaming.MODES["both"][1:]))
         return values | {metric.name: found[metric.name] for metric in self.of_curves}
 
-    def draw(self, folder):
-        switches_B = [switch.above_B for found in self.switches.values() for switch in found]
-        bandwidth = {
-            mode.replace("_", " "): curves.bandwidth_MBps(times, messages=2 if mode.startswith("bidirectional") else 1)
-            for mode, times in self.times.items()
-        }
-        times = {mode.replace("_", " "): by_size for mode, by_size in self.times.items()}
-        return [
-            self.pictures.curves(
-                folder / "time.svg", f"Time a message, {self.where}", times, "time, us", log_y=True, marks_B=switches_B
-            ),
-            self.pictures.curves(
-                folder / "bandwidth.svg", f"Bandwidth, {self.where}", bandwidth, "bandwidth, MB/s", marks_B=switches_B
-            ),
-        ]
-
 
 @check()
 class Streaming(StreamingCheck):

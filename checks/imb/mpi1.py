@@ -5,7 +5,7 @@ from reframe.core.builtins import parameter
 
 from fabric_checks.core.metrics import Metric, curve, powers_of_two
 from fabric_checks.parsers import imb
-from fabric_checks.ports import moved
+from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -135,7 +135,7 @@ class ImbParallel(ImbCheck):
     def moved_B(self, text):
         repetitions = {row.size_B: row.values["repetitions"] for row in self.read_rows(text)}
         nodes = [rank.node for rank in self.ranks]
-        return moved.imb_ring_B(repetitions, nodes, both_ways=self.benchmark == "Exchange")
+        return expected_bytes.imb_ring_B(repetitions, nodes, both_ways=self.benchmark == "Exchange")
 
 
 @check()

@@ -4,7 +4,7 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.ports import moved
+from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..offers import devices
@@ -25,7 +25,7 @@ class OsuWindows(OsuPointToPoint):
 
     def moved_B(self, text):
         both_ways = self.benchmark.startswith("bibw")
-        return moved.osu_bandwidth_B(self.sizes_B, pairs=self.num_tasks // 2, both_ways=both_ways)
+        return expected_bytes.osu_bandwidth_B(self.sizes_B, pairs=self.num_tasks // 2, both_ways=both_ways)
 
 
 @check()

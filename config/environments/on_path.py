@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The MPI whose `mpicc` and `mpirun` are on PATH, such as that of a loaded module: for the collection's own programs.
 
-The system `local` takes it where nothing is set up (`ci/run` sets up wheels) and somebody runs ReFrame nevertheless.
+The system `local` uses it for runs of ReFrame before any set-up; `ci/run` sets up wheels.
 """
 
 from fabric_checks.software.programs import environment

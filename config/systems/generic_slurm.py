@@ -31,7 +31,7 @@ EXTRAS = {
     # when MPI falls back to TCP, the case fails; of several, one that idles is a finding. docs/ports.md. Without it the
     # record says what carried it.
     "fabric": [],
-    # What is known of the switches, as files: what ibnetdiscover (or iblinkinfo) and dump_lfts.sh print, or Slurm's
+    # What is known of the switches, as files: what ibnetdiscover and dump_lfts.sh print, or Slurm's
     # topology.yaml; a relative name is below config/systems. Without it a job asks `scontrol show topology`. Where it
     # is known a slow switch or cable is named, and its pairs where it is not.
     "topology": [],

@@ -20,11 +20,10 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from fabric_checks.report.drawing import Line, Panel
-
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.paths import ROOT
 from fabric_checks.report import drawing
+from fabric_checks.report.drawing import Line, Panel
 from fabric_twins import replay_series
 from fabric_twins.model.description import HostBus
 from fabric_twins.simulate import Bounds

@@ -19,8 +19,8 @@ from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import bytes_text, one_line, value_text
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
-from fabric_checks.report.terminal.comparison import documents
-from fabric_checks.report.terminal.comparison.table import Page, Table
+from fabric_checks.report.comparison import documents
+from fabric_checks.report.comparison.table import Page, Table
 from fabric_checks.report.terminal.summary import plain
 from fabric_offers import checking, packing, ranking, signing
 from fabric_offers import request as requests

@@ -13,9 +13,11 @@ from typing import Any
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import ROOT
+from fabric_checks.onboarding import examples
 from fabric_checks.records import bundle_file
 
-TEMPLATES = {name: f"{name}_modules.py" for name in ("slurm", "flux", "pbs", "lsf")} | {"one-host": "one_host.py"}
+#: The names of the examples of a system's file.
+TEMPLATES = tuple(examples.SCHEDULERS)
 #: Where the collection pins what it installs.
 PINS = ("ci/requirements", "spack-envs")
 
@@ -95,7 +97,7 @@ def make(
         members: dict[str, Path | bytes] = {
             "collection.git-bundle": collection,
             "RULES.md": rules.encode(),
-            "system.py": ROOT / "config" / "templates" / TEMPLATES[template],
+            "system.py": examples.system(template).encode(),
         }
         if mirror is not None:
             members |= _mirror(mirror)

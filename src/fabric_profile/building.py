@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from fabric_checks.core.errors import FabricError, quoted
-from fabric_checks.core.paths import ROOT, home
+from fabric_checks.software.programs import OWN_SOURCES, build_own
 
 #: The variable that preloads the library, and the one that names the file which it writes.
 PRELOAD, FILE = "LD_PRELOAD", "FABRIC_PROFILE"
@@ -25,9 +25,8 @@ def build(mpicc: str, folder: Path) -> Path:
     :raises FabricError: if it cannot be built.
     """
     source = folder / "src"
-    shutil.copytree(ROOT / "checks" / "fabric" / "src", source)
-    command = ["sh", "build.sh", str(home() / "programs"), mpicc]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, errors="replace", check=False)
+    shutil.copytree(OWN_SOURCES, source)
+    done = subprocess.run(build_own(mpicc), cwd=source, capture_output=True, text=True, errors="replace", check=False)
     library = source / "profile.so"
     if done.returncode or not library.exists():
         lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]

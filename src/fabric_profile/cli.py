@@ -89,7 +89,9 @@ def command(
     else:
         console.print(*report.as_lines(found))
     if picture:
-        report.draw(found, picture, " ".join(line) if line else str(given))
+        from fabric_profile import picture as drawing  # noqa: PLC0415  (NumPy is slow to import)
+
+        drawing.draw(found, picture, " ".join(line) if line else str(given))
     if trace:
         _require_trace(trace, len(found.ranks))
     raise SystemExit(status)

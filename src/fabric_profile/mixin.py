@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A check with its program profiled: what it asks MPI for, in place of what the check measures."""
+"""Profile the program of a check: its calls of MPI are recorded in place of what the check measures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from reframe.core.pipeline import RegressionTestPlugin
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import Metric
 from fabric_checks.records.cost.plan import SIMULATED
-from fabric_checks.reframe_ext.mixins.pictures import why_no_pictures
 from fabric_profile import evaluation as analysis
 from fabric_profile import profile as parser
 from fabric_profile.profile import Profile
@@ -24,13 +23,12 @@ FILE = "profile.txt"
 class ProfileMixin(RegressionTestPlugin):
     """Profile the check's program, if ``profile`` is set, as by ``ci/run --profile`` or ``-S profile=true``.
 
-    The output is held to all that the check holds it to, but what is recorded are the metrics of the profile: timings
-    beside a profiler are no values of the check. What compares several launches is not
-    profiled, nor a simulation, all of whose ranks are one process.
+    The output has to pass all that the check demands of it, but the record has the metrics of the profile: times under
+    a profiler are no values of the check. Checks that compare several launches are not profiled, nor simulations, all
+    of whose ranks are one process.
 
     Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`PortsMixin`) from the start;
-    before the phase ``run``, ``profile_library``, the path of the
-    library; ``draw_profile(profile, path)``, which draws it and returns the name of the picture.
+    before the phase ``run``, ``profile_library``, the path of the library.
     """
 
     #: Whether the program is profiled.
@@ -70,16 +68,9 @@ class ProfileMixin(RegressionTestPlugin):
 
     @run_after("setup")
     def keep_profile(self):
-        """Keep the file beside the output."""
+        """Keep the file with the output; `fabric-checks profile --read FILE` prints and draws it."""
         if self.profile:
             self.keep_files = [*self.keep_files, FILE]
-
-    @run_after("sanity")
-    def picture_profile(self):
-        """Draw the profile, where pictures can be drawn."""
-        if self.profile and not self.is_dry_run() and not why_no_pictures():
-            path = (Path(self.stagedir) / FILE).with_suffix(".svg")
-            self.keep_files = [*self.keep_files, self.draw_profile(self._read_profile(), path)]
 
     def _read_profile(self) -> Profile:
         path = Path(self.stagedir) / FILE

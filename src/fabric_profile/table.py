@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A profile as lines for a terminal, as JSON, and as a picture."""
+"""Print a profile as lines, or write it as JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from fabric_checks.core.text import bytes_text, one_line, size_text, value_text
+from fabric_checks.core.text import bytes_text, count_text, one_line, size_text, value_text
 from fabric_profile import evaluation as analysis
 from fabric_profile.profile import Profile
 
@@ -17,13 +16,13 @@ _MOST_CALLS = 12
 
 
 def as_lines(profile: Profile) -> list[str]:
-    """Return what the profile says, on one screen."""
+    """Return the profile as the lines of one screen."""
     found = analysis.values(profile)
     ranks = len(profile.ranks)
     wall_s = max(rank.wall_s for rank in profile.ranks)
     hosts = len({rank.host for rank in profile.ranks})
     lines = [
-        f"{ranks} ranks on {hosts} host{'s' if hosts > 1 else ''}, {value_text(wall_s)} s; {one_line(profile.mpi)}",
+        f"{ranks} ranks on {count_text(hosts, 'host')}, {value_text(wall_s)} s; {one_line(profile.mpi)}",
         f"in MPI {found['profile_mpi_share']:.1f} % of the time; of that {found['profile_collective_share']:.1f} % in "
         f"collectives, {found['profile_wait_share']:.1f} % waiting for requests",
         f"the busiest rank spends {found['profile_imbalance']:.1f} % more time outside of MPI than the mean",
@@ -99,10 +98,3 @@ def as_json(profile: Profile) -> str:
     return json.dumps(
         {"mpi": profile.mpi, "figures": analysis.values(profile), "units": units, "ranks": ranks}, indent=1
     )
-
-
-def draw(profile: Profile, path: Path, title: str) -> str:
-    """Draw messages by size, time by call, time by rank and who sends to whom; return the name of the file."""
-    from fabric_profile import picture as profile_picture  # noqa: PLC0415  (matplotlib is slow to import)
-
-    return profile_picture.draw(profile, path, title)

@@ -6,3 +6,4 @@ VERBS = {
     "replay": ("Predict", "fabric_twins.cli", "Predict a traced program's run time on simulated clusters."),
 }
 REPORT_SECTIONS = ("fabric_twins.report.sand",)
+SYSTEMS_OF_MACHINES = ("twins",)

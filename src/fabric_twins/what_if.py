@@ -20,7 +20,9 @@ from fabric_checks.core.text import size_text, value_text
 from fabric_checks.diagnosis.cross_section import bandwidths, evaluation
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
-from fabric_checks.parsers import collective_overlap, rotate_patterns
+from fabric_checks.parsers import overlap, rotate_patterns
+from fabric_checks.report import drawing
+from fabric_checks.report.pair_drawing import pair_bandwidths
 from fabric_twins import flows
 from fabric_twins.errors import TwinError
 from fabric_twins.lines import aligned
@@ -221,7 +223,7 @@ def _alltoall_us(twin: Twin, bounds: Bounds) -> dict[int, float]:
     for size_B in alltoall_sizes_B(twin.nodes):
         arguments = ["--operation", "ialltoall", "--min-size", str(size_B), "--max-size", str(size_B)]
         text = output(twin, twin.nodes, "collective_overlap", [*arguments, "--max-steps", "3", *_FEW_SAMPLES], bounds)
-        found = collective_overlap.parse(text, powers_of_two(size_B, size_B), ["ialltoall"])
+        found = overlap.parse_collectives(text, powers_of_two(size_B, size_B), ["ialltoall"])
         times_us |= found.nominal_us("ialltoall")
     return times_us
 
@@ -320,18 +322,23 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
 
     :returns: the names of the files.
     """
-    from fabric_checks.report.pictures import charts as pictures  # noqa: PLC0415  (matplotlib is slow to import, and not every use draws)
-
     folder.mkdir(parents=True, exist_ok=True)
     twin = outcomes[0].alternative.twin
+    top_MBps = 1.05 * max(float(each.matrix.measured.max()) for each in outcomes)
+    histograms = []
+    for each in outcomes:
+        rates, found = each.matrix.measured, each.values
+        counts, edges = np.histogram(rates, bins=60, range=(0, top_MBps))
+        levels = [("median", found["median_bandwidth"]), ("slowest", found["slowest_pair_bandwidth"])]
+        if found["slowest_pair_bandwidth"] > 0.9 * found["median_bandwidth"]:
+            levels.pop()  # one would hide the other
+        caption = (
+            f"{each.alternative.name}: perceived {value_text(found['perceived_aggregate_bandwidth'] / 1000)} GB/s, "
+            f"{found['share_of_ideal']:.0f} % of ideal"
+        )
+        histograms.append((caption, drawing.histogram(counts.tolist(), edges.tolist(), levels)))
     title = f"{twin.name}, {twin.nodes} nodes, simulated: bandwidth of the pairs while all pairs run"
-    rates = {each.alternative.name: each.matrix.measured for each in outcomes}
-    remarks = {
-        each.alternative.name: f"perceived {value_text(each.values['perceived_aggregate_bandwidth'] / 1000)} GB/s, "
-        f"{each.values['share_of_ideal']:.0f} % of ideal"
-        for each in outcomes
-    }
-    names = [pictures.distributions(folder / "distributions.svg", title, rates, remarks)]
+    names = [drawing.save(folder / "distributions.svg", drawing.document(title, histograms, {}))]
     for each in outcomes:
         found = each.values
         title = (
@@ -339,7 +346,7 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
             f"{found['slowest_pair_bandwidth']:.0f} MB/s; perceived {found['share_of_ideal']:.0f} % of ideal"
         )
         path = folder / f"{_file_name(each.alternative.name)}.svg"
-        names.append(pictures.pair_bandwidths(path, title, each.matrix, _shown_link_MBps(each)))
+        names.append(drawing.save(path, pair_bandwidths(title, each.matrix, _shown_link_MBps(each))))
     return names
 
 

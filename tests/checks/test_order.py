@@ -29,7 +29,7 @@ PLACEHOLDERS = {
 #: `rich`, so that every line is there: with a scheduler, and with programs that are there without a build.
 SETTINGS = """
 import runpy
-from fabric_checks.schedulers import slurm
+from fabric_checks.schedulers.slurm import scheduler
 site_configuration = runpy.run_path({rich!r})["site_configuration"]
 (system,), (environment,) = site_configuration["systems"], site_configuration["environments"]
 for partition in system["partitions"]:

@@ -19,23 +19,22 @@ from tests.homes import Toy
 
 WHERE = 'python -c "import fabric_checks, sys; print(fabric_checks.__file__, sys.prefix)"'
 
-#: ci/setup.py with one part whose installation says when it is half done, and waits there until it is told to go on.
+#: ci/setup.py with one part whose installation prints a line when it is half done, and waits for a line of input.
 SLOW = """
 import runpy, sys
 from pathlib import Path
 setup = runpy.run_path(sys.argv[1])
-def install(home, part):
+def install(part):
     part.folder.mkdir(parents=True)
     (part.folder / "half").touch()
     print("half", flush=True)
     sys.stdin.readline()
     (part.folder / "whole").touch()
-    with (home.path / "made").open("a") as file:
+    with (home / "made").open("a") as file:
         file.write(part.folder.name + "\\n")
-core = setup["PARTS"]["core"]
+home = Path(sys.argv[2])
 part = setup["Part"]("core", "a part", 0, install)
-home = setup["Home"](Path(sys.argv[2]))
-setup["set_up"](home, [part])
+setup["set_up"]([part])
 print("done", part.folder, flush=True)
 """
 
@@ -72,13 +71,13 @@ def home(tmp_path):
 
 
 def until(process, text):
-    """Return what a process says up to a line with this text."""
-    said = ""
+    """Return the output of a process up to a line with this text."""
+    output = ""
     for line in process.stdout:
-        said += line
+        output += line
         if text in line:
-            return said
-    raise AssertionError(said)
+            return output
+    raise AssertionError(output)
 
 
 def parts(home):
@@ -106,7 +105,7 @@ def test_each_clone_runs_its_own_library_on_parts_that_both_share(clones, home):
     assert len(parts(home)) == 1
 
 
-def test_in_a_shell_of_one_clone_the_other_ones_env_is_its_own(clones, home):
+def test_sourcing_another_clone_replaces_the_first(clones, home):
     one, two = clones
     two.pin("2")
     status, output = one.run(
@@ -118,7 +117,7 @@ def test_in_a_shell_of_one_clone_the_other_ones_env_is_its_own(clones, home):
 
 
 def test_other_pins_are_installed_beside_a_running_session(clones, home):
-    """The environment of the session is there until it ends, and goes when nobody needs it any more."""
+    """The environment of the session is kept until it ends, and then deleted."""
     one, two = clones
     session = one.shell(home, f"echo runs; read _; {WHERE}")
     until(session, "runs")
@@ -139,7 +138,7 @@ def test_other_pins_are_installed_beside_a_running_session(clones, home):
     assert two.run(home) == (0, "")
 
 
-def test_what_a_killed_shell_has_started_still_holds_its_parts(clones, home):
+def test_a_process_of_a_killed_shell_holds_its_parts(clones, home):
     one, _ = clones
     shell = one.shell(home, "sleep 1000 > /dev/null & echo pid $!; wait")
     running = int(until(shell, "pid").split()[-1])
@@ -168,7 +167,7 @@ def test_a_set_up_that_is_killed_is_taken_up_again(clones, home):
     again.end()
     (part,) = (home / "parts").iterdir()
     assert (part / "whole").exists() and complete(home) == [part.name]
-    # What it has left of other pins is not needed.
+    # A half of other pins is deleted.
     two.pin("2")
     killed = SetUp(two, home)
     killed.until("half")
@@ -186,8 +185,8 @@ def test_two_set_ups_at_once_make_a_part_once(clones, home):
     first, second = SetUp(one, home), None
     first.until("half")
     second = SetUp(two, home)
-    said = second.line()
-    assert f"waiting for another set-up that is under way in {home}: process {first.process.pid} of " in said
+    waiting = f"waiting for another set-up that is under way in {home}: process {first.process.pid} of "
+    assert waiting in second.line()
     first.end()
     assert second.end().startswith("done")
     assert len((home / "made").read_text().splitlines()) == 1
@@ -226,8 +225,8 @@ def test_the_wait_for_another_set_up_has_an_end(clones, home):
     first.end()
 
 
-def test_the_virtual_environment_is_made_by_the_python_beneath_the_one_that_is_sourced(clones, home):
-    """As for whoever has sourced ci/env.sh before the pins change, and runs something then."""
+def test_a_virtual_environment_is_made_by_its_base_python(clones, home):
+    """Also in a shell that has sourced ci/env.sh before the pins change."""
     one, _ = clones
     script = f'. "{one.root}/ci/env.sh" || exit 1\ncat {home}/parts/*/pyvenv.cfg'
     shell = one.shell(home, f"echo ready; read _; unset FABRIC_PYTHON; {script}")
@@ -238,8 +237,8 @@ def test_the_virtual_environment_is_made_by_the_python_beneath_the_one_that_is_s
     assert len(made_by) == 2 and not [line for line in made_by if str(home) in line], output
 
 
-def test_what_does_not_lock_is_told(clones, home, tmp_path):
-    """As on a file system without locks; flock(1) says no more than that it failed."""
+def test_a_file_system_without_locks_is_an_error(clones, home, tmp_path):
+    """There flock(1) only fails."""
     one, _ = clones
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/flock").write_text("#!/bin/sh\nexit 1\n")
@@ -279,7 +278,7 @@ print("the next line")
 
 
 def test_a_terminal_shows_how_much_of_a_part_is_there(tmp_path):
-    """On one line that is rewritten; at its end it says what it says elsewhere, without a bar."""
+    """On one line that is rewritten; at its end without a bar, as outside of a terminal."""
     words = [sys.executable, "-c", BAR, str(TESTS.parent / "ci" / "setup.py"), str(tmp_path / "part")]
     plain = subprocess.run(words, capture_output=True, text=True, timeout=GUARD_S)
     assert plain.stdout == "==> set-up 1/2: MPICH, 2 MB on disk\nthe next line\n", plain.stderr
@@ -287,12 +286,12 @@ def test_a_terminal_shows_how_much_of_a_part_is_there(tmp_path):
     near, far = os.openpty()
     process = subprocess.Popen(words, env=os.environ | {"TERM": "xterm", "COLUMNS": "100"}, stdout=far)
     os.close(far)
-    said = b""
-    with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
+    output = b""
+    with contextlib.suppress(OSError):  # the end of file of a terminal
         while part := os.read(near, 4096):
-            said += part
+            output += part
     os.close(near)
     assert process.wait(GUARD_S) == 0
-    rewritten = said.decode().split("\r")
+    rewritten = output.decode().split("\r")
     assert any("[########        ]  50%" in line for line in rewritten), rewritten
-    assert "==> set-up 1/2: MPICH, 2 MB on disk\x1b[K" in rewritten and said.endswith(b"\nthe next line\r\n")
+    assert "==> set-up 1/2: MPICH, 2 MB on disk\x1b[K" in rewritten and output.endswith(b"\nthe next line\r\n")

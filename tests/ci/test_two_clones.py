@@ -104,7 +104,7 @@ def test_its_jobs(other, tmp_path):
         "job = SimpleNamespace(num_tasks=2, num_tasks_per_node=1)\n"
         "print(*SmpirunLauncher.command(None, job))\n"
     )
-    words = run(sys.executable, "-c", script, other, cwd=tmp_path).stdout.split()
+    words = run(sys.executable, "-c", script, other / "src", cwd=tmp_path).stdout.split()
     assert words[:4] == ["env", f"PYTHONPATH={other}/src", sys.executable, "-m"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`fabric-checks findings` and `acknowledge`, on journals of nights."""
+"""`fabric-checks findings` and its acknowledgements, on journals of nights."""
 
 import json
 
@@ -44,14 +44,14 @@ def test_a_finding_is_listed_acknowledged_and_taken_back(paths):
     entry = open_of(paths["oak"])
     assert status == 0 and f"oak: {entry.id}, since 2026-01-01 21:00: node oak1 is slow?[31m\n" in said
     assert [line.split(":")[0] for line in said.splitlines()] == ["elm", "oak"]
-    assert call("acknowledge", entry.id[:4], *ALL)[0] == 0
+    assert call("findings", "acknowledge", entry.id[:4], *ALL)[0] == 0
     known = open_of(paths["oak"]).known
     assert (known.reason, known.ticket, known.by, str(known.until)) == ("cable is ordered", "HW-1", "op", "2999-12-31")
     assert open_of(paths["elm"]).known is None
     assert "acknowledged, HW-1: cable is ordered (op" in call("findings", "--system", "oak")[1]
     told = json.loads(call("findings", "--json")[1])["open"]
     assert told["oak"][0]["acknowledged"]["ticket"] == "HW-1" and told["elm"][0]["acknowledged"] is None
-    status, said = call("acknowledge", entry.id, "--withdraw", "--json")
+    status, said = call("findings", "acknowledge", entry.id, "--withdraw", "--json")
     assert status == 0 and json.loads(said)["withdrawn"] is True
     assert open_of(paths["oak"]).known is None
 
@@ -75,15 +75,14 @@ def test_a_finding_is_listed_acknowledged_and_taken_back(paths):
 def test_wrong_usage_changes_no_journal(paths, arguments, status, says):
     before = {name: path.read_bytes() for name, path in paths.items()}
     name = open_of(paths["oak"]).id
-    found, said = call("acknowledge", *(name if each == "ID" else each for each in arguments))
+    found, said = call("findings", "acknowledge", *(name if each == "ID" else each for each in arguments))
     assert found == status and says in said
     assert before == {name: path.read_bytes() for name, path in paths.items()}
 
 
-def test_a_finding_of_an_older_version_is_not_acknowledged(paths):
-    journal.end(paths["oak"], night(1, finding(signs={})))
-    status, said = call("acknowledge", open_of(paths["oak"]).id, *ALL)
-    assert status == 1 and "was found by an older version" in said
+def test_options_before_the_subcommand_are_refused(paths):
+    status, said = call("findings", "--system", "oak", "acknowledge", open_of(paths["oak"]).id, *ALL)
+    assert status == 2 and "give options behind acknowledge" in said
 
 
 def test_a_line_that_cannot_be_used_is_named(paths):
@@ -93,6 +92,6 @@ def test_a_line_that_cannot_be_used_is_named(paths):
     assert status == 1 and f"{paths['elm']}:2: not a line of a journal" in said and "oak1" in said
 
 
-def test_where_nothing_is_open_that_is_said(tmp_path, monkeypatch):
+def test_an_empty_list_of_findings_is_stated(tmp_path, monkeypatch):
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     assert call("findings") == (0, "Nothing is open.\n")

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`fabric-checks history`: the series, the plot of characters, and the picture."""
+"""`fabric-checks history`: the series, its blocks, and the picture."""
 
 import json
-import re
 import xml.etree.ElementTree as ET
 from statistics import median
 
@@ -12,7 +11,7 @@ from click.testing import CliRunner
 from fabric_checks.cli.main import cli
 from fabric_checks.comparison import history
 from fabric_checks.core.errors import FabricError
-from fabric_checks.report.terminal import history_plot
+from fabric_checks.report.terminal import history as terminal
 from tests.references.records import frame, record, write
 
 VALUES = [1.3, 1.31, 1.29, 1.3, 1.6, 1.32]
@@ -50,37 +49,27 @@ def test_a_series_knows_its_runs_what_missed_and_what_changed():
     ]
 
 
-def _marks(plot):
-    """Return the columns of all runs in a plot, with what marks them."""
-    area = [found[1] for row in plot.splitlines() if (found := re.match(r"[ 0-9.]*[│┤├┼](.*)[│┤├┼]$", row))]
-    return [(char, column) for row in area for column, char in enumerate(row) if char in "oX"]
+def rows_of(values, width=100, **changes):
+    """Return blocks and marks of a series."""
+    (line,) = history.lines(frame([record(day, value, **changes) for day, value in enumerate(values)]))
+    return terminal.lines_of(line, width)[2:]
 
 
-def test_the_plot_has_every_run_and_its_levels():
+def test_every_run_is_a_block_and_marked_where_it_missed_or_something_changed():
     (line,) = history.lines(frame(RUNS))
-    plot = history_plot.plot(line, 100)
-    marks = _marks(plot)
-    assert sorted(char for char, _ in marks) == ["X", "o", "o", "o", "o", "o"]
-    assert "━" in plot and "┈" in plot and "║" in plot
-    assert "2026-11-01" in plot and "2026-11-06" in plot
-    assert max(len(row) for row in plot.splitlines()) <= 100
-    # The worst run is the highest.
-    assert "X" in next(row for row in plot.splitlines() if "X" in row or "o" in row)
-
-
-def test_times_that_are_equal_are_counted_by_run():
-    same = [record(0, value, session=str(at)) for at, value in enumerate(VALUES)]
-    (line,) = history.lines(frame(same))
-    assert line.by_run
-    plot = history_plot.plot(line, 90)
-    assert "run" in plot and "2026" not in plot
-    assert len(_marks(plot)) == 6
+    _, _, blocks, marks, *_ = terminal.lines_of(line, 100)
+    assert (blocks, marks) == ("  ▁▂▁▁█▂", "    | X")
 
 
 @pytest.mark.parametrize("values", [[0.0], [5.0, 5.0], [-1.0, 1e7]])
 def test_series_that_are_hard_to_scale(values):
-    (line,) = history.lines(frame([record(day, value) for day, value in enumerate(values)]))
-    assert len(_marks(history_plot.plot(line, 80))) == len(values)
+    (blocks,) = rows_of(values)
+    assert len(blocks.strip()) == len(values)
+
+
+def test_more_runs_than_characters_share_them():
+    (blocks,) = rows_of([*range(1, 28), 1, 1], width=14)
+    assert blocks == "  ▃▅▆▆▇▇▇██▁"
 
 
 def test_the_caption_says_what_the_plot_shows(results):
@@ -92,16 +81,16 @@ def test_the_caption_says_what_the_plot_shows(results):
         in done.stdout
     )
     assert "X: 1 missed the reference" in done.stdout
-    assert "1 cases of this test failed before they had values" in done.stdout
+    assert "1 case of this test failed before values were measured" in done.stdout
     assert "| run 3 (2026-11-03 03:00): MPI: MPICH 4.2.3 -> MPICH 5.0.0" in done.stdout
     assert "5.0" not in done.stdout.replace("MPICH 5.0.0", "")
 
 
 def test_a_pattern_takes_several_and_too_many_are_listed(results):
     done = invoke("latency_.*", results)
-    assert done.stdout.count("┌") == 3
+    assert done.stdout.count("is better: median") == 3
     done = invoke("latency_.*", results, "--most", "2")
-    assert done.exit_code == 1 and "┌" not in done.stdout
+    assert done.exit_code == 1 and "is better" not in done.stdout
     assert "latency_8B of OsuLatency %layout=1x2 @yours:compute+mpich-cray: 3 runs, median 5, last 5" in done.stdout
     assert "3 series are too many to plot; choose with --system" in done.stderr
 
@@ -120,7 +109,7 @@ def test_the_picture_has_the_values_in_words(results, tmp_path):
     path = tmp_path / "a.svg"
     assert invoke("latency_.*", results, "--svg", path).exit_code == 0
     text = " ".join(element.text or "" for element in ET.parse(path).iter())
-    for words in ("latency_0B of OsuLatency", "missed its reference", "median 1.305", "bound 1.43", "MPI", "us"):
+    for words in ("latency_0B of OsuLatency", "missed its reference", "median 1.305", "high 1.43", "us"):
         assert words in text
     first = path.read_bytes()
     invoke("latency_.*", results, "--svg", path)
@@ -150,4 +139,4 @@ def test_bad_records_are_named_and_the_status_tells(results):
     with next(results.rglob("*.jsonl")).open("a") as out:
         out.write("{half")
     done = invoke("latency_0B", results)
-    assert done.exit_code == 1 and "warning: " in done.stderr and "┌" in done.stdout
+    assert done.exit_code == 1 and "warning: " in done.stderr and "is better" in done.stdout

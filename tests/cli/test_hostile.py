@@ -226,7 +226,7 @@ CALLS = (
     ("twin table", 0, "text"),
     ("twin table --json", 0, "json"),
     ("twin references", 0, "text"),
-    ("spack build ODD x --environ x --site x", 1, "text"),
+    ("spack build ODD x --environ x --site x", 2, "text"),
     ("child-pipeline generated.yml --system ODD --session ODD", 1, "text"),
     ("child-pipeline generated.yml --system ODD --tag ODD", 0, "text"),
     ("child-pipeline generated.yml --json", 0, "json"),

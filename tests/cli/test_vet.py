@@ -8,9 +8,8 @@ from click.testing import CliRunner
 
 from fabric_checks.cli import vet
 from fabric_checks.core.errors import FabricError
-from fabric_checks.nightly.vetting.machine import Machine
+from fabric_checks.nightly.vetting.machine import Machine, Switches
 from fabric_checks.nightly.vetting.planning import Outcome
-from fabric_checks.nightly.vetting.switches import Switches
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ def test_a_healthy_machine(call):
     assert "scontrol" not in said
 
 
-def test_what_is_wrong_is_a_table_and_a_command(call):
+def test_bad_nodes_are_a_table_and_a_command(call):
     status, said = call("--budget", "400", faulty=["n2"], slow=["n5"], away=["n8"])
     assert status == 3 and "9 nodes: 6 good, 1 slow, 1 faulty, 1 not seen" in said
     rows = [line.split()[:2] for line in said.splitlines() if line.startswith("n")]
@@ -81,6 +80,6 @@ def test_wrong_usage(call, options, count, status, says):
     assert found == status and says in said
 
 
-def test_the_plan_tells_what_it_stands_on(call):
+def test_the_plan_has_the_cost_of_both_kinds_of_faults(call):
     status, said = call("--plan", "4", "--faults", "1", "--step-minutes", "5", "--pass-minutes", "1", "--json")
     assert status == 0 and json.loads(said)["hang"] == {"jobs": 6, "rounds": 4, "node_minutes": 47.0, "minutes": 16.0}

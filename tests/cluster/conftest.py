@@ -14,7 +14,7 @@ import pytest
 from ci.minicluster import needs, state
 from ci.minicluster.daemons import search_path
 from ci.minicluster.errors import ClusterError
-from tests.conftest import TESTS
+from tests.conftest import RUN, TESTS
 from tests.guard import GUARD_S
 
 CI = TESTS.parent / "ci"
@@ -37,7 +37,7 @@ class Cluster:
     """The command line, for one cluster with a name of its own."""
 
     def __init__(self, command=(CI / "cluster",)):
-        self.name = f"test-{uuid.uuid4().hex[:8]}"
+        self.name = f"test-{RUN}-{uuid.uuid4().hex[:6]}"
         self.command = [str(part) for part in command]
 
     def environment(self):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes of a real cluster that are slow in one direction only are named with their side; a healthy cluster is quiet.
 
-`python -m tests.faults.live` tries every kind many times.
+`python -m lab.faults.live` tries every kind many times.
 """
 
 import pytest
 
-from tests.faults import live
+from lab.faults import live
 from tests.guard import despite_load
 
 pytestmark = pytest.mark.alone

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import uuid
 from pathlib import Path
 
 import pytest
 
 from ci.minicluster import control, state
 from tests.cluster.conftest import CI, MARK, Cluster
+from tests.conftest import TESTS
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
 
 
@@ -215,3 +217,20 @@ def test_two_clusters_that_begin_and_end_at_the_same_time(cluster, second):
         out, err = command.communicate(timeout=GUARD_S)
         assert (command.returncode, out, err) == (0, "", "")
     assert not left_of(cluster) | left_of(second)
+
+
+def test_an_interrupt_of_pytest_alone_takes_its_clusters_down(machine, monkeypatch):
+    """Its workers are ended before their fixtures can end what they began."""
+    monkeypatch.setenv("FABRIC_TEST_RUN", run := uuid.uuid4().hex[:6])
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST"):
+        monkeypatch.delenv(name, raising=False)
+
+    def clusters():
+        return [entry for entry in state.entries() if entry.spec.name.startswith(f"test-{run}-")]
+
+    command = ["pytest", "-q", "-n", "1", "tests/cluster/test_minicluster.py"]
+    with subprocess.Popen(command, cwd=TESTS.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_for(clusters, "the cluster of a test")
+        process.send_signal(signal.SIGINT)
+        process.wait(GUARD_S)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED and not clusters()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is opened, and what is not; a file that cannot be written whole is left as it was."""
+"""Only regular files are opened; a file that cannot be replaced is left as it was."""
 
 import os
 
@@ -8,7 +8,7 @@ import pytest
 from fabric_checks.core import files
 
 
-def test_a_file_is_read(tmp_path):
+def test_a_file_is_read_as_bytes_or_text(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"a\r\nb\xff\n")
     assert files.read_bytes(path, tmp_path) == b"a\r\nb\xff\n"
@@ -17,7 +17,7 @@ def test_a_file_is_read(tmp_path):
         files.read_text(path, errors="strict")
 
 
-def test_what_is_none_is_refused(tmp_path):
+def test_only_regular_files_are_opened(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
     for name in ("pipe", "zero"):
@@ -29,7 +29,7 @@ def test_what_is_none_is_refused(tmp_path):
         files.read_bytes(tmp_path / "none")
 
 
-def test_links_stay_within_a_folder(tmp_path):
+def test_a_link_out_of_a_folder_is_refused(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in/a").write_text("a")
     (tmp_path / "b").write_text("b")
@@ -44,7 +44,7 @@ def test_links_stay_within_a_folder(tmp_path):
         files.read_text(tmp_path / "in/../b", tmp_path / "in")
 
 
-def test_a_file_has_a_largest_size(tmp_path):
+def test_a_larger_file_than_allowed_is_refused(tmp_path):
     path = tmp_path / "sparse"
     with path.open("wb") as file:
         file.truncate(2**40)
@@ -64,18 +64,18 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path):
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("x")])
-def test_what_fails_within_leaves_the_old_one(tmp_path, error):
+def test_a_failed_writer_leaves_the_old_file(tmp_path, error):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(type(error)) as caught, files.replacing(path) as place:
-        place.write_text("half")
+    with pytest.raises(type(error)) as caught, files.replacing(path) as new:
+        new.write_text("half")
         raise error
     assert path.read_text() == "old" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
     if isinstance(error, OSError):
         assert caught.value.filename == str(path) and "No space left on device; it is unchanged" in str(caught.value)
 
 
-def test_a_full_disk_keeps_the_old_one(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text("old")
 
@@ -106,7 +106,7 @@ def test_a_link_in_the_way_is_not_followed(tmp_path, monkeypatch):
     assert victim.read_text() == "dear" and not (tmp_path / "a.txt").exists()
 
 
-def test_two_of_the_same_number_write_one_file(tmp_path, monkeypatch):
+def test_two_writers_with_one_process_number_replace_one_file(tmp_path, monkeypatch):
     """As on two hosts, or in two containers, that share the folder."""
     monkeypatch.setattr(os, "getpid", lambda: 122)
     path = tmp_path / "a.txt"
@@ -118,21 +118,21 @@ def test_two_of_the_same_number_write_one_file(tmp_path, monkeypatch):
     assert path.read_text() == "one" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_a_new_file_is_only_for_whom_it_is_meant(tmp_path):
-    with files.replacing(tmp_path / "a.txt", mode=0o600) as place:
-        assert place.stat().st_mode & 0o777 == 0o600
+def test_a_new_file_has_the_mode_asked_for(tmp_path):
+    with files.replacing(tmp_path / "a.txt", mode=0o600) as new:
+        assert new.stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_no_file_is_written_itself():
+def test_a_device_is_written_itself():
     files.write_text(files.Path("/dev/null"), "x")
     assert not files.Path("/dev/null").is_file()
 
 
-@pytest.mark.parametrize("place", ["folder", "file/a.txt"])
-def test_what_cannot_be_written_is_named(tmp_path, place):
+@pytest.mark.parametrize("path", ["folder", "file/a.txt"])
+def test_a_path_that_cannot_be_written_is_named(tmp_path, path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     with pytest.raises(OSError) as caught:
-        files.write_text(tmp_path / place, "x")
-    assert caught.value.filename == str(tmp_path / place)
+        files.write_text(tmp_path / path, "x")
+    assert caught.value.filename == str(tmp_path / path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Locks that only their owner can take, waits that end, and who holds one."""
+"""Locks that only their owner can take, limited waits, and the name of the holder."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ from tests.guard import GUARD_S
 HOLD = """
 import sys
 from pathlib import Path
-from fabric_checks import locks
+from fabric_checks.core import locks
 with locks.exclusive(Path(sys.argv[1]), 0):
     print("held", flush=True)
     sys.stdin.read()
@@ -23,7 +23,7 @@ with locks.exclusive(Path(sys.argv[1]), 0):
 
 
 class Holder:
-    """Another process that holds a lock until it is told to let go."""
+    """Another process that holds a lock until it is released."""
 
     def __init__(self, path):
         self.process = subprocess.Popen(
@@ -31,7 +31,7 @@ class Holder:
         )
         assert self.process.stdout.readline() == "held\n"
 
-    def let_go(self):
+    def release(self):
         self.process.stdin.close()
         assert self.process.wait(GUARD_S) == 0
 
@@ -47,7 +47,7 @@ def held(tmp_path):
     holder.process.stdout.close()
 
 
-def test_who_does_not_get_it_is_told_who_has_it(held):
+def test_a_refused_lock_names_its_holder(held):
     path, holder = held
     who = rf"process {holder.process.pid} of \w+ since 20\S+: '.*-c"
     with pytest.raises(locks.LockedError, match=rf"^{path}: locked by {who}"), locks.exclusive(path, 0):
@@ -56,22 +56,22 @@ def test_who_does_not_get_it_is_told_who_has_it(held):
         pytest.fail("both have it")
 
 
-def test_a_wait_says_once_for_whom_and_ends_when_it_is_free(held):
+def test_a_wait_names_the_holder_once_and_ends_with_it(held):
     path, holder = held
-    told = []
+    holders = []
 
-    def tell(who):
-        told.append(who)
-        holder.let_go()
+    def on_wait(who):
+        holders.append(who)
+        holder.release()
 
-    with locks.exclusive(path, 600, tell):
-        (who,) = told
+    with locks.exclusive(path, 600, on_wait):
+        (who,) = holders
         assert f"process {holder.process.pid} " in who
-    with locks.exclusive(path, 600, told.append):
-        assert len(told) == 1
+    with locks.exclusive(path, 600, holders.append):
+        assert len(holders) == 1
 
 
-def test_the_kernel_lets_go_of_it_when_its_process_is_killed(held):
+def test_the_kernel_releases_the_lock_of_a_killed_process(held):
     path, holder = held
     holder.process.kill()
     holder.process.wait()
@@ -79,7 +79,7 @@ def test_the_kernel_lets_go_of_it_when_its_process_is_killed(held):
         pass
 
 
-def test_nobody_else_can_open_its_file(tmp_path):
+def test_only_the_owner_can_open_a_lock(tmp_path):
     path = tmp_path / "lock"
     path.touch(mode=0o644)  # as an earlier release made it
     with locks.exclusive(path, 0):
@@ -93,8 +93,8 @@ def test_a_link_is_not_followed(tmp_path):
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_file_that_was_deleted_is_no_lock(tmp_path):
-    """Who waits for it then takes the new one."""
+def test_a_deleted_file_is_no_lock(tmp_path):
+    """A process that waits for it takes the new one."""
     path = tmp_path / "lock"
     path.touch()
     old = os.open(path, os.O_RDWR)
@@ -108,19 +108,19 @@ def test_a_file_that_was_deleted_is_no_lock(tmp_path):
         assert os.path.samestat(os.fstat(descriptor), path.stat())
 
 
-def test_who_only_waits_or_has_it_open_is_no_holder(held):
+def test_a_waiting_process_is_no_holder(held):
     path, holder = held
     descriptor = os.open(path, os.O_RDWR)
     waiting = subprocess.Popen(["flock", path, "true"])
     (who,) = locks.holders(path)
     assert f"process {holder.process.pid} " in who
     os.close(descriptor)
-    holder.let_go()
+    holder.release()
     assert waiting.wait(GUARD_S) == 0
     assert locks.holders(path) == []
 
 
-def test_who_cannot_be_seen_has_left_a_note(tmp_path, monkeypatch):
+def test_a_holder_on_another_host_has_left_a_note(tmp_path, monkeypatch):
     path = tmp_path / "lock"
     with locks.exclusive(path, 0):
         monkeypatch.setattr(locks, "holders", lambda _: [])
@@ -130,7 +130,7 @@ def test_who_cannot_be_seen_has_left_a_note(tmp_path, monkeypatch):
             assert locks.holder(path).startswith("a process that cannot be seen from here")
 
 
-def test_a_folder_of_ones_own(tmp_path, monkeypatch):
+def test_the_folder_of_a_lock_belongs_to_its_user(tmp_path, monkeypatch):
     folder = tmp_path / "mine"
     folder.mkdir(mode=0o777)
     locks.own_folder(folder)
@@ -146,7 +146,7 @@ def test_a_folder_of_ones_own(tmp_path, monkeypatch):
         locks.own_folder(folder)
 
 
-def test_a_job_holds_it_until_it_ends(tmp_path):
+def test_a_job_holds_the_lock_until_it_ends(tmp_path):
     path = tmp_path / "folder" / "lock"
     command = f"{locks.lock_in_job(path)}\necho held; read _; echo done"
     job = subprocess.Popen(["bash", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -159,14 +159,14 @@ def test_a_job_holds_it_until_it_ends(tmp_path):
         pass
 
 
-def test_a_job_that_cannot_have_it_fails(tmp_path, monkeypatch):
+def test_a_job_without_the_lock_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "HOST_WAIT_S", 0)
     path = tmp_path / "folder" / "lock"
     path.parent.mkdir()
     with locks.exclusive(path, 0):
         done = subprocess.run(["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.startswith(f"error: cannot lock {path}, or others held it for too long")
+    assert done.stderr.startswith(f"error: cannot lock {path}, or another job held it for too long")
 
 
 def test_the_lock_of_the_host_is_in_a_folder_of_the_user():

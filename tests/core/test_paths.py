@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What cannot be in a job script is refused by name."""
+"""Names and paths that are not safe in a job script are refused."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from fabric_checks.records import sessions
 
 
 @pytest.mark.parametrize("name", ["20260101T000000Z-8c1d", "a", "night.2", "x_y-z", "1" * 100])
-def test_names(name):
+def test_a_sound_name_is_returned(name):
     assert sound_name("it", name) == name
 
 
@@ -18,13 +18,13 @@ def test_names(name):
     "name",
     ["", ".", "..", "../../x", "a/b", "`touch x`", "$(touch x)", "a b", "a\n", "-n", "ü", "1" * 101, "a;b", "%j"],
 )
-def test_what_is_no_name(name):
+def test_an_unsafe_name_is_refused(name):
     with pytest.raises(FabricError, match=r"^FABRIC_SESSION is '.*', which is not a name: use up to 100 letters"):
         sound_name("FABRIC_SESSION", name)
 
 
 @pytest.mark.parametrize("path", ["/a", "/srv/job@2/a-b_c.d+e", "/home/jürgen/x"])
-def test_paths(path):
+def test_a_sound_path_is_returned(path):
     assert str(sound_path("it", path)) == path
 
 
@@ -36,7 +36,7 @@ def test_paths(path):
         ("/a\x1b[1m", r"'\\x1b'"), ("/a\udcffb", r"'\\udcff'"), ("/a=b", "'='"), ("/~", "'~'"), ("/a\\b", r"'\\\\'"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_in_a_path(path, sign):
+def test_an_unsafe_character_of_a_path_is_named(path, sign):
     with pytest.raises(FabricError, match=rf"^FABRIC_HOME is .*, but paths in job scripts cannot contain {sign}: move"):
         sound_path("FABRIC_HOME", path)
 
@@ -46,8 +46,8 @@ def test_a_path_is_made_absolute(tmp_path, monkeypatch):
     assert sound_path("it", "x/../y") == tmp_path / "y"
 
 
-def test_the_library_asks_too(monkeypatch):
-    """For whoever calls ReFrame with our configuration and never sets up."""
+def test_variables_with_unsafe_values_are_refused(monkeypatch):
+    """By the library too, for runs of ReFrame without a set-up."""
     for name, value, ask in (
         ("FABRIC_HOME", "/a;b", paths.home),
         ("FABRIC_RESULTS", "/$(x)", paths.results),

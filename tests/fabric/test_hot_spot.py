@@ -61,7 +61,7 @@ def test_a_time_is_that_of_the_whole_operation(tmp_path):
     slow = OneProgram("mpich", "hot_spot", tmp_path, shim=SLOW_SENDS)
     text = slow.output(3, *SHORT, "--min-size", "8", "--max-size", "8")
     output = hot_spot.parse(text, [8], [1, 2])
-    send, send_receive = (output.times_us(operation, 8) for operation in hot_spot.OPERATIONS)
+    send, send_receive = (output.times_us(operation, size_B=8) for operation in hot_spot.OPERATIONS)
     assert send[1] >= 2000 and send[2] >= 4000
     assert send_receive[1] >= 2000 and send_receive[2] >= 2000
 

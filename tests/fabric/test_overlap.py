@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fabric_checks.parsers import collective_overlap, overlap
+from fabric_checks.parsers import overlap
 from tests.conftest import TESTS
 from tests.fabric.builds import MPIS
 from tests.fabric.one_program import OneProgram
@@ -95,7 +95,7 @@ def with_oracle(program, case, *arguments):
     text = program.output(2, *ORACLE, *case.arguments, *arguments, **settings, **UNBOUND, **SPINNING)
     if program.program == "overlap":
         return overlap.parse(text, [SIZE_B])
-    return collective_overlap.parse(text, [SIZE_B], ["iallreduce"])
+    return overlap.parse_collectives(text, [SIZE_B], ["iallreduce"])
 
 
 def is_undisturbed(output, transfer):
@@ -192,19 +192,19 @@ def test_messages_beyond_the_eager_limit(programs):
 
 def test_collectives_are_measured_at_every_size(programs):
     arguments = [*SHORT, "--min-size", "9", "--max-size", "63", "--max-steps", "4"]
-    collective_overlap.parse(programs["collective_overlap"].output(2, *arguments, **UNBOUND), [16, 32])
+    overlap.parse_collectives(programs["collective_overlap"].output(2, *arguments, **UNBOUND), [16, 32])
 
 
 def test_more_ranks_than_processors(programs):
     """An odd number of ranks too; the program verifies the results on each of them."""
     arguments = [*SHORT, "--min-size", "16", "--max-size", "16", "--max-steps", "3", "--min-samples", "8"]
     text = programs["collective_overlap"].output(3, *arguments, **UNBOUND)
-    assert collective_overlap.parse(text, [16]).header["ranks"] == "3"
+    assert overlap.parse_collectives(text, [16]).header["ranks"] == "3"
 
 
 def test_one_collective_alone(quick):
     arguments = [*SHORT, "--min-size", "64K", "--max-size", "64K", "--max-steps", "4", "--operation", "ialltoall"]
-    collective_overlap.parse(quick["collective_overlap"].output(2, *arguments, **UNBOUND), [65536], ["ialltoall"])
+    overlap.parse_collectives(quick["collective_overlap"].output(2, *arguments, **UNBOUND), [65536], ["ialltoall"])
 
 
 @pytest.mark.parametrize(

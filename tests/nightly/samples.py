@@ -4,8 +4,7 @@
 from datetime import date
 from pathlib import Path
 
-from fabric_checks.nightly.acknowledged import Acknowledgement
-from fabric_checks.nightly.model import Finding, Night
+from fabric_checks.nightly.model import Acknowledgement, Finding, Night
 from fabric_checks.records.run_records import Case, Session
 from tests.records import samples
 
@@ -34,7 +33,7 @@ def session(*cases, records=None):
 
 
 def fault(*hosts, kind="sender", confirmed=True, text=""):
-    """Return what the analysis of a case says of a slow node or path."""
+    """Return the finding of a case's analysis on a slow node or path."""
     certain = confirmed and kind in ("sender", "receiver", "pair", "port", "rail", "host")
     return {"kind": kind, "hosts": list(hosts), "fault": certain, "text": text or f"{kind} {' to '.join(hosts)}"}
 

@@ -37,8 +37,8 @@ GENERATED = {
 }
 
 
-def child(results="/results", **more):
-    return child_pipeline.child_of(GENERATED, child_pipeline.Setting(SESSION, Path(results), **more))
+def child(results="/results", generated=GENERATED, **variables):
+    return child_pipeline.child_of(generated, SESSION, Path(results), variables, "here")
 
 
 def test_a_job_a_case_that_restores_nothing():
@@ -53,8 +53,8 @@ def test_a_job_a_case_that_restores_nothing():
     assert not any("needs" in job for job in jobs.values())
 
 
-def test_all_jobs_share_what_the_first_had():
-    found = child(variables={"RFM_SYSTEM": "x"}, tag="here")
+def test_all_jobs_share_session_results_and_variables():
+    found = child(RFM_SYSTEM="x")
     assert found["variables"] == {"FABRIC_SESSION": SESSION, "FABRIC_RESULTS": "/results", "RFM_SYSTEM": "x"}
     assert found["default"] == {"tags": ["here"], "before_script": [". ci/env.sh"]}
     assert "cache" not in found
@@ -63,7 +63,7 @@ def test_all_jobs_share_what_the_first_had():
 @pytest.mark.parametrize("script", [["true"], ["reframe -r"], ["reframe -n /30ba734e", "true"], []])
 def test_a_job_that_reframe_did_not_write(script):
     with pytest.raises(PipelineError, match="the job 'A_0' is not a single line of `reframe`"):
-        child_pipeline.child_of({"A_0": {"script": script}}, child_pipeline.Setting(SESSION, Path("/r")))
+        child(generated={"A_0": {"script": script}})
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,20 @@ def report(folder, name, begin, *results):
     (folder / "reports/parts" / SESSION / f"{name}.json").write_text(text)
 
 
-def test_the_reports_of_the_jobs_are_one(tmp_path):
+def merged(folder):
+    """Return the session that a merge leaves, and its report."""
+    (folder / "logs").mkdir()
+    (folder / "logs" / f"{SESSION}.log").touch()
+    assert child_pipeline.merge(child(folder), folder) == (SESSION, [])
+    found = records.load_session(folder, SESSION)
+    return found, json.loads(found.report.read_text())
+
+
+def test_the_reports_of_the_jobs_become_one(tmp_path):
     report(tmp_path, "B_0", 20, "pass", "fail")
     report(tmp_path, "A_0", 10, "pass", "pass")
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / f"{SESSION}.log").touch()
-    assert child_pipeline.merge(child(tmp_path), tmp_path) == (SESSION, [])
-    found = records.load_session(tmp_path, SESSION)
+    found, whole = merged(tmp_path)
     assert {case.name: case.result for case in found.cases} == {"A_0 @s:p+e": "pass", "B_0 @s:p+e": "fail"}
-    whole = json.loads(found.report.read_text())
     info = whole["session_info"]
     assert (info["time_start_unix"], info["time_end"], info["time_elapsed"], info["num_cases"]) == (10, "t25", 15, 2)
     assert [(run["run_index"], run["num_cases"]) for run in whole["runs"]] == [(0, 2), (1, 2)]
@@ -111,10 +116,7 @@ def test_the_reports_of_the_jobs_are_one(tmp_path):
 def test_a_case_that_one_job_ran_more_often_keeps_all_its_runs(tmp_path):
     report(tmp_path, "A_0", 10, "pass")
     report(tmp_path, "B_0", 20, "fail", "pass")
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / f"{SESSION}.log").touch()
-    assert child_pipeline.merge(child(tmp_path), tmp_path) == (SESSION, [])
-    whole = json.loads(records.load_session(tmp_path, SESSION).report.read_text())
+    _, whole = merged(tmp_path)
     assert [[case["name"] for case in run["testcases"]] for run in whole["runs"]] == [["A_0", "B_0"], ["B_0"]]
 
 

@@ -62,7 +62,7 @@ def test_a_finding_is_new_then_still_open_then_closed_then_forgotten(tmp_path):
     assert (closed.since, closed.last) == (night(2).session, night(3).session)
 
 
-def test_what_was_not_looked_at_stays_open(tmp_path):
+def test_a_finding_whose_cases_did_not_run_stays_open(tmp_path):
     """A short level, or a night that failed, closes nothing."""
     slow = finding(cases=("Rotate @x", "Shift @x"))
     rest = [night(2 + number, measured=each) for number, each in enumerate([(), ("B @x",), ("Shift @x",)])]
@@ -101,15 +101,6 @@ def test_the_order_is_that_of_the_nights_and_not_of_their_dates(tmp_path):
     """A clock that was set back: the second night has the earlier date."""
     told = spent(tmp_path / "j", night(5, finding()), night(3), night(4))
     assert [list(titles(news)) for news in told] == [["new"], ["closed"], []]
-
-
-def test_a_night_that_was_cut_short_is_known(tmp_path):
-    path = tmp_path / "j"
-    spent(path, night(1))
-    journal.begin(path, night(2).session, "nightly")
-    entries = journal.read(path, [])
-    assert journal.cut_short(entries, night(3).session) == [night(2).session]
-    assert journal.cut_short(entries, night(2).session) == []
 
 
 @pytest.mark.parametrize(
@@ -154,7 +145,7 @@ def test_a_line_has_all_of_a_finding(tmp_path):
     assert json.loads(path.read_text())["status"] == "failed"
 
 
-def test_an_acknowledged_finding_is_quiet_until_it_is_repaired_and_new_when_it_comes_back(tmp_path):
+def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(tmp_path):
     path, slow = tmp_path / "j", finding()
     spent(path, night(1, slow))
     acknowledge(path)
@@ -179,7 +170,7 @@ def test_an_acknowledged_finding_is_quiet_until_it_is_repaired_and_new_when_it_c
     ],
     ids=["noise", "less", "grown", "another side", "another kind", "no sign", "moved"],
 )
-def test_a_finding_that_grows_or_moves_is_new_and_stays_told(tmp_path, changed, beyond):
+def test_a_finding_that_grows_or_moves_is_new_and_stays_open(tmp_path, changed, beyond):
     path, slow = tmp_path / "j", finding(keys=["case:A"])
     spent(path, night(1, slow))
     acknowledge(path)
@@ -215,7 +206,7 @@ def test_an_acknowledged_finding_hides_no_other(tmp_path):
     assert titles(spent(path, night(3, both))[0]) == {"new": ["switch"]}
 
 
-def test_what_is_acknowledged_while_a_night_runs_or_before_it_is_judged_again_counts(tmp_path):
+def test_an_acknowledgement_during_a_night_or_before_it_is_judged_again_counts(tmp_path):
     path, slow = tmp_path / "j", finding()
     spent(path, night(1, slow))
     journal.begin(path, night(2).session, "nightly")
@@ -228,7 +219,7 @@ def wait_until_longer(path, size):
     wait_for(lambda: path.stat().st_size > size, "nothing is written")
 
 
-def test_a_journal_whose_writers_are_killed_loses_at_most_what_they_were_writing(tmp_path):
+def test_a_journal_with_killed_writers_loses_at_most_their_last_line(tmp_path):
     """At fifty random moments, with lines so long that the kernel may stop in the midst of one."""
     path, slow = tmp_path / "j", finding()
     spent(path, night(1, slow))

@@ -23,7 +23,7 @@ def plan(tmp_path):
 
 @pytest.fixture
 def programs(monkeypatch, plan):
-    """Return what the stand-in of `ci/run` does, and what it was told."""
+    """Return the stand-in of `ci/run`: its behaviour, and the options that it got."""
     plan.files.mkdir(parents=True)
     (plan.results / "logs").mkdir()
     told = SimpleNamespace(status=0, said="a\n\nthe last words\n\n", logs=True, line=None, env=None)
@@ -33,10 +33,10 @@ def programs(monkeypatch, plan):
         stdout.write(told.said)
         if told.logs:
             (plan.results / "logs" / f"{SESSION}.log").touch()
-        return SimpleNamespace(wait=lambda: told.status, pid=0)
+        return SimpleNamespace(wait=lambda: told.status, poll=lambda: told.status)
 
     monkeypatch.setattr(running.subprocess, "Popen", start)
-    monkeypatch.setattr(running, "nobody_in_service", lambda system: None)
+    monkeypatch.setattr(running, "why_no_job_can_start", lambda system: None)
     return told
 
 
@@ -45,7 +45,7 @@ def run(plan):
     return running.run(plan, 0, trouble), trouble.failures
 
 
-def test_the_run_is_told_what_to_do_and_its_session(plan, programs):
+def test_the_run_gets_its_options_and_its_session(plan, programs):
     elapsed_s, failures = run(plan)
     assert elapsed_s >= 0 and failures == []
     junit = str(plan.files / "cases.xml")
@@ -71,12 +71,12 @@ def test_a_run_that_does_not_end_as_one_does_is_a_failure(plan, programs, status
 
 
 @pytest.mark.parametrize("why", ["room", "service"])
-def test_what_keeps_a_run_from_beginning_is_said_and_nothing_is_run(plan, programs, monkeypatch, why):
+def test_a_run_that_cannot_begin_is_a_failure_with_its_cause(plan, programs, monkeypatch, why):
     if why == "room":
         monkeypatch.setattr(running.shutil, "disk_usage", lambda _: SimpleNamespace(free=255 * 2**20))
         cause = f"{plan.results}: 255 MiB are free, and a night needs 256; make room"
     else:
-        monkeypatch.setattr(running, "nobody_in_service", lambda system: f"no node of {system}")
+        monkeypatch.setattr(running, "why_no_job_can_start", lambda system: f"no node of {system}")
         cause = "no node of sys"
     elapsed_s, (failure,) = run(plan)
     assert elapsed_s is None and failure.startswith(f"nothing was run: {cause}") and programs.line is None
@@ -90,8 +90,8 @@ def results(monkeypatch):
         case("A"), case("B", "fail", "no output"), case("Build", fixture=True), records=[record("A"), record("B", None)]
     )
     monkeypatch.setattr(night.records, "load_session", lambda *_: found)
-    monkeypatch.setattr(night.keeping, "keep", lambda *_: [])
-    monkeypatch.setattr(night.keeping, "write_report", lambda *_, **told: reported.append(told))
+    monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])
+    monkeypatch.setattr(night.retention, "write_report", lambda *_, **told: reported.append(told))
     monkeypatch.setattr(night, "trends", lambda *_: Trends())
     return reported
 
@@ -101,7 +101,7 @@ def spend(plan, monkeypatch, elapsed_s):
     return night.spend(plan, 0).night
 
 
-def test_a_night_counts_its_cases_what_passed_and_its_values(plan, results, monkeypatch):
+def test_a_night_counts_its_cases_passes_and_values(plan, results, monkeypatch):
     found = spend(plan, monkeypatch, 12.5)
     assert (found.cases, found.passed, found.records, found.elapsed_s) == (2, 1, 1, 12.5)
     assert found.measured == {"A @sys:part+mpich"} and not found.simulated
@@ -118,20 +118,20 @@ def test_a_run_of_before_is_judged_without_another(plan, results, monkeypatch):
 
 
 def test_the_report_is_about_the_archive_unless_that_could_not_be_written(plan, results, monkeypatch):
-    monkeypatch.setattr(night.keeping, "keep", lambda *_: ["a line"])
+    monkeypatch.setattr(night.retention, "archive_results", lambda *_: ["a line"])
     spend(plan, monkeypatch, 1.0)
 
     def fails(*_):
         raise RecordError("no space")
 
-    monkeypatch.setattr(night.keeping, "keep", fails)
+    monkeypatch.setattr(night.retention, "archive_results", fails)
     spend(plan, monkeypatch, 1.0)
     assert results == [{"archive": plan.archive, "left_out": ("a line",)}, {"archive": None, "left_out": ()}]
 
 
 @pytest.mark.parametrize(("ended", "is_told"), [((True, False), True), ((False, True), False), ((True, True), False)])
-def test_only_the_last_night_is_said_to_be_cut_short(plan, results, monkeypatch, ended, is_told):
-    """An older one was told the night after it."""
+def test_only_the_last_night_is_reported_as_cut_short(plan, results, monkeypatch, ended, is_told):
+    """An older one was reported the night after it."""
     plan.files.mkdir(parents=True)
     for number, is_ended in enumerate(ended):
         journal.begin(plan.journal, f"2025123{number}T000000Z-aaaa", "nightly")
@@ -153,7 +153,7 @@ def test_only_the_last_night_is_said_to_be_cut_short(plan, results, monkeypatch,
         (RecordError("r.json: line 3: no record"), "a step: r.json: line 3: no record"),
     ],
 )
-def test_a_step_that_fails_is_told_with_its_file_and_the_next_still_runs(error, said):
+def test_a_failing_step_names_its_file_and_the_next_runs(error, said):
     trouble = Trouble()
 
     def fail():

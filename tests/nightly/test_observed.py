@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run says is wrong: each cause once, by name."""
+"""The findings of a run: each cause once, by name."""
 
 import pytest
 
 from fabric_checks.nightly.observed import observed
-from fabric_checks.schedulers.slurm import jobs as slurm
+from fabric_checks.schedulers import model
+from fabric_checks.schedulers.model import Node
+from fabric_checks.schedulers.slurm.output import exit_reason
 from tests.nightly.samples import MACHINE, case, fault, record, session
 
-DOWN = [
-    slurm.Node(name, frozenset({"DOWN"}), frozenset({"p"}), "switch 2 lost power") for name in ("n5", "n6", "n7", "n8")
-]
-IDLE = slurm.Node("n1", frozenset({"IDLE"}), frozenset({"p"}), "")
-WAITED = slurm.waiting("12", 31, "Nodes required for job are DOWN", [IDLE, *DOWN], True)
+DOWN = [Node(name, f"{name} is down (switch 2 lost power)") for name in ("n5", "n6", "n7", "n8")]
+WAITED = model.timed_out("12", 31, "Slurm", "Nodes required for job are DOWN", [Node("n1"), *DOWN], unschedulable=True)
 
 
-def test_a_sound_run_says_nothing():
+def test_a_sound_run_has_no_finding():
     found = observed(session(case("A"), case("B")))
     assert not found.findings and not found.failures
     assert found.measured == {f"A @{MACHINE}", f"B @{MACHINE}"}
@@ -67,7 +66,7 @@ def test_a_cable_is_a_finding_although_no_node_is_named():
 @pytest.mark.parametrize(
     "said", [fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}, "?"]
 )
-def test_what_is_not_certain_blames_nobody(said):
+def test_uncertain_faults_blame_nobody(said):
     assert not observed(session(case("R"), records=[record("R", findings=[said])])).findings
 
 
@@ -78,7 +77,7 @@ def failed(test, ending, *, state="CANCELLED", began=None, nodelist=()):
     return case(test, "fail", reason), record(test, case_result="fail", metric=None, fail_reason=reason, **at)
 
 
-def test_nodes_out_of_service_are_one_finding_however_many_cases_wait_for_them():
+def test_nodes_out_of_service_are_one_finding_for_all_waiting_cases():
     waiting, records = zip(*(failed(f"W{i}", WAITED) for i in range(3)), strict=True)
     (found,) = observed(session(case("A"), *waiting, records=[record("A"), *records])).findings
     assert found.hosts == ("n5", "n6", "n7", "n8")
@@ -96,14 +95,14 @@ def test_where_nothing_could_run_the_night_failed():
 
 
 def test_a_node_that_died_under_a_job_is_named():
-    dead = slurm.ending("7", "NODE_FAIL", ["n1", "n5"], DOWN)
+    dead = exit_reason("7", "NODE_FAIL", ["n1", "n5"], DOWN)
     lost, of_it = failed("B", dead, state="NODE_FAIL", began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n5"])
     (found,) = observed(session(case("A"), lost, records=[record("A"), of_it])).findings
     assert found.hosts == ("n5",) and "could not run or could not finish" in found.title
 
 
 def test_a_program_that_hangs_is_a_finding_of_its_case():
-    slow = slurm.ending("7", "TIMEOUT", ["n1", "n2"], [])
+    slow = exit_reason("7", "TIMEOUT", ["n1", "n2"], [])
     hung, of_it = failed("B", slow, state="TIMEOUT", nodelist=["n1", "n2"])
     (found,) = observed(session(case("A"), hung, records=[record("A"), of_it])).findings
     assert found.title.startswith(f"B @{MACHINE}: ") and "ran over its time limit" in found.title and not found.hosts
@@ -116,7 +115,7 @@ def test_cases_that_fail_alike_are_one_finding_and_others_are_not():
     assert found[0].title.startswith(f"3 cases failed in the same way, the first: C0 @{MACHINE}: ")
 
 
-def test_a_build_that_failed_is_told_with_what_was_not_run():
+def test_a_failed_build_lists_the_cases_that_did_not_run():
     build = case("Programs", "fail", "build system error: cc not found", "compile", fixture=True)
     missed = case("B", "fail_deps")
     (found,) = observed(session(case("A"), build, missed)).findings
@@ -139,8 +138,8 @@ def test_a_run_that_measured_nothing_failed():
     assert observed(type(killed)(killed.name, None, (), killed.records)).failures
 
 
-def test_what_is_slow_and_what_its_port_says_are_one_finding():
-    """Two witnesses of one cause; the port alone is told as such."""
+def test_a_slow_node_and_the_errors_of_its_port_are_one_finding():
+    """Two symptoms of one cause; the port alone is marked as such."""
     errors = fault("n3", kind="port", text="node n3: symbol_error of mlx5_0:1 grew by 900")
     slow = fault("n3", text="node n3 sends at 0.5 of the median")
 
@@ -153,11 +152,11 @@ def test_what_is_slow_and_what_its_port_says_are_one_finding():
     assert "more: fabric-checks nodes --node n3" in both[0].details
     assert not any(errors["text"] in each for each in both[0].details), "it is in the title already"
     (alone,) = found(Osu=errors)
-    assert alone.title == errors["text"] and alone.details[0] == "no slow path was found beside it"
+    assert alone.title == errors["text"] and alone.details[0] == "no slow path was found with it"
     assert found(Osu=fault("n3", kind="port", confirmed=False)) == ()
 
 
-def test_what_a_case_could_not_have_seen_is_told_and_is_no_finding():
+def test_blind_cases_are_reported_and_are_no_finding():
     limits = {"kind": "limits", "node": 0.2, "saw_a_tenth": False, "text": "the smallest faults ..."}
     topology = {"kind": "topology", "hosts": [], "fault": False, "text": "the topology is not used: it lacks n3"}
     found = observed(session(case("R"), records=[record("R", findings=["?", limits, topology])]))

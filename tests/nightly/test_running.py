@@ -22,9 +22,10 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
 NIGHT = """
-import subprocess, sys
-from fabric_checks.nightly.running import status_of
-sys.exit(status_of(lambda: subprocess.Popen([sys.executable, "-c", sys.argv[1]], start_new_session=True)))
+import sys
+from fabric_checks.nightly.running import supervised
+with supervised() as start:
+    sys.exit(start([sys.executable, "-c", sys.argv[1]]).wait())
 """
 
 

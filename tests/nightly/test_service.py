@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a system takes jobs: what cannot be told stops no night."""
+"""A system without a node in service is found before a night; an unknown state stops no night."""
 
 import json
 
@@ -15,29 +15,26 @@ SLURM = json.dumps([{"scheduler": "slurm"}])
 
 @pytest.fixture
 def programs(monkeypatch):
-    """Return what the programs say, by name: text, or the exception or exit status that comes in its place."""
+    """Return the answers of programs, by name: a text, an exception or an exit status."""
     says = {"reframe": SLURM, "scontrol": DOWN}
 
-    def run(command, *, check, capture_output, **_):
+    def run(command, **_):
         special = f"{command[0]} {command[4 if 'reservation' in command else -1]}"
         said = says.get(special, says[command[0]])
         if isinstance(said, Exception):
             raise said
         failed = isinstance(said, int)
-        if failed and check:
-            raise service.subprocess.CalledProcessError(said, command)
-        text = "" if failed else said if capture_output else None
-        return service.subprocess.CompletedProcess(command, said if failed else 0, text)
+        return service.subprocess.CompletedProcess(command, said if failed else 0, "" if failed else said, "")
 
     monkeypatch.setattr(service.subprocess, "run", run)
     monkeypatch.setattr(service.shutil, "which", lambda name: f"/bin/{name}")
     return says
 
 
-def test_a_system_without_a_node_in_service_is_told_with_the_reasons(programs):
-    assert service.nobody_in_service("s") == "no node is in service: n1 is down (no power)"
+def test_a_system_without_a_node_in_service_has_reasons(programs):
+    assert service.why_no_job_can_start("s") == "no node is in service: n1 is down (no power)"
     programs["scontrol"] = f"{DOWN}\n{UP}"
-    assert service.nobody_in_service("s") is None
+    assert service.why_no_job_can_start("s") is None
 
 
 RESERVED = json.dumps([{"scheduler": "fabric-slurm", "access": ["--reservation=w"]}])
@@ -57,15 +54,15 @@ MAINT = "NodeName=n1 State=IDLE+MAINT+RESERVED Partitions=p Reason=window"
 )
 def test_in_a_reservation_its_nodes_count_and_maintenance_does_not(programs, window, inside, why):
     programs["scontrol"] = MAINT
-    assert "n1 is in maintenance (window)" in service.nobody_in_service("s")
+    assert "n1 is in maintenance (window)" in service.why_no_job_can_start("s")
     programs |= {"reframe": RESERVED, "scontrol reservation": window, "scontrol n[1-2]": inside}
-    assert service.nobody_in_service("s") == why
+    assert service.why_no_job_can_start("s") == why
 
 
 @pytest.mark.parametrize("partitions", ["no JSON", "[{}]", "7", "[]", json.dumps([{"scheduler": "local"}]), 1])
-def test_a_system_that_has_no_slurm_or_does_not_say_so_is_run(programs, partitions):
+def test_a_system_without_a_known_slurm_is_run(programs, partitions):
     programs["reframe"] = partitions
-    assert service.nobody_in_service("s") is None
+    assert service.why_no_job_can_start("s") is None
 
 
 @pytest.mark.parametrize(
@@ -73,7 +70,7 @@ def test_a_system_that_has_no_slurm_or_does_not_say_so_is_run(programs, partitio
 )
 def test_a_slurm_that_does_not_answer_stops_no_run(programs, said):
     programs["scontrol"] = said
-    assert service.nobody_in_service("s") is None
+    assert service.why_no_job_can_start("s") is None
 
 
 def test_the_system_of_this_host(programs):

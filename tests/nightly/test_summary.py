@@ -9,7 +9,7 @@ from junitparser import JUnitXml
 
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Status
-from fabric_checks.nightly.summary import Told, headline, junit, lines_of, markdown, when
+from fabric_checks.nightly.summary import Summary, headline, junit, lines_of, markdown, when
 from tests.nightly.samples import acknowledged, finding, night
 
 OLD = night(1).session
@@ -26,7 +26,7 @@ def told(*findings, files=None, still=(), closed=(), unseen=(), acknowledged=(),
     of = night(2, *findings, *still, *quiet, acknowledged=quiet, **changes)
     new = tuple(Open(each, of.session, of.session) for each in findings)
     rest = [tuple(Open(each, OLD, OLD, 2) for each in entries) for entries in (still, closed, unseen)]
-    return Told(of, News(new, *rest, acknowledged), files or {})
+    return Summary(of, News(new, *rest, acknowledged), files or {})
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_headline_and_the_status(night_, says, status):
     ("night_", "silent"),
     [
         (told(), True),
-        (told(watched=("A is 70",)), True),
+        (told(outliers=("A is 70",)), True),
         (told(acknowledged=(known(),)), True),
         (told(closed=[finding()]), False),
         (told(unseen=[finding()]), False),
@@ -64,12 +64,12 @@ def test_a_night_with_nothing_to_say(night_, silent):
     assert night_.all_quiet == silent
 
 
-def test_everything_is_told_in_its_place():
+def test_the_summary_has_every_section():
     text = markdown(
         told(
             finding("a", title="n3 is slow"), still=[finding("b", title="n4 is slow")],
             closed=[finding("c", title="n5 was slow")], unseen=[finding("d", title="n6 was slow")],
-            failures=("no archive",), watched=("A is 70",), warnings=("a line is broken",), nights=9, elapsed_s=90,
+            failures=("no archive",), outliers=("A is 70",), warnings=("a line is broken",), nights=9, elapsed_s=90,
             files={"report": "/r.html"},
         )
     )  # fmt: skip
@@ -88,13 +88,13 @@ def test_everything_is_told_in_its_place():
     assert "\n\n\n" not in text
 
 
-def test_an_acknowledged_finding_is_one_line_with_all_that_was_said():
+def test_an_acknowledged_finding_is_one_line_with_its_ticket_and_reason():
     lines = markdown(told(acknowledged=(known(reason="x\ny"),))).splitlines()
     said = "**Acknowledged:** n9 is slow; HW-1: x y (op, 2026-01-02, until 2026-02-01)."
     assert [line for line in lines if "n9" in line or "HW-1" in line] == [said]
 
 
-def test_why_an_acknowledgement_does_not_hold_is_told():
+def test_the_end_of_an_acknowledgement_has_its_reason():
     over = told()
     entry = Open(finding(), OLD, night(2).session, 2)
     grown = replace(over, news=News(new=(replace(entry, beyond=("sender n3, 50 % lost then, 70 % now",)),)))
@@ -103,7 +103,7 @@ def test_why_an_acknowledgement_does_not_hold_is_told():
     assert "n9 is slow.\n- its acknowledgement has ended: HW-1: cable is ordered (op" in markdown(ended)
 
 
-def test_what_is_open_is_a_line_each():
+def test_each_open_finding_is_a_line():
     entry = replace(known(), known=None)
     first = "abcd, since 2026-01-01 21:00: n9 is slow"
     assert lines_of([entry, known(), replace(entry, beyond=("a sign",))]) == (

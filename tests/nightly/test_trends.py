@@ -53,7 +53,7 @@ def test_a_loss_that_was_mended_is_none(tmp_path):
     [(1.3, 0.02, True), (1.05, 0.001, False), (1.3, 0.10, False), (0.7, 0.02, False)],
     ids=["clear", "less than a tenth", "within the noise", "for the better"],
 )
-def test_what_is_told(tmp_path, loss, spread, is_told):
+def test_the_changes_that_are_findings(tmp_path, loss, spread, is_told):
     values = [*noisy(100, 12, spread=spread), *noisy(100 * loss, 5, seed=2, spread=spread)]
     assert bool(found(tmp_path, values).findings) == is_told
 
@@ -67,7 +67,7 @@ def test_what_is_told(tmp_path, loss, spread, is_told):
         (50, 39, "%", True),
     ],
 )
-def test_of_values_that_can_be_0_a_tenth_of_the_larger_level_is_told(before, after, unit, is_told):
+def test_values_that_can_be_0_change_by_a_tenth_of_the_larger_level(before, after, unit, is_told):
     """Of values in per cent ten points."""
     change = SimpleNamespace(
         by_difference=True, noise=0.0, unit=unit, change=after - before, median_before=before, median_after=after
@@ -99,7 +99,7 @@ def test_cases_that_changed_on_one_night_are_one_finding(tmp_path):
     assert len(finding.cases) == 9 and any("and 3 more" in line for line in finding.details)
 
 
-def test_what_else_changed_is_told(tmp_path):
+def test_other_changes_of_that_time_are_listed(tmp_path):
     records = [
         samples.record(run, value=100.0 if run < 9 else 150.0, mpi="MPICH 4" if run < 9 else "MPICH 5")
         for run in range(12)
@@ -114,7 +114,7 @@ def test_a_short_history_is_counted_and_not_searched(tmp_path):
     assert (told.nights, told.searched, told.findings) == (MIN_RUNS - 1, 0, ())
 
 
-def test_only_what_was_measured_tonight_is_told(tmp_path):
+def test_only_series_measured_tonight_are_searched(tmp_path):
     archive, _ = history(tmp_path, [*noisy(100, 9), *noisy(150, 4)], name="Old")
     archive, session = history(tmp_path, noisy(100, 14), name="New")
     assert not trends(archive, "s", session).findings
@@ -150,14 +150,14 @@ def test_no_false_alarm(tmp_path, noise, report_table):
     ],
     ids=["worse", "less", "better", "by less than a tenth", "noise", "seen before", "too few nights"],
 )
-def test_what_is_far_from_all_nights_before_is_watched_and_no_finding(tmp_path, values, better, is_told):
+def test_an_outlier_is_listed_and_is_no_finding(tmp_path, values, better, is_told):
     told = found(tmp_path, values, better=better)
-    assert not told.findings and bool(told.watched) == is_told
+    assert not told.findings and bool(told.outliers) == is_told
     if is_told:
-        assert f"is {values[-1]} us; the median of 5 nights is 100" in told.watched[0]
+        assert f"is {values[-1]} us; the median of 5 nights is 100" in told.outliers[0]
 
 
-def test_what_a_finding_tells_is_not_watched(tmp_path):
+def test_a_case_with_a_finding_is_no_outlier(tmp_path):
     archive, session = history(tmp_path, [100, 101, 99, 100, 102, 130])
-    assert trends(archive, "s", session).watched
-    assert not trends(archive, "s", session, {"A %layout=1x2 @s:p+e"}).watched
+    assert trends(archive, "s", session).outliers
+    assert not trends(archive, "s", session, {"A %layout=1x2 @s:p+e"}).outliers

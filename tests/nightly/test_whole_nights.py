@@ -86,7 +86,7 @@ def test_a_run_of_nothing_is_a_night_that_failed(results, first):
     assert status == 1 and "**The night failed:**" in said and "no case ran" in said
 
 
-def test_a_run_that_does_not_start_says_why(results, first):
+def test_a_run_that_does_not_start_has_a_reason(results, first):
     status, said, _ = call(results, *HERE, "--", "--no-such-option")
     assert status == 1 and "**The night failed:** ci/run ended with status 2" in said, said
     assert "no-such-option" in said

@@ -9,6 +9,7 @@ import re
 import shlex
 from pathlib import Path
 
+from fabric_checks.onboarding import questions, writing
 from fabric_checks.onboarding.probe import Machine
 from tests.conftest import GOLDEN
 
@@ -86,3 +87,8 @@ def tools(machine, folder):
         path.chmod(0o755)
     function = {"BASH_FUNC_module%%": f'() {{ {folder}/module-says "$@"; }}'} if "module" in scripts else {}
     return machine.variables | function
+
+
+def written_by_init(facts, **told):
+    """Return the files that `init --yes` writes."""
+    return writing.files(facts, questions.guesses(facts, lambda _: True, **told))

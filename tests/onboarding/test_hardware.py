@@ -22,7 +22,7 @@ def test_cores():
         ("200 Gb/sec (2X NDR)", 25000), ("400 Gb/sec (4X NDR)", 50000),
     ],
 )  # fmt: skip
-def test_what_infiniband_carries(rate, MBps):
+def test_infiniband_rates_are_those_after_coding(rate, MBps):
     """QDR carries 4 GB/s and FDR 6.8 GB/s in a direction, as their vendors' data sheets have it."""
     assert hardware.infiniband("m", f"{rate}\n", "4: ACTIVE\n", "InfiniBand\n") == Link("m", "InfiniBand", MBps)
 

@@ -8,8 +8,7 @@ import pytest
 from fabric_checks.cli.init import shown
 from fabric_checks.core import console
 from fabric_checks.onboarding.looking import look
-from tests.onboarding import examples
-from tests.onboarding.recorded import SITES, Recorded
+from tests.onboarding.recorded import SITES, Recorded, written_by_init
 from tests.onboarding.test_writing import configuration
 
 #: What is none of these is no part of a word that a shell reads.
@@ -78,7 +77,7 @@ def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
     facts = look(changed(site, old, new.replace("{}", name)), f"login1{name}")
     console.print(*shown(facts))
     assert all(char.isprintable() or char == "\n" for char in capsys.readouterr().out)
-    files = examples.files(facts, name="new")
+    files = written_by_init(facts, name="new")
     text = files["systems/new.py"]
     assert text.isascii() and all(char.isprintable() or char == "\n" for char in text)
     # A file of names and literals: nothing is called but what is written of every site.

@@ -56,7 +56,7 @@ def forget(clone, name):
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_what_is_written_runs_dry(name, clone, tmp_path):
+def test_the_written_system_passes_a_dry_run(name, clone, tmp_path):
     before = written(clone)
     done = init(clone, name, tmp_path / "tools", "--name", "new", "--yes", *OPTIONS[name])
     assert done.returncode == 0, done.stdout + done.stderr
@@ -105,20 +105,20 @@ def test_questions_and_answers(clone, tmp_path):
         (["--name", "new", "--queue", "$(x)", "--yes"], "error: --queue: '$(x)' is not one of batch, debug, himem"),
     ],
 )
-def test_what_it_cannot_do_is_one_line(options, line, clone, tmp_path):
+def test_an_error_is_one_line_and_writes_nothing(options, line, clone, tmp_path):
     before = written(clone)
     done = init(clone, "slurm_infiniband", tmp_path / "tools", *options)
     assert done.returncode == 1 and done.stderr.startswith(line) and done.stderr.count("\n") == 1, done.stderr
     assert written(clone) == before
 
 
-def test_an_option_that_says_nothing_here(clone, tmp_path):
+def test_an_option_that_does_not_apply_is_refused(clone, tmp_path):
     done = init(clone, "no_scheduler", tmp_path / "tools", "--name=new", "--yes", "--queue=batch")
     assert done.returncode == 1 and done.stderr == "error: --queue does not apply to this machine; leave it out\n"
 
 
-def test_a_dry_run_that_fails_is_told(clone, tmp_path):
-    """What was written stays, to be mended."""
+def test_a_failing_dry_run_is_reported(clone, tmp_path):
+    """The written files stay, to be mended."""
     (clone / "config/systems/other.py").write_text("systems = [\n")
     done = init(clone, "no_scheduler", tmp_path / "tools", "--name=new", "--yes")
     (clone / "config/systems/other.py").unlink()

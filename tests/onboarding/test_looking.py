@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is found out about nine sites that differ in scheduler, network and software."""
+"""The facts about nine sites that differ in scheduler, network and software."""
 
 import pytest
 
@@ -120,7 +120,7 @@ def test_commands_without_a_cluster():
     assert found.scheduler == "local" and found.notes == ("sinfo is there, but lists no nodes that take jobs",)
 
 
-def test_what_is_not_understood_is_told_and_left_out():
+def test_an_answer_that_is_not_understood_is_noted_and_left_out():
     found = look(Recorded("$ lscpu\nArchitecture: riscv64\n"), "box")
     assert found.cores is None and found.notes[0].startswith(
         "the output of lscpu is not understood: lscpu states no 'Core(s) per"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files are put beside what is there: all or none of them, and none over another."""
+"""Files are written all or none, and none replaces another."""
 
 import pytest
 
@@ -17,8 +17,8 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
     (tmp_path / "systems").mkdir()
     (tmp_path / "systems/new.py").write_text("mine")
     with pytest.raises(FabricError, match="new.py: already exists and is left unchanged; nothing was written"):
-        placing.place(files, tmp_path)
+        placing.write(files, tmp_path)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "systems/new.py"]
     assert (tmp_path / "systems/new.py").read_text() == "mine"
     (tmp_path / "systems/new.py").unlink()
-    assert [path.read_text() for path in placing.place(files, tmp_path)] == ["a", "b", "c"]
+    assert [path.read_text() for path in placing.write(files, tmp_path)] == ["a", "b", "c"]

@@ -29,7 +29,7 @@ def is_over(process):
         return True
 
 
-def test_what_it_prints(machine, tmp_path):
+def test_a_tool_is_started_in_english_and_without_input(machine, tmp_path):
     tool(tmp_path, 'echo "$@" $LC_ALL; echo also >&2; cat; pwd')
     assert machine.ask("tool", "$(id)", "a b") == "$(id) a b C\nalso\n/\n"
     assert machine.asked == {"tool $(id) a b": "ok"}

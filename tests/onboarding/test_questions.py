@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is asked, what is guessed, and what is no answer."""
+"""Questions, guesses and wrong answers."""
 
 import re
 
@@ -24,7 +24,7 @@ from tests.onboarding.recorded import HOSTS, site
         ("link_gbits", "0", "is not a rate in Gbit/s"), ("link_gbits", "1e999", "is not a rate"),
     ],
 )  # fmt: skip
-def test_what_is_no_answer(key, text, why):
+def test_a_wrong_answer_is_refused(key, text, why):
     found = look(site("slurm_infiniband"), "login2")
     asked = [*questions.questions(found, lambda name: name != "taken"), *questions.of_queue(found, "batch")]
     (question,) = [each for each in asked if each.key == key]

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is written of nine sites is a configuration of each, with its guesses marked; the templates are written so."""
+"""The files of nine sites are a configuration of each, with its guesses marked; so are the examples."""
 
-import ast
 import re
 
 import pytest
+from click.testing import CliRunner
 
+from fabric_checks.cli import init
 from fabric_checks.core.yaml_file import load
+from fabric_checks.onboarding import examples
 from fabric_checks.onboarding.looking import look
-from tests.onboarding import examples
-from tests.onboarding.recorded import HOSTS, site
+from tests.onboarding.recorded import HOSTS, site, written_by_init
 
 
 def written(name, **told):
-    return examples.files(look(site(name), HOSTS[name]), name="new", **told)
+    return written_by_init(look(site(name), HOSTS[name]), name="new", **told)
 
 
 def configuration(text):
@@ -70,7 +71,7 @@ def test_every_scope_is_yaml(name, tmp_path):
         ("no_scheduler", {}, None, 1, None, None),
     ],
 )  # fmt: skip
-def test_what_jobs_ask_for(name, told, access, nodes, link, nics):
+def test_the_access_and_extras_of_each_site(name, told, access, nodes, link, nics):
     partition, *_ = configuration(written(name, **told)["systems/new.py"])[0]["partitions"]
     extras = partition["extras"]
     found = partition.get("access"), extras["nodes"], extras.get("link_MBps"), extras.get("nics")
@@ -78,7 +79,7 @@ def test_what_jobs_ask_for(name, told, access, nodes, link, nics):
 
 
 def test_where_slurm_knows_of_switches_the_topology_is_proposed():
-    """As `scontrol show topology` of the site has it; without it, as of Slurm on Ethernet, nothing is said."""
+    """As `scontrol show topology` of the site has it; without it, as for Slurm on Ethernet, there is no line."""
     with_it, without = (written(name)["systems/new.py"] for name in ("slurm_infiniband", "slurm_ethernet"))
     assert re.search(r"# A guess: Slurm's topology, of 3 leaf switches, is right", with_it)
     assert '# "topology": ["ibnetdiscover.txt", "lfts.txt"],' in with_it
@@ -98,7 +99,7 @@ def test_mpis_that_are_started_in_different_ways_have_a_partition_each():
     }
 
 
-def test_environments_load_what_offers_their_programs():
+def test_environments_load_the_modules_of_their_programs():
     _, (openmpi, intel) = configuration(written("slurm_infiniband")["systems/new.py"])
     assert openmpi["modules"] == ["OpenMPI/4.1.6-GCC-13.2.0", "OSU-Micro-Benchmarks/7.2-gompi-2023b"]
     assert openmpi["env_vars"] == [["SLURM_MPI_TYPE", "pmix"]] and "osu_c" in openmpi["features"]
@@ -116,7 +117,7 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
     assert configuration(text)[0]["partitions"][0]["environs"] == []
 
 
-def test_what_is_said_is_no_guess():
+def test_a_given_answer_is_no_guess():
     told = {"account": "chem-21", "nodes": "4", "queue": "debug", "link_gbits": "200", "nics": "1", "cores": "64"}
     text = written("slurm_infiniband", **told)["systems/new.py"]
     marked = re.findall(r"# guess: (.*)", text)
@@ -124,14 +125,15 @@ def test_what_is_said_is_no_guess():
     assert {mark.split()[0] for mark in marked} == {"hosts", "the"} and '"nodes": 4,' in text
 
 
-def test_the_templates_are_what_is_written():
-    """After a change that is meant: `python -m tests.onboarding.examples`."""
-    for path, text in examples.templates().items():
-        assert (examples.TEMPLATES / path).read_text() == text, path
-    there = {str(path.relative_to(examples.TEMPLATES)) for path in examples.TEMPLATES.rglob("*.*")}
-    assert {path for path in there if "__pycache__" not in path} == {*examples.templates(), "modules.py"}
+@pytest.mark.parametrize("name", examples.SCHEDULERS)
+def test_an_example_is_a_configuration_with_its_guesses_marked(name):
+    text = examples.system(name)
+    system, (environment,) = configuration(text)
+    (partition,) = system["partitions"]
+    assert (system["name"], partition["environs"], environment["name"]) == ("yours", ["openmpi-site"], "openmpi-site")
+    assert text.count("# guess:") >= 2 and '# npb.installed("PREFIX", "3.4.3"),' in text
 
 
-def test_a_template_is_python():
-    for path in examples.TEMPLATES.glob("*.py"):
-        ast.parse(path.read_text())
+def test_init_prints_an_example_and_writes_nothing():
+    done = CliRunner().invoke(init.command, ["--example", "pbs"])
+    assert (done.exit_code, done.output) == (0, examples.system("pbs"))

@@ -9,7 +9,6 @@ from functools import partial
 from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import (
     buffer_reuse,
-    collective_overlap,
     hot_spot,
     imb,
     lammps,
@@ -166,7 +165,7 @@ OUTPUTS = {
     "npb": npb_outputs,
     "streaming": streaming_outputs,
     "overlap": one_output("overlap", overlap.parse),
-    "collective_overlap": one_output("collective_overlap", collective_overlap.parse),
+    "collective_overlap": one_output("collective_overlap", overlap.parse_collectives),
     "hot_spot": hot_spot_outputs,
     "latency_map": latency_map_outputs,
     "buffer_reuse": one_output("buffer_reuse", buffer_reuse.parse),

@@ -11,25 +11,6 @@ SIZES = buffer_reuse.message_sizes()
 GOLDEN = "buffer_reuse/mpich-5.0.2.txt"
 
 
-def test_a_real_output(golden):
-    text = golden(GOLDEN)
-    output = buffer_reuse.parse(text, SIZES)
-    rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
-    assert len(rows) == 35
-    for percent in buffer_reuse.PERCENTS:
-        of_share = [row for row in rows if row[1] == str(percent)]
-        assert output.times_us("latency", percent) == {int(row[0]): float(row[2]) for row in of_share}
-        assert output.times_us("stream", percent) == {int(row[0]): float(row[7]) for row in of_share}
-    assert output.header["ranks"] == "2"
-
-
-def test_broken_outputs_are_refused(golden):
-    for name, broken in breakages.of_table(golden(GOLDEN), [2, 4, 7, 9]).items():
-        with pytest.raises(OutputError):
-            buffer_reuse.parse(broken, SIZES)
-            pytest.fail(f"{name} passed")
-
-
 def test_other_shares_than_expected(golden):
     text = golden(GOLDEN)
     with pytest.raises(OutputError, match="the row of size_B 1024, reuse_percent 50 was expected, found that of"):

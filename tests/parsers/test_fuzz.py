@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Damaged outputs at random: no parser raises anything but OutputError, and none accepts what contradicts itself.
 
-A million for each parser: ``python -m tests.parsers.fuzz all 1000000``.
+A million for each parser: ``python -m lab.parsers.fuzz all 1000000``.
 """
 
 import pytest
 
-from tests.parsers import corpus, fuzz
+from lab.parsers import fuzz
+from tests.parsers import corpus
 
 
 @pytest.mark.parametrize("parser", corpus.OUTPUTS)

@@ -118,7 +118,7 @@ def test_fewer_sizes_than_asked_for(golden):
 
 def test_the_last_line_is_required(golden):
     text = golden("imb/2021.11/PingPong.txt").replace("# All processes entering MPI_Finalize", "")
-    with pytest.raises(OutputError, match="the last line .* is missing: the program did not end normally"):
+    with pytest.raises(OutputError, match="no last line .*: the program did not end normally"):
         imb.parse(text, "PingPong", SIZES, 2)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parser of our program overlap."""
+"""The parser of our programs overlap and collective_overlap."""
 
 import pytest
 
@@ -9,8 +9,19 @@ from tests import breakages
 
 SIZES = [0, *(2**power for power in range(23))]
 GOLDEN = "overlap/mpich-5.0.2.txt"
-#: Columns of isend, counted from 0; those of irecv follow in the same order.
+#: Columns of the first transfer, counted from 0; those of the next ones follow in the same order.
 NOMINAL, OVERHEAD, LOW, HIGH, AVAILABILITY, WORK, STEPS, STOP = range(1, 9)
+#: Of collectives one more.
+OSU = 9
+#: The parser of each program, its sizes, and the columns before each of its transfers.
+PROGRAMS = {
+    "overlap": (overlap.parse, SIZES, {"isend": 0, "irecv": 8}),
+    "collective_overlap": (
+        overlap.parse_collectives,
+        [2**power for power in range(3, 21)],
+        {"iallreduce": 0, "ialltoall": 9, "ibcast": 18},
+    ),
+}
 
 
 def with_row(text, size_B, column, cell):
@@ -20,11 +31,13 @@ def with_row(text, size_B, column, cell):
     return breakages.replaced(lines, index, column, cell)
 
 
-def test_a_real_output(golden):
-    text = golden(GOLDEN)
-    output = overlap.parse(text, SIZES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_real_output(golden, program):
+    parse, sizes, firsts = PROGRAMS[program]
+    text = golden(f"{program}/mpich-5.0.2.txt")
+    output = parse(text, sizes)
     rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
-    for transfer, first in (("isend", 0), ("irecv", 8)):
+    for transfer, first in firsts.items():
 
         def column(number, kind=float, first=first):
             return {int(row[0]): kind(row[first + number]) for row in rows}
@@ -37,24 +50,36 @@ def test_a_real_output(golden):
         for number, end in ((LOW, "low"), (HIGH, "high")):
             name = f"{transfer}_overhead_ci_{end}_us"
             assert {row.size_B: row.values[name] for row in output.rows} == column(number)
-    assert output.header["poll"] == "no"
-    assert output.header["work"].startswith("one iteration takes ")
-    assert output.header["progress thread"] == "no setting asks for one"
+        if program == "collective_overlap":
+            assert output.osu_overlap_percent(transfer) == column(OSU)
+    assert output.header["ranks"] == "2"
 
 
-def test_broken_outputs_are_refused(golden):
-    columns = [first + number for first in (0, 8) for number in (NOMINAL, OVERHEAD, WORK, STEPS)]
-    for name, broken in breakages.of_table(golden(GOLDEN), columns).items():
+def test_the_header_has_the_work_and_whether_it_polls(golden):
+    header = overlap.parse(golden(GOLDEN), SIZES).header
+    assert header["poll"] == "no"
+    assert header["work"].startswith("one iteration takes ")
+    assert header["progress thread"] == "no setting asks for one"
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_broken_outputs_are_refused(golden, program):
+    parse, sizes, firsts = PROGRAMS[program]
+    columns = [first + number for first in firsts.values() for number in (NOMINAL, OVERHEAD, WORK, STEPS)]
+    for name, broken in breakages.of_table(golden(f"{program}/mpich-5.0.2.txt"), columns).items():
         with pytest.raises(OutputError):
-            overlap.parse(broken, SIZES)
+            parse(broken, sizes)
             pytest.fail(f"{name} passed")
 
 
 @pytest.mark.parametrize("cell", ["-0.01", "100.01", "nan", "inf", "-", "1e999"])
-def test_an_availability_is_from_0_to_100(golden, cell):
-    for column in (AVAILABILITY, 8 + AVAILABILITY):
-        with pytest.raises(OutputError):
-            overlap.parse(with_row(golden(GOLDEN), 1024, column, cell), SIZES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_percentages_are_from_0_to_100(golden, program, cell):
+    parse, sizes, firsts = PROGRAMS[program]
+    for first in firsts.values():
+        for column in (AVAILABILITY, *([OSU] if program == "collective_overlap" else [])):
+            with pytest.raises(OutputError):
+                parse(with_row(golden(f"{program}/mpich-5.0.2.txt"), 1024, first + column, cell), sizes)
 
 
 ROW = "1024 {isend} 2 2 2 2 0 0.1 1 none"
@@ -114,3 +139,27 @@ def test_another_program(golden):
         overlap.parse(text.replace(" irecv_stop\n", "\n"), SIZES)
     with pytest.raises(OutputError, match="the table has 18 columns instead of 17"):
         overlap.parse(text.replace(" irecv_stop\n", " irecv_stop irecv_more\n").replace(" knee\n", " knee 1\n"), SIZES)
+
+
+def test_only_the_operations_asked_for(golden):
+    """A run of other operations than those asked for is refused."""
+    sizes = PROGRAMS["collective_overlap"][1]
+    text = golden("collective_overlap/mpich-5.0.2.txt")
+    columns = next(line for line in text.splitlines() if line.startswith("# columns: "))
+    rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
+    titles = columns.split()[2:]
+    chosen = [0, *range(OSU + 1, 2 * OSU + 1)]
+    ialltoall = "".join(
+        [
+            "# fabric-checks collective_overlap 1\n",
+            f"# columns: {' '.join(titles[index] for index in chosen)}\n",
+            *(" ".join(row[index] for index in chosen) + "\n" for row in rows),
+            f"# complete: {len(rows)} rows\n",
+        ]
+    )
+    output = overlap.parse_collectives(ialltoall, sizes, ["ialltoall"])
+    assert output.osu_overlap_percent("ialltoall") == {int(row[0]): float(row[2 * OSU]) for row in rows}
+    with pytest.raises(OutputError, match="the table has no column 'iallreduce_nominal_us'"):
+        overlap.parse_collectives(ialltoall, sizes)
+    with pytest.raises(OutputError, match="the table has 28 columns instead of 10"):
+        overlap.parse_collectives(text, sizes, ["ialltoall"])

@@ -63,7 +63,7 @@ def test_broken_outputs_are_refused(text):
         ("\n0 1 9 ", "\n0 1 10 ", "not those of the pattern"),
         ("\n0 1 9 ", "\n0 2 9 ", "not those of the pattern"),
         ("\n1 0 9 ", "\n2 0 9 ", "torn or out of order"),
-        ("\n0 1 9 ", "\nx 1 9 ", "round, sender and receiver were expected"),
+        ("\n0 1 9 ", "\nx 1 9 ", "a row of the columns round sender"),
         ("suspect-share 0.06", "suspect-share x", "'x' is not a number"),
     ],
 )

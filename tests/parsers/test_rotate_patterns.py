@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tournament of `rotate`: who meets whom, in which direction, and what some of its rounds leave out.
-
-The study by which its rule of directions and the number of rounds of a night were chosen is the last part.
-"""
+"""The tournament of `rotate`: who meets whom, in which direction, and what some of its rounds leave out."""
 
 import numpy as np
 import pytest
@@ -67,12 +64,6 @@ def test_some_rounds_are_spread_over_the_first_before_any_of_the_second(nodes):
 
 
 @pytest.mark.parametrize("nodes", NODES)
-def test_a_night_has_as_many_rounds_as_the_pattern_rotate_and_few_nodes_a_few_more(nodes):
-    rounds = rotate_patterns.nightly_rounds(nodes)
-    assert rounds == ((nodes + 1) // 2 if nodes >= 8 else min(6, 2 * rotate_patterns.turns(nodes)))
-
-
-@pytest.mark.parametrize("nodes", NODES)
 def test_every_node_sends_and_receives_about_equally_often(nodes):
     counts = measured(nodes, rotate_patterns.round_robin_rounds(nodes, rotate_patterns.nightly_rounds(nodes)))
     least = 1 if nodes == 2 else 2  # two nodes have two ordered pairs
@@ -134,36 +125,3 @@ def test_leaves_of_any_sizes_from_four_on_reach_each_other():
 def test_nodes_that_alternate_between_switches_reach_each_other_too(switches):
     for nodes in range(8 * switches, 201):
         assert uncovered(night(nodes), np.arange(nodes) % switches)[0] == 0
-
-
-def other_rule(nodes, rule):
-    """Return what the rounds of a night measure if another rule gives the directions."""
-    numbers = np.array(rotate_patterns.round_robin_rounds(nodes, (nodes + 1) // 2), dtype=np.int32)
-    low, high = (f(rounds_of(nodes, numbers), axis=0) for f in (np.min, np.max))
-    up = rule(low, high)
-    counts = np.zeros((nodes, nodes), dtype=int)
-    np.add.at(counts, (np.where(up, low, high), np.where(up, high, low)), 1)
-    return counts
-
-
-def test_simpler_rules_of_directions_leave_nodes_or_ways_out(report_table):
-    """Why the direction goes by the distance from the middle."""
-    rules = {
-        "the lower sends": lambda low, high: np.ones_like(low, dtype=bool),
-        "the even of the lower send": lambda low, high: low % 2 == 0,
-        "by the distance alone": lambda low, high: (high - low) // 2 % 2 == 0,
-    }
-    lines = []
-    for name, rule in rules.items():
-        idle = sum(min(c.sum(axis=0).min(), c.sum(axis=1).min()) < 2 for c in (other_rule(n, rule) for n in NODES))
-        ways = sum(
-            uncovered(other_rule(nodes, rule), group)[0] > 0
-            for nodes in range(32, 201)
-            for group in (leaves(nodes, 8), np.arange(nodes) % 4)
-        )
-        lines.append(
-            f"{name}: {idle} of 199 numbers of nodes have one that sends or receives less than twice, "
-            f"{ways} of 338 ways of cabling have a way that is missed"
-        )
-        assert idle > 0 or ways > 0, name
-    report_table("other rules of directions", lines)

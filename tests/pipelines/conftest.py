@@ -20,7 +20,7 @@ NIGHT = {"summary.md", "junit.xml", "report.html", "run.log", "night.json"}
 
 
 class Runner:
-    """What runs a pipeline's steps, with the environment that it gives them and no other."""
+    """Run a pipeline's steps, with the environment that it gives them and no other."""
 
     def __init__(self, clone, results, cluster=None):
         self.clone, self.results, self.cluster = clone, results, cluster
@@ -68,7 +68,7 @@ class Runner:
 
 @pytest.fixture(scope="session")
 def clean(tmp_path_factory):
-    """A clean checkout, and a home beside it."""
+    """Return a clean checkout, next to a home."""
     clone = checkout(tmp_path_factory.mktemp("checkout") / "clone")
     linked(clone.parent / "home")
     return clone
@@ -92,7 +92,7 @@ def runner(clean, two_nodes, tmp_path):
 
 @pytest.fixture
 def stand_in(tmp_path):
-    """A runner in a checkout whose ci/nightly says that it is one, and ends as NIGHT_ENDS says."""
+    """Return a runner in a checkout whose ci/nightly is a stand-in that ends with NIGHT_ENDS."""
     clone = tmp_path / "clone"
     (clone / "ci").mkdir(parents=True)
     shutil.copytree(ROOT / "ci" / "pipelines", clone / "ci" / "pipelines")

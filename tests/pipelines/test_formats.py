@@ -22,7 +22,7 @@ EXPOSURE = 2.5
 
 
 def check(*command, **options):
-    """Run a checker and return what it says; it has to be content."""
+    """Run a checker, which has to be content."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=GUARD_S, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -39,9 +39,9 @@ def test_a_child_pipeline_is_one_of_gitlabs(tmp_path):
     from fabric_checks.nightly import child_pipeline
 
     line = "reframe -C /a/settings.py -c checks -R --report-file=A_0-report.json -n /1a2b3c4d -r --mode=nightly"
-    setting = child_pipeline.Setting("20260101T000000Z-1a2b", Path("/r"), {"RFM_SYSTEM": "x"})
+    made = child_pipeline.child_of({"A_0": {"script": [line]}}, "20260101T0", Path("/r"), {"RFM_SYSTEM": "x"})
     path = tmp_path / "child.yml"
-    path.write_text(child_pipeline.as_text(child_pipeline.child_of({"A_0": {"script": [line]}}, setting)))
+    path.write_text(child_pipeline.as_text(made))
     check(BIN / "check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", path)
 
 
@@ -77,12 +77,12 @@ def test_scripts_by_shellcheck(file, name):
 
 
 @pytest.mark.parametrize("script", ["ci/pipelines/night", "ci/nightly", "ci/run", "ci/test", "ci/env.sh"])
-def test_what_they_call_by_shellcheck(script):
+def test_the_scripts_they_call_pass_shellcheck(script):
     check(BIN / "shellcheck", "--shell=bash", "--severity=warning", "--exclude=SC1090,SC1091", TESTS.parent / script)
 
 
 def moved(path, to):
-    """Copy a unit as an operator does, with the place of a clone that exists."""
+    """Copy a unit as an operator does, with the path of a clone that exists."""
     to.write_text(path.read_text().replace(steps.CLONE, str(TESTS.parent)))
     return to
 

@@ -114,7 +114,7 @@ def require_groovy():
 
 @pytest.mark.parametrize("ends", [0, 1, 3])
 class TestHowANightEnds:
-    """Quiet, failed, and with a finding, told by a stand-in of ci/nightly."""
+    """Quiet, failed, and with a finding, by a stand-in of ci/nightly."""
 
     def test_gitlab(self, stand_in, ends):
         path = steps.PIPELINES / "gitlab.yml"

@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.ports.snapshots import Host
-from fabric_checks.ports.states import slow_links, unlike_hosts, unlike_ports
+from fabric_checks.ports.states import host_outliers, port_outliers, slow_links
 from tests.ports.samples import node, nodes, port, texts
 
 HDR = {"kind": "verbs", "rate_MBps": 25000.0, "width": "4X", "firmware": "20.31", "driver": "mlx5_core", "mtu": 4096}
@@ -28,25 +28,25 @@ def verbs(**about):
             "driver of mlx5_0:1 is mlx5_core 23, on the other nodes mlx5_core",
         ),
         ({"mtu": 2048}, "MTU of mlx5_0:1 is 2048, on the other nodes 4096"),
-        ({"up": False}, "link of mlx5_0:1 is down, on the other nodes up"),
+        ({"up": False}, "link state of mlx5_0:1 is down, on the other nodes up"),
         ({"numa": 1}, "NUMA node of mlx5_0:1 is 1, on the other nodes 0"),
     ],
 )
 def test_a_port_unlike_its_like(about, said):
     usual = {"pcie": "16.0 GT/s x16", "numa": 0}
     job = [node(f"n{i}", verbs(**usual)) for i in (1, 2, 4)] + [node("n3", verbs(**usual | about))]
-    (found,) = unlike_ports(job)
+    (found,) = port_outliers(job)
     assert found["text"] == f"node n3: {said}" and found["hosts"] == ["n3"] and found["confirmed"]
 
 
 def test_two_that_differ_blame_nobody():
-    (found,) = unlike_ports([node("n1", verbs()), node("n2", verbs(mtu=1500))])
+    (found,) = port_outliers([node("n1", verbs()), node("n2", verbs(mtu=1500))])
     assert found["text"] == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096" and not found["confirmed"]
 
 
 def test_ports_that_carry_nothing_of_their_own_are_left_out():
     job = [node(f"n{i}", port("docker0", stacked=True, mtu=1500 + i)) for i in range(4)]
-    assert unlike_ports(job) == [] == unlike_ports(nodes())
+    assert port_outliers(job) == [] == port_outliers(nodes())
 
 
 def test_a_link_below_the_rate_of_the_systems_file():
@@ -62,7 +62,7 @@ def test_hosts_that_are_set_otherwise():
 
     job = [node(f"n{i}", host=host()) for i in (1, 2, 4)] + [node("n3", host=host(governor="powersave"))]
     bindings = {"n1": "1 CPU", "n2": "1 CPU", "n3": "1 CPU", "n4": "none"}
-    found = unlike_hosts(job, bindings)
+    found = host_outliers(job, bindings)
     assert texts(found) == [
         "node n3: governor is powersave, on the other nodes performance",
         "node n4: binding is none, on the other nodes 1 CPU",
@@ -73,7 +73,7 @@ def test_hosts_that_are_set_otherwise():
 def test_quantities_blame_nobody():
     job = [node(f"n{i}", host=Host(frequency_kHz=3_000_000, free_kB=100)) for i in range(3)]
     job.append(node("n3", host=Host(frequency_kHz=1_500_000, free_kB=10), load=9.0))
-    found = unlike_hosts(job, {})
+    found = host_outliers(job, {})
     assert texts(found) == [
         "node n3: the clock of CPU 0 is 1.5e+06 kHz; the median is 3e+06 kHz",
         "node n3: the load before the case is 9; the median is 0.1",

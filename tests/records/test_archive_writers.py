@@ -17,7 +17,7 @@ from tests.records.test_archive import canonical, exported, files
 ENDLESS = """
 import sys
 from pathlib import Path
-from fabric_checks.store import archiving
+from fabric_checks.records import archiving
 results, folder = map(Path, sys.argv[1:])
 print("begin", flush=True)
 for n in range(10**6):
@@ -59,8 +59,8 @@ def test_what_a_killed_writer_leaves_is_not_read_with_the_archive(tmp_path):
     """It is killed when the first file of the archive is whole, and has not got its name."""
     path = write(tmp_path / "a.jsonl", [record()])
     code = (
-        "import os, signal, sys; from pathlib import Path; from fabric_checks import files;"
-        "from fabric_checks.store import archiving;"
+        "import os, signal, sys; from pathlib import Path; from fabric_checks.core import files;"
+        "from fabric_checks.records import archiving;"
         "files._settle = lambda part, target: os.kill(os.getpid(), signal.SIGKILL);"
         "archiving.add(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
@@ -81,7 +81,7 @@ def test_a_full_disk_leaves_the_old_archive(tmp_path):
     assert before
     write(path, [record(n, metric=f"m{n}", mpi=os.urandom(2000).hex()) for n in range(20)])
     code = (
-        "import resource, signal, sys; from pathlib import Path; from fabric_checks.store import archiving;"
+        "import resource, signal, sys; from pathlib import Path; from fabric_checks.records import archiving;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000));"
         "archiving.add(Path(sys.argv[1]), Path(sys.argv[2]))"
     )

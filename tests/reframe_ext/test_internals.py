@@ -21,10 +21,10 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import internals
-from fabric_checks.schedulers.slurm.scheduler import scheduler as slurm  # noqa: F401  (it registers)
+from fabric_checks.schedulers.slurm import scheduler as slurm  # noqa: F401  (it registers)
 from tests.guard import GUARD_S
 from tests.loading import SETTINGS
-from tests.schedulers.slurm.test_scheduler import Slurm
+from tests.schedulers.stand_ins import Slurm
 
 
 @pytest.fixture(autouse=True)
@@ -115,8 +115,7 @@ def test_what_is_noted_of_a_job_is_what_it_says(name, value):
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
     """Commands of Slurm that say what they are told to; its scheduler as ReFrame polls it, without what ours does."""
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    return Slurm(tmp_path)
+    return Slurm(tmp_path, monkeypatch)
 
 
 def poll_as_reframe(scheduler, job):

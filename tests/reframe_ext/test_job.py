@@ -11,7 +11,7 @@ from reframe.core.exceptions import LoggingError, SanityError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext.mixins import JobMixin
 from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler, PerflogMixin
-from fabric_checks.schedulers.endings import Ending
+from fabric_checks.schedulers.model import ExitReason
 from tests.records.test_perflog import attributes
 
 
@@ -48,7 +48,7 @@ def test_the_launcher_of_the_simulated_clusters_does():
 
 
 def test_what_the_scheduler_knows_of_a_failed_job_is_the_reason():
-    ending = Ending("job 7 ran on n1; it was cancelled", {"n1": "n1 is down"})
+    ending = ExitReason("job 7 ran on n1; it was cancelled", {"n1": "n1 is down"})
     check = case(SimpleNamespace(why_failed=lambda job: ending))
     with pytest.raises(SanityError, match=r"^job 7 ran on n1; it was cancelled; the last line is 'x'$"):
         JobMixin.require_finished_job(check)

@@ -11,9 +11,10 @@ from fabric_checks.core.layouts import Layout
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.reframe_ext.mixins.topology import ANSWER, TopologyMixin
 from fabric_twins.model.routing import routes
+from lab.faults import fabric, program
+from lab.faults.trials import NOISES
 from tests.diagnosis.cross_section.model import Fabric, run
-from tests.faults import fabric, printed, program
-from tests.faults.trials import NOISES
+from tests.diagnosis.fabric_map import printed
 
 #: As Slurm 22.05 prints it.
 SLURM = """SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[0-15]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fabric_checks.report.collecting import collect
 from fabric_checks.report.html import build, page
-from fabric_checks.report.html.collecting import collect
-from fabric_checks.report.html.provenance import Provenance
+from fabric_checks.report.provenance import Provenance
 from tests.report import records
 
 HERE = Path(__file__).resolve().parent

@@ -9,6 +9,7 @@ import polars as pl
 
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.schema import COLUMNS, NESTED
+from tests.report.recorded import declared
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
 SIZES_B = (0, 1, 8, 64, 4096, 65536, 1048576)
@@ -17,7 +18,7 @@ SIZES_B = (0, 1, 8, 64, 4096, 65536, 1048576)
 def record(metric="latency", value=1.0, **fields):
     """Return a whole record; a point of a curve is told by its name, as in ``latency_8B``."""
     quantity, _, end = metric.rpartition("_")
-    point = end.endswith("B") and end[:-1].isdigit()
+    point = end.endswith("B") and end[:-1].isdigit() and metric != "message_rate_8B"
     layout = fields.get("layout", "2x1")
     nodes, ppn = map(int, layout.split("x")) if re.fullmatch(r"\d+x\d+", layout) else (2, 1)
     check = fields.pop("check", "Streaming")
@@ -57,7 +58,7 @@ def record(metric="latency", value=1.0, **fields):
         "nodelist": [f"oak{number:02}" for number in range(nodes)],
         "binding": "core",
     }
-    return found | fields
+    return found | declared(check, found["quantity"], parameters) | fields
 
 
 def failure(**fields):
@@ -113,11 +114,7 @@ def streaming(layout="2x1", factor=1.0, **fields):
     ]
     for mode in ("ping_pong", "streaming", "bidirectional_ping_pong"):
         scalars += curve(f"{mode}_time", [factor * time for time in TIMES_US], layout=layout, **fields)
-    # message_rate_8B is no point of a curve.
-    return [
-        row | ({"quantity": row["metric"], "size_B": None} if row["metric"] == "message_rate_8B" else {})
-        for row in scalars
-    ]
+    return scalars
 
 
 def imb(check, benchmark, layout, **fields):

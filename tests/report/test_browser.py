@@ -3,11 +3,11 @@
 
 import re
 import shutil
-from itertools import pairwise
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from fabric_checks.core.families import APPLICATIONS, COLLECTIVES, OVERLAP, PAIRS, STREAMING, STRESS, tag
 from fabric_checks.report.html import pdf
 from tests.report import records
 from tests.report.conftest import html_of
@@ -17,6 +17,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: chromium)")
 OPTIONS = ["--no-sandbox", *(option for option in pdf.QUIET if option != "--headless")]
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+FAMILIES = (PAIRS, STREAMING, COLLECTIVES, OVERLAP, STRESS, APPLICATIONS)
 PAGES = ("full.html", "twins.html", "time.html")
 #: A4 less the margins of the page, in CSS pixels.
 PAPER = {"width": int((210 - 24) / 25.4 * 96), "height": 1000}
@@ -79,7 +80,7 @@ def test_every_section_and_figure_is_shown(opened, name):
 
 def test_a_fully_measured_machine_has_a_drawing_in_each_family(opened):
     page = opened("full.html")
-    for key in ("pairs", "streaming", "collectives", "overlap", "busy", "applications"):
+    for key in map(tag, FAMILIES):
         assert page.locator(f"#{key} svg.plot polyline").count() > 1, key
     for number in range(1, 10):
         assert page.locator(f"#table-{number}").is_visible()
@@ -87,32 +88,24 @@ def test_a_fully_measured_machine_has_a_drawing_in_each_family(opened):
 
 def test_the_data_of_a_figure_are_a_table_when_they_are_asked_for(opened):
     page = opened("full.html")
-    assert page.locator("#streaming-0 table").count() == 0
-    page.locator("#streaming-0 summary").click()
-    tables = page.locator("#streaming-0 table")
+    assert page.locator("#streaming-and-ping-pong-0 table").count() == 0
+    page.locator("#streaming-and-ping-pong-0 summary").click()
+    tables = page.locator("#streaming-and-ping-pong-0 table")
     tables.first.wait_for()  # a browser says that something was opened after the click is done
-    assert tables.count() == page.locator("#streaming-0 svg.plot").count()
+    assert tables.count() == page.locator("#streaming-and-ping-pong-0 svg.plot").count()
     text = page.get_by_role("table", name="ping pong time, 2x1, us", exact=True).inner_text()
     assert [line.split() for line in text.splitlines() if line.startswith("4K")] == [["4K", "5"]]
-    page.locator("#streaming-0 summary").click()
-    page.locator("#streaming-0 summary").click()
-    assert page.locator("#streaming-0 table").count() == tables.count()
+    page.locator("#streaming-and-ping-pong-0 summary").click()
+    page.locator("#streaming-and-ping-pong-0 summary").click()
+    assert page.locator("#streaming-and-ping-pong-0 table").count() == tables.count()
 
 
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        (
-            "#table-2 button",
-            ["zero_byte_latency_ping_pong", "fitted", "SMPI", "SAND Table 2", "n00, n01", "cbc", "2x1"],
-        ),
-    ],
-)
-def test_pointing_at_a_figure_tells_where_it_comes_from(opened, target, words):
+def test_pointing_at_a_value_tells_where_it_comes_from(opened):
     page = opened("full.html")
     assert popover(page).is_hidden()
-    page.locator(target).first.hover()
+    page.locator("#table-2 button").first.hover()
     text = popover(page).inner_text()
+    words = ["zero_byte_latency_ping_pong", "fitted", "SMPI", "SAND Table 2", "n00, n01", "cbc", "2x1"]
     assert [word for word in words if word not in text] == []
     page.mouse.move(1, 1)
     assert popover(page).is_hidden()
@@ -146,7 +139,7 @@ def test_the_keyboard_tells_where_a_figure_comes_from(opened):
 
 def point(page, panel="ping pong time, 2x1, us", at=0):
     """Return where the point of the first line of a panel is, in the window."""
-    plot = page.locator(f'#streaming svg[aria-label="{panel}"]').first
+    plot = page.locator(f'#streaming-and-ping-pong svg[aria-label="{panel}"]').first
     plot.scroll_into_view_if_needed()
     return plot.evaluate(
         """(plot, at) => {
@@ -179,7 +172,7 @@ def test_a_click_on_a_point_keeps_it(opened):
 
 def test_the_arrow_keys_go_along_the_lines_of_a_figure(opened):
     page = opened("full.html")
-    page.locator("#streaming-0 .panels").focus()
+    page.locator("#streaming-and-ping-pong-0 .panels").focus()
     page.keyboard.press("ArrowRight")
     assert "0 B" in popover(page).inner_text()
     page.keyboard.press("ArrowRight")
@@ -200,10 +193,9 @@ def test_a_point_is_tapped(opened):
     assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
 
 
-@pytest.mark.parametrize("target", ["#table-2 button"])
-def test_a_tap_tells_where_a_figure_comes_from(opened, target):
+def test_a_tap_tells_where_a_value_comes_from(opened):
     page = opened("full.html", viewport=PHONE, has_touch=True, is_mobile=True)
-    found = page.locator(target).first
+    found = page.locator("#table-2 button").first
     found.tap()
     assert "2x1" in popover(page).inner_text()
     box = popover(page).bounding_box()
@@ -226,7 +218,7 @@ def test_the_colours_follow_the_reader_and_the_button(opened, scheme):
     page = opened("full.html", color_scheme=scheme)
     first = background(page)
     assert first == {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 28)"}[scheme]
-    line = "getComputedStyle(document.querySelector('#streaming-0 polyline')).stroke"
+    line = "getComputedStyle(document.querySelector('#streaming-and-ping-pong-0 polyline')).stroke"
     colour = page.evaluate(line)
     page.locator("#theme").click()
     assert background(page) == {"dark": "rgb(255, 255, 255)", "light": "rgb(21, 24, 28)"}[scheme]
@@ -273,46 +265,20 @@ def test_it_prints_on_several_pages(files, tmp_path, monkeypatch):
     assert len(re.findall(rb"/Type\s*/Page\b", made)) > 5
 
 
-def test_the_page_is_built_for_readers_of_all_kinds(opened):
-    page = opened("full.html")
-    found = page.evaluate(
+def test_what_axe_does_not_look_at_is_sound_too(opened):
+    found = opened("full.html").evaluate(
         """() => {
           const all = (selector) => [...document.querySelectorAll(selector)];
           const ids = all('[id]').map((each) => each.id);
-          const named = (each, name) => (each.getAttribute(name) || '').split(' ').filter(Boolean)
-            .every((id) => document.getElementById(id));
           return {
-            lang: document.documentElement.lang,
-            title: document.title,
-            landmarks: ['header', 'nav', 'main', 'footer'].map((each) => all(`${each}`).length),
             twice: ids.filter((id, at) => ids.indexOf(id) !== at),
-            dangling: all('[aria-labelledby], [aria-describedby]')
-              .filter((each) => !named(each, 'aria-labelledby') || !named(each, 'aria-describedby')).length,
             links: all('a[href^="#"]').filter((each) => !document.getElementById(each.hash.slice(1))).length,
-            drawings: all('svg').filter((each) => each.getAttribute('role') !== 'img'
-              ? !each.hasAttribute('aria-hidden') : !each.getAttribute('aria-label')).length,
             captions: all('table').filter((each) => !each.caption || !each.caption.textContent.trim()).length,
             scopes: all('th').filter((each) => !['row', 'col'].includes(each.scope)).length,
-            nameless: all('button').filter((each) => !each.textContent.trim()).length,
-            headings: all('h1, h2, h3, h4').map((each) => Number(each.tagName[1])),
           };
         }"""
     )
-    levels = found.pop("headings")
-    assert levels[0] == 1
-    assert all(following <= level + 1 for level, following in pairwise(levels))
-    assert found == {
-        "lang": "en",
-        "title": "A report",
-        "landmarks": [1, 1, 1, 1],
-        "twice": [],
-        "dangling": 0,
-        "links": 0,
-        "drawings": 0,
-        "captions": 0,
-        "scopes": 0,
-        "nameless": 0,
-    }
+    assert found == {"twice": [], "links": 0, "captions": 0, "scopes": 0}
 
 
 def test_the_first_stop_of_the_keyboard_skips_to_the_report(opened):
@@ -323,40 +289,24 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_report(opened):
     assert page.evaluate("document.activeElement.id") == "main"
 
 
-#: Contrast by WCAG 2.2, success criteria 1.4.3 (text, 4.5) and 1.4.11 (lines of a drawing, 3).
-CONTRAST = """(selector) => {
+#: Contrast by WCAG 2.2, success criterion 1.4.11: at least 3 for the lines of a drawing. Axe looks at text alone.
+CONTRAST = """() => {
   const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
   const share = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
   const luminance = ([r, g, b]) => 0.2126 * share(r) + 0.7152 * share(g) + 0.0722 * share(b);
-  const behind = (each) => {
-    for (; each; each = each.parentElement) {
-      const colour = parse(getComputedStyle(each).backgroundColor);
-      if (colour.length === 3) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const low = {};
-  for (const each of document.querySelectorAll(selector)) {
+  const paper = luminance(parse(getComputedStyle(document.body).backgroundColor));
+  return [...document.querySelectorAll('polyline, .change, .key path, svg text')].map((each) => {
     const style = getComputedStyle(each);
-    const drawn = each instanceof SVGElement;
-    const colour = drawn && each.tagName !== 'text' ? style.stroke : drawn ? style.fill : style.color;
-    const own = drawn || [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    if (!own || !each.checkVisibility() || !colour.startsWith('rgb(')) continue;
-    const [a, b] = [luminance(parse(colour)), luminance(behind(each))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    const name = `${each.tagName}.${each.className.baseVal ?? each.className} ${colour}`;
-    if (ratio < (drawn && each.tagName !== 'text' ? 3 : 4.5)) low[name] = ratio;
-  }
-  return low;
+    const ink = luminance(parse(each.tagName === 'text' ? style.fill : style.stroke));
+    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05) / (each.tagName === 'text' ? 1.5 : 1);
+  });
 }"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_and_lines_can_be_told_from_the_background(opened, scheme):
-    page = opened("full.html", color_scheme=scheme)
-    page.locator("#table-2 button").first.hover()
-    assert page.evaluate(CONTRAST, "body *:not(svg *)") == {}
-    assert page.evaluate(CONTRAST, "svg text, polyline, .change, .key path") == {}
+def test_lines_can_be_told_from_the_background(opened, scheme):
+    ratios = opened("full.html", color_scheme=scheme).evaluate(CONTRAST)
+    assert len(ratios) > 100 and min(ratios) >= 3
 
 
 def test_axe_would_find_what_is_wrong(opened):

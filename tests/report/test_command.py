@@ -34,7 +34,7 @@ def test_a_report_is_written(perflogs, tmp_path):
     assert json.loads(told.stdout)["machines"] == ["oak"]
     page = (tmp_path / "new" / "a.html").read_text()
     assert "<title>&lt;Two&gt; offers</title>" in page
-    assert 'id="streaming-0"' in page
+    assert 'id="streaming-and-ping-pong-0"' in page
 
 
 def test_bad_records_are_told_and_the_rest_is_reported(perflogs, tmp_path):

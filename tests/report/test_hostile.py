@@ -2,10 +2,12 @@
 """Nothing in a record becomes HTML, style, script or drawing: all of it is text."""
 
 import re
+from dataclasses import asdict
 
 import lxml.html
 import pytest
 
+from fabric_checks.core.metrics import Headline
 from tests.report import records
 from tests.report.conftest import html_of
 from tests.report.records import record
@@ -29,31 +31,9 @@ HOSTILE = (
 )
 #: Fields that hold any text.
 FIELDS = (
-    *(
-        "system",
-        "partition",
-        "environ",
-        "check",
-        "test",
-        "layout",
-        "metric",
-        "quantity",
-        "unit",
-        "session",
-        "fail_reason",
-    ),
-    *(
-        "no_reference",
-        "evidence",
-        "reference_source",
-        "program",
-        "program_version",
-        "stack",
-        "mpi",
-        "compiler",
-        "binding",
-    ),
-    *("collection", "reframe", "result", "case_result", "better", "spec_hash", "jobid"),
+    *("system", "partition", "environ", "check", "test", "family", "layout", "metric", "quantity", "unit", "session"),
+    *("fail_reason", "no_reference", "evidence", "reference_source", "program", "program_version", "stack", "mpi"),
+    *("compiler", "binding", "collection", "reframe", "result", "case_result", "better", "spec_hash", "jobid"),
 )
 
 
@@ -64,19 +44,12 @@ def hostile_rows(text):
     rows += records.streaming(system=encodable, mpi=encodable, nodelist=[encodable])
     rows += records.later(records.streaming(system=encodable, mpi=encodable, nodelist=[encodable]), 1)
     rows += [record(check=encodable), record(encodable), record(evidence="fitted", system=encodable)]
-    rows += [
-        record(
-            "latency_8B",
-            2.0,
-            compared=dict.fromkeys(("metric", "quantity", "unit"), encodable) | {"values": {encodable: 1, "b": 2}},
-        )
-    ]
+    both = dict.fromkeys(("metric", "quantity", "unit"), encodable) | {"values": {encodable: 1, "b": 2}}
+    rows += [record("latency_8B", 2.0, compared=both)]
+    rows += [record(headline=asdict(Headline(encodable, encodable, encodable, 1, short=encodable)))]
     rows += [record(findings=[{"kind": encodable, "text": encodable}], not_offered={encodable: encodable})]
-    rows += [
-        record(
-            "loop_time_2x1", check="LammpsPpnSeries", parameters={"problem": encodable, "scaling": "fixed"}, unit="s"
-        )
-    ]
+    series = {"check": "LammpsPpnSeries", "parameters": {"problem": encodable, "scaling": "fixed"}, "unit": "s"}
+    rows += [record("loop_time_2x1", **series)]
     rows += [record(reference=1.0, no_reference=None, result="fail", reference_source=encodable, system="elm")]
     return [*rows, records.failure(fail_reason=encodable, layout="4x1")]
 

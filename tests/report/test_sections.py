@@ -6,14 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from fabric_checks.report.html import build, drawing, families, judged
-from fabric_checks.report.html.blocks import column_of
-from fabric_checks.report.html.collecting import collect
-from fabric_checks.report.html.provenance import Provenance
+from fabric_checks.core import families as families_of
+from fabric_checks.report import drawing
+from fabric_checks.report.blocks import column_of
+from fabric_checks.report.collecting import collect
+from fabric_checks.report.html import build
+from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.sections import families
+from fabric_checks.report.sections.over_time import change_points
+from fabric_checks.report.values import bounds_text
 from fabric_twins.report import sand
 from tests.report import records
 from tests.report.conftest import html_of
 from tests.report.records import SIZES_B, record
+
+STREAMING, STRESS = families_of.tag(families_of.STREAMING), families_of.tag(families_of.STRESS)
 
 
 def built(rows, **options):
@@ -101,7 +108,7 @@ def test_references_are_counted_and_told(everything):
 )
 def test_bounds_are_shares_of_the_size_of_the_reference(reference, lower, upper, text):
     row = record(reference=reference, lower=lower, upper=upper, no_reference=None)
-    assert judged.bounds_text(collect(records.frame([row])).values[0]) == text
+    assert bounds_text(collect(records.frame([row])).values[0]) == text
 
 
 def test_what_is_slow_comes_first(everything):
@@ -152,8 +159,6 @@ def test_every_ask_of_the_tables_is_of_a_known_unit():
 
 
 def test_a_change_is_told_and_marked():
-    from fabric_checks.report.html.change_points import change_points
-
     noise = [1.0, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998, 1.01, 0.99, 1.0]
     rows = [row for day, n in enumerate(noise) for row in records.later(records.streaming(), day, n)]
     slow = [row | {"mpi": "MPICH 5.1"} for row in records.streaming(factor=1.5)]
@@ -170,9 +175,17 @@ def test_a_change_is_told_and_marked():
 
 def test_every_family_of_which_something_was_measured_has_a_section(everything):
     keys = list(everything)
-    assert keys[:2] == ["summary", "pairs"] and keys[-1] == "not-measured"
-    assert set(keys) >= {"streaming", "collectives", "overlap", "busy", "applications", "cross-section", "tables"}
-    assert {"one-sided", "non-blocking", "others"}.isdisjoint(keys)
+    assert keys[:2] == ["summary", "pairs-of-processes"] and keys[-1] == "not-measured"
+    assert set(keys) >= {
+        STREAMING,
+        "collectives",
+        "overlap",
+        STRESS,
+        "applications",
+        "cross-section",
+        "tables",
+    }
+    assert {"one-sided", "non-blocking-collectives", "others"}.isdisjoint(keys)
 
 
 def test_every_curve_that_was_measured_is_drawn():
@@ -207,7 +220,7 @@ def test_every_value_that_is_no_curve_is_in_a_table():
 
 def test_machines_are_side_by_side_and_layouts_too():
     rows = [*records.streaming(), *records.streaming(factor=2, environ="impi"), *records.streaming("1x2")]
-    shown = lines(*built(rows), "streaming", "streaming-0")
+    shown = lines(*built(rows), STREAMING, f"{STREAMING}-0")
     assert set(shown) == {
         f"{quantity} time, {layout}, us"
         for quantity in ("ping pong", "streaming", "bidirectional ping pong")
@@ -236,7 +249,7 @@ def test_what_a_case_measures_for_several_nodes_is_a_line(everything):
         "oak, 1 a node": {1: 8, 2: 4, 4: 2},
         "oak, 2 a node": {1: 4, 2: 2, 4: 1},
     }
-    spot = lines(found, provenance, "busy", "busy-0-counted")
+    spot = lines(found, provenance, STRESS, f"{STRESS}-0-counted")
     assert spot["send time to, 4x1, us"] == {"oak": {1: 3, 2: 4, 3: 5}}
 
 
@@ -303,7 +316,7 @@ def test_runs_over_time_are_drawn_one_by_one():
     rows = [row for day in range(4) for row in records.later(records.streaming(), day, 1 + day / 10)]
     found, provenance = built(rows, over=True)
     shown = lines(found, provenance, "over-time", "time-0")
-    (values,) = shown["Streaming 2x1: zero_byte_latency_ping_pong, us"].values()
+    (values,) = shown["Streaming 2x1: ping_pong_time_0B, us"].values()
     assert list(values.values()) == [1.0, 1.1, 1.2, 1.3]
     assert [day - min(values) for day in values] == [0, 1, 2, 3]
 
@@ -311,7 +324,7 @@ def test_runs_over_time_are_drawn_one_by_one():
 def test_points_stand_where_their_values_are():
     # Higher on the page is a smaller y; the times of the fixture grow with the size.
     found, _ = built(records.streaming())
-    svg = next(svg for svg in blocks(found, "streaming")["streaming-0"].svgs if "ping pong time, 2x1" in svg)
+    svg = next(svg for svg in blocks(found, STREAMING)[f"{STREAMING}-0"].svgs if "ping pong time, 2x1" in svg)
     line = ET.fromstring(svg).find("polyline")
     places = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
     assert len(places) == len(SIZES_B)
@@ -321,7 +334,7 @@ def test_points_stand_where_their_values_are():
 
 def test_many_lines_differ_in_more_than_colour():
     rows = [row for number in range(13) for row in records.streaming(system=f"machine{number:02}")]
-    figure = blocks(sections(rows), "streaming")["streaming-0"]
+    figure = blocks(sections(rows), STREAMING)[f"{STREAMING}-0"]
     assert len({style for _, style in figure.legend}) == 13 and drawing.COLOURS * drawing.DASHES > 13
 
 
@@ -334,27 +347,19 @@ def test_a_layout_that_is_none_does_no_harm():
 def test_what_was_not_measured_is_one_list_with_what_would_measure_it():
     (listed,) = sections(records.streaming())["not-measured"].blocks
     ((whom, told),) = listed.groups
-    assert whom == "" and any(line == "all pairs at once (cross-section): `ci/run -n Rotate`" for line in told)
+    assert whom == "" and "Cross-section: `ci/run --tag cross-section`" in told
     assert not any(line.startswith("between nodes") for line in told)
     (full,) = sections(records.everything())["not-measured"].blocks
     assert any("npb: no wheel has it" in line for _, told in full.groups for line in told)
 
 
-@pytest.mark.parametrize(
-    ("check", "family"),
-    [
-        *(("OsuMultiLatency", "pairs"), ("ImbPointToPoint", "pairs"), ("StreamingQueue", "streaming")),
-        *(("OsuNonBlockingBarrier", "non-blocking"), ("ImbBarrier", "collectives"), ("CollectiveOverlap", "overlap")),
-        *(
-            ("ImbOneSidedGroup", "one-sided"),
-            ("Notification", "busy"),
-            ("LammpsScaled", "applications"),
-            ("X", "others"),
-        ),
-    ],
-)
-def test_families(check, family):
-    assert families.family_of(check) == family
+def test_a_family_of_a_strangers_check_is_a_section_of_its_own():
+    rows = [record(check="Waves", family=name) for name in ("Sea & shore", "Sea shore", families_of.STREAMING, None)]
+    found = sections([row | {"test": str(at)} for at, row in enumerate(rows)])
+    titles = {key: section.title for key, section in found.items() if "Waves 2x1" not in key}
+    order = [STREAMING, "sea-shore", "sea-shore-2", "others"]
+    assert [key for key in titles if key in order] == order
+    assert (titles["sea-shore"], titles["sea-shore-2"], titles["others"]) == ("Sea & shore", "Sea shore", "Others")
 
 
 def test_the_values_asked_for_first_are_at_a_glance(everything):
@@ -367,3 +372,8 @@ def test_twenty_thousand_values_are_below_three_megabytes():
     rows = records.twenty_thousand()
     assert len(rows) > 19_000
     assert len(html_of(rows).encode()) < 3_000_000
+
+
+def test_every_family_has_a_tag_of_its_own():
+    tags = [families_of.tag(family) for family in families_of.KNOWN]
+    assert len(set(tags)) == len(tags) and all(tag.replace("-", "").isalpha() for tag in tags)

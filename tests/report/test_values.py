@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from fabric_checks.analysis.statistics import bootstrap
-from fabric_checks.report.html.collecting import collect, names_of_machines
-from fabric_checks.report.html.values import clean, parameters_of
+from fabric_checks.core.text import clean
+from fabric_checks.report.collecting import collect, names_of_machines
+from fabric_checks.report.values import parameters_of
 from tests.report import records
 from tests.report.records import record
 

@@ -32,13 +32,13 @@ def test_the_option_of_each_scheduler(scheduler, access, after):
         (["--reservation"], None),
     ],
 )
-def test_what_a_partition_names(access, name):
+def test_the_reservation_of_a_partition_is_read_from_its_access(access, name):
     assert reservations.of_access(access, "fabric-slurm") == name
     assert reservations.of_access(access, "pbs") is None
 
 
 @pytest.mark.parametrize("name", ["a b", "-x", "$(rm)", "a\nb", "a,b"])
-def test_what_is_no_name_is_refused(monkeypatch, name):
+def test_an_unsound_name_is_refused(monkeypatch, name):
     monkeypatch.setenv(reservations.VARIABLE, name)
     with pytest.raises(FabricError, match="is not a name"):
         reservations.asked_for()

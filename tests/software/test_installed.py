@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the parts of a clone's pins are: the same for clones with the same pins, and beside each other for others."""
+"""The folders of parts: shared by clones with the same pins, separate for other pins."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ def names(python=installed.THIS):
     return {name: installed.folder(name, python).name for name in installed.PINS}
 
 
-def test_the_place_of_the_clone_makes_no_difference_and_its_pins_do(monkeypatch, tmp_path):
+def test_folders_depend_on_the_pins_and_not_on_the_clone(monkeypatch, tmp_path):
     here = names()
     (tmp_path / "ci/requirements").mkdir(parents=True)
     for path in (installed.ROOT / "ci/requirements").glob("*.txt"):
@@ -38,39 +38,39 @@ def test_the_place_of_the_clone_makes_no_difference_and_its_pins_do(monkeypatch,
 ANOTHER = ("3.99.0", sys.base_prefix)
 
 
-def test_another_python_has_its_own():
+def test_another_python_has_its_own_parts():
     assert not set(names(ANOTHER).values()) & set(names().values())
 
 
-def complete(name, python, said):
+def complete(name, python, text):
     folder = installed.folder(name, python)
     (folder / "bin").mkdir(parents=True)
     (folder / "bin/python").touch()
-    (folder / installed.STAMP).write_text(said)
+    (folder / installed.STAMP).write_text(text)
     return folder
 
 
-def test_who_only_runs_it_takes_what_another_python_has_set_up():
+def test_a_run_uses_the_parts_that_another_python_has_set_up():
     assert installed.found("mpich") == installed.folder("mpich") and str(installed.interpreter()) == sys.executable
     installed._set_up_by.cache_clear()
     core = complete("core", ANOTHER, json.dumps(ANOTHER))
     complete("mpich", ANOTHER, json.dumps(ANOTHER))
     assert installed.found("mpich") == installed.folder("mpich", ANOTHER) and installed.is_found("mpich")
     assert installed.interpreter() == core / "bin/python" and not installed.is_found("impi")
-    # Its own goes first, as soon as there is one; what is set up is always for the Python that does so.
+    # Its own parts come first; a set-up is always for the Python that runs it.
     installed._set_up_by.cache_clear()
     complete("core", installed.THIS, json.dumps(installed.THIS))
     assert installed.found("mpich") == installed.folder("mpich") and not installed.is_found("mpich")
     assert not installed.is_complete("mpich")
 
 
-@pytest.mark.parametrize("said", ["", "null", "7", '["a"]', '["3.98", "/elsewhere"]', "\x00"])
-def test_what_does_not_say_for_which_python_it_is_is_not_taken(said):
-    complete("core", ANOTHER, said)
+@pytest.mark.parametrize("text", ["", "null", "7", '["a"]', '["3.98", "/elsewhere"]', "\x00"])
+def test_a_stamp_without_its_python_is_ignored(text):
+    complete("core", ANOTHER, text)
     assert installed.found("core") == installed.folder("core")
 
 
-def test_another_spack_has_its_own(monkeypatch):
+def test_another_release_of_spack_has_its_own_part(monkeypatch):
     here = names()
     monkeypatch.setattr(installed, "SPACK", installed.Release("x", "v1.1.0", "0" * 40))
     assert {name for name, folder in names().items() if folder != here[name]} == {"spack"}
@@ -84,3 +84,20 @@ def test_the_environment_with_the_test_tools_serves_runs_too():
     assert installed.venv() == installed.folder("test")
     assert installed.folder("test").name in installed.in_use()
     assert installed.folder("core").name not in installed.in_use()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("from https://t0ken@host/x.git: no", "from https://***@host/x.git: no"),
+        ("'https://me:p@ss@host:8443/x'", "'https://***@host:8443/x'"),
+        ("git+https://t0ken@host/x", "git+https://***@host/x"),
+        ("https://host/x?private_token=t0ken&ref=1", "https://host/x?***"),
+        ("git@host:x https://host/a@b file:///a@b", "git@host:x https://host/a@b file:///a@b"),
+        ("https://a/x and https://u@b/y", "https://a/x and https://***@b/y"),
+        ("at https://h/a?token=b#c, https://h/a@b", "at https://h/a?*** https://h/a@b"),
+        ("ssh://git@h:22/y.", "ssh://***@h:22/y."),
+    ],
+)
+def test_credentials_in_addresses_are_replaced(text, shown):
+    assert installed.redacted(text) == shown

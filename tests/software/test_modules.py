@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Modules by what they are called, and where they say that their programs are."""
+"""Modules: their names, and the prefixes of their programs."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from fabric_checks.software import modules
 from fabric_checks.software.modules import Module
 
 
-def test_a_listing():
+def test_a_terse_listing_has_modules_and_defaults():
     found, refused = modules.available(
         "/apps/all:\nfoo/\nfoo/1.2\nfoo/1.3(default)\nbar/2(D:b)\nplain\n\na b/1\n-x/1\n../x\n"
     )
@@ -25,7 +25,7 @@ def test_a_listing():
         ("IMB/2021.3-gompi-2022b", "IMB", "2021.3", "2022b"), ("mpi/openmpi-x86_64", "openmpi", "", ""),
     ],
 )  # fmt: skip
-def test_names(name, software, version, toolchain):
+def test_a_name_has_software_version_and_toolchain(name, software, version, toolchain):
     module = Module(name)
     assert (module.software, module.version, module.toolchain) == (software, version, toolchain)
 
@@ -39,15 +39,15 @@ def test_the_best_is_the_default_or_the_newest():
 
 
 @pytest.mark.parametrize(
-    ("name", "family", "told"),
+    ("name", "family", "shown"),
     [
         ("IMB/2021.3-iimpi-2022b", "intel-oneapi-mpi", True), ("IMB/2021.3-iimpi-2022b", "openmpi", False),
         ("osu/7.4-mvapich2-2.3.7", "mvapich2", True), ("osu/7.4-mvapich2-2.3.7", "mpich", False),
         ("osu/7.4", "openmpi", None), ("LAMMPS/1Jan2024-foss-2023b", "openmpi", True),
     ],
 )  # fmt: skip
-def test_with_which_mpi_it_was_built(name, family, told):
-    assert modules.built_with(Module(name), family) is told
+def test_a_name_shows_the_mpi_of_the_build(name, family, shown):
+    assert modules.built_with(Module(name), family) is shown
 
 
 @pytest.mark.parametrize(
@@ -61,5 +61,5 @@ def test_with_which_mpi_it_was_built(name, family, told):
         ("osu", 'setenv("EBROOTOSUMINMICROMINBENCHMARKS","/e")', "/e"),
     ],
 )  # fmt: skip
-def test_where_a_suite_is(suite, text, prefix):
+def test_module_show_gives_the_prefix_of_a_suite(suite, text, prefix):
     assert modules.prefix(f"-----\n{text}\n-----\n", suite) == prefix

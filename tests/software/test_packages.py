@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages beyond ReFrame's own are asked for by name, also where somebody has put them for this collection alone."""
+"""Packages beyond ReFrame's own are required by name, also from a folder of this collection."""
 
 import sys
 
@@ -15,28 +15,28 @@ def own_home(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
-def test_what_is_there():
+def test_installed_packages_are_accepted():
     packages.require(["json", "re"], "nobody needs them")
 
 
-def test_what_is_not_there_is_told_with_the_line_that_installs_it(tmp_path):
+def test_a_missing_package_is_named_with_the_command_that_installs_it(tmp_path):
     with pytest.raises(MissingPackageError) as error:
         packages.require(["json", "no_such_a", "no_such_b"], "Rotate needs them to see")
-    place = tmp_path / "home/python" / sys.implementation.cache_tag
+    folder = tmp_path / "home/python" / sys.implementation.cache_tag
     assert str(error.value) == (
         "missing Python packages: no_such_a no_such_b: Rotate needs them to see. To install them for this collection "
-        f"alone: {sys.executable} -m pip install --target {place} no_such_a no_such_b"
+        f"alone: {sys.executable} -m pip install --target {folder} no_such_a no_such_b"
     )
 
 
-def test_a_python_without_pip(monkeypatch):
+def test_a_python_without_pip_uses_uv(monkeypatch):
     found = packages.find_spec
     monkeypatch.setattr(packages, "find_spec", lambda name: None if name == "pip" else found(name))
     with pytest.raises(MissingPackageError, match=f": uv pip install --python {sys.executable} --target "):
         packages.require(["no_such_a"], "x")
 
 
-def test_what_that_line_installs_is_found_behind_all_else():
+def test_the_folder_of_packages_comes_last_on_the_path():
     packages.folder().mkdir(parents=True)
     (packages.folder() / "no_such_c.py").touch()
     (packages.folder() / "json.py").write_text("raise AssertionError('the wrong one')")
@@ -46,7 +46,7 @@ def test_what_that_line_installs_is_found_behind_all_else():
     assert sys.path.count(str(packages.folder())) == 1
 
 
-def test_a_home_of_somebody_else(monkeypatch, tmp_path):
+def test_the_home_of_another_user_is_replaced_by_a_cache(monkeypatch, tmp_path):
     monkeypatch.setattr(packages.os, "access", lambda path, mode: False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert packages.folder() == tmp_path / "cache/fabric-checks/python" / str(sys.implementation.cache_tag)

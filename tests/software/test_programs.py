@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an environment says it offers."""
+"""The suites that an environment offers, and the reasons for the others."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from fabric_checks.software import programs
 from fabric_checks.software.suites import osu
 
 
-def test_an_environment_says_what_it_has_and_why_not_the_rest():
+def test_an_environment_has_its_suites_and_reasons_for_the_others():
     made = programs.environment(
         {"name": "ours", "cc": "cc", "modules": ["osu"], "features": ["blocking_wait"]},
         "modules",

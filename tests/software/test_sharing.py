@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is deleted in a home, and what stays because a clone or a running session needs it."""
+"""Parts that are deleted in a home, and parts that a clone or a running session keeps."""
 
 import fcntl
 import json
@@ -43,12 +43,12 @@ def left(home):
 
 
 def collect():
-    said = []
-    sharing.collect(said.append)
-    return said
+    lines = []
+    sharing.collect(lines.append)
+    return lines
 
 
-def test_what_a_clone_needs_stays_whatever_others_need(home, a_clone):
+def test_the_parts_of_a_clone_are_kept(home, a_clone):
     a_clone("one")
     sharing.register(install(home, "core-1", "mpich-1"))
     a_clone("two")
@@ -60,7 +60,7 @@ def test_what_a_clone_needs_stays_whatever_others_need(home, a_clone):
     assert left(home) == ["core-1", "core-3", "mpich-1"] and not sharing.has_leftovers()
 
 
-def test_a_clone_that_is_gone_needs_nothing(home, a_clone, tmp_path):
+def test_the_parts_of_a_deleted_clone_are_deleted(home, a_clone, tmp_path):
     a_clone("one")
     sharing.register(install(home, "core-1"))
     a_clone("two")
@@ -70,7 +70,7 @@ def test_a_clone_that_is_gone_needs_nothing(home, a_clone, tmp_path):
     assert left(home) == ["core-2"]
 
 
-def test_so_does_a_python_that_is_gone(home, a_clone):
+def test_the_parts_of_a_deleted_python_are_deleted(home, a_clone):
     a_clone("one")
     sharing.register(install(home, "core-1"))
     (note,) = (home / "clones").iterdir()
@@ -87,20 +87,20 @@ def test_each_python_of_a_clone_has_its_set(home, a_clone, monkeypatch):
     assert collect() == [] and left(home) == ["core-1", "core-2"]
 
 
-def test_what_runs_keeps_its_parts_and_is_named(home, a_clone):
+def test_a_running_session_keeps_its_parts_and_is_named(home, a_clone):
     a_clone("one")
     held = sharing.register(install(home, "core-1", "mpich-1"))
     with held.open() as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         sharing.register(install(home, "core-2"))
-        (said,) = collect()
-        assert said.startswith(f"older parts are kept for process {os.getpid()} of ")
+        (line,) = collect()
+        assert line.startswith(f"older parts are kept for process {os.getpid()} of ")
         assert left(home) == ["core-1", "core-2", "mpich-1"]
     collect()
     assert left(home) == ["core-2"] and not held.exists()
 
 
-def test_nobody_else_can_lock_a_set(home, a_clone):
+def test_only_the_owner_can_lock_a_set(home, a_clone):
     a_clone("one")
     assert sharing.register(["core-1"]).stat().st_mode & 0o777 == 0o600
 
@@ -130,7 +130,7 @@ def test_a_broken_note_is_of_no_clone(home, a_clone, text):
     assert collect() == [] and left(home) == ["core-1"]
 
 
-def test_what_a_kill_leaves_half_deleted_is_not_complete(home, a_clone, monkeypatch):
+def test_a_part_that_is_half_deleted_is_not_complete(home, a_clone, monkeypatch):
     a_clone("one")
     sharing.register(install(home, "core-1"))
     sharing.register([])

@@ -15,7 +15,7 @@ ENVIRONMENTS = [
 ]
 
 
-def test_mpis(monkeypatch):
+def test_the_variable_names_mpis(monkeypatch):
     assert stacks.selected_mpis() == ["mpich"]
     for text, names in (("all", list(stacks.WHEEL_MPIS)), ("impi,mpich", ["impi", "mpich"]), ("none", [])):
         monkeypatch.setenv("FABRIC_MPI", text)
@@ -25,7 +25,7 @@ def test_mpis(monkeypatch):
         stacks.selected_mpis()
 
 
-def test_stacks(monkeypatch):
+def test_the_variable_names_a_stack(monkeypatch):
     assert stacks.selected_stack() is None
     monkeypatch.setenv("FABRIC_STACK", "spack")
     assert stacks.selected_stack() == "spack"
@@ -45,6 +45,6 @@ def test_stacks(monkeypatch):
         ("modules", "two", ""),
     ],
 )
-def test_a_stack_leaves_its_own_environments(monkeypatch, stack, system, expected):
+def test_a_stack_selects_its_own_environments(monkeypatch, stack, system, expected):
     monkeypatch.setenv("FABRIC_STACK", stack)
     assert stacks.environments_for(system, "abcd", ENVIRONMENTS) == list(expected)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a suite declares, and its programs are held to."""
+"""The declaration of a suite, and its programs, which have to match it."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from fabric_checks.software.suites import imb, lammps
 
 
 @pytest.mark.parametrize(
-    ("said", "wrong"),
+    ("given", "wrong"),
     [
         ({"features": ("imb_mpi1",)}, "imb_mpi1"),
         ({"without": {"imb_io": "not built"}}, "imb_io"),
@@ -16,9 +16,9 @@ from fabric_checks.software.suites import imb, lammps
         ({"inputs": "/data"}, "inputs"),
     ],
 )
-def test_a_program_is_what_its_suite_declares(said, wrong):
+def test_a_program_has_to_match_its_suite(given, wrong):
     with pytest.raises(ValueError, match=f"the suite imb and this program of it disagree about {wrong}"):
-        imb.SUITE.program("/bin/{benchmark}", "2021.7", **said)
+        imb.SUITE.program("/bin/{benchmark}", "2021.7", **given)
     with pytest.raises(ValueError, match="inputs"):
         lammps.SUITE.program("/bin/lmp", "2025")
 
@@ -26,5 +26,5 @@ def test_a_program_is_what_its_suite_declares(said, wrong):
 @pytest.mark.parametrize(
     ("version", "numbers"), [("7.5.2", (7, 5, 2)), ("7.1-1", (7, 1, 1)), ("2021.7", (2021, 7)), ("main", ())]
 )
-def test_releases(version, numbers):
+def test_a_release_has_leading_numbers(version, numbers):
     assert release_of(version) == numbers

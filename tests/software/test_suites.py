@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What environments offer of each suite, from where its programs are."""
+"""The features of each suite by the release and the parts that are installed."""
 
 import re
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software.programs import environment
-from fabric_checks.software.suites import SUITES, imb, lammps, ls_dyna, npb, osu
+from fabric_checks.software.suites import PACKAGES, SUITES, imb, lammps, ls_dyna, npb, osu
 
 
-def test_osu_by_release():
+def test_features_of_osu_follow_from_its_release():
     new = osu.installed("/apps/osu", "7.5.2")
     assert new.features == ("osu", "osu_c", "osu_7_3", "osu_7_4") and not new.without
     assert new.description["smallest_message_B"] == 1 and new.description["takes_sizes"]
@@ -21,7 +21,7 @@ def test_osu_by_release():
     assert "osu_cuda" in osu.installed("/apps/osu", "7.5", ("cuda",)).features
 
 
-def test_imb_by_program():
+def test_features_of_imb_follow_from_its_programs():
     assert imb.installed("/apps/imb", "2021.7").features == ("imb", "imb_nbc", "imb_rma", "imb_p2p")
     partly = imb.installed("/apps/imb", "2021.7", ("nbc",))
     assert partly.features == ("imb", "imb_nbc")
@@ -31,18 +31,36 @@ def test_imb_by_program():
     }
 
 
-def test_lammps_inputs():
+def test_lammps_has_its_inputs_below_the_prefix():
     assert lammps.installed("$LAMMPS", "2025").description["inputs"] == "$LAMMPS/share/lammps/bench"
     assert lammps.installed("/apps", "2025", "/data/bench").description["inputs"] == "/data/bench"
 
 
-def test_npb_without_fortran():
+def test_npb_without_fortran_lacks_ft():
     assert npb.installed("/apps", "3.4").features == ("npb", "npb_ft")
     only_is = npb.installed("/apps", "3.4", ("is",))
     assert only_is.features == ("npb",) and "Fortran" in only_is.without["npb_ft"]
 
 
-def test_a_commercial_code_is_missed_by_nobody():
+def test_unbuilt_parts_are_neither_offered_nor_required():
+    package = PACKAGES["intel-mpi-benchmarks"]
+    assert package.describe("@2021.7 ~rma", "2021.7").features == ("imb", "imb_nbc", "imb_p2p")
+    assert package.files("@2021.7 ~rma") == ["bin/IMB-MPI1", "bin/IMB-NBC", "bin/IMB-P2P"]
+    package = PACKAGES["npb"]
+    assert package.files("@3.4.3 names:=is") == ["bin/is.A.x", "bin/is.B.x", "bin/is.C.x"]
+    assert "npb_ft" in package.describe("@3.4.3 names:=is,ft classes:=A,B,C", "3.4.3").features
+
+
+def test_lammps_of_spack_has_its_inputs_unless_the_user_names_them(monkeypatch):
+    package = PACKAGES["lammps"]
+    assert package.files("@2025") == ["bin/lmp", "share/lammps/bench/in.lj"]
+    assert package.describe("@2025", "2025").description["inputs"] == "{view}/share/lammps/bench"
+    monkeypatch.setenv("FABRIC_LAMMPS_INPUTS", "/data")
+    assert package.files("@2022") == ["bin/lmp"]
+    assert package.describe("@2022", "2022").description["inputs"] == "/data"
+
+
+def test_a_missing_commercial_code_is_not_reported():
     named = environment({"name": "x", "cc": "mpicc"}, "modules", ls_dyna.installed("/dyna", "R13", "/deck.k"))
     assert (
         named["features"] == ["mpi", "mpicc", "ls_dyna"] and named["extras"]["programs"]["ls_dyna"]["deck"] == "/deck.k"
@@ -54,7 +72,7 @@ def test_a_commercial_code_is_missed_by_nobody():
     assert both.features == ("ls_dyna", "ls_dyna_pfile") and both.description["command"] == "/dyna memory=200m"
 
 
-def test_checks_ask_for_what_suites_declare():
+def test_checks_need_only_declared_features():
     """A feature that no suite declares is offered by no environment, and its checks would never run."""
     declared = {name for suite in SUITES.values() for name in (suite.name, *suite.features)}
     sources = [path.read_text() for path in (ROOT / "checks").rglob("*.py")]
@@ -64,6 +82,6 @@ def test_checks_ask_for_what_suites_declare():
         for line in re.findall(r"(?:@check|needs = |offered)\(([^)]*)\)", source)
         for feature in re.findall(r'"(\w+)"', line)
     }
-    # What replays a trace is no program of a suite; the simulated clusters offer it.
+    # Replay is a feature of the simulated clusters, not of a suite.
     simulated = re.search(r'"features": \["(replay)"\]', (ROOT / "config" / "systems" / "twins.py").read_text())
     assert {"osu_c", "imb_rma", "npb"} <= asked <= declared | {simulated[1]}

@@ -232,9 +232,8 @@ def first_use_us(simulator, small):
         text = simulator.output(
             twin, 2, 1, SOURCES / "buffer_reuse.c", "--min-size", str(size), "--max-size", str(size), *FEWEST
         )
-        output = buffer_reuse.parse(text, [size])
-        reused = output.times_us("latency", 100)[size]
-        return {100 - percent: output.times_us("latency", percent)[size] - reused for percent in (75, 50, 25, 0)}
+        times_us = buffer_reuse.parse(text, [size]).times_us("latency", size_B=size)
+        return {100 - percent: times_us[percent] - times_us[100] for percent in (75, 50, 25, 0)}
 
     return of
 

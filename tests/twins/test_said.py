@@ -206,7 +206,7 @@ def growth(at_size):
     found = {}
     for name in THREE:
         output = at_size(name, "hot_spot", 8, lambda text, sizes: hot_spot.parse(text, sizes, slaves), nodes=8)
-        times = output.times_us("send_receive", 8)
+        times = output.times_us("send_receive", size_B=8)
         found[name] = times[slaves[-1]] / times[slaves[0]]
     return found
 

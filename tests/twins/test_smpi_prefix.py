@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from fabric_checks.core.paths import ROOT
-from fabric_checks.software.spack.environments import environments, scopes_called
-from fabric_checks.software.spack.packages import PACKAGES, asked
+from fabric_checks.software.spack.environments import environments, scopes_of
+from fabric_checks.software.suites import PACKAGES
 from tests.twins.simulation import simgrid
 
 BIN = ROOT / "config/twins/smpi/bin"
@@ -76,5 +76,5 @@ def test_the_environment_offers_what_sends_messages(monkeypatch):
 
 
 def test_every_package_asks_for_simgrids_mpi():
-    scopes = scopes_called(SCOPES, ["smpi"], os.environ)["smpi"]
-    assert {asked(package, scopes).mpi for package in PACKAGES.values()} == {"smpi@3.32"}
+    scopes = scopes_of(SCOPES, os.environ)["smpi"]
+    assert {scopes.asked(package).mpi for package in PACKAGES.values()} == {"smpi@3.32"}

@@ -62,11 +62,8 @@ def half_peak_size_B(bandwidths_MBps: Mapping[int, float]) -> float:
 
 def _line_crossing(points: Mapping[int, float], level: float) -> float | None:
     """Return where the least-squares line through the points reaches ``level``; None if it does not rise."""
-    mean_x = sum(points) / len(points)
-    mean_y = sum(points.values()) / len(points)
-    variance = sum((x - mean_x) ** 2 for x in points)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in points.items()) / variance
-    return mean_x + (level - mean_y) / slope if slope > 0 else None
+    line = statistics.linear_regression(list(points), list(points.values()))
+    return (level - line.intercept) / line.slope if line.slope > 0 else None
 
 
 def streaming_values(ping_pong_us: Mapping[int, float], streaming_us: Mapping[int, float]) -> dict[str, float]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the ranks of a job ran where they were asked to run, and what they were bound to."""
+"""Verify that the ranks of a job ran where they were asked to run, and describe their binding."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = False) -> None:
     """Raise :class:`PlacementError` unless the ranks are spread as ``layout`` says, each on a core of its own.
 
-    Without binding every rank may use all cores of its node; what is required is that each *can* have a core to
-    itself. Two ranks bound to one core, or to two hardware threads of one core, cannot.
+    Without binding every rank may use all cores of its node; each only has to be *able* to have a core to itself, which
+    two ranks bound to one core, or to two hardware threads of one core, are not.
 
-    :param ranks: one place for each rank.
+    :param ranks: the placement of each rank.
     :param layout: the number of nodes and of processes on each.
     :param oversubscribed: whether the nodes are known to have fewer cores than ranks; then cores may be shared.
     """
@@ -31,9 +31,9 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
             raise PlacementError(
                 f"{layout.ppn} ranks a node were asked for, {node} has {len(places)}: {describe(ranks)}"
             )
-        # Where the kernel tells neither cores nor CPUs nothing can be held against it; results then carry "-".
-        told = all(place.cores for place in places) or all(place.cpus != "-" for place in places)
-        crowd = _crowd([_own_cores(place, places) for place in places]) if told and not oversubscribed else []
+        # Where the kernel shows neither cores nor CPUs nothing can be verified; results then have "-".
+        known = all(place.cores for place in places) or all(place.cpus != "-" for place in places)
+        crowd = _crowd([_own_cores(place, places) for place in places]) if known and not oversubscribed else []
         if crowd:
             raise PlacementError(
                 f"on {node} {len(crowd)} ranks share fewer than {len(crowd)} cores; "
@@ -42,16 +42,16 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
 
 
 def binding(ranks: Sequence[RankPlace], limit: int = 4) -> str:
-    """Return in few words what the ranks of a job were bound to.
+    """Return the binding of the ranks of a job in few words.
 
     - ``none``: each may use all CPUs of its node.
     - ``core``: each may use one physical core, or a hardware thread of one.
-    - ``unknown``: the system does not tell.
+    - ``unknown``: the system does not show it.
     - Else the CPUs of each rank of a node, in the order of ranks, as Linux CPU lists: ``0-3|4-7``. Where nodes differ,
-      each way there is once, separated by blanks, at most ``limit`` of them. A container that hides CPUs looks like a
+      each binding once, separated by blanks, at most ``limit`` of them. A container that hides CPUs looks like a
       binding to the others.
 
-    :param ranks: one place for each rank.
+    :param ranks: the placement of each rank.
     """
     if not ranks or any(place.cpus == "-" for place in ranks):
         return "unknown"
@@ -61,9 +61,9 @@ def binding(ranks: Sequence[RankPlace], limit: int = 4) -> str:
 
 
 def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
-    """Return to how many CPUs the ranks of each node are bound, in words; nothing of a node that does not tell.
+    """Return the number of CPUs that the ranks of each node are bound to, in words, without nodes where it is unknown.
 
-    Which CPUs they are may differ between healthy nodes; their numbers do not.
+    The CPUs may differ between healthy nodes; their number does not.
     """
     found = {}
     for node, places in _by_node(ranks).items():
@@ -86,7 +86,7 @@ def _by_node(ranks: Sequence[RankPlace]) -> Mapping[str, list[RankPlace]]:
 
 
 def _own_cores(place: RankPlace, places: Sequence[RankPlace]) -> frozenset[str]:
-    """Return what a rank may run on: cores, or CPUs where the machine does not tell the cores of every rank."""
+    """Return the cores that a rank may run on, or its CPUs where the cores of a rank are unknown."""
     return place.cores if all(other.cores for other in places) else frozenset(map(str, cpu_numbers(place.cpus)))
 
 
@@ -97,10 +97,10 @@ def describe(ranks: Sequence[RankPlace], limit: int = 16) -> str:
 
 
 def _crowd(allowed: Sequence[frozenset[str]]) -> list[int]:
-    """Return ranks that have fewer cores between them than they are; none if every rank can be given a core of its own.
+    """Return ranks that together have fewer cores than ranks; none if every rank can have a core of its own.
 
     A matching of ranks to cores by augmenting paths. Where no path is left, the cores that were tried all belong to
-    ranks that cannot give way: these and the rank itself are the crowd (Hall's theorem).
+    ranks that cannot move: these and the rank itself are the crowd (Hall's theorem).
     """
     owner: dict[str, int] = {}
 

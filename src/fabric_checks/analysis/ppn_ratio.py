@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One process a node against more: which layouts are compared, and which values come of it."""
+"""One process a node against more: the layouts to compare, and the resulting values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric, point
 
-#: What the name of a comparing check ends with.
+#: The end of the name of a comparing check.
 SUFFIX = "PpnRatio"
 
 
 def counterpart(layout: Layout, own: Collection[Layout], fitting: Collection[Layout]) -> Layout | None:
     """Return the layout with one process a node that a layout is compared with, or None if there is none.
 
-    On as many nodes, if the check can run so: what do more processes on the same nodes bring? Otherwise with as many
-    processes: what does it change that they share a node?
+    It has as many nodes, if the check can run there, which shows the gain of more processes on the same nodes;
+    otherwise as many processes, which shows the effect of sharing a node.
 
     :param own: the layouts of the check. :param fitting: all layouts of the system.
 
@@ -45,7 +45,7 @@ def counterparts(own: Collection[Layout], fitting: Collection[Layout]) -> dict[L
 class Comparison:
     """One value of a comparing check.
 
-    :param metric: what it declares. :param of: the metric of the check that is compared.
+    :param metric: the metric that it declares. :param of: the metric of the check that is compared.
     """
 
     metric: Metric
@@ -70,7 +70,7 @@ class Comparison:
 def comparisons(one: Iterable[Metric], more: Iterable[Metric]) -> list[Comparison]:
     """Return a comparison for every metric that is declared at both layouts.
 
-    A ratio has the unit 1, a difference that of the value: of what may be 0 twice as much says little.
+    A ratio has the unit 1, a difference that of the value; values that may be 0 have differences.
     """
     there = {metric.name: metric for metric in one}
     return [Comparison(_metric(metric), metric) for metric in more if there.get(metric.name) == metric]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An application's run time over the nodes, with one process on each and with more.
+"""Run time of an application by number of nodes, with one process on each and with more.
 
 Source of the question: SAND2005-5199, section 6, Figures 15 and 16.
 """
@@ -15,7 +15,7 @@ from fabric_checks.core.metrics import Metric
 
 
 def launches(largest: Layout) -> list[Layout]:
-    """Return what is launched: on 1, 2, 4 ... and on all nodes, with one process on each, and with as many as asked.
+    """Return the layouts to launch: 1, 2, 4 ... and all nodes, with one process on each, and with as many as asked.
 
     >>> " ".join(map(str, launches(Layout(4, 2))))
     '1x1 1x2 2x1 2x2 4x1 4x2'
@@ -24,7 +24,7 @@ def launches(largest: Layout) -> list[Layout]:
 
 
 def metrics(largest: Layout) -> list[Metric]:
-    """Declare what :func:`values` returns."""
+    """Declare the metrics that :func:`values` returns."""
     counts = steps(largest.nodes)
     return [
         *(Metric(f"loop_time_{layout}", "s", "smaller") for layout in launches(largest)),

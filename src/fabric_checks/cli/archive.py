@@ -14,6 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import results as results_folder
+from fabric_checks.core.text import count_text
 from fabric_checks.records import archiving
 from fabric_checks.records.faults import Faults
 
@@ -57,7 +58,7 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
         whole = {"added": outcome.added, "known": outcome.known, "files": files, "faults": list(outcome.faults)}
         console.print_json(json.dumps(whole, indent=1))
     else:
-        many = f"{len(outcome.files)} file{'' if len(outcome.files) == 1 else 's'}"
+        many = count_text(len(outcome.files), "file")
         console.print(f"{paths[-1]}: {outcome.added} records added, {outcome.known} already there; {many} written")
     if outcome.faults:
         raise SystemExit(1)

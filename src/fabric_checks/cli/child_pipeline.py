@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks child-pipeline``: for the pipelines of GitLab in ``ci/pipelines``."""
+"""``fabric-checks child-pipeline``, which the pipelines of GitLab in ``ci/pipelines`` call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Examples:
   fabric-checks child-pipeline --merge child.yml     # after its jobs have ended
 """
 
-#: What a job of the child pipeline takes over from the job that makes it.
+#: Variables that the jobs of the child pipeline take over from the job that makes it.
 PASSED_ON = ("FABRIC_HOME", "FABRIC_MPI", "FABRIC_STACK")
 
 
@@ -56,8 +56,7 @@ def command(file: Path, *, merge: bool, system: str | None, session: str | None,
     if system:
         variables["RFM_SYSTEM"] = system
     name = sound_name("--session", session) if session else new_session_id()
-    setting = child_pipeline.Setting(name, folder, variables, tag)
-    made = child_pipeline.child_of(given, setting)
+    made = child_pipeline.child_of(given, name, folder, variables, tag)
     if as_json:
         console.print_json(json.dumps(made))
     else:

@@ -13,7 +13,8 @@ from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
-from fabric_checks.report.terminal.comparison import documents, table, terminal
+from fabric_checks.report.comparison import documents, table
+from fabric_checks.report.terminal import comparison as terminal
 
 _EPILOG = """
 \b

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError, RecordError
-from fabric_checks.nightly import keeping
+from fabric_checks.nightly import retention
 from fabric_checks.records import run_records as records
 from fabric_checks.records.cost import recorded
 from fabric_checks.records.record import is_success
@@ -64,7 +64,7 @@ def write_report(folder: Path, found: records.Session) -> str:
     path = report_of(folder, found.name)
     try:
         with console.rich_console(console.err()).status("writing the report .."):
-            keeping.write_report(folder, systems[0], path)
+            retention.write_report(folder, systems[0], path)
     except (FabricError, OSError) as error:
         return f"not written: {error}"
     return str(path)
@@ -91,7 +91,7 @@ def show(
         places.append(("log", f"{folder / 'logs' / found.name}.log"))
     terminal = console.rich_console()
     width = terminal.width if console.out().isatty() else screen.WIDTH
-    console.print_rich(screen.render(found, screen.Told(elapsed_s, tuple(places), said), width))
+    console.print_rich(screen.render(found, screen.RunInfo(elapsed_s, tuple(places), said), width))
 
 
 def _recorded_s(folder: Path, session: str) -> float | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks findings`` and ``acknowledge``: what nights found and is open, and that somebody knows of it."""
+"""``fabric-checks findings``: the open findings of nights, and their acknowledgement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.paths import name_is_sound
 from fabric_checks.nightly import journal
-from fabric_checks.nightly.acknowledged import Acknowledgement
+from fabric_checks.nightly.model import Acknowledgement
 from fabric_checks.nightly.plan import folder_of, journals
 from fabric_checks.nightly.summary import as_dict, lines_of
 
@@ -23,6 +23,7 @@ _EPILOG = """
 Examples:
   fabric-checks findings                    of all systems that have had nights
   fabric-checks findings --system oak --json
+  fabric-checks findings acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
 
 \b
 Exit status: 0; 1 if a line of a journal could not be used; 2 for wrong usage.
@@ -30,19 +31,24 @@ Exit status: 0; 1 if a line of a journal could not be used; 2 for wrong usage.
 _ACKNOWLEDGE_EPILOG = """
 \b
 Examples:
-  fabric-checks acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
-  fabric-checks acknowledge 3fa1 --withdraw
+  fabric-checks findings acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
+  fabric-checks findings acknowledge 3fa1 --withdraw
 
 \b
 Exit status: 0; 1 if there is no such finding, or the journal cannot be written; 2 for wrong usage.
 """
 
 
-@click.command("findings", epilog=_EPILOG)
+@click.group("findings", epilog=_EPILOG, invoke_without_command=True)
 @click.option("--system", help="Only those of this system.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def findings(system: str | None, *, as_json: bool) -> None:
-    """List what nights found and is still open: its name, since when, and who has acknowledged it."""
+@click.pass_context
+def command(context: click.Context, system: str | None, *, as_json: bool) -> None:
+    """List the findings of nights that are still open: name, since when, and who has acknowledged each."""
+    if context.invoked_subcommand:
+        if system or as_json:
+            raise click.UsageError(f"give options behind {context.invoked_subcommand}")
+        return
     warnings: list[str] = []
     found = {name: journal.still_open(journal.read(path, warnings)) for name, path in _journals(system).items()}
     if as_json:
@@ -57,15 +63,15 @@ def findings(system: str | None, *, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-@click.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
+@command.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
 @click.argument("name", metavar="FINDING")
 @click.option("--reason", help="Why nobody needs to be woken.")
 @click.option("--ticket", help="Where it is being dealt with.")
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day on which this holds (UTC).")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day of the acknowledgement (UTC).")
 @click.option("--by", help="Who acknowledges it.  [default: your user name]")
 @click.option("--system", help="The system of config/systems, if several have nights.")
-@click.option("--withdraw", is_flag=True, help="Take it back: the next night reports it again.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was noted as JSON.")
+@click.option("--withdraw", is_flag=True, help="Take it back: the next night reports the finding again.")
+@click.option("--json", "as_json", is_flag=True, help="Print the acknowledgement as JSON.")
 def acknowledge(
     name: str,
     *,
@@ -91,18 +97,16 @@ def acknowledge(
         reason, ticket, day = entry.known.reason, entry.known.ticket, entry.known.until
     else:
         day = _day(until)
-        reason, ticket = _words("--reason", reason), _words("--ticket", ticket)
-        if not entry.finding.signs:
-            raise RecordError(f"{entry.id} was found by an older version; acknowledge it after the next night")
-    who = _words("--by", by) if by else _user()
+        reason, ticket = _text("--reason", reason), _text("--ticket", ticket)
+    who = _text("--by", by) if by else _user()
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    said = Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, who, now, withdrawn=withdraw)
-    journal.acknowledge(path, said)
+    noted = Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, who, now, withdrawn=withdraw)
+    journal.acknowledge(path, noted)
     if as_json:
-        console.print_json(json.dumps(said.as_dict(), indent=1))
+        console.print_json(json.dumps(noted.as_dict(), indent=1))
         return
-    what = "will be reported again" if withdraw else f"is quiet until {day}"
-    console.print(f"{entry.id} {what}: {entry.finding.title}")
+    effect = "will be reported again" if withdraw else f"is quiet until {day}"
+    console.print(f"{entry.id} {effect}: {entry.finding.title}")
 
 
 def _journals(system: str | None) -> dict[str, Path]:
@@ -144,11 +148,11 @@ def _day(until: datetime | None) -> date:
     return until.date()
 
 
-def _words(option: str, text: str | None) -> str:
-    words = " ".join((text or "").split())
-    if not words:
+def _text(option: str, text: str | None) -> str:
+    line = " ".join((text or "").split())
+    if not line:
         raise click.UsageError(f"{option} is missing: whoever reads the finding needs to know it")
-    return words
+    return line
 
 
 def _user() -> str:

@@ -16,7 +16,8 @@ from fabric_checks.comparison.history import Line
 from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import value_text
-from fabric_checks.report.terminal import history_plot
+from fabric_checks.report import drawing
+from fabric_checks.report.terminal import history as terminal
 
 _EPILOG = """
 \b
@@ -60,9 +61,9 @@ def command(
 ) -> None:
     """Plot METRIC, a name or a regular expression for names, from run to run.
 
-    A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A plot has the runs
-    (o, or X for one that missed its reference), their median, the reference and bounds of the latest run (dotted), and
-    a double line where MPI, compiler, program, hash or the release of this collection changed.
+    A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. Each run is a block;
+    below it is X if it missed its reference, and | where MPI, compiler, program, hash or the release of this collection
+    changed. With --svg the median, and the reference and bounds of each run, are drawn as well.
     """
     loaded = choosing.load(sources, history.COLUMNS)
     where = {"system": system, "partition": partition, "environ": environ, "layout": layout, "test": test}
@@ -74,9 +75,7 @@ def command(
         frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named["metric"].unique().to_list()))
     )
     if svg and len(lines) <= most:
-        from fabric_checks.report.pictures import history as history_picture  # noqa: PLC0415  (slow: Matplotlib; most calls draw nothing)
-
-        history_picture.draw(svg, lines)
+        drawing.save(svg, terminal.svg(lines))
     if as_json:
         content = {"series": [history.as_json(line) for line in lines], "faults": loaded.faults}
         console.print_json(json.dumps(content, indent=1))
@@ -109,6 +108,6 @@ def _list(lines: list[Line], most: int) -> None:
 def _plot(lines: list[Line], svg: Path | None) -> None:
     width = min(shutil.get_terminal_size((100, 24)).columns, 160)
     for line in lines:
-        console.print(*history_plot.caption(line), *history_plot.plot(line, width).splitlines(), "")
+        console.print(*terminal.lines_of(line, width), "")
     if svg:
         console.print(f"drawn: {svg}")

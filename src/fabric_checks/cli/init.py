@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks init``: look at this machine, ask what cannot be seen, and write what a site needs."""
+"""``fabric-checks init``: look at this machine, ask what cannot be seen, and write the files of a site."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
-from fabric_checks.onboarding import placing, questions, writing
+from fabric_checks.onboarding import examples, placing, questions, writing
 from fabric_checks.onboarding.facts import Facts
 from fabric_checks.onboarding.looking import look
 from fabric_checks.onboarding.probe import Machine
@@ -28,6 +28,7 @@ Examples:
   fabric-checks init                                      looks, asks, writes
   fabric-checks init --name ada --link-gbits 200          asks only what these two leave open
   fabric-checks init --name ada --partition batch --yes   asks nothing, accepts the guesses
+  fabric-checks init --example pbs                        prints the file of an invented site with PBS
 """
 
 
@@ -41,29 +42,37 @@ Examples:
 @click.option("--nics", help="How many such links a node has.")
 @click.option("--yes", is_flag=True, help="Accept the guess where nothing else is given.")
 @click.option(
+    "--example",
+    type=click.Choice(list(examples.SCHEDULERS)),
+    help="Look at nothing, write nothing: print the file of a system as an example.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print what was written as JSON at the end; everything else goes to stderr."
 )
-def command(*, yes: bool, as_json: bool, **told: str | None) -> None:
+def command(*, yes: bool, as_json: bool, example: str | None, **given: str | None) -> None:
     """Look at this machine and write config/systems/NAME.py, scopes for Spack, and config/references/NAME.yaml.
 
     It shows what it finds, asks for what it cannot see, and marks what it guessed in the file. It overwrites nothing.
     At the end ReFrame tries the system in a dry run.
     """
+    if example is not None:
+        console.print_document(examples.system(example))
+        return
     stream = console.err() if as_json else console.out()
-    if told["name"] is not None:
-        _told("--name", questions.free_name, told["name"], placing.is_free)  # before anything is asked
+    if given["name"] is not None:
+        _read("--name", questions.free_name, given["name"], placing.is_free)  # before anything is asked
     facts = look(Machine(), socket.gethostname())
     console.print(*shown(facts), "", to=stream)
     answers: dict[str, Answer] = {}
-    _answer(questions.questions(facts, placing.is_free), told, answers, stream, yes=yes)
+    _answer(questions.questions(facts, placing.is_free), given, answers, stream, yes=yes)
     queue = answers["queue"].value if "queue" in answers else None
-    _answer(questions.of_queue(facts, queue), told, answers, stream, yes=yes)
-    unused = [key for key, value in told.items() if value is not None and key not in answers]
+    _answer(questions.of_queue(facts, queue), given, answers, stream, yes=yes)
+    unused = [key for key, value in given.items() if value is not None and key not in answers]
     if unused:
         raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to this machine; leave it out")
 
     name = str(answers["name"].value)
-    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.place(writing.files(facts, answers))]
+    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.write(writing.files(facts, answers))]
     console.print("written:", *(f"  {path}" for path in reversed(paths)), "", to=stream)
     guesses = {key: each.guess for key, each in answers.items() if each.guess}
     if guesses:
@@ -87,7 +96,7 @@ def command(*, yes: bool, as_json: bool, **told: str | None) -> None:
 
 
 def shown(facts: Facts) -> Iterable[str]:
-    """Return what was found, in lines."""
+    """Return the facts that were found, in lines."""
 
     def row(key: str, text: str) -> str:
         return f"  {key:<12}{text}"
@@ -113,7 +122,7 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("MPI", "none of the site's own; the wheels of ci/run are used")
     if facts.spack:
         yield row("Spack", "is there; `--stack spack` uses it")
-    for fault in [f"{tool}: {said}" for tool, said in facts.asked.items() if said != "ok"]:
+    for fault in [f"{tool}: {answer}" for tool, answer in facts.asked.items() if answer != "ok"]:
         yield row("no answer", fault)
     for note in facts.notes:
         yield row("note", note)
@@ -121,8 +130,8 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("left out", f"{name}: the name cannot be used in a job script")
 
 
-def _told(option: str, read: Callable[..., T], *words: object) -> T:
-    """Return what an option says; its name goes before what is wrong with it."""
+def _read(option: str, read: Callable[..., T], *words: object) -> T:
+    """Return the value of an option; an error names the option first."""
     try:
         return read(*words)
     except FabricError as error:
@@ -131,17 +140,17 @@ def _told(option: str, read: Callable[..., T], *words: object) -> T:
 
 def _answer(
     asked: Iterable[Question],
-    told: dict[str, str | None],
+    given: dict[str, str | None],
     answers: dict[str, Answer],
     stream: console.Stream,
     *,
     yes: bool,
 ) -> None:
-    """Add an answer for each question: as told by an option, known, guessed, or given."""
+    """Add an answer for each question: from its option, known, guessed, or from whoever sits there."""
     for question in asked:
         option = f"--{question.key.replace('_', '-')}"
-        if told.get(question.key) is not None:
-            answers[question.key] = _told(option, taken, question, told[question.key])
+        if given.get(question.key) is not None:
+            answers[question.key] = _read(option, taken, question, given[question.key])
         elif question.certain or yes:
             if question.guess == "" and question.key == "name":
                 raise FabricError(f"nothing here suggests a name for the system; give one with {option}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks nightly``: what ``ci/nightly`` calls when everything is set up."""
+"""``fabric-checks nightly``, which ``ci/nightly`` calls when everything is set up."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import name_is_sound
-from fabric_checks.nightly import keeping, lock
 from fabric_checks.nightly.night import spend
-from fabric_checks.nightly.plan import Plan, require_results
+from fabric_checks.nightly.plan import Plan, only_one, require_results
 from fabric_checks.nightly.service import system_here
+from fabric_checks.nightly.summary import as_json as night_json
 from fabric_checks.nightly.summary import markdown
 from fabric_checks.records import sessions
 
@@ -28,13 +28,13 @@ Examples:
   fabric-checks nightly                                  the level nightly on this machine
   fabric-checks nightly --system yours --quiet           for cron: silent unless there is something to say
   fabric-checks nightly --level smoke --system yours     after maintenance
-  fabric-checks nightly --system yours -- -n Rotate      part of it: what follows -- goes to ci/run
+  fabric-checks nightly --system yours -- --tag pt2pt    part of it: options behind -- go to ci/run
   fabric-checks nightly --session 20261121T210000Z-8c1d  judge a run again, or someone else's; run nothing
 
 \b
 Exit status:
   0  quiet: nothing is wrong
-  1  the night itself failed, so it says little about the machine
+  1  the night itself failed, so little is known of the machine
   2  wrong usage
   3  something is wrong: each finding is listed and says whether it is new
 """
@@ -74,24 +74,24 @@ def command(
     """
     name = judged or sessions.new_session_id()
     system = system or system_here()
-    for given, what in ((name, "--session"), (system, "--system")):
+    for given, option in ((name, "--session"), (system, "--system")):
         if not name_is_sound(given):
-            raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=what)
+            raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=option)
     if judged and options:
         raise click.UsageError("--session runs nothing, so options for ci/run have no effect; leave them out")
     results = paths.results().absolute()
     try:
         results.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RecordError(f"{results}: {error.strerror}; FABRIC_RESULTS says where results go") from None
+        raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
     plan = Plan(system, level, name, results, (archive or results / "archive").absolute(), options, runs=not judged)
     if judged:
         require_results(plan)
-    with lock.only_one(plan.folder / "lock") as descriptor:
-        told = spend(plan, descriptor)
-    if not (quiet and told.all_quiet):
+    with only_one(plan.folder / "lock") as descriptor:
+        summary = spend(plan, descriptor)
+    if not (quiet and summary.all_quiet):
         if as_json:
-            console.print_json(keeping.as_json(told))
+            console.print_json(night_json(summary))
         else:
-            console.print_document(markdown(told))
-    raise SystemExit(int(told.night.status))
+            console.print_document(markdown(summary))
+    raise SystemExit(int(summary.night.status))

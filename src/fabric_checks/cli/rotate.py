@@ -29,10 +29,14 @@ Examples:
     "--topology",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="What is known about the fabric: output of ibnetdiscover, iblinkinfo, dump_lfts.sh or `scontrol show "
+    help="What is known about the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show "
     "topology`, or Slurm's topology.yaml. May be repeated.",
 )
-@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder.")
+@click.option(
+    "--pictures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write pictures to this folder.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     files: tuple[Path, ...],

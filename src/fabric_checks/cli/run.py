@@ -47,7 +47,7 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
         # ReFrame did not start: its own message is all there is to say.
         console.print(*state.lines)
         sys.exit(status)
-    is_success = _ending().end(folder, session, began_s, tuple(state.said))
+    is_success = _ending().end(folder, session, began_s, tuple(state.messages))
     sys.exit(status or int(not is_success))
 
 

@@ -12,14 +12,13 @@ import click
 
 from fabric_checks.core import console
 from fabric_checks.core.paths import ROOT, home
-from fabric_checks.software.spack.build import build as build_package
-from fabric_checks.software.spack.environments import scopes_called
-from fabric_checks.software.spack.mirror import write
-from fabric_checks.software.spack.packages import PACKAGES, package_called
+from fabric_checks.software.spack.build import VIEW, Environment, write_mirror
+from fabric_checks.software.spack.environments import COMMON, scopes_of
 from fabric_checks.software.spack.scopes import Scopes
+from fabric_checks.software.suites import PACKAGES
 
 FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
-SYSTEMS = ROOT / "config" / "systems"
+PACKAGE = click.Choice(sorted(PACKAGES))
 
 
 @click.group("spack")
@@ -35,28 +34,24 @@ Examples:
       --site config/systems/local/spack/site /tmp/osu
 """
 )
-@click.argument("package")
+@click.argument("package", type=PACKAGE)
 @click.argument("folder", type=FOLDER)
 @click.option("--environ", required=True, type=FOLDER, help="The scope of the MPI.")
 @click.option("--site", required=True, type=FOLDER, help="The scope of the site.")
+@click.option("--common", default=COMMON, type=FOLDER, help="The scope with the pinned versions.")
 @click.option(
-    "--common", default=ROOT / "spack-envs" / "common", type=FOLDER, help="The scope with the pinned versions."
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print what was built as JSON at the end; Spack's output goes to stderr."
+    "--json", "as_json", is_flag=True, help="Print the result as JSON at the end; Spack's output goes to stderr."
 )
 def build(package: str, folder: Path, environ: Path, site: Path, common: Path, *, as_json: bool) -> None:
     """Build PACKAGE in a copy of its environment, FOLDER; the programs are in FOLDER/.spack-env/view."""
-    # Modules that only this command needs are imported by it: `show` and `rotate` start without them.
-
-    build_package(package_called(package), Scopes(environ, site, common), folder, os.environ, _say(as_json))
+    scopes = Scopes(environ, site, common)
+    Environment.prepared(PACKAGES[package], scopes, folder, os.environ, _progress(as_json)).build()
     if as_json:
-        view = folder / ".spack-env" / "view"
-        console.print_json(json.dumps({"package": package, "folder": str(folder), "view": str(view)}))
+        console.print_json(json.dumps({"package": package, "folder": str(folder), "view": str(folder / VIEW)}))
 
 
-def _say(as_json: bool) -> Callable[[str], None]:
-    """Return what prints a line of progress, where it does not mix with JSON."""
+def _progress(as_json: bool) -> Callable[[str], None]:
+    """Return the function that prints a line of progress, apart from JSON."""
     return console.error if as_json else console.print
 
 
@@ -69,13 +64,18 @@ Examples:
 """
 )
 @click.argument("folder", type=FOLDER)
-@click.option("--system", default="local", show_default=True, help="The system whose scopes are meant.")
+@click.option("--system", default="local", show_default=True, help="The system with the scopes.")
 @click.option("--mpi", "mpis", help="Names of its MPIs, separated by commas.  [default: all it has scopes for]")
-@click.option("--package", "names", multiple=True, help="A package of spack-envs; may be repeated.  [default: all]")
-@click.option("--build-cache", is_flag=True, help="Build everything, and add the built packages.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print what is in it as JSON at the end; progress goes to stderr."
+    "--package",
+    "names",
+    multiple=True,
+    type=PACKAGE,
+    metavar="NAME",
+    help="A package of spack-envs; may be repeated.  [default: all]",
 )
+@click.option("--build-cache", is_flag=True, help="Build everything, and add the built packages.")
+@click.option("--json", "as_json", is_flag=True, help="Print its content as JSON at the end; progress goes to stderr.")
 def mirror(
     folder: Path, system: str, mpis: str | None, names: tuple[str, ...], *, build_cache: bool, as_json: bool
 ) -> None:
@@ -84,16 +84,15 @@ def mirror(
     What cannot be fetched is named at the end, and does not stop the rest. FABRIC_SPACK_MIRROR=FOLDER makes a run use
     it.
     """
-    scopes = scopes_called(SYSTEMS / system / "spack", mpis.split(",") if mpis else None, os.environ)
-    packages = [package_called(name) for name in names] or list(PACKAGES.values())
-    write(
+    packages = [PACKAGES[name] for name in names or PACKAGES]
+    write_mirror(
         folder,
         packages=packages,
-        scopes=scopes,
+        scopes=scopes_of(ROOT / "config/systems" / system / "spack", os.environ, mpis.split(",") if mpis else ()),
         work=home() / "spack" / "work",
         variables=os.environ,
         build_cache=build_cache,
-        say=_say(as_json),
+        progress=_progress(as_json),
     )
     if as_json:
         console.print_json(json.dumps({"folder": str(folder), "packages": [package.name for package in packages]}))

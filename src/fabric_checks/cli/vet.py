@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks vet``: what ``ci/run --mode vet`` calls when everything is set up."""
+"""``fabric-checks vet``, which ``ci/run --mode vet`` calls when everything is set up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import one_line
 from fabric_checks.nightly.vetting import budget as costs
-from fabric_checks.nightly.vetting import machine, switches
+from fabric_checks.nightly.vetting import machine
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
 from fabric_checks.nightly.vetting.running import Jobs
 from fabric_checks.records import sessions
@@ -37,7 +37,7 @@ Exit status:
 """
 
 
-#: So many jobs tell how much they would have seen.
+#: For how many jobs the smallest faults that they would have seen are printed.
 _MOST = 4
 
 
@@ -80,8 +80,9 @@ def command(
 ) -> None:
     """Say for every node whether it is good, slow or faulty, or was not seen. Needs Slurm.
 
-    All nodes are measured at once by `Rotate`, which names the slow ones. A job that fails is repeated on parts of its
-    nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS go to ReFrame.
+    All nodes are measured at once by the case that is tagged `vet`, which names the slow ones. A job that fails is
+    repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
+    go to ReFrame.
     """
     if plan is not None:
         if faults >= plan:
@@ -90,7 +91,7 @@ def command(
         return
     if budget is None:
         raise click.UsageError(
-            "--budget is missing: it says how many node-minutes may be spent; --plan computes how many are needed"
+            "--budget is missing: the node-minutes that may be spent; --plan computes how many are needed"
         )
     found = machine.look(system, [name for name in (only or "").split(",") if name])
     if len(found.nodes) < 2:
@@ -105,20 +106,20 @@ def command(
         verdicts.words[node] = Word.NOT_SEEN
         verdicts.reasons[node] = why
     if as_json:
-        told = {
+        data = {
             "session": session, "budget": budget, **machine.as_data(found), "spent": asdict(spent),
             "nodes": {node: word.value for node, word in verdicts.words.items()}, "reasons": verdicts.reasons,
             "paths": verdicts.paths, "notes": verdicts.notes, "drain": _drain(verdicts, session),
             "sessions": jobs.sessions,
         }  # fmt: skip
-        console.print_json(json.dumps(told, indent=1))
+        console.print_json(json.dumps(data, indent=1))
     else:
         _show(verdicts, spent, budget, found, session)
     raise SystemExit(status_of(verdicts))
 
 
 def status_of(verdicts: Verdicts) -> int:
-    """Return the exit status of what was found."""
+    """Return the exit status for the verdicts."""
     if verdicts.of(Word.FAULTY) or verdicts.of(Word.SLOW) or verdicts.paths:
         return 3
     return 1 if verdicts.of(Word.NOT_SEEN) else 0
@@ -149,12 +150,12 @@ def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.
         console.print("To take them out of service:", f"  {drain}")
 
 
-def _show_switches(known: switches.Switches, verdicts: Verdicts) -> None:
+def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:
     """Print the map of the machine: the switches with nodes that are not good, and how many others there are."""
     if known.why:
         console.print(f"no map by switch: {one_line(known.why)}")
         return
-    rows = switches.rows(known, verdicts)
+    rows = machine.rows(known, verdicts)
     table = Table("switch", "nodes", "good", "not good", box=None, pad_edge=False)
     for name, nodes, good, bad in rows:
         table.add_row(one_line(name), str(nodes), str(good), one_line(bad))
@@ -170,7 +171,7 @@ def _show_switches(known: switches.Switches, verdicts: Verdicts) -> None:
 
 
 def _plan(nodes: int, faults: int, step_minutes: float, pass_minutes: float, *, as_json: bool) -> None:
-    """Print what a vet costs, if faulty nodes hang until the limit, and if the scheduler names them."""
+    """Print the cost of a vet, if faulty nodes hang until the limit, and if the scheduler names them."""
     kinds = {"hang": False, "named by the scheduler": True}
     found = {
         kind: costs.planned(nodes, faults, pass_minutes, step_minutes, named=named) for kind, named in kinds.items()

@@ -7,6 +7,8 @@ not listed here is a family as well: it comes after these and before :data:`OTHE
 
 from __future__ import annotations
 
+import re
+
 PAIRS = "Pairs of processes"
 STREAMING = "Streaming and ping-pong"
 CROSS_SECTION = "Cross-section: all pairs at once"
@@ -20,7 +22,8 @@ START_UP = "Start-up"
 APPLICATIONS = "Applications"
 OTHERS = "Others"
 
-_ORDER = (
+#: The families of the collection, in the order of the sections.
+KNOWN = (
     PAIRS, STREAMING, CROSS_SECTION, LATENCY_MAP, COLLECTIVES, NON_BLOCKING, OVERLAP, ONE_SIDED, STRESS, START_UP,
     APPLICATIONS,
 )  # fmt: skip
@@ -28,6 +31,15 @@ _ORDER = (
 
 def order(family: str) -> tuple[int, str]:
     """Return the key that sorts families: those of the collection in its order, then all others, then OTHERS."""
-    if family in _ORDER:
-        return _ORDER.index(family), family
-    return len(_ORDER) + (family == OTHERS), family
+    if family in KNOWN:
+        return KNOWN.index(family), family
+    return len(KNOWN) + (family == OTHERS), family
+
+
+def tag(family: str) -> str:
+    """Return the tag of a family's checks, made of its title before a colon; also the anchor of its section.
+
+    >>> tag(CROSS_SECTION), tag("Hot spot, fresh buffers, waiting")
+    ('cross-section', 'hot-spot-fresh-buffers-waiting')
+    """
+    return "-".join(re.findall(r"[a-z0-9]+", family.partition(":")[0].lower()))

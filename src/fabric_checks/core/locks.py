@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Locks that only their owner can take, waits that end, and who holds one.
+"""Locks that only their owner can take, with limited waits and the name of the holder.
 
-Whoever can open a file can hold its lock for ever, so a lock is a file of mode 600 of its own, never a folder of the
-system or a file that others read. The kernel lets go of it when the last process that has it open ends, however that
+Every process that can open a file can hold its lock for ever, so a lock is a file of mode 600 of its own, never a
+folder of the system or a file that other users read. The kernel releases it when the last process that has it open
 ends. Needs the standard library only: ``ci/setup.py`` locks before anything is installed.
 """
 
@@ -25,37 +25,33 @@ from pathlib import Path
 
 from fabric_checks.core.errors import FabricError, quoted
 
-#: So long a writer waits for another one: they hold a lock for milliseconds.
+#: The longest wait of a writer for another one; they hold a lock for milliseconds.
 WRITER_WAIT_S = 60.0
-#: So long one waits for another that builds the same small program.
+#: The longest wait for another process that builds the same small program.
 BUILD_WAIT_S = 600.0
-#: So long a job waits for another session's on its host, whose build by Spack may take 3 h.
+#: The longest wait of a job for that of another session on its host, whose build by Spack may take 3 h.
 HOST_WAIT_S = 4 * 3600.0
-#: How long a waiting process pauses before it tries again: first, and at most.
+#: The pause of a waiting process before it tries again: first, and at most.
 _PAUSE_S = (0.001, 0.05)
-#: Where each host has a folder of its own that every user can write in; locks in it are of this host.
+#: A folder that every user can write in and that each host has for itself, so that locks in it are of one host.
 OF_THE_HOST = Path("/dev/shm")
 
 
 class LockedError(FabricError):
-    """Somebody else holds a lock for longer than may be waited."""
-
-
-def ignore(_: str) -> None:
-    """Say nothing."""
+    """Another process holds a lock for longer than the wait may last."""
 
 
 @contextmanager
-def exclusive(path: Path, wait_s: float, tell: Callable[[str], object] = ignore) -> Iterator[int]:
-    """Hold a lock, and yield its descriptor; whoever inherits that holds it too.
+def exclusive(path: Path, wait_s: float, on_wait: Callable[[str], object] = lambda holder: None) -> Iterator[int]:
+    """Hold a lock, and yield its descriptor; a process that inherits that holds it too.
 
     :param path: its file, which is made; its folder has to exist.
-    :param wait_s: how long to wait for whoever has it; 0 not to wait at all.
-    :param tell: gets, once, who has it, if there is something to wait for.
-    :raises LockedError: with who has it, if it was not free in time.
+    :param wait_s: the longest wait for another holder; 0 for none.
+    :param on_wait: is called once with the holder, if there is one to wait for.
+    :raises LockedError: with the holder, if it was not free in time.
     :raises OSError: if the file cannot be made, or the file system has no locks.
     """
-    descriptor = _taken(path, wait_s, tell)
+    descriptor = _taken(path, wait_s, on_wait)
     try:
         _note(descriptor)
         yield descriptor
@@ -63,11 +59,11 @@ def exclusive(path: Path, wait_s: float, tell: Callable[[str], object] = ignore)
         os.close(descriptor)
 
 
-def _taken(path: Path, wait_s: float, tell: Callable[[str], object]) -> int:
+def _taken(path: Path, wait_s: float, on_wait: Callable[[str], object]) -> int:
     deadline = time.monotonic() + wait_s if wait_s else None
-    pause_s, told = _PAUSE_S[0], False
+    pause_s, waited = _PAUSE_S[0], False
     while True:
-        # A link that somebody has put there could lead to a file of others.
+        # A link of this name could lead to a file of another user.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             os.fchmod(descriptor, 0o600)
@@ -76,13 +72,12 @@ def _taken(path: Path, wait_s: float, tell: Callable[[str], object]) -> int:
                 return descriptor
         except BlockingIOError:
             if deadline is None or time.monotonic() >= deadline:
-                who = holder(path)
+                error = LockedError(f"{path}: locked {f'after {wait_s:.0f} s ' if wait_s else ''}by {holder(path)}")
                 os.close(descriptor)
-                waited = f"after {wait_s:.0f} s " if wait_s else ""
-                raise LockedError(f"{path}: locked {waited}by {who}") from None
-            if not told:
-                tell(holder(path))
-                told = True
+                raise error from None
+            if not waited:
+                on_wait(holder(path))
+                waited = True
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _PAUSE_S[1])
         except OSError as error:
@@ -92,7 +87,7 @@ def _taken(path: Path, wait_s: float, tell: Callable[[str], object]) -> int:
 
 
 def _is(descriptor: int, path: Path) -> bool:
-    """Tell whether a file is still the one of this name; it may have been deleted before its lock was taken."""
+    """Return whether an open file is still the one of this name; it may have been deleted before its lock was taken."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -100,17 +95,17 @@ def _is(descriptor: int, path: Path) -> bool:
 
 
 def _note(descriptor: int) -> None:
-    """Write down who holds a lock, for those who cannot see the process: on another host, in another container."""
+    """Write the holder into the lock, for other hosts and containers, which cannot see the process."""
     note = {"process": os.getpid(), "host": socket.gethostname(), "user": _user(os.geteuid()), "began": _now()}
     text = json.dumps(note | {"command": _command(sys.argv)})
-    # On a full disk there is no note: it is only for others, and what is done under the lock says what is wrong.
+    # On a full disk there is no note; the work under the lock reports the full disk itself.
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, text.encode(), 0)
 
 
 def holder(path: Path) -> str:
-    """Return who holds the lock of a file, as far as it can be known: a process with user, command and start."""
+    """Return the holder of the lock of a file, as far as it can be known: a process with user, command and start."""
     found = holders(path)
     if found:
         return found[0] + (f" and {len(found) - 1} that it started or that share it" if len(found) > 1 else "")
@@ -123,7 +118,7 @@ def holder(path: Path) -> str:
 
 
 def holders(path: Path) -> list[str]:
-    """Return the processes of this host that hold the lock of a file, the first that was started first.
+    """Return the processes of this host that hold the lock of a file, the oldest first.
 
     One that only waits for it, or has the file open, does not hold it.
     """
@@ -157,7 +152,7 @@ def _described(process: Path) -> str:
 
 
 def _started_s(process: Path) -> float:
-    """Return when a process was started, in seconds since the epoch; proc(5)."""
+    """Return the start of a process in seconds since the epoch; proc(5)."""
     ticks = int((process / "stat").read_text().rpartition(")")[2].split()[19])
     booted = re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.MULTILINE)
     return (float(booted[1]) if booted else 0.0) + ticks / os.sysconf("SC_CLK_TCK")
@@ -179,14 +174,14 @@ def _now() -> str:
 
 
 def host_lock() -> Path:
-    """Return the file whose lock keeps apart what this user measures on this host; :func:`own_folder` is its folder."""
+    """Return the lock that separates this user's measurements on this host; :func:`own_folder` makes its folder."""
     return OF_THE_HOST / f"fabric-checks-{os.geteuid()}" / "lock"
 
 
 def own_folder(folder: Path) -> None:
-    """Make a folder that its owner alone can open, or see that it is one.
+    """Make a folder that its owner alone can open, or require that it is one.
 
-    :raises FabricError: if it is somebody else's, as anybody can make one of that name where all may write.
+    :raises FabricError: if it belongs to another user, who can make one of that name where all may write.
     """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -203,10 +198,10 @@ def own_folder(folder: Path) -> None:
 
 
 def lock_in_job(path: Path) -> str:
-    """Return the shell command by which a job holds a lock until it ends, and fails if it cannot have it."""
+    """Return the shell command that holds a lock until the job ends; the job fails if the lock is not to be had."""
     folder = shlex.quote(str(path.parent))
     file = shlex.quote(str(path))
     return (
         f"mkdir -pm 700 {folder} && [ -O {folder} ] && exec 9>> {file} && flock -w {HOST_WAIT_S:.0f} 9 || "
-        f'{{ echo "error: cannot lock "{file}", or others held it for too long: fuser -v names them" >&2; exit 1; }}'
+        f'{{ echo "error: cannot lock "{file}", or another job held it for too long: fuser -v names it" >&2; exit 1; }}'
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which paths and names can go into a job script, and where this clone is.
+"""Paths and names that are safe in a job script; the folders of this clone, its home and its results.
 
 Job scripts and MPI's compiler wrappers do not quote their paths, ReFrame expands ``$VARIABLE``, ``$(command)`` and
-backquotes in those of its configuration, and a colon divides search paths. So what has such a character is refused.
-Needs the standard library only: ``ci/setup.py`` asks before anything is installed.
+backquotes in those of its configuration, and a colon divides search paths. So paths with such characters are refused.
+Needs the standard library only, because ``ci/setup.py`` imports it before anything is installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fabric_checks.core.errors import FabricError, quoted
 
 #: The root of the collection: the folder that holds ``checks`` and ``config``.
 ROOT = Path(__file__).resolve().parents[3]
-#: The folder that holds the packages of the library: PYTHONPATH of what is started with this clone's.
+#: The folder with the packages of the library: PYTHONPATH of the processes that are started with this clone's.
 LIBRARY = ROOT / "src"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -24,15 +24,15 @@ _SIGNS = "/._+@-"
 
 
 def name_is_sound(name: str) -> bool:
-    """Tell whether a name can be a file's and a word of a command line: letters, digits, ``.``, ``_`` and ``-``."""
+    """Return whether a name is safe for a file and in a command line: letters, digits, ``.``, ``_`` and ``-``."""
     return _NAME.fullmatch(name) is not None
 
 
 def sound_name(what: str, name: str) -> str:
-    """Return a name that can be a file's and a word of a command line.
+    """Return a name that is safe for a file and in a command line.
 
-    :param what: where it is from, for the message.
-    :raises FabricError: if it cannot.
+    :param what: its origin, for the message.
+    :raises FabricError: if it is not.
     """
     if not name_is_sound(name):
         raise FabricError(
@@ -43,10 +43,10 @@ def sound_name(what: str, name: str) -> str:
 
 
 def sound_path(what: str, path: str | Path) -> Path:
-    """Return the absolute form of a path that can be in a job script.
+    """Return the absolute form of a path that is safe in a job script.
 
-    :param what: what has this path, for the message.
-    :raises FabricError: if a character in it would be taken for something else there.
+    :param what: the thing with this path, for the message.
+    :raises FabricError: if a character in it has a meaning of its own there.
     """
     text = os.path.abspath(path)  # noqa: PTH100  (links are kept)
     bad = next((sign for sign in text if not (sign.isalnum() or sign in _SIGNS)), None)
@@ -61,7 +61,7 @@ def sound_path(what: str, path: str | Path) -> Path:
 def home() -> Path:
     """Return the folder for everything that is installed or written: FABRIC_HOME, or ``.fabric`` in the clone.
 
-    :raises FabricError: if its path cannot be in a job script, like the next one's.
+    :raises FabricError: if its path is not safe in a job script.
     """
     given = os.environ.get("FABRIC_HOME")
     return sound_path("FABRIC_HOME", given) if given else sound_path("the clone", ROOT) / ".fabric"

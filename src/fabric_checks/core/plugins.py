@@ -9,6 +9,8 @@ the Python Packaging User Guide has it for discovery by naming convention. The m
     click command as ``command``, and its short help;
 ``REPORT_SECTIONS``
     the modules whose function ``section(results, provenance, published)`` returns a section of the report, or None.
+``SYSTEMS_OF_MACHINES``
+    the systems each of whose partitions is a machine of its own, known by the partition's name.
 
 It imports nothing that takes time: the help and the shell's completion load all of them.
 """
@@ -45,3 +47,8 @@ def verbs() -> dict[str, tuple[str, str, str]]:
 def report_sections() -> tuple[ModuleType, ...]:
     """Return the modules of all plugins that have a section of the report."""
     return tuple(import_module(name) for plugin in plugins() for name in getattr(plugin, "REPORT_SECTIONS", ()))
+
+
+def systems_of_machines() -> frozenset[str]:
+    """Return the systems of all plugins each of whose partitions is a machine."""
+    return frozenset(name for plugin in plugins() for name in getattr(plugin, "SYSTEMS_OF_MACHINES", ()))

@@ -6,8 +6,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def size_text(size_B: int) -> str:
@@ -32,6 +36,32 @@ def bytes_text(count_B: float) -> str:
         if count_B >= factor:
             return f"{count_B / factor:.3g} {unit}"
     return f"{count_B:.0f} B"
+
+
+def count_text(count: int, noun: str, plural: str = "") -> str:
+    """Return a number of things in words.
+
+    :param plural: of the noun, where it is not formed by an s.
+
+    >>> count_text(1, "host"), count_text(3, "host"), count_text(2, "entry", "entries")
+    ('1 host', '3 hosts', '2 entries')
+    """
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def names_text(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names of a list, and how many more there are.
+
+    >>> names_text(["a", "b"], 2), names_text(["a", "b", "c", "d", "e"], 2)
+    ('a, b', 'a, b and 3 more')
+    """
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text of at most so many characters; what is cut off ends in dots."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def value_text(value: float) -> str:
@@ -83,6 +113,16 @@ def one_line(text: str) -> str:
     'n1 error: n2 is?[31m slow'
     """
     return printable(" ".join(text.splitlines()).replace("\t", " "))
+
+
+@lru_cache(maxsize=2**16)  # a report has the same text many times
+def clean(text: object) -> str:
+    """Return untrusted text as one printable line whose words are set apart by single blanks.
+
+    >>> clean("a\\n  b\\x07")
+    'a b?'
+    """
+    return printable(" ".join(str(text).split()))
 
 
 #: What is markup of Markdown within a line, in GitHub's and GitLab's kind too; an underscore within a word is none.
@@ -155,3 +195,22 @@ def signed(value: float) -> str:
     """
     text = f"{value:+.3g}" if abs(value) < 1000 else f"{value:+.0f}"
     return "0" if float(text) == 0 else text
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """Return a curve in block characters, on a logarithmic scale where all its values are positive.
+
+    :param width: how many characters it may have; of more points it has every second, third, ...
+
+    >>> sparkline([1, 2, 4, 8], 8), sparkline([3, 3, 3], 2), sparkline([1], 0)
+    ('▁▃▆█', '▄▄', '')
+    """
+    if width < 2 or len(values) < 2:
+        return ""
+    if len(values) > width:
+        values = [values[round(at * (len(values) - 1) / (width - 1))] for at in range(width)]
+    heights = [math.log(value) for value in values] if min(values) > 0 else list(values)
+    low, high = min(heights), max(heights)
+    if not high > low:
+        return "▄" * len(values)
+    return "".join(_BLOCKS[round((height - low) / (high - low) * (len(_BLOCKS) - 1))] for height in heights)

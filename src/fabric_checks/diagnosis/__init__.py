@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is slow: what bandwidth and latency of every pair say of nodes, cables and switches."""
+"""Diagnosis of slow nodes, cables and switches from the bandwidth and latency of every pair."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A child pipeline of GitLab with a job a case, made from the one that ReFrame generates, and its reports as one.
+"""Make a child pipeline of GitLab with a job a case from the one that ReFrame generates, and one report of its jobs'.
 
 ReFrame 4.10.4 generates a job for each fixture, too, and lets the cases' jobs restore what it built. A fixture cannot
 be selected by its hash, so such a job runs nothing and leaves no report, and every other job fails for want of it. Here
@@ -13,7 +13,6 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,38 +22,22 @@ from fabric_checks.core import files, yaml_file
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.paths import name_is_sound
 
-#: Options of a generated command line that are of the job that generated it, or of jobs that are not there any more.
+#: Options of a generated command line that belong to the job that generated it, or to jobs that are left out.
 _DROPPED = ("--prefix=", "--report-file=", "--restore-session=", "--report-junit=")
-#: Where the reports of the jobs are, below the folder of results: in a folder of the session.
+#: The folder of the jobs' reports, below the folder of results; each session has a folder in it.
 PARTS = Path("reports") / "parts"
+#: The resource group that runs cases one at a time, so that none measures another's traffic.
+GROUP = "fabric-checks-case"
+#: How long a job may run, waiting in the queue included.
+TIMEOUT = "12h"
 
 
 class PipelineError(FabricError):
-    """A pipeline that cannot be made, or whose jobs have not left what they should."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What all jobs of a child pipeline share.
-
-    :param session: the name of their session.
-    :param results: the folder of results, on a file system that all of them see.
-    :param variables: more variables of their environment.
-    :param tag: the tag of the runners that may take them.
-    :param group: the resource group that runs them one at a time, so that none measures another's traffic.
-    :param timeout: how long one may run, waiting in the queue included, as GitLab writes it.
-    """
-
-    session: str
-    results: Path
-    variables: Mapping[str, str] = field(default_factory=dict)
-    tag: str = "fabric-checks"
-    group: str = "fabric-checks-case"
-    timeout: str = "12h"
+    """A pipeline that cannot be made, or whose jobs left no report."""
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a file of GitLab's format.
+    """Return the pipeline in a file of GitLab's format.
 
     :raises PipelineError: if it cannot be read, or holds no job.
     """
@@ -68,33 +51,31 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def jobs_of(pipeline: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the jobs of a pipeline by name: what has a script."""
+    """Return the jobs of a pipeline by name: the entries with a script."""
     return {name: job for name, job in pipeline.items() if isinstance(job, dict) and "script" in job}
 
 
-def child_of(generated: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+def child_of(
+    generated: Mapping[str, Any], session: str, results: Path, variables: Mapping[str, str], tag: str = "fabric-checks"
+) -> dict[str, Any]:
     """Return a pipeline with a job for each case of a generated one.
 
+    :param session: the name that all jobs share; :param results: the folder of results, which all of them see.
+    :param variables: more variables of their environment; :param tag: of the runners that may take them.
     :raises PipelineError: if a job is not as ReFrame writes it.
     """
     jobs = jobs_of(generated)
     needed = {name for job in jobs.values() for name in job.get("needs", ())}
-    parts = setting.results / PARTS / setting.session
     pipeline: dict[str, Any] = {
         "stages": ["cases"],
-        "variables": {"FABRIC_SESSION": setting.session, "FABRIC_RESULTS": str(setting.results)}
-        | dict(setting.variables),
-        "default": {"tags": [setting.tag], "before_script": [". ci/env.sh"]},
+        "variables": {"FABRIC_SESSION": session, "FABRIC_RESULTS": str(results), **variables},
+        "default": {"tags": [tag], "before_script": [". ci/env.sh"]},
     }
-    for name in jobs:
+    for name, job in jobs.items():
         if name not in needed:
-            script = [*_command(name, jobs[name]), f"--report-file={parts / name}.json"]
-            pipeline[name] = {
-                "stage": "cases",
-                "script": [shlex.join(script)],
-                "resource_group": setting.group,
-                "timeout": setting.timeout,
-            }
+            script = [*_command(name, job), f"--report-file={results / PARTS / session / name}.json"]
+            case = {"stage": "cases", "script": [shlex.join(script)], "resource_group": GROUP, "timeout": TIMEOUT}
+            pipeline[name] = case
     return pipeline
 
 
@@ -118,53 +99,46 @@ def as_text(pipeline: Mapping[str, Any]) -> str:
 
 
 def merge(pipeline: Mapping[str, Any], results: Path) -> tuple[str, list[str]]:
-    """Make one report of those that a child pipeline's jobs have left, where `fabric-checks` looks for it.
+    """Write one report from those of a child pipeline's jobs, where `fabric-checks` looks for it.
 
-    :param pipeline: what :func:`child_of` returned; :param results: the folder of results.
+    :param pipeline: from :func:`child_of`; :param results: the folder of results.
     :returns: the name of the session, and the jobs without a report.
-    :raises PipelineError: if there is no session in it, or no job has left a report.
+    :raises PipelineError: if the pipeline names no session, or no job has left a report.
     """
     session = str(pipeline.get("variables", {}).get("FABRIC_SESSION") or "")
     if not name_is_sound(session):
         raise PipelineError("FABRIC_SESSION is not among the variables; give the file that `child-pipeline` wrote")
-    found, missing = [], []
+    infos, passes, missing = [], [], []
     for name in jobs_of(pipeline):
         try:
             report = json.loads(files.read_bytes(results / PARTS / session / f"{name}.json", results))
-            found.append((report["session_info"], report["runs"]))
+            infos.append(report["session_info"])
+            passes.append(report["runs"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             missing.append(name)
-    if not found:
+    if not infos:
         raise PipelineError(
             f"{results / PARTS / session}: none of {len(missing)} jobs left a report; see the logs of the jobs, or "
             "check that their FABRIC_RESULTS is this folder"
         )
-    path = results / "reports" / f"run-report-{session}.json"
-    whole = {"session_info": _info([info for info, _ in found]), "runs": _runs([runs for _, runs in found])}
-    files.write_text(path, json.dumps(whole | {"restored_cases": []}, indent=2))
+    most = max(map(len, passes))
+    runs = [[of_job[number] for of_job in passes if number < len(of_job)] for number in range(most)]
+    whole = {
+        "session_info": _session_info(infos),
+        "runs": [each[0] | _sums(each) | {"testcases": [case for run in each for case in run["testcases"]]}
+                 for each in runs],
+        "restored_cases": [],
+    }  # fmt: skip
+    files.write_text(results / "reports" / f"run-report-{session}.json", json.dumps(whole, indent=2))
     return session, missing
 
 
-def _info(infos: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what is said of all sessions at once: from the first to the last, and all their cases."""
-    infos = sorted(infos, key=lambda info: info["time_start_unix"])
+def _session_info(infos: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the information on all jobs as one session, from the first begin to the last end."""
+    first = min(infos, key=lambda info: info["time_start_unix"])
     last = max(infos, key=lambda info: info["time_end_unix"])
-    return (
-        infos[0]
-        | {key: last[key] for key in ("time_end", "time_end_unix")}
-        | {"time_elapsed": last["time_end_unix"] - infos[0]["time_start_unix"]}
-        | _sums(infos)
-    )
-
-
-def _runs(reports: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the passes, each with the cases of all reports."""
-    passes = []
-    for index in range(max(len(runs) for runs in reports)):
-        each = [runs[index] for runs in reports if index < len(runs)]
-        cases = [case for run in each for case in run["testcases"]]
-        passes.append(each[0] | _sums(each) | {"testcases": cases})
-    return passes
+    ends = {key: last[key] for key in ("time_end", "time_end_unix")}
+    return first | ends | {"time_elapsed": last["time_end_unix"] - first["time_start_unix"]} | _sums(infos)
 
 
 def _sums(parts: list[dict[str, Any]]) -> dict[str, int]:

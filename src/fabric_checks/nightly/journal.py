@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The journal of a system's nights: what each found, so that the next can say what is new and what is over.
+"""The journal of a system's nights: the findings of each, so that the next can tell which are new and which closed.
 
-A line of JSON a night, in the order in which they were judged, and one more when a night begins. Dates decide nothing
-here, because clocks are set; only an acknowledgement ends on the day that whoever gave it has named. A night that is
-judged again replaces its own line and no other. An acknowledgement, or its withdrawal, is a line of its own.
+It has a line of JSON for each night, in the order in which they were judged, and one for each that begins. Dates decide
+nothing here, because clocks are set; only an acknowledgement ends on its day. A night that is judged again replaces its
+own line and no other. An acknowledgement, or its withdrawal, is a line of its own.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError
-from fabric_checks.nightly.acknowledged import Acknowledgement
-from fabric_checks.nightly.model import Finding, Night
+from fabric_checks.nightly.model import Acknowledgement, Finding, Night
 from fabric_checks.records import jsonlines, perflog
 
 
@@ -38,12 +37,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Open:
-    """A finding that is not over.
+    """A finding that is not closed.
 
     :param since: the night that saw it first; :param last: the one that saw it last; :param nights: how many did.
-    :param id: what it is called as long as it is open.
+    :param id: its name as long as it is open.
     :param known: its acknowledgement, if it has one that was not exceeded or withdrawn; its day may be over.
-    :param beyond: how the last night that saw it exceeded the acknowledgement that it had, if it did.
+    :param beyond: how the last night that saw it exceeded its acknowledgement, if it did.
     """
 
     finding: Finding
@@ -61,11 +60,11 @@ class Open:
 
 @dataclass(frozen=True)
 class News:
-    """What a night's findings are against those of the nights before.
+    """A night's findings against those of the nights before.
 
     :param new: seen for the first time, or more than was acknowledged; :param still: seen before too.
-    :param closed: no longer seen, although what showed it was measured again.
-    :param unseen: not seen, because nothing that showed it was measured.
+    :param closed: no longer seen, although a case that showed it was measured again.
+    :param unseen: not seen, because no case that showed it was measured.
     :param acknowledged: open, but not to be reported again, whether it was seen or not.
     """
 
@@ -86,7 +85,7 @@ def begin(path: Path, session: str, level: str) -> bool:
 
 
 def end(path: Path, night: Night) -> None:
-    """Note what a night found.
+    """Note the findings of a night.
 
     :raises RecordError: if the journal cannot be written.
     """
@@ -158,12 +157,6 @@ def _entry(data: dict[str, Any]) -> Entry:
     return Entry(data["session"], data["ended"], tuple(map(Finding.of, findings)), frozenset(map(str, measured)))
 
 
-def cut_short(entries: Iterable[Entry | Acknowledgement], session: str) -> list[str]:
-    """Return the nights that began and never came to their end, but for ``session``."""
-    nights = [entry for entry in entries if isinstance(entry, Entry)]
-    return [entry.session for entry in nights if not entry.ended and entry.session != session]
-
-
 def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:
     """Return the findings that are not over after all that a journal has."""
     opened: list[Open] = []
@@ -179,15 +172,11 @@ def news(entries: Sequence[Entry | Acknowledgement], night: Night, day: date) ->
     :param day: the day of the night, by which acknowledgements end.
     """
     opened: list[Open] = []
-    of_now = next(
-        (n for n, each in enumerate(entries) if isinstance(each, Entry) and each.session == night.session), None
-    )
-    for entry in entries[:of_now]:
-        opened = _after(opened, entry)
-    # What was acknowledged while the night ran, or since it was judged first, is known.
-    later = entries[of_now:] if of_now is not None else ()
-    since = [entry for entry in later if isinstance(entry, Acknowledgement)]
-    for entry in since:
+    own = [n for n, each in enumerate(entries) if isinstance(each, Entry) and each.session == night.session]
+    before = entries[: own[0]] if own else entries
+    # Acknowledgements that were given while the night ran, or since it was judged first, count.
+    since = [entry for entry in entries[len(before) :] if isinstance(entry, Acknowledgement)]
+    for entry in (*before, *since):
         opened = _after(opened, entry)
     now, closed = _fold(opened, night.session, night.findings, night.measured)
     first, again = ([each for each in now if (each.since == night.session) is is_first] for is_first in (True, False))

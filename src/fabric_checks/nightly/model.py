@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a night finds, and what it says of itself."""
+"""A night, its findings, and the acknowledgement of one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from enum import IntEnum
 from typing import Any
+
+#: How many lines of one kind a finding has.
+MOST_SHOWN = 6
+
+
+def first_of(lines: Sequence[str], hint: str = "") -> list[str]:
+    """Return the first lines, and a count of those left out; :param hint: where to find these."""
+    if len(lines) <= MOST_SHOWN:
+        return list(lines)
+    return [*lines[: MOST_SHOWN - 1], f"and {len(lines) - MOST_SHOWN + 1} more{hint}"]
 
 
 class Status(IntEnum):
     """How a night ended; the number is the exit status."""
 
     QUIET = 0
-    #: The night itself failed: what it says of the machine is not all.
+    #: The night itself failed: its findings are not all there are.
     FAILED = 1
     #: Something is worse than it should be, or than it was.
     FOUND = 3
@@ -22,16 +33,16 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with the machine, whatever shows it.
+    """One fault of the machine, whatever shows it.
 
     :param title: one sentence that names the culprit, or the case where there is none.
-    :param details: what else is known, a line each.
-    :param keys: what it is about, such as ``node:n3``; findings of two nights that share a key are the same one.
+    :param details: further lines.
+    :param keys: its subjects, such as ``node:n3``; findings of two nights that share a key are the same one.
     :param cases: the cases that show it, by :func:`fabric_checks.records.record.case_name`. When one of them is
-        measured again and shows nothing, it is over.
+        measured again and does not show it, the finding is closed.
     :param hosts: the hosts that are to blame, if any.
-    :param signs: what shows it, such as ``sender n3``, each with what is lost: a share, microseconds where its name
-        ends with ``us``, 0 without a number. Two nights may see one finding by other signs; these are acknowledged.
+    :param signs: its symptoms, such as ``sender n3``, each with its loss: a share, microseconds where its name ends
+        with ``us``, 0 without a number. Two nights may see one finding by different signs; these are acknowledged.
     """
 
     title: str
@@ -42,31 +53,89 @@ class Finding:
     signs: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the finding as plain data."""
         return asdict(self) | {"keys": sorted(self.keys), "cases": sorted(self.cases)}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Finding:
-        """Read what :meth:`as_dict` gave.
+        """Return the finding that :meth:`as_dict` gave.
 
-        :raises KeyError, TypeError: if it is something else, with the name of what is not as it was written.
+        :raises KeyError, TypeError: with the name of the field that is missing or of another type.
         """
         lists = ("details", "keys", "cases", "hosts")
         if not isinstance(data, Mapping) or not all(isinstance(data[name], list | tuple) for name in lists):
             raise TypeError("'findings'")
-        signs = data.get("signs", {})  # older journals have none
-        if not isinstance(signs, Mapping) or not all(
-            isinstance(lost, int | float) and math.isfinite(lost) for lost in signs.values()
-        ):
-            raise TypeError("'signs'")
         return cls(
             title=str(data["title"]),
             details=tuple(map(str, data["details"])),
             keys=frozenset(map(str, data["keys"])),
             cases=frozenset(map(str, data["cases"])),
             hosts=tuple(map(str, data["hosts"])),
-            signs={str(sign): float(lost) for sign, lost in signs.items()},
+            signs=_signs(data),
         )
+
+
+#: An acknowledged finding has grown if the loss of a sign has risen by more than this: a share of what there should be,
+#: or of the loss before where that is larger than 1, as of microseconds.
+GROWN = 0.1
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """The statement that a finding is known and needs no further alarm.
+
+    :param finding_id: of an ``Open`` of the journal; :param signs: those of the finding at that time.
+    :param reason: why nobody needs to be woken; :param ticket: where it is being dealt with.
+    :param until: the last day on which it holds (UTC); :param by: its author; :param at: when, ISO 8601.
+    :param withdrawn: whether it takes back the one before.
+    """
+
+    finding_id: str
+    signs: dict[str, float]
+    reason: str
+    ticket: str
+    until: date
+    by: str
+    at: str
+    withdrawn: bool = False
+
+    def beyond(self, finding: Finding) -> list[str]:
+        """Return the signs of a finding that exceed the acknowledged ones, in words; empty if none does."""
+        more = []
+        for sign, lost in finding.signs.items():
+            known = self.signs.get(sign)
+            if known is None:
+                more.append(sign)
+            elif lost > known + GROWN * max(1.0, known):
+                in_us = sign.endswith(", us")
+                more.append(f"{sign} {known:.3g} then, {lost:.3g} now" if in_us else
+                            f"{sign}, {100 * known:.0f} % lost then, {100 * lost:.0f} % now")  # fmt: skip
+        return more if finding.signs else ["nothing that can be compared with what was acknowledged"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the acknowledgement as plain data."""
+        return asdict(self) | {"until": self.until.isoformat()}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Acknowledgement:
+        """Return the acknowledgement that :meth:`as_dict` gave.
+
+        :raises KeyError, TypeError, ValueError: with the name of the field that is missing or of another type.
+        """
+        names = ("finding_id", "reason", "ticket", "until", "by", "at")
+        if not isinstance(data, Mapping) or not all(isinstance(data[name], str) for name in names):
+            raise TypeError("'acknowledged'")
+        texts = {name: data[name] for name in names} | {"until": date.fromisoformat(data["until"])}
+        return cls(signs=_signs(data), withdrawn=data.get("withdrawn") is True, **texts)
+
+
+def _signs(data: Mapping[str, Any]) -> dict[str, float]:
+    signs = data["signs"]
+    if not isinstance(signs, Mapping) or not all(
+        isinstance(lost, int | float) and math.isfinite(lost) for lost in signs.values()
+    ):
+        raise TypeError("'signs'")
+    return {str(sign): float(lost) for sign, lost in signs.items()}
 
 
 @dataclass(frozen=True)
@@ -74,10 +143,10 @@ class Night:
     """One night.
 
     :param session: the name of its run; :param system: of the system; :param level: of the level.
-    :param findings: what is wrong with the machine; :param acknowledged: those of them that somebody has acknowledged.
+    :param findings: the faults of the machine; :param acknowledged: those of them that are acknowledged.
     :param failures: why the night itself failed, a line each; empty if it did not.
-    :param warnings: what is wrong with earlier results, or good to know, a line each.
-    :param watched: values that are far from all nights before, and may be chance, a line each.
+    :param warnings: defects of earlier results, and notes, a line each.
+    :param outliers: values that are far from all nights before, and may be chance, a line each.
     :param cases: how many ran; :param passed: how many of them passed; :param records: how many values were kept.
     :param measured: the names of the cases that have values.
     :param nights: how many nights of this system there are in the history, this one included.
@@ -92,7 +161,7 @@ class Night:
     acknowledged: tuple[Finding, ...] = ()
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    watched: tuple[str, ...] = ()
+    outliers: tuple[str, ...] = ()
     cases: int = 0
     passed: int = 0
     records: int = 0
@@ -103,12 +172,12 @@ class Night:
 
     @property
     def status(self) -> Status:
-        """How it ended."""
+        """Return how it ended."""
         if self.failures:
             return Status.FAILED
         return Status.FOUND if self.alarming else Status.QUIET
 
     @property
     def alarming(self) -> tuple[Finding, ...]:
-        """What is wrong with the machine and not acknowledged."""
+        """Return the findings that are not acknowledged."""
         return tuple(finding for finding in self.findings if finding not in self.acknowledged)

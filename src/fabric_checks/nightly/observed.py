@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one run says is wrong: nodes and paths that its analysis blames, cases that failed, nodes out of service."""
+"""Return the findings of one run: nodes and paths that its analysis blames, failed cases, nodes out of service."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fabric_checks.core.text import value_text
-from fabric_checks.nightly.model import Finding
+from fabric_checks.nightly.model import Finding, first_of
 from fabric_checks.records import run_records as results
 from fabric_checks.records.record import Record, case_name, never_began
 from fabric_checks.records.run_records import Case, Session
 
 #: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.ports`.
 PORTS = ("port", "rail", "host")
-#: What a case fails with that has no room for its files; it says nothing about the fabric.
+#: The reason of a case that has no room for its files, which has nothing to do with the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
-#: How many lines of one kind a finding has.
-MOST_SHOWN = 6
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a run says.
+    """The findings of a run.
 
-    :param findings: what is wrong with the machine, each once; the ones that blame somebody first.
-    :param failures: why the run itself is not to be trusted, a line each.
+    :param findings: the faults of the machine, each once; those with a culprit first.
+    :param failures: why the run itself cannot be trusted, a line each.
     :param measured: the names of the cases that have values.
-    :param blind: what the run could not have seen or used, a line each, the same as long as it stays so.
+    :param blind: faults that the run could not have seen, a line each, the same as long as it stays so.
     """
 
     findings: tuple[Finding, ...]
@@ -40,7 +38,7 @@ class Observed:
 
 
 def observed(session: Session) -> Observed:
-    """Return what a session says is wrong."""
+    """Return the findings of a session."""
     by_case: dict[str, list[Record]] = {}
     for record in session.records:
         by_case.setdefault(case_name(record), []).append(record)
@@ -74,7 +72,7 @@ def observed(session: Session) -> Observed:
 
 
 def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
-    """Yield what some case could not have seen, by what it says itself."""
+    """Yield the faults that some case could not have seen, by its own findings."""
     for name, records in by_case.items():
         for found in records[0].get("findings") or ():
             if not isinstance(found, Mapping):
@@ -86,7 +84,7 @@ def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
 
 
 class _Line(NamedTuple):
-    """What is said about a part: whether by its ports, and its sign with what is lost, see :class:`Finding`."""
+    """A line on a part: whether its ports show it, and its sign with the loss, see :class:`Finding`."""
 
     by_ports: bool
     sign: str
@@ -97,7 +95,7 @@ _Lines = dict[tuple[str, str], _Line]
 
 
 def _line(found: Mapping[str, Any], what: str) -> _Line:
-    """Return what to keep of a finding of an analysis; :param what: the name of what is blamed."""
+    """Return the line for a finding of an analysis; :param what: the name of the part that is blamed."""
     kind, share, excess_us = str(found.get("kind")), found.get("share"), found.get("excess_us")
     if kind in PORTS:
         # Numbers of errors differ from night to night; another counter or port is another sign.
@@ -109,11 +107,11 @@ def _line(found: Mapping[str, Any], what: str) -> _Line:
 
 
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Finding]]:
-    """Return the nodes, paths, cables and switches that the analysis of some case is certain of, with what it says.
+    """Return a finding for each node, path, cable and switch that the analysis of some case is certain of.
 
     Each is there once, with its nodes; cables and switches have none.
     """
-    said: dict[frozenset[str], _Lines] = {}
+    by_hosts: dict[frozenset[str], _Lines] = {}
     parts: dict[str, _Lines] = {}
     for name, records in by_case.items():
         for found in records[0].get("findings") or ():
@@ -121,40 +119,39 @@ def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[tuple[set[str], Fin
                 continue
             text = str(found["text"])
             if hosts := frozenset(map(str, found.get("hosts") or ())):
-                said.setdefault(hosts, {})[name, text] = _line(found, " ".join(sorted(hosts)))
+                by_hosts.setdefault(hosts, {})[name, text] = _line(found, " ".join(sorted(hosts)))
             elif part := str(found.get("part") or text):
                 parts.setdefault(part, {})[name, text] = _line(found, part)
-    nodes = [hosts for hosts in said if len(hosts) == 1]
-    for pair in [hosts for hosts in said if len(hosts) > 1]:
+    nodes = [hosts for hosts in by_hosts if len(hosts) == 1]
+    for pair in [hosts for hosts in by_hosts if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
         ends = [node for node in nodes if node <= pair]
         if ends:
-            said[ends[0]] |= said.pop(pair)
+            by_hosts[ends[0]] |= by_hosts.pop(pair)
     of_parts = [(set[str](), _fault((), lines, part)) for part, lines in reversed(parts.items())]
-    return of_parts + [(set(hosts), _fault(hosts, lines)) for hosts, lines in reversed(said.items())]
+    return of_parts + [(set(hosts), _fault(hosts, lines)) for hosts, lines in reversed(by_hosts.items())]
 
 
 def _fault(hosts: Collection[str], lines: _Lines, part: str = "") -> Finding:
-    """Return one finding from all that is said about some hosts or a part: what is slow, and what their ports say about
-    it.
+    """Return one finding from all lines on some hosts or a part: the slow paths, and the errors of their ports.
 
     :param lines: by case and text.
     """
     names = sorted(hosts) or [part]
     what = part or f"node {names[0]}" if len(names) == 1 else f"the path between {' and '.join(names)}"
     slow = list(dict.fromkeys(text for (_, text), line in lines.items() if not line.by_ports))
-    told = list(dict.fromkeys(text for (_, text), line in lines.items() if line.by_ports))
-    texts = [*slow, *told]
+    of_ports = list(dict.fromkeys(text for (_, text), line in lines.items() if line.by_ports))
+    texts = [*slow, *of_ports]
     cases = list(dict.fromkeys(name for name, _ in lines))
     # A text names the node or path itself, as a rule, and perhaps its ranks.
     named = texts[0] if all(name in texts[0] for name in names) else f"{what} is slow: {texts[0]}"
-    alone = ["no slow path was found beside it"] if told and not slow else []
-    if slow and told:
-        named, texts = f"{named}; {told[0]}", [*slow, *told[1:]]
-    more = [f"more: fabric-checks nodes --node {names[0]}"] if told and len(names) == 1 else []
+    alone = ["no slow path was found with it"] if of_ports and not slow else []
+    if slow and of_ports:
+        named, texts = f"{named}; {of_ports[0]}", [*slow, *of_ports[1:]]
+    more = [f"more: fabric-checks nodes --node {names[0]}"] if of_ports and len(names) == 1 else []
     return Finding(
         title=named,
-        details=(*_some(texts[1:]), *alone, f"seen by {_listed(cases)}", *more),
+        details=(*first_of(texts[1:]), *alone, f"seen by {_listed(cases)}", *more),
         keys=frozenset({f"part:{part}" if part else "hosts:" + " ".join(names)}),
         cases=frozenset(cases),
         hosts=tuple(sorted(hosts)),
@@ -177,7 +174,7 @@ def _with(finding: Finding, cases: Sequence[Case], by_case: Mapping[str, Sequenc
     lines = [f"{case.name} failed there: {_what(case, by_case)}" for case in cases]
     return Finding(
         title=finding.title,
-        details=(*finding.details, *_some(lines)),
+        details=(*finding.details, *first_of(lines)),
         keys=finding.keys | {f"case:{case.name}" for case in cases},
         cases=finding.cases | {case.name for case in cases},
         hosts=finding.hosts,
@@ -203,9 +200,9 @@ def _out_of_service(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record
 
 
 def _why_not(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> str:
-    """Return what kept jobs from running: the nodes that are out of service, or what was said about the first."""
+    """Return why jobs could not run: the nodes that are out of service, or the reason of the first."""
     faults = list(_node_faults(cases, by_case).values())
-    return "; ".join(_some(faults)) if faults else _reason(cases[0])
+    return "; ".join(first_of(faults)) if faults else _reason(cases[0])
 
 
 def _node_faults(cases: Iterable[Case], by_case: Mapping[str, Sequence[Record]]) -> dict[str, str]:
@@ -239,7 +236,7 @@ def _alike(cases: Sequence[Case], by_case: Mapping[str, Sequence[Record]]) -> li
         found.append(
             Finding(
                 title=title,
-                details=tuple(_some(more)),
+                details=tuple(first_of(more)),
                 keys=frozenset(f"case:{case.name}" for case in group),
                 cases=frozenset(case.name for case in group),
                 signs=_worst(_signs(group, by_case)),
@@ -282,7 +279,7 @@ def _what(case: Case, by_case: Mapping[str, Sequence[Record]]) -> str:
         return _reason(case)
     nodes = _nodes(records)
     where = f" on {_listed(nodes)}" if nodes else ""
-    return "; ".join(_some([_miss(record) for record in missed])) + where
+    return "; ".join(first_of([_miss(record) for record in missed])) + where
 
 
 def _miss(record: Record) -> str:
@@ -307,11 +304,5 @@ def _cases(cases: Sequence[Case]) -> str:
     return "1 case" if len(cases) == 1 else f"{len(cases)} cases"
 
 
-def _some(lines: Sequence[str]) -> list[str]:
-    if len(lines) <= MOST_SHOWN:
-        return list(lines)
-    return [*lines[: MOST_SHOWN - 1], f"and {len(lines) - MOST_SHOWN + 1} more"]
-
-
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(_some(names))
+    return ", ".join(first_of(names))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a night is to do, and what goes wrong while it does it."""
+"""The plan of a night, its lock, and what goes wrong while it is carried out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -11,18 +12,19 @@ from typing import TypeVar
 import polars as pl
 
 from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.locks import LockedError, exclusive
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a night is to do.
+    """The plan of a night.
 
     :param system: of ReFrame; :param level: one of :data:`fabric_checks.core.levels.LEVELS`; :param session: its name.
     :param results: the folder of results; :param archive: the folder of the archive.
     :param options: further options of ``ci/run``.
-    :param runs: whether the level is run; otherwise what ran under this name is judged.
+    :param runs: whether the level is run; otherwise the run of this name is judged.
     """
 
     system: str
@@ -35,18 +37,23 @@ class Plan:
 
     @property
     def folder(self) -> Path:
-        """The folder of the system's nights."""
+        """Return the folder of the system's nights."""
         return folder_of(self.results, self.system)
 
     @property
     def journal(self) -> Path:
-        """The journal of the system's nights."""
+        """Return the journal of the system's nights."""
         return self.folder / "nights.jsonl"
 
     @property
     def files(self) -> Path:
-        """The folder of this night's files."""
+        """Return the folder of this night's files."""
         return self.folder / self.session
+
+    @property
+    def log(self) -> Path:
+        """Return the log of ReFrame that the run leaves."""
+        return self.results / "logs" / f"{self.session}.log"
 
 
 def folder_of(results: Path, system: str) -> Path:
@@ -59,9 +66,20 @@ def journals(results: Path) -> dict[str, Path]:
     return {path.parent.name: path for path in sorted(results.glob("nightly/*/nights.jsonl"))}
 
 
+def require_results(plan: Plan) -> None:
+    """Refuse to judge a session that left nothing.
+
+    :raises RecordError: if there is no run of that name.
+    """
+    if not plan.log.exists():
+        raise RecordError(
+            f"{plan.results}: no run called {plan.session!r} to judge; `fabric-checks show --list` lists all"
+        )
+
+
 @dataclass
 class Trouble:
-    """What went wrong with the night, as against with the machine."""
+    """Failures and warnings of the night itself, not of the machine."""
 
     failures: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -73,19 +91,36 @@ class Trouble:
         except FabricError as error:
             self.failures.append(f"{what}: {error}")
         except OSError as error:
-            place = f"{error.filename}: " if error.filename else ""
-            self.failures.append(f"{what}: {place}{error.strerror or error}")
-        except pl.exceptions.PanicException as error:  # which is no Exception; what else the night can do is done
+            path = f"{error.filename}: " if error.filename else ""
+            self.failures.append(f"{what}: {path}{error.strerror or error}")
+        except pl.exceptions.PanicException as error:  # not an Exception
             self.failures.append(f"{what}: Polars gave up ({' '.join(str(error).split())[:200]})")
         return None
 
 
-def require_results(plan: Plan) -> None:
-    """Refuse to judge a session that left nothing.
+class BusyError(FabricError):
+    """Another night of the system is running."""
 
-    :raises RecordError: if there is no run of that name.
+
+@contextmanager
+def only_one(path: Path) -> Iterator[int]:
+    """Hold the lock of a system while its night runs, and yield its descriptor.
+
+    The lock is the kernel's: it ends with the last process that has the descriptor, however that ends. The run of a
+    night inherits it, so that a run whose night was killed is not joined by another.
+
+    :raises BusyError: if another process has it.
+    :raises FabricError: if the file cannot be written.
     """
-    if not (plan.results / "logs" / f"{plan.session}.log").exists():
-        raise RecordError(
-            f"{plan.results}: no run called {plan.session!r} to judge; `fabric-checks show --list` lists all"
-        )
+    with ExitStack() as held:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = held.enter_context(exclusive(path, 0))
+        except LockedError as error:
+            raise BusyError(
+                f"{error}: another night of this system is running, or the run of a night that was killed; nothing was "
+                "run"
+            ) from None
+        except OSError as error:
+            raise FabricError(f"{path}: {error.strerror}: a night cannot run without its lock; fix that") from None
+        yield descriptor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The run of a night: ``ci/run`` as a process of its own, which is ended with its night."""
+"""Run ``ci/run`` or ReFrame as processes of their own, which end with the process that started them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.plan import Plan, Trouble
-from fabric_checks.nightly.service import nobody_in_service
+from fabric_checks.nightly.service import why_no_job_can_start
 
 #: A night does not begin with less room than this for its results.
 LEAST_ROOM_B = 256 * 2**20
-#: So long a run has to tidy up when its night is ended.
+#: How long a run may tidy up when it is interrupted.
 GRACE_S = 60
 
 
@@ -28,9 +29,9 @@ def run(plan: Plan, lock: int, trouble: Trouble) -> float | None:
 
     :param lock: a descriptor that the run inherits.
     :param trouble: gets why there was no run, or why it did not end as a run does.
-    :returns: how long it took; None if it could not begin.
+    :returns: how long it took, in seconds; None if it could not begin.
     """
-    if why := _no_room(plan.results) or nobody_in_service(plan.system):
+    if why := _no_room(plan.results) or why_no_job_can_start(plan.system):
         trouble.failures.append(f"nothing was run: {why}")
         return None
     if not trouble.attempt("the journal", lambda: journal.begin(plan.journal, plan.session, plan.level)):
@@ -41,22 +42,19 @@ def run(plan: Plan, lock: int, trouble: Trouble) -> float | None:
         "--report-junit", str(plan.files / "cases.xml"), *plan.options,
     ]  # fmt: skip
     env = os.environ | {"FABRIC_SESSION": plan.session, "FABRIC_RESULTS": str(plan.results)}
-    with (plan.files / "run.log").open("w") as log:
-        status = status_of(lambda: subprocess.Popen(
-            line, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, pass_fds=(lock,),
-            start_new_session=True,
-        ))  # fmt: skip
+    with (plan.files / "run.log").open("w") as log, supervised() as start:
+        status = start(line, env=env, stdout=log, pass_fds=(lock,)).wait()
     elapsed_s = time.monotonic() - began
-    # 0 is a run in which all passed, 1 one in which something failed, which the report tells better.
+    # 0: all passed; 1: something failed, which the report explains better.
     if status not in (0, 1):
         trouble.failures.append(f"ci/run ended with status {status}: {_last_line(plan.files / 'run.log')}")
-    elif not (plan.results / "logs" / f"{plan.session}.log").exists():
+    elif not plan.log.exists():
         trouble.failures.append(f"ci/run failed before it could start ReFrame: {_last_line(plan.files / 'run.log')}")
     return elapsed_s
 
 
 def _no_room(results: Path) -> str | None:
-    """Return why a night cannot keep what it measures, if so."""
+    """Return why a night cannot keep its results, or None if it can."""
     room_B = shutil.disk_usage(results).free
     if room_B >= LEAST_ROOM_B:
         return None
@@ -66,37 +64,59 @@ def _no_room(results: Path) -> str | None:
     )
 
 
-def status_of(start: Callable[[], subprocess.Popen[Any]]) -> int:
-    """Start a run, in a session of its own, and return its exit status; whoever ends this process ends it too."""
-    run: subprocess.Popen[Any] | None = None
+@contextmanager
+def supervised() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
+    """Yield a function that starts commands as :class:`subprocess.Popen` does, and end those that are left.
+
+    A signal that ends this process ends them too: ReFrame cancels its jobs when it is interrupted. Each process is a
+    session of its own, so that it gets no signal of the terminal.
+    """
+    running: list[subprocess.Popen[Any]] = []
     came: int | None = None
+    is_deferred = False
 
     def end(number: int, _frame: object = None) -> None:
         nonlocal came
         came = number
-        if run is None:
-            return  # it is just being started, and is ended as soon as it is known
-        # ReFrame ends in order by an interrupt: it cancels its jobs. Its processes are a group of their own.
-        os.killpg(run.pid, signal.SIGINT)
-        raise SystemExit(128 + number)
+        if not is_deferred:
+            raise SystemExit(128 + number)
 
-    # First of all: a run inherits what is ignored, as interrupts are where a script starts a night in the background.
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
-    try:
-        run = start()
+    def start(line: list[str], **options: Any) -> subprocess.Popen[Any]:
+        nonlocal is_deferred
+        is_deferred = True  # a process that is just being started is to be known before this one ends
+        try:
+            running.append(
+                subprocess.Popen(
+                    line, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True, **options
+                )
+            )
+        finally:
+            is_deferred = False
         if came is not None:
             end(came)
-        return run.wait()
-    except SystemExit:
-        assert run is not None
-        try:
-            run.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(run.pid, signal.SIGKILL)
-        raise
+        return running[-1]
+
+    # Before anything is started: processes inherit ignored signals, as interrupts are where a script runs in the
+    # background.
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    try:
+        yield start
     finally:
+        is_deferred = True
+        for process in running:
+            if process.poll() is None:
+                _interrupt(process)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _interrupt(process: subprocess.Popen[Any]) -> None:
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _last_line(path: Path) -> str:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A night as Markdown, for people, and as JUnit's XML, for what shows test results."""
+"""Write a night as Markdown, for people, as JSON, and as JUnit's XML, for services that show test results."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ from junitparser import Failure, JUnitXml, JUnitXmlError, Skipped, TestCase, Tes
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.core import files
 from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import count_text, one_line, printable
 from fabric_checks.core.text import markdown as plain
-from fabric_checks.core.text import one_line, printable
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Night, Status
 
@@ -24,10 +26,10 @@ TEMPLATES = ROOT / "perflogs-templates" / "nightly"
 
 
 @dataclass(frozen=True)
-class Told:
-    """A night with what is new of it.
+class Summary:
+    """A night with its news.
 
-    :param files: what there is to look at: names with paths, as the reader is to open them.
+    :param files: the files for the reader: names with paths.
     """
 
     night: Night
@@ -36,12 +38,12 @@ class Told:
 
     @property
     def all_quiet(self) -> bool:
-        """Whether there is nothing to say: nothing is wrong, over, or not looked at, and there is no warning."""
+        """Return whether there is nothing to report: no open, closed or unseen finding, and no warning."""
         news = self.news
         return self.night.status is Status.QUIET and not (news.closed or news.unseen or self.night.warnings)
 
 
-def markdown(told: Told) -> str:
+def markdown(summary: Summary) -> str:
     """Return the summary of a night."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -52,10 +54,10 @@ def markdown(told: Told) -> str:
     )
     environment.filters["plain"] = plain
     text = environment.get_template("summary.md.jinja").render(
-        night=told.night,
-        news=told.news,
-        files=told.files,
-        headline=headline(told),
+        night=summary.night,
+        news=summary.news,
+        files=summary.files,
+        headline=headline(summary),
         enough=MIN_RUNS,
         when=when,
         known=known,
@@ -63,26 +65,17 @@ def markdown(told: Told) -> str:
     return text.strip() + "\n"
 
 
-def headline(told: Told) -> str:
+def headline(summary: Summary) -> str:
     """Return how the night ended, in a few words."""
-    news = told.news
-    counts = [
-        f"{len(entries)} {word}"
-        for entries, word in (
-            (news.new, "new"),
-            (news.still, "still open"),
-            (news.closed, "closed"),
-            (news.acknowledged, "acknowledged"),
-        )
-        if entries
-    ]
-    found = f" ({', '.join(counts)})" if counts else ""
-    if told.night.status is Status.FAILED:
-        return f"the night failed{found}"
-    if told.night.status is Status.FOUND:
-        many = len(told.night.alarming)
-        return f"{many} finding{'' if many == 1 else 's'}{found}"
-    return f"quiet{found}"
+    news = summary.news
+    kinds = {"new": news.new, "still open": news.still, "closed": news.closed, "acknowledged": news.acknowledged}
+    counts = ", ".join(f"{len(entries)} {word}" for word, entries in kinds.items() if entries)
+    text = {
+        Status.FAILED: "the night failed",
+        Status.FOUND: count_text(len(summary.night.alarming), "finding"),
+        Status.QUIET: "quiet",
+    }[summary.night.status]
+    return f"{text} ({counts})" if counts else text
 
 
 def known(entry: Open) -> str:
@@ -91,21 +84,21 @@ def known(entry: Open) -> str:
         return f"more than was acknowledged: {'; '.join(entry.beyond)}"
     if entry.known is None:
         return ""
-    said = entry.known
-    return f"{said.ticket}: {said.reason} ({said.by}, {said.at[:10]}, until {said.until})"
+    noted = entry.known
+    return f"{noted.ticket}: {noted.reason} ({noted.by}, {noted.at[:10]}, until {noted.until})"
 
 
 def lines_of(found: Sequence[Open]) -> tuple[str, ...]:
-    """Return a line for each finding that is open: since when, and what is known of it."""
+    """Return a line for each open finding: since when, its title, and its acknowledgement."""
     lines = []
     for entry in found:
-        said = f"; acknowledged, {known(entry)}" if entry.known else f"; {known(entry)}" if entry.beyond else ""
-        lines.append(one_line(f"{entry.id}, since {when(entry.since)}: {entry.finding.title}{said}"))
+        note = f"; {'acknowledged, ' if entry.known else ''}{known(entry)}" if known(entry) else ""
+        lines.append(one_line(f"{entry.id}, since {when(entry.since)}: {entry.finding.title}{note}"))
     return tuple(lines)
 
 
 def as_dict(entry: Open) -> dict[str, Any]:
-    """Return a finding that is open as plain data."""
+    """Return an open finding as plain data."""
     return entry.finding.as_dict() | {
         "id": entry.id,
         "since": entry.since,
@@ -116,14 +109,31 @@ def as_dict(entry: Open) -> dict[str, Any]:
     }
 
 
+def as_json(summary: Summary) -> str:
+    """Return a night as JSON text."""
+    night, news = summary.night, summary.news
+    fields = ("session", "system", "level", "failures", "warnings", "outliers", "cases", "passed", "records")
+    return json.dumps(
+        {
+            **{name: getattr(night, name) for name in (*fields, "elapsed_s", "simulated")},
+            "status": night.status.name.lower(),
+            "headline": headline(summary),
+            "runs_in_history": night.nights,
+            **{kind: [as_dict(entry) for entry in entries] for kind, entries in vars(news).items()},
+        },
+        indent=1,
+    )
+
+
 def when(session: str) -> str:
     """Return the date of a session's name, as in ``2026-11-20 21:00``; the name itself if it has none."""
-    if len(session) < 13 or not session[:8].isdigit() or session[8] != "T" or not session[9:13].isdigit():
+    try:
+        return f"{datetime.strptime(session[:13], '%Y%m%dT%H%M'):%Y-%m-%d %H:%M}"
+    except ValueError:
         return session
-    return f"{session[:4]}-{session[4:6]}-{session[6:8]} {session[9:11]}:{session[11:13]}"
 
 
-def junit(told: Told, cases: Path) -> JUnitXml:
+def junit(summary: Summary, cases: Path) -> JUnitXml:
     """Return the cases of the run as ReFrame wrote them, and a suite with the findings and failures of the night.
 
     :param cases: ReFrame's file; where there is none, there is that suite alone.
@@ -132,31 +142,30 @@ def junit(told: Told, cases: Path) -> JUnitXml:
         whole = JUnitXml.fromstring(files.read_bytes(cases)) if cases.exists() else JUnitXml()
         whole.update_statistics()  # type: ignore[no-untyped-call]  # junitparser has no type for it
     except (JUnitXmlError, SyntaxError, ValueError, OSError):
-        # What the parser beneath raises for broken XML is a SyntaxError, of times that are none a ValueError.
+        # For broken XML the parser raises a SyntaxError, for times that are none a ValueError.
         whole = JUnitXml()
     if isinstance(whole, TestSuite):
         single, whole = whole, JUnitXml()
         whole.add_testsuite(single)
-    suite = TestSuite(f"night of {told.night.system}")
+    night, news = summary.night, summary.news
+    suite = TestSuite(f"night of {night.system}")
     verdict = TestCase("the night ran to its end", classname="night")
-    if told.night.failures:
-        verdict.result = [SuiteError(printable("\n".join(told.night.failures)))]
+    if night.failures:
+        verdict.result = [SuiteError(printable("\n".join(night.failures)))]
     suite.add_testcase(verdict)
-    for entry in (*told.news.new, *told.news.still):
-        suite.add_testcase(_case(entry))
-    for entry in told.news.acknowledged:
-        known_one = TestCase(printable(f"acknowledged: {entry.finding.title}"), classname="finding")
-        known_one.result = [Skipped(printable(known(entry)))]
-        suite.add_testcase(known_one)
-    for entry in told.news.closed:
-        suite.add_testcase(TestCase(printable(f"closed: {entry.finding.title}"), classname="finding"))
+    for entry in (*news.new, *news.still):
+        lines = (f"since {when(entry.since)}", *entry.finding.details)
+        suite.add_testcase(_case("", entry, Failure(printable("\n".join(lines)))))
+    for entry in news.acknowledged:
+        suite.add_testcase(_case("acknowledged: ", entry, Skipped(printable(known(entry)))))
+    for entry in news.closed:
+        suite.add_testcase(_case("closed: ", entry))
     whole.add_testsuite(suite)
     whole.update_statistics()  # type: ignore[no-untyped-call]  # junitparser has no type for it
     return whole
 
 
-def _case(entry: Open) -> Any:
-    case = TestCase(printable(entry.finding.title), classname="finding")
-    lines: Sequence[str] = (f"since {when(entry.since)}", *entry.finding.details)
-    case.result = [Failure(printable("\n".join(lines)))]
+def _case(prefix: str, entry: Open, *result: Any) -> TestCase:
+    case = TestCase(printable(f"{prefix}{entry.finding.title}"), classname="finding")
+    case.result = list(result)
     return case

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a site needs to begin: a look at its machine, what cannot be seen asked, and three files written.
+"""Describe a site: look at its machine, ask for what cannot be seen, and write its files.
 
-``probe`` runs one tool, bounded in time and output; ``looking`` turns what tools said into ``facts``; ``questions``
-is what is not known for certain; ``writing`` makes the files, and ``placing`` puts them where they belong.
+``probe`` runs one tool, bounded in time and output; ``looking`` turns answers into ``facts``; ``questions`` are on what
+is not certain; ``writing`` makes the files from templates, ``placing`` writes them, ``examples`` are of invented sites.
 """

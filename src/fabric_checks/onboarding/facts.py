@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was found on a machine: facts that may be written into a configuration, and how they came to be known."""
+"""Facts about a machine that may be written into a configuration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from fabric_checks.onboarding.hardware import Link
-from fabric_checks.schedulers.queues import Queue
+from fabric_checks.schedulers.model import Queue
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Suite:
 class Mpi:
     """An MPI of the site.
 
-    :param family: Spack's name of it; :param module: what loads it, empty where its `mpicc` is on PATH.
+    :param family: Spack's name of it; :param module: its module, empty where its `mpicc` is on PATH.
     :param prefix: where it is, if that is how it was found.
-    :param pmi_library: what Intel MPI has to load to be started by srun, if it was found.
-    :param cc: its compiler; :param pmi: what `srun --mpi` has to be, empty where there is no Slurm.
+    :param pmi_library: the library that Intel MPI needs to be started by srun, if it was found.
+    :param cc: its compiler; :param pmi: its value of `srun --mpi`, empty without Slurm.
     """
 
     family: str
@@ -43,22 +43,22 @@ class Mpi:
 
     @property
     def name(self) -> str:
-        """What the environment is called: the same after an update, so that values have a history."""
+        """Return the name of the environment: the same after an update, so that values have a history."""
         return f"{self.family}-site"
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a machine.
+    """The facts about a machine.
 
     :param host: its name; :param scheduler: slurm, pbs, torque, lsf, flux, or local where there is none.
-    :param cluster: what the scheduler calls it, or empty; :param queues: those whose names can be used.
-    :param accounts: what jobs may be charged to, as far as the scheduler tells.
-    :param pmis: what `srun --mpi` offers; :param switches: leaf switches, by Slurm's topology.
+    :param cluster: the scheduler's name for it, or empty; :param queues: those whose names can be used.
+    :param accounts: those that jobs may be charged to, as far as the scheduler lists them.
+    :param pmis: the values that `srun --mpi` offers; :param switches: leaf switches, by Slurm's topology.
     :param links: the fastest links of this host; :param cores: its physical cores.
     :param modules: ReFrame's name of the module system, ``nomod`` if there is none.
     :param spack: whether a Spack is on PATH or in SPACK_ROOT.
-    :param refused: names that cannot be used, each with what has it; :param notes: what else is worth reading.
+    :param refused: names that cannot be used, each with its kind; :param notes: remarks for the reader.
     """
 
     host: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a host says of its processors (``lscpu``) and of its links (below ``/sys/class``)."""
+"""Read the processors of a host (``lscpu``) and its links (files below ``/sys/class``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Link:
     """A network interface of a host.
 
     :param device: its name, such as ``mlx5_0`` or ``hsn0``; :param kind: InfiniBand, RoCE, Slingshot or Ethernet.
-    :param MBps: what one direction carries, in 10^6 bytes a second.
+    :param MBps: of one direction, in 10^6 bytes a second.
     """
 
     device: str
@@ -28,11 +28,11 @@ class Link:
 def cores(lscpu: str) -> int:
     """Return the physical cores of a host, from ``lscpu`` in English.
 
-    :raises OutputError: if it does not tell.
+    :raises OutputError: if the text lacks them.
     """
-    told = dict(re.findall(r"^([^:\n]+):[ \t]+(\d+)[ \t]*$", lscpu, flags=re.MULTILINE))
+    counts = dict(re.findall(r"^([^:\n]+):[ \t]+(\d+)[ \t]*$", lscpu, flags=re.MULTILINE))
     try:
-        return int(told["Core(s) per socket"]) * int(told["Socket(s)"])
+        return int(counts["Core(s) per socket"]) * int(counts["Socket(s)"])
     except KeyError as key:
         raise OutputError(f"lscpu states no {key}: {quoted(lscpu)}") from None
 

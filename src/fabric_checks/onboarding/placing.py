@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Put the files of a site where they belong, beside what is there and never over it; and try them."""
+"""Write the files of a site without replacing any, and try them in a dry run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ CONFIG = ROOT / "config"
 
 def is_free(name: str, config: Path = CONFIG) -> bool:
     """Tell whether a system can be called so: no file, no folder and no simulated system has the name."""
-    places = (f"systems/{name}.py", f"systems/{name}", f"references/{name}.yaml", f"twins/{name}.yaml")
-    return name != "twins" and not any((config / place).exists() for place in places)
+    paths = (f"systems/{name}.py", f"systems/{name}", f"references/{name}.yaml", f"twins/{name}.yaml")
+    return name != "twins" and not any((config / path).exists() for path in paths)
 
 
-def place(files: Mapping[str, str], config: Path = CONFIG) -> list[Path]:
+def write(files: Mapping[str, str], config: Path = CONFIG) -> list[Path]:
     """Write files below a folder, and return where they are; all or none of them, and none that is there.
 
     :raises FabricError: if one is there already, or cannot be written.
@@ -52,12 +52,12 @@ def dry_run(system: str, mpi: str) -> str:
     """Let ReFrame go through the smoke level of a system without running it, and return how many cases there are.
 
     :param mpi: which wheels are meant, as FABRIC_MPI has it.
-    :raises FabricError: with what ReFrame says, if it does not come to its end.
+    :raises FabricError: with ReFrame's own line, if it fails.
     """
-    beside = Path(sys.executable).with_name("reframe")
-    reframe = str(beside) if beside.exists() else shutil.which("reframe")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    reframe = shutil.which("reframe", path=path)
     if reframe is None:
-        raise FabricError(f"no reframe beside {sys.executable} nor on PATH; `. ci/env.sh` provides one")
+        raise FabricError(f"no reframe next to {sys.executable} nor on PATH; `. ci/env.sh` provides one")
     with tempfile.TemporaryDirectory() as results:
         env = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
         env |= {"FABRIC_RESULTS": results, "FABRIC_MPI": mpi, "RFM_COLORIZE": "no"}
@@ -67,9 +67,9 @@ def dry_run(system: str, mpi: str) -> str:
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     ran = re.search(r"Ran (\d+)/(\d+) test case", done.stdout)
     if done.returncode or ran is None or ran[1] != ran[2] or ran[1] == "0":
-        said = [line for line in (done.stdout + done.stderr).splitlines() if re.search("error|Reason", line)]
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if re.search("error|Reason", line)]
         raise FabricError(
-            f"the dry run of {system} failed: {quoted((said or ['it ran no case'])[-1].strip(), 400)}; fix "
+            f"the dry run of {system} failed: {quoted((lines or ['it ran no case'])[-1].strip(), 400)}; fix "
             f"config/systems/{system}.py, or remove it, and try `ci/run --system {system} --mode smoke --dry-run`"
         )
     return ran[1]

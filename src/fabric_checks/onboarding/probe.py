@@ -23,7 +23,7 @@ LIMIT_B = 32 << 20
 class Machine:
     """The machine that this runs on.
 
-    :param root: where its file system begins; :param variables: what its tools are started with.
+    :param root: of its file system; :param variables: the environment of its tools.
     :param asked: each command that was run, with what came of it: ``ok``, or why there is no answer.
     """
 
@@ -55,16 +55,16 @@ class Machine:
         return None if fault else text
 
     def _run(self, command: Sequence[str]) -> tuple[str, str]:
-        said, deadline = bytearray(), time.monotonic() + self.limit_s
+        output, deadline = bytearray(), time.monotonic() + self.limit_s
         env = {**self.variables, "LC_ALL": "C"}
         with subprocess.Popen(
             command, env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             start_new_session=True,
         ) as process:  # fmt: skip
             try:
-                fault = self._read(process, said, deadline)
+                fault = self._read(process, output, deadline)
                 if not fault and process.wait(max(0.1, deadline - time.monotonic())) != 0:
-                    last = said.decode(errors="replace").strip().splitlines()[-1:]
+                    last = output.decode(errors="replace").strip().splitlines()[-1:]
                     fault = f"exit status {process.returncode}" + (f": {last[0]}" if last else "")
             except subprocess.TimeoutExpired:
                 fault = f"no answer within {self.limit_s:g} s"
@@ -72,9 +72,9 @@ class Machine:
                 # What it has started goes with it, if it is still there.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-        return said.decode(errors="replace"), fault
+        return output.decode(errors="replace"), fault
 
-    def _read(self, process: subprocess.Popen[bytes], said: bytearray, deadline: float) -> str:
+    def _read(self, process: subprocess.Popen[bytes], output: bytearray, deadline: float) -> str:
         assert process.stdout is not None
         descriptor = process.stdout.fileno()
         while True:
@@ -84,8 +84,8 @@ class Machine:
             part = os.read(descriptor, 1 << 16)
             if not part:
                 return ""
-            said += part
-            if len(said) > self.limit_B:
+            output += part
+            if len(output) > self.limit_B:
                 return f"more than {self.limit_B >> 20} MiB"
 
     def read(self, path: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What has to be known of a site and cannot be seen for certain: each with a guess, and why that."""
+"""Questions on what has to be known of a site and cannot be seen for certain, each with a guess and its reason."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.paths import sound_name
 from fabric_checks.onboarding.facts import Facts
 
-#: A cluster of so many nodes is measured as a whole unless somebody says otherwise.
+#: A cluster of so many nodes is measured as a whole by default.
 SMALL = 16
-#: What ReFrame takes for the name of a system.
+#: Names that ReFrame takes for a system.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 
 
@@ -21,9 +21,9 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 class Question:
     """Something to be known.
 
-    :param key: its name, which is the option's too; :param text: what is asked.
-    :param guess: what it is taken for unless somebody says otherwise; None if nothing can be guessed and it may be left
-        open; :param why: what the guess rests on.
+    :param key: its name, which is the option's too; :param text: the question.
+    :param guess: its value unless somebody gives another; None if nothing can be guessed and it may be left open.
+    :param why: the reason for the guess.
     :param certain: whether nobody is asked; then it is known if ``why`` is empty, and otherwise still a guess.
     :param read: turns an answer into its value, and raises ``FabricError`` for what is none.
     """
@@ -39,28 +39,19 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What something is taken for; :param guess: why it is believed, empty if somebody has said so or it is known."""
+    """A value; :param guess: the reason for it if it is a guess, empty if it was given or is known."""
 
     value: object
     guess: str = ""
 
 
 def questions(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Question]:
-    """Return what has to be known, but for what depends on the queue; that is :func:`of_queue`.
+    """Return the questions that do not depend on the queue; the others are :func:`of_queue`.
 
     :param name_is_free: tells whether a system can be called so.
     """
     name = _name(facts, name_is_free)
-    asked = [
-        Question(
-            "name",
-            "What is the system called",
-            name[0],
-            name[1],
-            False,
-            lambda text: free_name(text, name_is_free),
-        )
-    ]
+    asked = [Question("name", "What is the system called", *name, False, lambda text: free_name(text, name_is_free))]
     if facts.scheduler != "local":
         names = tuple(queue.name for queue in facts.queues)
         best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes), default=None)
@@ -75,7 +66,7 @@ def questions(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Questio
 
 
 def of_queue(facts: Facts, queue_name: object) -> list[Question]:
-    """Return what else has to be known, now that it is known which nodes are meant."""
+    """Return the questions on the nodes of a queue."""
     queue = next((queue for queue in facts.queues if queue.name == queue_name), None)
     asked = []
     if queue is not None:
@@ -86,7 +77,7 @@ def of_queue(facts: Facts, queue_name: object) -> list[Question]:
     if queue is not None and queue.cores is not None:
         cores, why, known = queue.cores, "the fewest, as the nodes differ" if queue.differ else "", True
     elif not known:
-        why = "as many as this host has" if facts.cores else "nothing says"
+        why = "as many as this host has" if facts.cores else "nothing shows it"
     asked.append(Question("cores", "How many cores does a node have", cores, why, known, _number(1)))
     if facts.scheduler not in ("local", "flux"):
         known = facts.scheduler == "slurm" and len(facts.accounts) < 2
@@ -97,39 +88,37 @@ def of_queue(facts: Facts, queue_name: object) -> list[Question]:
 
 
 def _link(facts: Facts) -> list[Question]:
-    text = "What is the rate of one link of a node, in Gbit/s (empty: unknown)"
-    if not facts.links:
-        return [
-            Question("link_gbits", text, None, "no link of this host reports its rate", False, _rate_or_none),
-            Question("nics", "How many such links does a node have", 1, "most have one", True, _number(1)),
-        ]
-    link = facts.links[0]
-    why = f"this host's {link.device}, {link.kind}"
+    guess, why, nics, why_nics = None, "no link of this host reports its rate", 1, "most have one"
+    if facts.links:
+        link = facts.links[0]
+        guess, why = link.MBps / 125, f"this host's {link.device}, {link.kind}"
+        nics, why_nics = len(facts.links), "as many as this host has"
+    rate = "What is the rate of one link of a node, in Gbit/s (empty: unknown)"
     return [
-        Question("link_gbits", text, link.MBps / 125, why, False, _rate_or_none),
-        Question(
-            "nics",
-            "How many such links does a node have",
-            len(facts.links),
-            "as many as this host has",
-            True,
-            _number(1),
-        ),
+        Question("link_gbits", rate, guess, why, False, _rate_or_none),
+        Question("nics", "How many such links does a node have", nics, why_nics, True, _number(1)),
     ]
 
 
-def taken(question: Question, told: str | None) -> Answer:
+def taken(question: Question, given: str | None) -> Answer:
     """Return the answer that somebody gave, or the guess.
 
-    :raises FabricError: if what was told is no answer.
+    :raises FabricError: if the text is no answer to the question.
     """
-    if told is not None:
-        return Answer(question.read(told.strip()))
+    if given is not None:
+        return Answer(question.read(given.strip()))
     return Answer(question.guess, question.why)
 
 
+def guesses(facts: Facts, name_is_free: Callable[[str], bool], **given: str) -> dict[str, Answer]:
+    """Return the guesses at all that has to be known, except where an answer is given, by key."""
+    answers = {each.key: taken(each, given.get(each.key)) for each in questions(facts, name_is_free)}
+    queue = answers["queue"].value if "queue" in answers else None
+    return answers | {each.key: taken(each, given.get(each.key)) for each in of_queue(facts, queue)}
+
+
 def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
-    """Return what a system might be called, and why."""
+    """Return a guess at the name of a system, and the reason for it."""
     host = re.sub(r"[^a-z0-9]", "", re.sub(r"(login|head|front|mgmt)?[0-9-]*$", "", facts.host.split(".")[0].lower()))
     domain = facts.host.lower().split(".")[1:2]
     names = [facts.cluster.lower(), *domain, host, "yours"] if facts.scheduler != "local" else [host, "yours"]

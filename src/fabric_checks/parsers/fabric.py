@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of the collection's own MPI programs (``checks/fabric/src``): a header, rows, and a last line.
 
-All of them print ``# fabric-checks NAME FORMAT`` first, then ``# key: value`` lines, then ``# columns: ...``, the
-rows, perhaps ``# key: value`` lines about the whole run, and ``# complete: N ...`` last, which only a run that came to
-its end prints.
+All of them print ``# fabric-checks NAME FORMAT``, ``# key: value`` lines, ``# columns: ...``, the rows, perhaps
+``# key: value`` lines about the whole run, and ``# complete: N ...``, which only a run that came to its end prints.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import whole
+from fabric_checks.parsers.table import cells_of, number, whole
 
 _FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})\s*$")
 _KEY = re.compile(r"^# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)$")
@@ -23,7 +22,7 @@ _LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
 
 @dataclass(frozen=True)
 class Frame:
-    """The output of one of our programs, its table not yet taken apart.
+    """The output of one of our programs, its table not yet split.
 
     :param header: the ``# key: value`` lines, such as ``mpi``, ``compiler``, ``ranks``; those after the table too.
     :param columns: the names of the columns.
@@ -37,6 +36,12 @@ class Frame:
     body: str
     first_line: int
     count: int
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the rows of the table with their line numbers in the output."""
+        for place, line in enumerate(self.body.splitlines(), self.first_line):
+            if line.strip():
+                yield place, line
 
 
 @dataclass(frozen=True)
@@ -56,20 +61,16 @@ class FabricOutput:
 def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
     """Read the output of one of our programs.
 
-    :param text: everything the program printed to standard output; lines before its first are passed over, and its own
-        about its progress if the launcher put its standard error in between.
+    :param text: the standard output of the program; lines before its first are skipped, and those about its progress if
+        the launcher merged its standard error.
     :param program: the name in its first line, such as ``streaming``.
     :param columns: names of columns that the rows must have.
     :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
     """
     frame = split(text, program, columns)
-    rows = [
-        (place, _cells(line, frame.columns, place))
-        for place, line in enumerate(frame.body.splitlines(), frame.first_line)
-        if line.strip()
-    ]
+    rows = tuple((place, cells_of(line, frame.columns, place)) for place, line in frame.lines())
     require_count(frame, len(rows))
-    return FabricOutput(frame.header, frame.columns, tuple(rows))
+    return FabricOutput(frame.header, frame.columns, rows)
 
 
 def require_count(frame: Frame, rows: int) -> None:
@@ -78,10 +79,50 @@ def require_count(frame: Frame, rows: int) -> None:
         raise OutputError(f"the last line counts {frame.count} rows, found {rows}")
 
 
+def options(header: Mapping[str, str]) -> dict[str, str]:
+    """Return the options that the program ran with, as its header's line ``options`` lists them."""
+    words = header.get("options", "").split()
+    return dict(zip(words[::2], words[1::2], strict=False))
+
+
+def hosts(header: Mapping[str, str], ranks: int) -> tuple[str, ...]:
+    """Return the host of each rank; raise :class:`OutputError` if the header does not name them all."""
+    lines = [header.get(f"rank {rank}", "").split() for rank in range(ranks)]
+    for rank, words in enumerate(lines):
+        if len(words) != 2:
+            raise OutputError(f"the header does not name the host of rank {rank}")
+    return tuple(host for _, host in lines)
+
+
+def number_of(values: Mapping[str, str], key: str, *, at_least: int) -> int:
+    """Return the whole number of a line of the header, or of an option."""
+    text = values.get(key, "")
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < at_least:
+        raise OutputError(f"the header has no whole number of {at_least} or more for {key!r}: {quoted(text)}")
+    return int(text)
+
+
+def seconds(header: Mapping[str, str], key: str) -> float:
+    """Return the time above zero, in seconds, of a line ``# key: N s``."""
+    match = re.fullmatch(r"([0-9.eE+-]+) s", header.get(key, ""))
+    value = number(match[1], None) if match else 0.0
+    if value <= 0:
+        raise OutputError(f"the last lines do not give the seconds of {key!r}: {quoted(header.get(key, ''))}")
+    return value
+
+
+def shifts(header: Mapping[str, str]) -> tuple[int, int]:
+    """Return how many rounds of a pattern were measured, and how many there are."""
+    match = re.fullmatch(r"([0-9]{1,9}) of ([0-9]{1,9})(, evenly spread)?", header.get("shifts", ""))
+    if match is None:
+        raise OutputError(f"the header does not say how many shifts were measured: {quoted(header.get('shifts', ''))}")
+    return int(match[1]), int(match[2])
+
+
 def split(text: str, program: str, columns: Sequence[str]) -> Frame:
     """Split the output of one of our programs into header, table and last line; see :func:`parse`.
 
-    For tables that are too long to be taken apart line by line.
+    For tables that are too long to be split line by line.
     """
     text = _without_progress(plain.cleaned(text), program)
     start, place = _first_line(text, program)
@@ -200,19 +241,12 @@ def _require_hosts(header: Mapping[str, str]) -> None:
 
 
 def _without_progress(text: str, program: str) -> str:
-    """Take away what a program says of its progress on standard error; the other lines keep their numbers.
+    """Remove the lines of standard error about a program's progress; the other lines keep their numbers.
 
-    Such a line may stand within another one, whose beginning was written with the lines before it.
+    Such a line may be within another one, whose beginning was written with the lines before it.
     """
     progress = rf"{re.escape(program)}: [^\n:]{{1,80}} [0-9]{{1,9}} of [0-9]{{1,9}}, about [0-9]{{1,12}} s left"
     if " s left" not in text:
         return text
     text = re.sub(rf"^{progress}\s*$", "", text, flags=re.MULTILINE)
     return re.sub(rf"{progress}\n", "", text)
-
-
-def _cells(line: str, columns: Sequence[str], place: int) -> Mapping[str, str]:
-    cells = line.split()
-    if len(cells) != len(columns):
-        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
-    return dict(zip(columns, cells, strict=True))

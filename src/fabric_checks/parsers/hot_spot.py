@@ -4,43 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import product
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers import fabric
-from fabric_checks.parsers.points import Point, columns, point, require_keys
-from fabric_checks.parsers.table import message_size, whole
+from fabric_checks.parsers.points import PointOutput, PointTable, multiples
 
-#: The two operations: the master sends to all slaves, or collects from all of them.
+#: The two operations, as the master's time of one whole operation: it sends to all slaves, or collects from all.
 OPERATIONS = ("send", "send_receive")
 
-
-@dataclass(frozen=True)
-class HotSpotRow:
-    """One message size with one number of slaves.
-
-    :param line: its line number in the output, counted from 1.
-    :param size_B: the message size in bytes.
-    :param slaves: how many slaves took part.
-    :param points: the time of one whole operation on the master, by operation.
-    """
-
-    line: int
-    size_B: int
-    slaves: int
-    points: dict[str, Point]
-
-
-@dataclass(frozen=True)
-class HotSpotOutput:
-    """One run of ``hot_spot``: the header lines by key, and the rows."""
-
-    header: dict[str, str]
-    rows: tuple[HotSpotRow, ...]
-
-    def times_us(self, operation: str, size_B: int) -> dict[int, float]:
-        """Return the median time of one whole operation by number of slaves, for one message size."""
-        return {row.slaves: row.points[operation].median_us for row in self.rows if row.size_B == size_B}
+_TABLE = PointTable("hot_spot", OPERATIONS, {"size_B": "a message size", "slaves": "a number of slaves"})
 
 
 def slave_counts(ranks: int) -> list[int]:
@@ -55,34 +27,18 @@ def slave_counts(ranks: int) -> list[int]:
 
 def message_sizes(min_size_B: int = 8, max_size_B: int = 65536) -> list[int]:
     """Return the message sizes that ``hot_spot`` measures between these, in bytes: each is 8 times the one before."""
-    sizes_B = []
-    while min_size_B <= max_size_B:
-        sizes_B.append(min_size_B)
-        min_size_B *= 8
-    return sizes_B
+    return multiples(min_size_B, max_size_B, 8)
 
 
-def parse(text: str, sizes_B: Sequence[int], slaves: Sequence[int]) -> HotSpotOutput:
+def parse(text: str, sizes_B: Sequence[int], slaves: Sequence[int]) -> PointOutput:
     """Read the output of ``hot_spot``.
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :param slaves: the numbers of slaves that are expected for each of them; see :func:`slave_counts`.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    output = fabric.parse(text, "hot_spot", ("size_B", "slaves", *columns(*OPERATIONS)))
-    listed = output.header.get("slaves", "")
-    if listed.split() != [str(count) for count in slaves]:
-        wanted = " ".join(str(count) for count in slaves)
+    output = _TABLE.parse(text, list(product(sizes_B, slaves)))
+    listed, wanted = output.header.get("slaves", ""), " ".join(map(str, slaves))
+    if listed.split() != wanted.split():
         raise OutputError(f"the header lists {quoted(listed)} as numbers of slaves, expected {wanted}")
-    rows = tuple(
-        HotSpotRow(
-            line,
-            message_size(cells["size_B"], line),
-            whole(cells["slaves"], line, "a number of slaves"),
-            {name: point(cells, name, line) for name in OPERATIONS},
-        )
-        for line, cells in output.rows
-    )
-    found = [(row.line, (row.size_B, row.slaves)) for row in rows]
-    require_keys(found, [(size, count) for size in sizes_B for count in slaves], ("size_B", "slaves"))
-    return HotSpotOutput(dict(output.header), rows)
+    return output

@@ -5,7 +5,7 @@ Each benchmark prints a block for each number of processes, headed by "# Benchma
 then a line of column titles and a row for each message size. A sample that outlasts ``-time`` prints
 ``time-out.`` in place of its values. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
 its own ("MODE: NON-AGGREGATE"), and many completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize"
-ends a complete output.
+ends a whole output.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from fabric_checks.parsers import plain
 from fabric_checks.parsers.table import (
     HALF_DIGIT,
     Row,
+    cells_of,
     message_size,
+    only,
     require_order,
+    require_overlap,
     require_positive,
     require_rate,
     require_sizes,
@@ -35,47 +38,17 @@ _LAST_LINE = "# All processes entering MPI_Finalize"
 PARTS = {"IMB-MPI1": "MPI-1", "IMB-NBC": "MPI-NBC", "IMB-RMA": "MPI-RMA", "IMB-P2P": "IMB-P2P"}
 #: Collectives of IMB-MPI1; with an I before, and the rest in small letters, IMB-NBC has them too.
 COLLECTIVES = (
-    "Allreduce",
-    "Reduce",
-    "Reduce_scatter",
-    "Reduce_scatter_block",
-    "Reduce_local",
-    "Alltoall",
-    "Alltoallv",
-    "Allgather",
-    "Allgatherv",
-    "Gather",
-    "Gatherv",
-    "Scatter",
-    "Scatterv",
-    "Bcast",
-)
-#: What a process moves in one repetition, in messages, where bytes over time are the printed bandwidth.
-_MESSAGES = {
-    "PingPong": 1,
-    "PingPongSpecificSource": 1,
-    "PingPongAnySource": 1,
-    "PingPing": 1,
-    "PingPingSpecificSource": 1,
-    "PingPingAnySource": 1,
-    "Sendrecv": 2,
-    "Exchange": 4,
-    "Unidir_put": 1,
-    "Unidir_get": 1,
-    "Bidir_put": 1,
-    "Bidir_get": 1,
-    "Put_local": 1,
-    "Get_local": 1,
-    "Accumulate": 1,
-    "Get_accumulate": 1,
-    "Compare_and_swap": 1,
-    "Fetch_and_op": 1,
-    # One process moves a message from or to each of the others in this time, and IMB counts one of them.
-    "Put_all_local": 1,
-    "Get_all_local": 1,
-    "One_put_all": 1,
-    "One_get_all": 1,
-}
+    "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Reduce_local", "Alltoall", "Alltoallv",
+    "Allgather", "Allgatherv", "Gather", "Gatherv", "Scatter", "Scatterv", "Bcast",
+)  # fmt: skip
+#: Messages that a process moves in one repetition, where bytes over time are the printed bandwidth. In the last four of
+#: these one process moves a message from or to each of the others in this time, and IMB counts one of them.
+_MESSAGES = {"Sendrecv": 2, "Exchange": 4} | dict.fromkeys((
+    "PingPong", "PingPongSpecificSource", "PingPongAnySource", "PingPing", "PingPingSpecificSource",
+    "PingPingAnySource", "Unidir_put", "Unidir_get", "Bidir_put", "Bidir_get", "Put_local", "Get_local", "Accumulate",
+    "Get_accumulate", "Compare_and_swap", "Fetch_and_op", "Put_all_local", "Get_all_local", "One_put_all",
+    "One_get_all",
+), 1)  # fmt: skip
 #: Benchmarks of IMB-RMA that print times like collectives.
 _ALL_AT_ONCE = ("All_put_all", "All_get_all", "Exchange_put", "Exchange_get")
 NON_AGGREGATE, AGGREGATE = "NON-AGGREGATE", "AGGREGATE"
@@ -93,7 +66,7 @@ _COLUMNS = {
     "t_CPU[usec]": "compute_us",
     "overlap[%]": "overlap_percent",
 }
-#: What the formats of a table are, after the size where there is one.
+#: The formats of a table, after the size where there is one.
 _TIMES = "#repetitions t_min[usec] t_max[usec] t_avg[usec]"
 _TIMES_AND_BANDWIDTH = f"{_TIMES} Mbytes/sec"
 _TIME_AND_BANDWIDTH = "#repetitions t[usec] Mbytes/sec"
@@ -109,7 +82,7 @@ _WHOLE = ("repetitions", "message_rate_per_s")
 class ImbOutput:
     """One block of an IMB benchmark.
 
-    :param version: the version of IMB, such as ``2021.11``, or None where the output does not say.
+    :param version: the version of IMB, such as ``2021.11``, or None where the output does not have it.
     :param processes: the number of processes that took part.
     :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
         processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (from the bytes and the
@@ -135,7 +108,7 @@ def parse(
 ) -> ImbOutput:
     """Read the block of one IMB benchmark for one number of processes.
 
-    :param text: everything the program printed to standard output.
+    :param text: the standard output of the program.
     :param benchmark: the name that IMB uses, such as ``PingPong``.
     :param sizes_B: the message sizes that were asked for, in bytes, in order; ``[0]`` for the barrier.
     :param processes: the number of processes that must have taken part.
@@ -151,14 +124,11 @@ def parse(
     position, columns = _find_columns(lines, start, _titles(program, benchmark))
     rows = _read_rows(lines, position, columns)
     require_sizes(rows, sizes_B)
-    ends = sum(line.strip() == _LAST_LINE for line in lines)
-    if ends == 0:
-        raise OutputError(f"the last line {_LAST_LINE!r} is missing: the program did not end normally")
-    if ends > 1:
-        raise OutputError(f"the last line {_LAST_LINE!r} appears {ends} times: several programs printed this")
+    ends = [line for line in lines if line.strip() == _LAST_LINE]
+    only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
     names = tuple(name for name in columns if name != "size_B")
-    # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. Not so in
-    # IMB-MPI1, whose collectives read the clock before and after each, which alone takes longer; nor does a barrier.
+    # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. In IMB-MPI1
+    # collectives read the clock before and after each, which alone takes longer; a barrier takes time, too.
     _require_positive(rows, names, takes_time=program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns)
     if "min_time_us" in names:
         require_order(rows, "min_time_us", "time_us", "max_time_us")
@@ -221,31 +191,23 @@ def _version(lines: Sequence[str], program: str) -> str | None:
 
 
 def _require_overlap(rows: Sequence[Row]) -> None:
-    """Raise :class:`OutputError` unless the overlap is a share that fits the times beside it.
+    """Raise :class:`OutputError` unless the overlap of each row fits its times.
 
     IMB prints 100 (communication + work - both at once) / the longer of the two, from 0 to 100. Each time may be half a
-    digit more or less than printed, which at small ones is much of the share.
+    digit more or less than printed, which at small ones is much of the overlap.
     """
     for row in rows:
-        overlap = row.values["overlap_percent"]
-        if not 0 <= overlap <= 100:
-            raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
         overall, communication, work = (row.values[f"{name}_us"] for name in ("overall", "communication", "compute"))
         saved, longer = communication + work - overall, max(communication, work)
-        if longer == 0:
-            continue  # zero bytes
+        if longer == 0:  # zero bytes: any overlap fits
+            require_overlap(row, 0.0, 100.0)
+            continue
         shares = [
             100 * (saved + 3 * error) / (longer + other)
             for error in (-HALF_DIGIT, HALF_DIGIT)
             for other in (-HALF_DIGIT, HALF_DIGIT)
         ]
-        least, most = (min(max(share, 0.0), 100.0) for share in (min(shares), max(shares)))
-        if not least - HALF_DIGIT <= overlap <= most + HALF_DIGIT:
-            raise OutputError(
-                f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {least:.2f} to "
-                f"{most:.2f} %: the output is damaged",
-                row.line,
-            )
+        require_overlap(row, *(min(max(share, 0.0), 100.0) for share in (min(shares), max(shares))))
 
 
 def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
@@ -353,13 +315,9 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list
                 f"IMB gave up at {quoted(fields[0])} B (time-out.): the sample exceeded its time limit; raise -time",
                 place,
             )
-        if len(fields) != len(columns):
-            raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
-        cells = dict(zip(columns, fields, strict=True))
-        size = cells.pop("size_B", "0")
-        rows.append(
-            Row(place, message_size(size, place), {name: _value(name, cell, place) for name, cell in cells.items()})
-        )
+        cells = cells_of(line, columns, place)
+        size_B = message_size(cells.pop("size_B", "0"), place)
+        rows.append(Row(place, size_B, {name: _value(name, cell, place) for name, cell in cells.items()}))
     return rows
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of LAMMPS: loop time, performance line, task timing breakdown, the first and the last thermo output."""
+"""Output of LAMMPS: loop time, performance line, task timing breakdown, first and last thermodynamic output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import number
+from fabric_checks.parsers.table import number, only, positive
 
 _VERSION = re.compile(r"^LAMMPS \((?P<version>[^)]+)\)")
 _LOOP = re.compile(
@@ -59,20 +59,15 @@ class LammpsOutput:
 def parse(text: str, processes: int) -> LammpsOutput:
     """Read the output of one LAMMPS run.
 
-    :param text: everything the program printed to standard output.
+    :param text: the standard output of the program.
     :param processes: the number of MPI processes that must have taken part.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
     text = plain.cleaned(text)
     lines = text.splitlines()
     versions = [match["version"] for line in lines if (match := _VERSION.match(line))]
-    if len(versions) > 1:
-        raise OutputError(f"{len(versions)} lines 'LAMMPS (version)': several programs printed this")
-    if not versions:
-        raise OutputError(
-            "no line 'LAMMPS (version)': the program did not start, or this is another program"
-            + plain.label_of(text, "LAMMPS (")
-        )
+    started = "the program did not start, or this is another program" + plain.label_of(text, "LAMMPS (")
+    version = only(versions, "line 'LAMMPS (version)'", started)
     for index, line in enumerate(lines):
         if re.search(r"(^|\s)ERROR( on proc \d+)?:", line):
             raise OutputError(f"LAMMPS stopped with {quoted(line)}", index + 1)
@@ -80,43 +75,34 @@ def parse(text: str, processes: int) -> LammpsOutput:
     damaged = [index for index, line in enumerate(lines) if line.startswith("Loop time of") and not _LOOP.match(line)]
     if damaged:
         raise OutputError(f"the line of the loop time is damaged: {quoted(lines[damaged[0]])}", damaged[0] + 1)
-    if len(loops) != 1:
-        raise OutputError(f"{len(loops)} lines 'Loop time of ...' where one was expected: the run did not end normally")
-    ((index, loop),) = loops
+    index, loop = only(loops, "line 'Loop time of ...'", "the run did not end normally")
     if int(loop["procs"]) != processes:
         raise OutputError(
             f"LAMMPS ran on {loop['procs']} processes instead of the {processes} that were asked for", index + 1
         )
-    loop_time = _positive(loop["time"], "the loop time", index + 1)
+    loop_time = positive(loop["time"], "the loop time", index + 1)
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
     if steps == 0 or atoms == 0:
         raise OutputError(f"{steps} steps with {atoms} atoms: nothing was computed", index + 1)
     rate = _timesteps_per_s(lines, index, steps, atoms, loop_time)
     shares = _breakdown(lines, index, loop_time)
     at_start, thermo = _thermo(lines[:index], steps)
-    if sum(_LAST_LINE.match(line) is not None for line in lines[index:]) != 1:
-        raise OutputError("the last line 'Total wall time: ...' is missing: the program did not end normally")
-    return LammpsOutput(versions[0], processes, steps, atoms, loop_time, rate, shares, thermo, at_start)
-
-
-def _positive(text: str, what: str, line: int) -> float:
-    value = number(text, line)
-    if value <= 0:
-        raise OutputError(f"{what} is {value:g}; it must be positive", line)
-    return value
+    ends = [line for line in lines[index:] if _LAST_LINE.match(line)]
+    only(ends, "last line 'Total wall time: ...'", "the program did not end normally")
+    return LammpsOutput(version, processes, steps, atoms, loop_time, rate, shares, thermo, at_start)
 
 
 def _timesteps_per_s(lines: Sequence[str], start: int, steps: int, atoms: int, loop_time: float) -> float:
-    """Return the printed rate; it, and that of atom-steps beside it, have to be those of the loop time."""
+    """Return the printed rate; it, and that of atom-steps on the same line, have to be those of the loop time."""
     for index in range(start, len(lines)):
         match = _PERFORMANCE.match(lines[index])
         if match is None:
             continue
-        rate = _positive(match["rate"], "timesteps/s", index + 1)
+        rate = positive(match["rate"], "timesteps/s", index + 1)
         _require_rate(rate, steps / loop_time, "timesteps/s", index + 1)
         if match["scaled"] is not None:
             unit = f"{match['unit']}atom-step/s"
-            scaled = _positive(match["scaled"], unit, index + 1)
+            scaled = positive(match["scaled"], unit, index + 1)
             _require_rate(scaled, steps * atoms / loop_time / _UNITS[match["unit"]], unit, index + 1)
         return rate
     raise OutputError("no line 'Performance: ... timesteps/s' after the loop time")
@@ -213,7 +199,7 @@ def require_thermo(
 
     :param expected: values by LAMMPS's column names, as in the reference log that comes with the input.
     :param relative_tolerance: largest allowed deviation as a share of the expected value.
-    :param of: where the expected values are from.
+    :param of: the source of the expected values, in words.
     """
     for name, value in expected.items():
         found = _item(output.thermo, name)
@@ -228,7 +214,7 @@ def require_drift(output: LammpsOutput, name: str, expected: float, relative_tol
     """Raise :class:`OutputError` unless an item changes over the run as expected.
 
     :param name: LAMMPS's name of the column; :param expected: its last value less its first.
-    :param relative_tolerance: largest allowed deviation as a share of that; :param of: where it is from.
+    :param relative_tolerance: largest allowed deviation as a share of that; :param of: its source, in words.
     """
     drift = _item(output.thermo, name) - _item(output.thermo_at_start, name)
     if abs(drift - expected) > relative_tolerance * abs(expected):

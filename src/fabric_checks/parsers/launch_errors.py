@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What launchers print when a program could not start, for which no node is at fault."""
+"""Known launch failures that are not the fault of a node, by the standard error of the job."""
 
 from __future__ import annotations
 
 import re
 
-#: A pattern of a line of standard error, and what it means.
+#: Patterns of lines of standard error, each with its cause.
 KNOWN = (
     (
         re.compile(r"\bmpi/pmi2: (?:request not begin with 'cmd='|invalid client request)"),
@@ -16,8 +16,8 @@ KNOWN = (
 
 
 def known(text: str) -> str | None:
-    """Return what is known of an error of a launch; None if nothing is.
+    """Return the cause of a failed launch; None if it is unknown.
 
-    :param text: what the job wrote to standard error.
+    :param text: the standard error of the job.
     """
     return next((cause for pattern, cause in KNOWN if pattern.search(text)), None)

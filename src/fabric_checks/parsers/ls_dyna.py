@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of MPP-DYNA: how many processes took part, the table of times, and the last lines of a run.
 
-It stands on standard output, or in ``mes0000``, the messages of the first process, depending on the release: the check
-prints the file behind :data:`MESSAGES`, and whichever has the table is read.
+Depending on the release it is on standard output or in ``mes0000``, the messages of the first process. The check prints
+that file after :data:`MESSAGES`, and whichever has the table is read.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import number, whole
-
-Found = TypeVar("Found")
+from fabric_checks.parsers.table import Found, number, only, whole
 
 #: The line before the messages of the first process.
 MESSAGES = "# mes0000"
@@ -26,7 +23,7 @@ _NORMAL = re.compile(r"^ *N o r m a l +t e r m i n a t i o n", re.MULTILINE)
 _ERROR = re.compile(r"^ *E r r o r +t e r m i n a t i o n", re.MULTILINE)
 _TABLE = re.compile(r"^ *T i m i n g +i n f o r m a t i o n *$", re.MULTILINE)
 _TOTALS = re.compile(r"^ *T o t a l s +(\S+) +(\S+) +(\S+) +(\S+) *$")
-#: What belongs to a row above it is indented further.
+#: Rows that are parts of the row above them are indented further.
 _ROW = re.compile(r"^ {2}(\S.*?) *\.{2,} *(\S+) +(\S+) +(\S+) +(\S+) *$")
 _ELAPSED = re.compile(r"^ *Elapsed time +(\S+) +seconds\b[^\n]*?\bfor +(\S+) +cycles\b", re.MULTILINE)
 _CYCLES = re.compile(r"^ *Problem cycle *= *(\S+) *$", re.MULTILINE)
@@ -55,7 +52,7 @@ class DynaOutput:
 def parse(text: str, processes: int) -> DynaOutput:
     """Read the output of one run.
 
-    :param processes: how many have to have taken part.
+    :param processes: the number of processes that must have taken part.
     :raises OutputError: if the run was of another number, did not come to its normal end, or is not whole.
     """
     before, *behind = plain.cleaned(text).split(f"\n{MESSAGES}\n")
@@ -82,9 +79,7 @@ def parse(text: str, processes: int) -> DynaOutput:
 
 
 def _only(found: Sequence[Found], what: str) -> Found:
-    if len(found) != 1:
-        raise OutputError(f"no {what}" if not found else f"{len(found)} times the {what}: several runs printed this")
-    return found[0]
+    return only(found, what, "the run did not finish, or this is another program")
 
 
 def _table(text: str) -> dict[str, float]:

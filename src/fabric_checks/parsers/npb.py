@@ -10,16 +10,16 @@ from math import log, prod
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import number, whole
+from fabric_checks.parsers.table import only, positive, whole
 
 _FIRST_LINE = re.compile(r"^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$", re.MULTILINE)
 _REPORT = re.compile(r"^ *(?P<name>\w+) Benchmark Completed\.? *$", re.MULTILINE)
 _FIELD = re.compile(r"^ (?P<key>[A-Za-z][A-Za-z/ ]*?) *= *(?P<value>\S.*?) *$")
-#: The report is not over before this; what follows is how the program was compiled.
+#: The last field of the report; the flags of the compiler follow.
 _LAST_FIELD = "Version"
 #: Seconds and rates are printed to two decimals.
 _ROUNDING = 0.006
-#: How many operations NPB counts, by the number of keys or points and that of iterations (``is.c``, ``ft.f90``).
+#: The number of operations that NPB counts, by that of keys or points and of iterations (``is.c``, ``ft.f90``).
 _OPERATIONS: Mapping[str, Callable[[int, int], float]] = {
     "is": lambda keys, iterations: keys * iterations,
     "ft": lambda points, iterations: (
@@ -54,17 +54,11 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     """
     name = benchmark.upper()
     text = plain.cleaned(text)
-    first = list(_FIRST_LINE.finditer(text))
-    if not first:
-        raise OutputError(
-            f"no line 'NAS Parallel Benchmarks ... {name} Benchmark': the program did not start"
-            + plain.label_of(text, " NAS Parallel Benchmarks ")
-        )
-    if len(first) > 1:
-        raise OutputError(f"{len(first)} lines 'NAS Parallel Benchmarks ...': several programs printed this")
-    if first[0]["name"] != name:
-        raise OutputError(f"expected the output of {name}, found that of {quoted(first[0]['name'])}")
-    fields = _report(text, name, first[0].end())
+    started = "the program did not start" + plain.label_of(text, " NAS Parallel Benchmarks ")
+    first = only(list(_FIRST_LINE.finditer(text)), "line 'NAS Parallel Benchmarks ... Benchmark'", started)
+    if first["name"] != name:
+        raise OutputError(f"expected the output of {name}, found that of {quoted(first['name'])}")
+    fields = _report(text, name, first.end())
     _require(fields, "Class", problem_class)
     _require(fields, "Total processes", str(processes))
     _require(fields, "Active procs", str(processes), optional=True)
@@ -76,13 +70,13 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
         raise OutputError(f"{total:g} Mop/s do not fit {per_process:g} on each of {processes} processes")
     _require_rate(fields, benchmark, iterations, time_s, total)
     # The banner of 3.4.3 says 3.4.
-    if not f"{fields['Version']}.".startswith(f"{first[0]['version']}."):
-        raise OutputError(f"version {first[0]['version']} began this output and {fields['Version']} ended it")
+    if not f"{fields['Version']}.".startswith(f"{first['version']}."):
+        raise OutputError(f"version {first['version']} began this output and {fields['Version']} ended it")
     return NpbOutput(fields["Version"], processes, iterations, time_s, total)
 
 
 def _report(text: str, name: str, begin: int) -> Mapping[str, str]:
-    """Return the fields of the only report, which must come after the beginning of the output."""
+    """Return the fields of the only report, which must follow the beginning of the output."""
     starts = list(_REPORT.finditer(text))
     if len(starts) != 1 or starts[0]["name"] != name or starts[0].start() < begin:
         raise OutputError(f"no line '{name} Benchmark Completed', or several: the program did not finish")
@@ -110,13 +104,7 @@ def _require(fields: Mapping[str, str], key: str, value: str, *, optional: bool 
 def _positive(fields: Mapping[str, str], key: str) -> float:
     if key not in fields:
         raise OutputError(f"the report has no line {key!r}")
-    try:
-        value = number(fields[key], None)
-    except OutputError:
-        raise OutputError(f"{key} is {quoted(fields[key])}, not a finite number") from None
-    if value <= 0:
-        raise OutputError(f"{key} is {value:g}; it must be positive (a class too small to be timed?)")
-    return value
+    return positive(fields[key], key, None)
 
 
 def _require_rate(fields: Mapping[str, str], benchmark: str, iterations: int, time_s: float, Mop_per_s: float) -> None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of the OSU Micro-Benchmarks, 5.x to 7.x, and of their Python ports in mpi4py.
 
-A table begins with the benchmark's title and a line of column titles, both behind ``#``; then a row for each
-message size follows, and nothing marks its end, so that the sizes that were asked for must be known. Releases
-differ in what surrounds that: 7.x begins with a blank line and names the datatype, mbw_mr of 6.x to 7.2 repeats its
-title, the barrier prints no size at all. The columns are in :mod:`~fabric_checks.parsers.osu_columns`.
+A table begins with the benchmark's title and a line of column titles, both after ``#``, followed by a row for each
+message size. Nothing marks its end, so the sizes that were asked for must be known. Releases differ: 7.x begins with a
+blank line and names the datatype, mbw_mr of 6.x to 7.2 repeats its title, the barrier prints no size. The columns are
+in :mod:`~fabric_checks.parsers.osu_columns`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from fabric_checks.parsers import osu_columns, plain
 from fabric_checks.parsers.table import (
     HALF_DIGIT,
     Row,
+    cells_of,
     message_size,
+    only,
     require_order,
+    require_overlap,
     require_positive,
     require_rate,
     require_sizes,
@@ -27,22 +30,13 @@ from fabric_checks.parsers.table import (
     whole,
 )
 
-_COLLECTIVES = {
-    "allgather": "Allgather",
-    "allgatherv": "Allgatherv",
-    "allreduce": "Allreduce",
+_SUMS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
+_MOVES = ("allgather", "allgatherv", "barrier", "gather", "gatherv", "scatter", "scatterv")
+_COLLECTIVES = {name: name.capitalize() for name in (*_SUMS, *_MOVES)} | {
     "alltoall": "All-to-All Personalized Exchange",
     "alltoallv": "All-to-Allv Personalized Exchange",
     "alltoallw": "All-to-Allw Personalized Exchange",
-    "barrier": "Barrier",
     "bcast": "Broadcast",
-    "gather": "Gather",
-    "gatherv": "Gatherv",
-    "reduce": "Reduce",
-    "reduce_scatter": "Reduce_scatter",
-    "reduce_scatter_block": "Reduce_scatter_block",
-    "scatter": "Scatter",
-    "scatterv": "Scatterv",
 }
 _NEIGHBOURHOOD = {
     "allgather": "Allgather",
@@ -89,18 +83,9 @@ TITLES = {
     },
     **{name: f"MPI_{title} Test" for name, title in _ONE_SIDED.items()},
 }
-#: Benchmarks that compute on what they send.
-REDUCTIONS = (
-    "allreduce",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "iallreduce",
-    "ireduce",
-    "ireduce_scatter",
-    "ireduce_scatter_block",
-)
-#: What the option ``-s`` of the one-sided benchmarks stands for, as they print it.
+#: Benchmarks that reduce what they send.
+REDUCTIONS = (*_SUMS, *(f"i{name}" for name in _SUMS))
+#: The synchronisations of the one-sided benchmarks, as they print them, by the value of their option ``-s``.
 SYNCHRONISATIONS = {
     "lock": "MPI_Win_lock/unlock",
     "flush": "MPI_Win_flush",
@@ -114,9 +99,8 @@ _MISTITLED = {("osu-py", "bw"), ("osu-py", "bibw"), ("osu", "bw_fan_in"), ("osu"
 #: The ports' own titles where they differ.
 _PORT_TITLES = {"MPI All-to-All Latency Test": "alltoall"}
 
-#: What else is a title of OSU's: of another library, of another release, or damaged. A script's own words are none.
+#: Other titles of OSU: of another library or release, or damaged.
 _OTHER_TITLE = re.compile(r"^#\s*OSU\b.*\bTest\s+v\S*\s*$")
-_TITLE = re.compile(r"^#\s*OSU (OpenSHMEM|UPC(\+\+)?|\w*CCL)\b.* Test(\s+v[\d.]+\S*)?\s*$")
 _TITLE = re.compile(
     r"^#\s*(?P<osu>OSU )?(?P<title>MPI(?:_\w+)?(?:-(?P<device>[A-Z]+))?\b.*? Test)(?:\s+v(?P<version>[\d.]+\S*))?\s*$"
 )
@@ -133,7 +117,7 @@ _STARTUP_TITLE = re.compile(r"^# OSU MPI (?P<name>Init|Hello World) Test v(?P<ve
 #: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not behind "#".
 _COLUMNS = re.compile(r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
 _VALIDATION = {"Pass": 1.0, "Fail": 0.0}
-#: What may stand in a row.
+#: The cells of a row.
 _CELL = re.compile(r"[-+]?\.?[0-9][-+.0-9eE]*|[-+]?(nan|inf)|pass|fail", re.IGNORECASE)
 
 
@@ -168,7 +152,7 @@ class StartupOutput:
 def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     """Read the output of one OSU benchmark.
 
-    :param text: everything the program printed to standard output.
+    :param text: the standard output of the program.
     :param benchmark: a key of :data:`TITLES`.
     :param sizes_B: the message sizes that were asked for, in bytes, in order; ``[0]`` for the barriers.
     :raises OutputError: if another program printed this, if a row is missing, repeated, damaged or not positive,
@@ -214,7 +198,7 @@ def parse_init(text: str, processes: int) -> StartupOutput:
 
 
 def parse_hello(text: str, processes: int) -> StartupOutput:
-    """Read the output of ``osu_hello``, followed by a line ``launch_to_end_ns: N`` that its launch was timed with.
+    """Read the output of ``osu_hello``, followed by a line ``launch_to_end_ns: N`` with the time of its launch.
 
     :returns: the time ``launch`` in seconds.
     :param processes: the number of processes that must have taken part.
@@ -238,14 +222,7 @@ def _startup_version(text: str, name: str) -> str:
 
 
 def _only(pattern: re.Pattern[str], text: str, form: str) -> re.Match[str]:
-    """Return the only match of a line; there has to be one."""
-    found = list(pattern.finditer(text))
-    if len(found) != 1:
-        raise OutputError(
-            f"{len(found)} lines '{form}' where one was expected: "
-            + ("several programs printed this" if found else "the program did not finish")
-        )
-    return found[0]
+    return only(list(pattern.finditer(text)), f"line '{form}'", "the program did not finish")
 
 
 def _require_processes(found: re.Match[str], processes: int) -> None:
@@ -271,29 +248,19 @@ def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
 
 
 def _require_overlap(rows: Sequence[Row]) -> None:
-    """Raise :class:`OutputError` unless the overlap is a share that fits the times beside it.
+    """Raise :class:`OutputError` unless the overlap of each row fits its times.
 
     OSU prints 100 (1 - (overall - compute) / pure communication), or 0 if that is less. Each time may be half a digit
-    more or less than printed, which at small ones is much of the share.
+    more or less than printed, which at small ones is much of the overlap.
     """
     for row in rows:
-        overlap = row.values["overlap_percent"]
-        if not 0 <= overlap <= 100:
-            raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
-        names = ("overall_us", "compute_us", "pure_comm_us")
-        overall, compute, communication = (row.values[name] for name in names)
+        overall, compute, communication = (row.values[f"{name}_us"] for name in ("overall", "compute", "pure_comm"))
         shares = [
             100 * (1 - (overall - compute + 2 * error) / (communication + other))
             for error in (-HALF_DIGIT, HALF_DIGIT)
             for other in (-HALF_DIGIT, HALF_DIGIT)
         ]
-        least, most = max(0.0, min(shares)), min(max(0.0, *shares), 100.0)
-        if not least - HALF_DIGIT <= overlap <= most + HALF_DIGIT:
-            raise OutputError(
-                f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {least:.2f} to "
-                f"{most:.2f} %: the output is damaged",
-                row.line,
-            )
+        require_overlap(row, max(0.0, min(shares)), min(max(0.0, *shares), 100.0))
 
 
 def _header(lines: Sequence[str]) -> dict[str, str]:
@@ -307,7 +274,7 @@ def _header(lines: Sequence[str]) -> dict[str, str]:
 
 
 def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
-    """Return the index of the benchmark's title, and what it says; there must be no other benchmark's."""
+    """Return the index and the match of the benchmark's title; there must be no other benchmark's."""
     first: tuple[int, re.Match[str]] | None = None
     for index, line in enumerate(lines):
         match = _TITLE.match(line)
@@ -328,7 +295,7 @@ def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str
 
 
 def _is_of(title: str, benchmark: str) -> bool:
-    """Tell whether a title is that of a benchmark, wherever its buffers are."""
+    """Return whether a title is that of a benchmark, wherever its buffers are."""
     title = re.sub(r"^(MPI\w*)-[A-Z]+", r"\1", title)
     return title.lower() == TITLES[benchmark].lower() or _PORT_TITLES.get(title) == benchmark
 
@@ -405,32 +372,24 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
         line, place = lines[index].strip(), index + 1
         if not line or line.startswith("#"):
             continue
-        fields = line.split()
-        if len(rows) == count and not _is_like_a_row(fields, columns):
+        if len(rows) == count and not _is_like_a_row(line.split(), columns):
             continue  # what a scheduler or a launcher prints after the table
-        if len(fields) != len(columns):
-            raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
-        cells = dict(zip(columns, fields, strict=True))
+        cells = cells_of(line, columns, place)
         size_B = message_size(cells.pop("size_B", "0"), place)
         rows.append(Row(place, size_B, {name: _value(name, cell, place) for name, cell in cells.items()}))
     return rows
 
 
 def _is_like_a_row(fields: Sequence[str], columns: Sequence[str]) -> bool:
-    """Tell whether a line could be a row: as many fields, and each a number or what stands for one."""
+    """Return whether a line could be a row: as many fields, each a number, pass or fail."""
     return len(fields) == len(columns) and all(_CELL.fullmatch(field) for field in fields)
 
 
 def _value(name: str, cell: str, line: int) -> float:
     if name == "validation":
-        return _validation(cell, line)
+        if cell not in _VALIDATION:
+            raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line)
+        return _VALIDATION[cell]
     if name in osu_columns.WHOLE:
         return whole(cell, line, f"a whole number ({name})")
     return two_decimals(cell, line)
-
-
-def _validation(cell: str, line: int) -> float:
-    try:
-        return _VALIDATION[cell]
-    except KeyError:
-        raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line) from None

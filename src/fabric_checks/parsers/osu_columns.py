@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The columns of OSU's tables: which titles there are, and which of them each kind of benchmark prints.
+"""The columns of OSU's tables: their titles, and those of each kind of benchmark.
 
 Releases differ in titles (``Latency (us)``, ``Avg Latency(us)``; the ports ``Latency [us]``) and options add columns:
 ``-f`` minimum, maximum and iterations, ``-c`` the validation, ``-z`` percentiles, ``-D`` what was transmitted.
@@ -15,7 +15,7 @@ from fabric_checks.core.errors import OutputError, quoted
 LATENCY, BANDWIDTH, MESSAGE_RATE, NON_BLOCKING = "latency", "bandwidth", "message rate", "non-blocking"
 
 _US, _MBPS = r"\s*[(\[]us[)\]]", r"\s*[(\[]MB/s[)\]]"
-#: The titles, as patterns, and what the columns are called here.
+#: The titles, as patterns, and our names of the columns.
 _TITLES = {
     r"Size(\s*[(\[]B[)\]])?": "size_B",
     rf"(Avg )?Latency{_US}": "latency_us",
@@ -56,7 +56,7 @@ def read(line: str, place: int) -> tuple[str, ...]:
     """Return the names of the columns that a line of titles announces.
 
     :param place: the line's number, for errors.
-    :raises OutputError: if one of them is no title of OSU's.
+    :raises OutputError: if one of them is not a title of OSU.
     """
     text, names = line.strip().lstrip("#").rstrip(), []
     while text:
@@ -75,7 +75,7 @@ def require(names: Sequence[str], kind: str, *, has_sizes: bool, place: int) -> 
     """Raise :class:`OutputError` unless the columns are those of a benchmark.
 
     :param kind: of benchmark, such as :data:`LATENCY`.
-    :param has_sizes: whether it goes through message sizes.
+    :param has_sizes: whether its rows begin with a message size.
     :param place: the number of the line of titles, for errors.
     """
     own = ("size_B " if has_sizes else "") + _OWN[kind]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of our program ``overlap``: overhead and host availability of MPI_Isend and MPI_Irecv by message size."""
+"""Output of our programs ``overlap`` and ``collective_overlap``: overhead and host availability by message size."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from fabric_checks.parsers.table import Row, message_size, number, require_posit
 #: Why a search for the work that fits into a transfer stopped: found; there is none; too many steps.
 STOPS = ("knee", "none", "cap")
 
-#: What is measured in each row.
+#: The transfers of each row of ``overlap``, and by default of ``collective_overlap``.
 TRANSFERS = ("isend", "irecv")
+COLLECTIVES = ("iallreduce", "ialltoall", "ibcast")
 
 #: The columns of a transfer that hold numbers, in the program's order.
 _VALUES = (
@@ -35,15 +36,15 @@ _ROUNDING = 0.01
 class OverlapOutput:
     """One run of ``overlap`` or ``collective_overlap``; ``transfer`` is a name such as ``isend`` or ``ibcast``.
 
-    :param header: the header lines by key; ``work`` tells how long one iteration of the work takes, ``poll`` whether
-        the work called MPI_Test.
+    :param header: the header lines by key; ``work`` has the time of one iteration of the work, ``poll`` whether it
+        called MPI_Test.
     :param rows: for each message size and transfer ``*_nominal_us`` (the transfer without work), ``*_overhead_us``
         with the 95 % confidence interval ``*_overhead_ci_low_us`` and ``*_overhead_ci_high_us``,
         ``*_availability_percent``, ``*_work_us`` (the work that just lengthens the transfer) and ``*_steps``.
     :param stops: for each transfer why the search stopped, one of :data:`STOPS`, by message size.
     """
 
-    header: dict[str, str]
+    header: Mapping[str, str]
     rows: tuple[Row, ...]
     stops: dict[str, dict[int, str]]
 
@@ -63,6 +64,13 @@ class OverlapOutput:
         """Return how many amounts of work the search tried, by message size."""
         return {size: int(steps) for size, steps in self._column(f"{transfer}_steps").items()}
 
+    def osu_overlap_percent(self, operation: str) -> dict[int, float]:
+        """Return the overlap by the definition of the OSU micro-benchmarks, 0 to 100, by size; of collectives only.
+
+        100 (1 - (time with work - time of the work alone) / time without work) for work as long as the latter.
+        """
+        return self._column(f"{operation}_osu_overlap_percent")
+
     def _column(self, name: str) -> dict[int, float]:
         return {row.size_B: row.values[name] for row in self.rows}
 
@@ -73,17 +81,24 @@ def parse(text: str, sizes_B: Sequence[int]) -> OverlapOutput:
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    return table(text, "overlap", TRANSFERS, sizes_B)
+    return _table(text, "overlap", TRANSFERS, sizes_B)
 
 
-def table(
+def parse_collectives(text: str, sizes_B: Sequence[int], operations: Sequence[str] = COLLECTIVES) -> OverlapOutput:
+    """Read the output of ``collective_overlap``, whose rows have ``*_osu_overlap_percent`` too.
+
+    :param operations: the operations that were asked for; otherwise as :func:`parse`.
+    """
+    return _table(text, "collective_overlap", operations, sizes_B, percents=("osu_overlap_percent",))
+
+
+def _table(
     text: str, program: str, transfers: Sequence[str], sizes_B: Sequence[int], percents: Sequence[str] = ()
 ) -> OverlapOutput:
     """Read the output of a program that searches for overlap.
 
     :param transfers: the prefixes of the columns.
     :param percents: endings of further columns of each transfer, all of them percentages.
-    :raises OutputError: as :func:`parse`.
     """
     names = [f"{transfer}_{name}" for transfer in transfers for name in (*_VALUES, *percents)]
     columns = ["size_B", *names, *(f"{transfer}_stop" for transfer in transfers)]
@@ -102,7 +117,7 @@ def table(
         _require_believable(rows, transfer, stops[transfer])
         for name in percents:
             _require_percent(rows, f"{transfer}_{name}")
-    return OverlapOutput(dict(output.header), tuple(rows), stops)
+    return OverlapOutput(output.header, tuple(rows), stops)
 
 
 def _stop(text: str, line: int) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of our program ``placement``: which rank ran where, and on which cores."""
+"""Output of our program ``placement``: the node and the cores of each rank."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fabric_checks.parsers import fabric
 
 @dataclass(frozen=True)
 class RankPlace:
-    """Where one rank ran.
+    """The placement of one rank.
 
     :param rank: its rank in MPI_COMM_WORLD.
     :param host: MPI_Get_processor_name.
@@ -33,7 +33,7 @@ class RankPlace:
 
 @dataclass(frozen=True)
 class PlacementOutput:
-    """What the placement probe found: the MPI library, the compiler, and a place for each rank."""
+    """The output of the placement probe: the MPI library, the compiler, and the placement of each rank."""
 
     mpi: str
     compiler: str
@@ -43,16 +43,16 @@ class PlacementOutput:
 def parse(text: str) -> PlacementOutput:
     """Read the output of the placement probe.
 
-    :raises OutputError: if the output is not whole, or was printed by several worlds of one rank each, which is what
-        a launcher of another MPI makes.
+    :raises OutputError: if the output is not whole, or is that of several worlds of one rank each, as with the launcher
+        of another MPI.
     """
     output = fabric.parse(text, "placement", ("rank", "host", "node", "cpu", "cpus", "cores", "online"))
     for key in ("mpi", "compiler"):
         if not output.header.get(key, "").strip():
             raise OutputError(f"the header line '# {key}: ...' is missing")
     if output.header.get("ranks") != str(len(output.rows)):
-        told = quoted(output.header.get("ranks", ""))
-        raise OutputError(f"the header says that {told} ranks ran, the table has {len(output.rows)}")
+        stated = quoted(output.header.get("ranks", ""))
+        raise OutputError(f"the header says that {stated} ranks ran, the table has {len(output.rows)}")
     ranks: list[RankPlace] = []
     for line, cells in output.rows:
         if cells["rank"] != str(len(ranks)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What launchers, terminals and editors add to an output, taken away again."""
+"""Remove from an output the additions of launchers, terminals and editors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 
 from fabric_checks.core.errors import quoted
 
-#: Colours, and the end of line that goes with them. Other control sequences are no launcher's.
+#: Colours, and the erase-to-end-of-line that comes with them; launchers use no other control sequences.
 _COLOUR = re.compile(r"\x1b\[(?:[0-9;:]*m|K)")
-#: What Python takes for the end of a line, but no C program.
+#: Line ends for Python, but not for C programs.
 _NO_LINE_END = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-#: What Open MPI puts before each line if asked for --tag-output; from 5 on with the job's name, and a blank after it.
+#: The tag of each line with Open MPI's --tag-output; from 5 on with the job's name, and a blank after it.
 _TAG = re.compile(r"^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:", re.MULTILINE)
 
 
@@ -30,7 +30,7 @@ def cleaned(text: str) -> str:
 
 
 def label_of(text: str, first: str) -> str:
-    """Return a remedy for a message if something stands before the line that an output begins with, or nothing.
+    """Return a remedy for a message if something precedes the first line of an output on that line, or nothing.
 
     :param first: the beginning of that line.
     """
@@ -45,7 +45,7 @@ def label_of(text: str, first: str) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """Take tags away; the blank behind them too, if it stands behind each of them and so is no program's."""
+    """Remove tags; the blank after them too, if it follows each of them and thus is not the program's."""
     ends = [match.end() for match in _TAG.finditer(text)]
     blank = "" if not all(text.startswith(" ", end) for end in ends) else " "
     return re.sub(_TAG.pattern + blank, "", text, flags=re.MULTILINE)

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A measured point in the rows of our own programs: a median, its interval, and why sampling stopped.
+"""Tables of measured points: our own programs whose rows hold times with their intervals, each declared as data.
 
-The programs print five columns for each of them: ``X_us``, ``X_ci_low_us``, ``X_ci_high_us``, ``X_samples`` and
-``X_stop`` (``fc_print_result`` in ``checks/fabric/src/sampling.h``).
+The programs print five columns for each point: ``X_us``, ``X_ci_low_us``, ``X_ci_high_us``, ``X_samples`` and
+``X_stop`` (``fc_print_result`` in ``checks/fabric/src``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.parsers import fabric
 from fabric_checks.parsers.table import number, whole
 
+_ENDINGS = ("us", "ci_low_us", "ci_high_us", "samples", "stop")
 _STOPS = ("ci", "cap")
 
 
@@ -34,10 +36,80 @@ class Point:
     stop: str
 
 
+@dataclass(frozen=True)
+class PointRow:
+    """One row of such a table.
+
+    :param line: its line number in the output, counted from 1.
+    :param key: the values of the key columns, such as ``size_B``, by column.
+    :param points: what was measured, by name.
+    """
+
+    line: int
+    key: Mapping[str, int]
+    points: Mapping[str, Point]
+
+
+@dataclass(frozen=True)
+class PointOutput:
+    """The output of a program that prints such a table: the header lines by key, and the rows."""
+
+    header: Mapping[str, str]
+    rows: tuple[PointRow, ...]
+
+    def times_us(self, name: str, **fixed: int) -> dict[int, float]:
+        """Return the median times of a point by the key column that is not fixed.
+
+        With the columns ``size_B`` and ``slaves``, ``times_us("send", size_B=8)`` is by number of slaves.
+        """
+        return {key: found.median_us for key, found in self._points(name, fixed)}
+
+    def intervals_us(self, name: str, **fixed: int) -> dict[int, tuple[float, float]]:
+        """Return the ends of the medians' 95 % confidence intervals by the key column that is not fixed."""
+        return {key: (found.low_us, found.high_us) for key, found in self._points(name, fixed)}
+
+    def _points(self, name: str, fixed: Mapping[str, int]) -> Iterable[tuple[int, Point]]:
+        for row in self.rows:
+            if row.key.items() >= fixed.items():
+                ((_, key),) = row.key.items() - fixed.items()
+                yield key, row.points[name]
+
+
+@dataclass(frozen=True)
+class PointTable:
+    """The table of one of our programs, as data.
+
+    :param program: the name in the first line of the output.
+    :param points: the names of the points of each row, in the program's order.
+    :param keys: the columns that tell rows apart, each with what its cells are called in messages.
+    """
+
+    program: str
+    points: tuple[str, ...]
+    keys: Mapping[str, str] = field(default_factory=lambda: {"size_B": "a message size"})
+
+    def parse(self, text: str, wanted: Sequence[tuple[int, ...]]) -> PointOutput:
+        """Read the output of the program.
+
+        :param wanted: the values of the key columns of each row that was asked for, in order.
+        :raises OutputError: if the output is not whole, has other rows or its values are not believable.
+        """
+        output = fabric.parse(text, self.program, [*self.keys, *columns(*self.points)])
+        rows = tuple(
+            PointRow(
+                line,
+                {column: whole(cells[column], line, meaning) for column, meaning in self.keys.items()},
+                {name: point(cells, name, line) for name in self.points},
+            )
+            for line, cells in output.rows
+        )
+        require_keys([(row.line, tuple(row.key.values())) for row in rows], wanted, tuple(self.keys))
+        return PointOutput(output.header, rows)
+
+
 def columns(*names: str) -> tuple[str, ...]:
     """Return the columns of the points of these names, in the order in which the programs print them."""
-    endings = ("us", "ci_low_us", "ci_high_us", "samples", "stop")
-    return tuple(f"{name}_{ending}" for name in names for ending in endings)
+    return tuple(f"{name}_{ending}" for name in names for ending in _ENDINGS)
 
 
 def point(cells: Mapping[str, str], name: str, line: int) -> Point:
@@ -47,7 +119,7 @@ def point(cells: Mapping[str, str], name: str, line: int) -> Point:
     :param line: the line number of the row, for errors.
     :raises OutputError: if a value is not a believable time, or lies outside its own confidence interval.
     """
-    median, low, high = (number(cells[f"{name}_{end}"], line) for end in ("us", "ci_low_us", "ci_high_us"))
+    median, low, high = (number(cells[f"{name}_{ending}"], line) for ending in _ENDINGS[:3])
     samples = whole(cells[f"{name}_samples"], line, f"a number of samples of {name}")
     stop = cells[f"{name}_stop"]
     if median <= 0 or low < 0:
@@ -72,15 +144,26 @@ def require_keys(
     :param names: the names of the key columns.
     """
 
-    def told(key: tuple[int, ...]) -> str:
+    def text_of(key: tuple[int, ...]) -> str:
         return ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
 
     for (line, key), expected in zip(found, wanted, strict=False):
         if key != expected:
-            raise OutputError(f"the row of {told(expected)} was expected, found that of {told(key)}", line)
+            raise OutputError(f"the row of {text_of(expected)} was expected, found that of {text_of(key)}", line)
     if len(found) > len(wanted):
         line, key = found[len(wanted)]
-        raise OutputError(f"an unexpected row of {told(key)}", line)
+        raise OutputError(f"an unexpected row of {text_of(key)}", line)
     if len(found) < len(wanted):
         missing = len(wanted) - len(found)
-        raise OutputError(f"the last {missing} of {len(wanted)} rows are missing, from {told(wanted[len(found)])} on")
+        raise OutputError(
+            f"the last {missing} of {len(wanted)} rows are missing, from {text_of(wanted[len(found)])} on"
+        )
+
+
+def multiples(first_B: int, last_B: int, factor: int) -> list[int]:
+    """Return the message sizes from ``first_B`` to at most ``last_B`` bytes, each ``factor`` times the one before."""
+    sizes_B = []
+    while first_B <= last_B:
+        sizes_B.append(first_B)
+        first_B *= factor
+    return sizes_B

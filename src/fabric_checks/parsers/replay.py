@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of ``fabric-checks replay-series --table``: what a traced program takes in each layout of a twin."""
+"""Output of ``fabric-checks replay-series --table``: the run time of a traced program in each layout of a twin."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Replayed:
 
     @property
     def communication_percent(self) -> float:
-        """The share of the run time that a rank does not compute, waiting for others included."""
+        """The percentage of the run time in which a rank does not compute, waiting included."""
         return 100 * (1 - self.compute_s / self.run_s)
 
 
 def parse(text: str, layouts: Sequence[Layout]) -> dict[Layout, Replayed]:
     """Read the output.
 
-    :param layouts: those that were asked for, in order.
+    :param layouts: the layouts that were asked for, in order.
     :raises OutputError: if it is not whole or its values are not believable.
     """
     output = fabric.parse(text, "replay-series", ("nodes", "ppn", "run_s", "compute_s"))

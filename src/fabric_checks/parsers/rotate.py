@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of our program ``rotate``: the bandwidth of every pair, and of suspects measured again."""
+"""Output of our program ``rotate``: the bandwidth of every pair, and of suspect pairs measured again."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,11 +14,11 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric, long_table, rotate_patterns
 from fabric_checks.parsers.table import number
 
-#: The parts of a run, in the order in which they come.
+#: The phases of a run, in order.
 PHASES = ("scan", "together", "control", "alone")
 
 _COLUMNS = {"round": pl.Int32, "sender": pl.Int32, "receiver": pl.Int32, "MBps": pl.Float64, "phase": pl.String}
-_SECONDS = re.compile(r"([0-9.eE+-]+) s")
+_VALID = pl.col("MBps").is_finite() & (pl.col("MBps") > 0)
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,11 @@ class RotateOutput:
     :param pattern: one of :data:`fabric_checks.parsers.rotate_patterns.PATTERNS`.
     :param hosts: the name of each rank's host, by rank.
     :param pairs: the number of pairs in a round.
-    :param suspect_share: a pair that is slower than others by this share is measured again.
+    :param suspect_share: the loss from which a pair is measured again.
     :param confirmed: whether suspects were measured again.
-    :param transfers_s: what the transfers themselves took: the sum over all tests of the slowest pair, in seconds.
-    :param elapsed_s: what the whole run took, in seconds.
-    :param phases: what was measured, by phase (:data:`PHASES`); all but ``scan`` may be empty.
+    :param transfers_s: the time of the transfers alone: the sum over all tests of the slowest pair, in seconds.
+    :param elapsed_s: the time of the whole run, in seconds.
+    :param phases: the measurements by phase (:data:`PHASES`); all but ``scan`` may be empty.
     """
 
     header: Mapping[str, str]
@@ -74,7 +73,7 @@ class RotateOutput:
 
     @property
     def ordered_pairs(self) -> tuple[int, int]:
-        """How many pairs the scan measured, in one direction each, and how many there are."""
+        """The number of ordered pairs that the scan measured, and of all."""
         ranks = len(self.hosts)
         measured = np.unique(self.scan.sender.astype(np.int64) * ranks + self.scan.receiver)
         return len(measured), ranks * (ranks - 1)
@@ -97,16 +96,13 @@ def _missing(present: NDArray[np.int32], ranks: int) -> tuple[int, ...]:
 def parse(text: str) -> RotateOutput:
     """Read the output of ``rotate``.
 
-    The pairs of the scan are held against the pattern: every pair of every round that was measured has to be there.
+    The pairs of the scan are compared with the pattern: every pair of every measured round has to be there.
 
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    frame = fabric.split(text, "rotate", tuple(_COLUMNS))
-    table = _table(frame)
-    fabric.require_count(frame, table.height)
-    header = frame.header
-    ranks = _whole(header, "ranks", at_least=2)
-    options = _options(header)
+    header, table = long_table.parse(text, "rotate", _COLUMNS, _VALID, "a rate above 0 was expected")
+    ranks = fabric.number_of(header, "ranks", at_least=2)
+    options = fabric.options(header)
     pattern = options.get("pattern", "")
     if pattern not in rotate_patterns.PATTERNS:
         raise OutputError(f"the options name an unknown pattern: {quoted(pattern)}")
@@ -117,18 +113,18 @@ def parse(text: str) -> RotateOutput:
     if sum(map(len, phases.values())) != table.height:
         raise OutputError(f"a row belongs to none of the phases {', '.join(PHASES)}")
     order = table["phase"].rle().struct.field("value").to_list()
-    repeats = _whole(options, "confirm-repeats", at_least=1)
+    repeats = fabric.number_of(options, "confirm-repeats", at_least=1)
     pairs = rotate_patterns.pairs_of_round(pattern, ranks)
     _require_scan(phases["scan"], pattern, ranks, header)
     for phase in PHASES[1:]:
         _require_repeats(phases[phase], phase, ranks, repeats)
     _require_order(order, [phase for phase in PHASES if len(phases[phase])], repeats)
-    transfers_s, elapsed_s = _seconds(header, "transfers"), _seconds(header, "elapsed")
+    transfers_s, elapsed_s = fabric.seconds(header, "transfers"), fabric.seconds(header, "elapsed")
     _require_ratio(header, elapsed_s / transfers_s)
     output = RotateOutput(
         header,
         pattern,
-        tuple(_host(header, rank) for rank in range(ranks)),
+        fabric.hosts(header, ranks),
         pairs,
         number(options.get("suspect-share", ""), 1),
         options.get("confirm") == "yes",
@@ -138,34 +134,6 @@ def parse(text: str) -> RotateOutput:
     )
     _require_measured(output)
     return output
-
-
-def _table(frame: fabric.Frame) -> pl.DataFrame:
-    table = long_table.rows(frame, _COLUMNS)
-    if table is None:
-        raise _first_bad_row(frame)
-    rates = table["MBps"]
-    if not (rates.is_finite() & (rates > 0)).all():
-        raise _first_bad_row(frame)
-    return table
-
-
-def _first_bad_row(frame: fabric.Frame) -> OutputError:
-    for place, line in enumerate(frame.body.splitlines(), frame.first_line):
-        if not line.strip():
-            continue
-        cells = line.split(" ")
-        if len(cells) != len(_COLUMNS):
-            return OutputError(f"a row of {len(_COLUMNS)} columns was expected, found {quoted(line)}", place)
-        if not all(re.fullmatch(r"[0-9]{1,9}", cell) for cell in cells[:3]):
-            return OutputError(f"round, sender and receiver were expected, found {quoted(line)}", place)
-        try:
-            rate = number(cells[3], place)
-        except OutputError as error:
-            return error
-        if rate <= 0:
-            return OutputError(f"MBps is {rate:g}; a rate must be positive", place)
-    return OutputError(f"the columns {' '.join(frame.columns)} were expected to be {' '.join(_COLUMNS)}")
 
 
 def _require_order(order: list[str], phases: list[str], repeats: int) -> None:
@@ -181,10 +149,7 @@ def _require_order(order: list[str], phases: list[str], repeats: int) -> None:
 def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str, str]) -> None:
     """Raise :class:`OutputError` unless the scan has the pairs of its pattern, in their order."""
     pairs = rotate_patterns.pairs_of_round(pattern, ranks)
-    shifts = re.match(r"([0-9]{1,9}) of ([0-9]{1,9})\b", header.get("shifts", ""))
-    if shifts is None:
-        raise OutputError(f"the header does not say how many shifts were measured: {quoted(header.get('shifts', ''))}")
-    rounds, of_rounds = int(shifts[1]), int(shifts[2])
+    rounds, of_rounds = fabric.shifts(header)
     if not 1 <= rounds <= of_rounds or len(scan) != rounds * pairs:
         raise OutputError(f"the scan has {len(scan)} pairs; {rounds} rounds of {pairs} pairs were asked for")
     grid = [array.reshape(rounds, pairs) for array in (scan.round, scan.sender, scan.receiver)]
@@ -211,7 +176,7 @@ def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str
 def _require_repeats(part: Transfers, phase: str, ranks: int, repeats: int) -> None:
     """Raise :class:`OutputError` unless every pair is possible and was measured as often as asked.
 
-    Beside others what was fast once is not measured again, so that there pairs are measured more or less often.
+    In phase ``together`` a pair that was fast once is not measured again, so that repeats differ from pair to pair.
     """
     if not len(part):
         return
@@ -228,43 +193,16 @@ def _require_repeats(part: Transfers, phase: str, ranks: int, repeats: int) -> N
         raise OutputError(f"phase {phase} has a pair that was not measured {repeats} times")
 
 
-def _options(header: Mapping[str, str]) -> dict[str, str]:
-    words = header.get("options", "").split()
-    return dict(zip(words[::2], words[1::2], strict=False))
-
-
-def _whole(values: Mapping[str, str], key: str, *, at_least: int) -> int:
-    text = values.get(key, "")
-    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < at_least:
-        raise OutputError(f"the header has no whole number of {at_least} or more for {key!r}: {quoted(text)}")
-    return int(text)
-
-
-def _host(header: Mapping[str, str], rank: int) -> str:
-    words = header.get(f"rank {rank}", "").split()
-    if len(words) != 2:
-        raise OutputError(f"the header does not name the host of rank {rank}")
-    return words[1]
-
-
-def _seconds(header: Mapping[str, str], key: str) -> float:
-    match = _SECONDS.fullmatch(header.get(key, ""))
-    value = number(match[1], 1) if match else 0.0
-    if value <= 0:
-        raise OutputError(f"the last lines do not give the seconds of {key!r}: {quoted(header.get(key, ''))}")
-    return value
-
-
 def _require_measured(output: RotateOutput) -> None:
-    """Raise :class:`OutputError` unless the last lines say of the scan what it measured, if they do."""
+    """Raise :class:`OutputError` unless the last lines, if there are any, agree with the rows of the scan."""
     measured, all_pairs = output.ordered_pairs
-    for key, said in (
+    for key, counted in (
         ("ordered pairs", f"{measured} of {all_pairs}"),
         ("never sender", _ranges(output.never_senders)),
         ("never receiver", _ranges(output.never_receivers)),
     ):
-        if output.header.get(key, said) != said:
-            raise OutputError(f"{key!r} is {quoted(output.header[key])}, but the rows give {quoted(said)}")
+        if output.header.get(key, counted) != counted:
+            raise OutputError(f"{key!r} is {quoted(output.header[key])}, but the rows give {quoted(counted)}")
 
 
 def _ranges(ranks: tuple[int, ...]) -> str:
@@ -279,7 +217,7 @@ def _ranges(ranks: tuple[int, ...]) -> str:
 
 
 def _require_ratio(header: Mapping[str, str], ratio: float) -> None:
-    """Raise :class:`OutputError` unless the last lines tell the ratio of their own seconds, if they tell one."""
+    """Raise :class:`OutputError` unless the ratio of the last lines, if there is one, is that of their seconds."""
     text = header.get("elapsed over transfers")
     if text is not None and abs(number(text, None) - ratio) > 0.00051 + 2e-5 * ratio:
         raise OutputError(f"'elapsed over transfers' is {quoted(text)}, but the seconds give {ratio:.3f}")

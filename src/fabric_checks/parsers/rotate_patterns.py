@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The patterns of ``rotate``: which ranks stream to which in each round, as the program defines them too."""
+"""The patterns of ``rotate``: sender and receiver of each pair of a round, as the program defines them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-# Without NumPy, which pairs alone need: a check asks how many rounds there are where none is installed.
+# NumPy is needed for pairs only: a check asks for the number of rounds where it is not installed.
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -16,26 +16,26 @@ PATTERNS = ("rotate", "shift", "bisection", "round-robin")
 
 
 def pairs_of_round(pattern: str, ranks: int) -> int:
-    """Return how many pairs stream at once."""
+    """Return the number of concurrent pairs."""
     return ranks if pattern == "shift" else ranks // 2
 
 
 def turns(ranks: int) -> int:
-    """Return after how many rounds of ``round-robin`` every two ranks have met, in one direction."""
+    """Return the number of rounds of ``round-robin`` after which every two ranks have met, in one direction."""
     return ranks - 1 + ranks % 2
 
 
 def nightly_rounds(ranks: int) -> int:
-    """Return how many rounds of ``round-robin`` a night has: as many as the pattern ``rotate``, N/2, rounded up.
+    """Return the number of rounds of ``round-robin`` in a night: that of the pattern ``rotate``, N/2, rounded up.
 
-    Every rank then sends and receives at least twice, and of the groups of four ranks and more that follow each other
-    each reaches each other one in both directions. Fewer than eight ranks need up to six rounds for the former.
+    Every rank then sends and receives at least twice, and all groups of four or more consecutive ranks reach each other
+    in both directions. Fewer than eight ranks need up to six rounds for the former.
     """
     return min(2 * turns(ranks), 6) if ranks < 8 else (ranks + 1) // 2
 
 
 def round_robin_rounds(ranks: int, shifts: int) -> list[int]:
-    """Return the numbers of the rounds that ``round-robin --shifts`` measures; 0 and more than there are mean all.
+    """Return the numbers of the rounds that ``round-robin --shifts`` measures; 0 and more than there are stand for all.
 
     No two ranks meet twice before all have met once.
     """
@@ -69,7 +69,7 @@ def pairs(pattern: str, ranks: int, rounds: Ranks) -> tuple[Ranks, Ranks]:
 
 
 def _matches(ranks: int, number: Ranks) -> tuple[Ranks, Ranks]:
-    """Return the pairs of the tournament by the circle method; ``rotate --help`` tells its rule."""
+    """Return the pairs of the tournament by the circle method; its rule is in ``rotate --help``."""
     import numpy as np  # noqa: PLC0415  (may be missing where only the number of rounds is asked for)
 
     seats = turns(ranks)
@@ -81,7 +81,7 @@ def _matches(ranks: int, number: Ranks) -> tuple[Ranks, Ranks]:
     if ranks >= 16:
         upper_sends ^= (np.minimum(upper, lower) % 2 == 1) & ((upper ^ lower) % 2 == 1)
     if ranks % 2 == 0:
-        # The rank without a seat stands for the upper one: behind all seats, and then at its rank.
+        # An even number of ranks has one without a seat. It meets the middle seat, as the upper of the two.
         upper = np.hstack((upper, np.full_like(middle, seats)))
         lower = np.hstack((lower, middle))
         upper_sends = np.hstack((upper_sends, (middle % 2 == 1) != back))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table by message size, and the tests of wholeness that all parsers share."""
+"""Rows by message size, and the checks that all parsers share."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fabric_checks.core.errors import OutputError, quoted
 
-#: What C prints for a number with ``%.2f``.
+Found = TypeVar("Found")
+
+#: A number as C prints it with ``%.2f``.
 _TWO_DECIMALS = re.compile(r"(?!-0\.00)-?(0|[1-9][0-9]*)\.[0-9]{2}")
-#: The halves of a last digit that two decimals leave open, and what binary fractions add to that.
+#: Half of the last of two decimals, and the error of a binary fraction.
 HALF_DIGIT = 0.005 + 1e-6
-#: What C prints for a number; Python would take more, such as 1_0.
+#: A number as C prints it; Python's float() accepts more, such as 1_0.
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
 
 
@@ -45,7 +48,7 @@ def number(text: str, line: int | None) -> float:
 def two_decimals(text: str, line: int) -> float:
     """Return the finite number with two decimals that ``text`` is; raise :class:`OutputError` for anything else.
 
-    So a value that lost a digit, its point or its neighbour's blank is not taken for another one.
+    A value that lost a digit, its point or the blank next to it is thus not mistaken for another one.
     """
     value = number(text, line)
     if not _TWO_DECIMALS.fullmatch(text):
@@ -60,9 +63,39 @@ def whole(text: str, line: int | None, what: str) -> int:
     return int(text)
 
 
+def cells_of(line: str, columns: Sequence[str], place: int) -> dict[str, str]:
+    """Return the cells of a row by column; raise :class:`OutputError` if there are more or fewer."""
+    cells = line.split()
+    if len(cells) != len(columns):
+        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
+    return dict(zip(columns, cells, strict=True))
+
+
 def message_size(text: str, line: int) -> int:
     """Return the message size in bytes that ``text`` is; raise :class:`OutputError` for anything else."""
     return whole(text, line, "a message size")
+
+
+def positive(text: str, what: str, line: int | None) -> float:
+    """Return the number above zero that ``text`` is; raise :class:`OutputError`, which names ``what``, otherwise."""
+    value = number(text, line)
+    if value <= 0:
+        raise OutputError(f"{what} is {value:g}; it must be positive", line)
+    return value
+
+
+def only(found: Sequence[Found], what: str, missing: str) -> Found:
+    """Return the only element of what was found.
+
+    :param what: what was looked for, as in ``line 'LAMMPS (version)'``.
+    :param missing: why it may be missing.
+    :raises OutputError: if there is none, or more than one: then several programs printed the output.
+    """
+    if not found:
+        raise OutputError(f"no {what}: {missing}")
+    if len(found) > 1:
+        raise OutputError(f"{len(found)} times the {what}: several programs printed this")
+    return found[0]
 
 
 def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) -> None:
@@ -81,19 +114,35 @@ def require_order(rows: Sequence[Row], *columns: str) -> None:
     for row in rows:
         found = [row.values[column] for column in columns]
         if found != sorted(found):
-            told = ", ".join(f"{column} {value:g}" for column, value in zip(columns, found, strict=True))
-            raise OutputError(f"{told} at {row.size_B} B are not in this order: the output is damaged", row.line)
+            values = ", ".join(f"{column} {value:g}" for column, value in zip(columns, found, strict=True))
+            raise OutputError(f"{values} at {row.size_B} B are not in this order: the output is damaged", row.line)
 
 
 def require_rate(row: Row, bandwidth_MBps: float, message_rate_per_s: float, message_B: float, rounding: float) -> None:
     """Raise :class:`OutputError` unless a bandwidth with two decimals is the rate of messages times their size.
 
-    :param rounding: by how much the message rate may differ from what is printed.
+    :param rounding: the largest error of the printed message rate.
     """
     if abs(bandwidth_MBps - message_rate_per_s * message_B / 1e6) > HALF_DIGIT + rounding * message_B / 1e6:
         raise OutputError(
             f"{bandwidth_MBps:g} MB/s do not fit {message_rate_per_s:g} messages/s of {message_B:.0f} B: "
             "the output is damaged",
+            row.line,
+        )
+
+
+def require_overlap(row: Row, low: float, high: float) -> None:
+    """Raise :class:`OutputError` unless the overlap of a row is a percentage that fits the times of the row.
+
+    :param low: the least that the times give, in percent, rounding included; :param high: the most.
+    """
+    overlap = row.values["overlap_percent"]
+    if not 0 <= overlap <= 100:
+        raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
+    if not low - HALF_DIGIT <= overlap <= high + HALF_DIGIT:
+        raise OutputError(
+            f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {low:.2f} to "
+            f"{high:.2f} %: the output is damaged",
             row.line,
         )
 

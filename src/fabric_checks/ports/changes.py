@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the counters of a node grew during a case; what a counter cannot show is said so, and never guessed."""
+"""Growth of the counters of a node during a case; what a counter cannot show is reported, and never guessed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fabric_checks.ports.snapshots import Host, NodeFile, Port
 
-#: Where the counters of InfiniBand's PortCounters stop, in bits (InfiniBand Architecture Specification, volume 1,
+#: The largest values of InfiniBand's PortCounters, where they stop (InfiniBand Architecture Specification, volume 1,
 #: 16.1.3.5; the kernel reads them with these widths in drivers/infiniband/core/sysfs.c).
 SATURATES_AT = {
     name: 2**bits - 1
@@ -27,18 +27,18 @@ SATURATES_AT = {
         "VL15_dropped": 16,
     }.items()
 }
-#: A count of 4-byte words that has stopped: the counter of old hardware, of 32 bits.
+#: The largest count of old hardware: 4-byte words in 32 bits.
 FULL_DATA_B = 4 * (2**32 - 1)
 
 
 @dataclass(frozen=True)
 class PortChange:
-    """What a port did during a case.
+    """Activity of a port during a case.
 
     :param port: as it was at the end.
     :param sent_B: bytes; None if its counters cannot tell. :param received_B: likewise.
     :param grown: by how much each of its other counters grew.
-    :param doubts: what its counters cannot tell, and why, a phrase each.
+    :param doubts: counters that show nothing, and why, a phrase each.
     """
 
     port: Port
@@ -50,11 +50,11 @@ class PortChange:
 
 @dataclass(frozen=True)
 class NodeChange:
-    """What a node did during a case.
+    """Activity of a node during a case.
 
     :param node: its name; :param seconds: how long the program ran there.
     :param ports: by name; :param tcp: by how much the counters of TCP grew.
-    :param host: as it was at the end; :param load_before: its load before the program, which is that of others.
+    :param host: as it was at the end; :param load_before: its load before the program.
     :param slowest_ms: the time of the slower snapshot.
     """
 
@@ -68,7 +68,7 @@ class NodeChange:
 
 
 def of_node(file: NodeFile) -> NodeChange | str:
-    """Return what a node did, or in words why that is not known."""
+    """Return the activity of a node, or why it is unknown, in words."""
     before, after = file.before, file.after
     if after is None:
         return "the program did not finish there"

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from fabric_checks.ports.alike import finding
 from fabric_checks.ports.changes import NodeChange, PortChange
+from fabric_checks.ports.outliers import finding
 
 NVSENTINEL = "NVSentinel, docs/nic-health-monitor/link-counter-detection.md"
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How often a counter may grow.
+    """The largest healthy growth of a counter.
 
     :param per_s: events a second; 0: none at all. :param text: the same in words. :param source: who says so.
     """
@@ -48,26 +48,24 @@ LIMITS = {
     "rx_drop": _AS_DISCARDS,
     "tx_drop": _AS_DISCARDS,
 }
-#: What is above a limit by chance in no more than this share of counters is not told: a case is short, and one symbol
-#: error in ten seconds is no 360 an hour.
+#: Growth above a limit is reported if chance explains it in no more than this share of counters: a case is short, and
+#: one symbol error in ten seconds is not 360 an hour.
 CHANCE = 1e-6
-#: Counters of trouble without a published limit: their names, and by how much one has to be above its like elsewhere.
-TROUBLE = re.compile(
-    r"err|crc|discard|drop|timeout|nack|nak|replay|uncorrected|retr|out_of_(sequence|buffer)|xmit_wait"
-)
+#: Error counters without a published limit: their names, and by how much one has to exceed those of the other nodes.
+ERRORS = re.compile(r"err|crc|discard|drop|timeout|nack|nak|replay|uncorrected|retr|out_of_(sequence|buffer)|xmit_wait")
 TIMES_OTHERS, AT_LEAST, FEWEST_OTHERS = 10, 100, 3
 
 
 def port_errors(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
-    """Return a finding for each counter of a port that grew faster than it may, or far more than on the other nodes."""
+    """Return a finding for each counter of a port that grew above its limit, or far more than on the other nodes."""
     found: list[dict[str, Any]] = []
     for node in nodes:
         for name, change in sorted(node.ports.items()):
             for counter, growth in sorted(change.grown.items()):
                 if growth and counter in LIMITS:
                     found += _above(node, name, counter, growth)
-                elif growth >= AT_LEAST and TROUBLE.search(counter):
-                    found += _unlike(nodes, node, name, counter, growth)
+                elif growth >= AT_LEAST and ERRORS.search(counter):
+                    found += _outlier(nodes, node, name, counter, growth)
     return found
 
 
@@ -91,7 +89,7 @@ def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[d
     )
 
 
-def _unlike(
+def _outlier(
     nodes: Sequence[NodeChange], node: NodeChange, name: str, counter: str, growth: int
 ) -> Iterator[dict[str, Any]]:
     others = [
@@ -117,5 +115,5 @@ def errors_of(change: PortChange) -> dict[str, int]:
     return {
         name: growth
         for name, growth in sorted(change.grown.items())
-        if growth and (name in LIMITS or TROUBLE.search(name))
+        if growth and (name in LIMITS or ERRORS.search(name))
     }

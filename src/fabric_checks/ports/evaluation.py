@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that the ports of a job's nodes say: findings, the disproof that fails a case, and what its record keeps."""
+"""Evaluation of the ports of a job: findings, the disproof that fails a case, and the part of its record."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric_checks.ports import errors, states, tcp, transport
-from fabric_checks.ports.alike import finding, nodes_text
 from fabric_checks.ports.changes import NodeChange
+from fabric_checks.ports.outliers import finding, nodes_text
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the ports say of a case.
+    """The evaluation of a case.
 
     :param findings: objects with kind, hosts, confirmed and text. :param disproof: why the case fails, or None.
     :param values: of the metrics :data:`.transport.OF_RAILS`, if there are rails.
-    :param record: what its record keeps: see :func:`record_of`.
+    :param record: the part of its record: see :func:`record_of`.
     """
 
     findings: list[dict[str, Any]]
@@ -37,23 +37,24 @@ def evaluate(
     bindings: Mapping[str, str] | None = None,
     measured: str = "",
 ) -> Evaluation:
-    """Return what the ports say of a case.
+    """Evaluate the ports of a case.
 
-    :param nodes: those that told what they did. :param unknown: why others did not, by node.
+    :param nodes: those whose activity is known. :param unknown: why that of others is not, by node.
     :param fabric: patterns of the ports that the system's file names. :param link_MBps: the rate of a link.
-    :param moved_B: what the program says its nodes sent to each other. :param bindings: of ranks to CPUs, by node.
+    :param moved_B: bytes that the nodes sent to each other, as the program states.
+    :param bindings: of ranks to CPUs, by node.
     :param measured: the value that a disproof is about.
     """
     shares = transport.rails(nodes, fabric)
     findings = [
         *errors.port_errors(nodes),
         *tcp.lost_segments(nodes),
-        *states.unlike_ports(nodes),
+        *states.port_outliers(nodes),
         *states.slow_links(nodes, link_MBps, lambda port: transport.is_of(port, fabric)),
         *transport.idle_rails(nodes, shares),
-        *states.unlike_hosts(nodes, bindings or {}),
+        *states.host_outliers(nodes, bindings or {}),
         *transport.uncounted(nodes, fabric),
-        *_untold(unknown),
+        *_unknown(unknown),
     ]
     whole = () if unknown else nodes  # of a part of the nodes nothing is proven
     disproof = transport.disproof(whole, fabric, moved_B, measured)
@@ -66,7 +67,7 @@ def record_of(
     moved_B: int | None,
     shares: Mapping[str, Mapping[str, float]],
 ) -> dict[str, Any]:
-    """Return what a record keeps: plain data, for each node the ports that moved something or counted an error.
+    """Return the part of a record: plain data, for each node the ports that moved something or counted an error.
 
     ``nodes`` has ``sent_B``, ``received_B``, ``rate_MBps`` and ``errors`` by node and port; ``carried_B`` the bytes
     that all nodes sent, by port; ``moved_B`` those of which the program knows; ``fabric`` the patterns; ``rails`` the
@@ -93,7 +94,7 @@ def record_of(
     }
 
 
-def _untold(unknown: Mapping[str, str]) -> list[dict[str, Any]]:
+def _unknown(unknown: Mapping[str, str]) -> list[dict[str, Any]]:
     reasons: dict[str, list[str]] = {}
     for node, why in unknown.items():
         reasons.setdefault(why, []).append(node)

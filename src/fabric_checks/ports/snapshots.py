@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of our program ``ports``: what a node's ports and the node itself said before and after a program.
+"""Files of our program ``ports``: the state of a node and of its ports before and after a program.
 
-A file has ``# fabric-checks ports 1``, the node, and a snapshot for each moment: lines ``path<TAB>value`` as they are
-in ``/sys`` and ``/proc``, and a line that counts them. What a driver does not tell is not there; what could not be read
-has ``!`` and the name of the error. From that come ports and a host with units; nothing that is missing is guessed.
+A file has ``# fabric-checks ports 1``, the node, and two snapshots: lines ``path<TAB>value`` as they are in ``/sys``
+and ``/proc``, and a line that counts them. A value that the driver does not have is missing; one that could not be read
+has ``!`` and the name of the error. They become ports and a host with units; nothing that is missing is guessed.
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from typing import Literal
 
 from fabric_checks.core.errors import OutputError, quoted
 
-#: What a file of the program can be at most: two snapshots of 1 MiB, and their heads.
+#: The largest file of the program: two snapshots of 1 MiB, and their heads.
 MOST_BYTES = 3 * 1024 * 1024
 #: The unit of ``port_xmit_data`` and ``port_rcv_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband).
 VERBS_UNIT_B = 4
 #: The link type of IP over InfiniBand: ARPHRD_INFINIBAND of the kernel's if_arp.h.
 IP_OVER_INFINIBAND = "32"
 
-_PORT = re.compile(r"/sys/class/infiniband/([^/]+)/ports/(\d+)/(.+)")
-_DEVICE = re.compile(r"/sys/class/infiniband/([^/]+)/(?!ports/)(.+)")
-_CXI = re.compile(r"/sys/class/cxi/([^/]+)/device/(.+)")
-_NET = re.compile(r"/sys/class/net/([^/]+)/(.+)")
-_IOCTL = re.compile(r"ioctl/([^/]+)/(.+)")
+#: Paths by what they describe: the groups are its name, of a port that of the device and its number, and the file.
+_PATHS = {
+    "port": re.compile(r"/sys/class/infiniband/([^/]+)/ports/(\d+)/(.+)"),
+    "device": re.compile(r"/sys/class/infiniband/([^/]+)/(?!ports/)(.+)"),
+    "cxi": re.compile(r"/sys/class/cxi/([^/]+)/device/(.+)"),
+    "net": re.compile(r"/sys/class/net/([^/]+)/(.+)"),
+    "ioctl": re.compile(r"ioctl/([^/]+)/(.+)"),
+    "module": re.compile(r"/sys/module/([\w-]+)/(version)"),
+}
 #: ``eth0: 1 2 ...``: eight counters of what was received, eight of what was sent (Linux, net/core/net-procfs.c).
 _INTERFACE = re.compile(r"\s*(\S+?):\s*((?:\d{1,20}\s+){15}\d{1,20})\s*")
 _IN_DEV = ("packets", "errs", "drop", "fifo", "frame", "compressed", "multicast")
@@ -37,20 +41,20 @@ Kind = Literal["verbs", "cxi", "interface"]
 
 @dataclass
 class Port:
-    """A port at one moment; None where it does not say.
+    """A port at one moment; None where its driver does not say.
 
     :param name: as in ``mlx5_0:1``, ``cxi0``, ``eth0``.
-    :param layer: what it speaks: InfiniBand, Ethernet, Slingshot.
-    :param up: whether its link is up.
-    :param rate_MBps: what one direction carries, in 10^6 bytes a second; :param width: the lanes, as in ``4X``.
-    :param pcie: the speed and width of its slot now, as in ``8.0 GT/s x8``; :param pcie_most: at most.
+    :param layer: the link layer: InfiniBand, Ethernet, Slingshot.
+    :param up: the link state.
+    :param rate_MBps: of one direction, in 10^6 bytes a second; :param width: the lanes, as in ``4X``.
+    :param pcie: the current speed and width of its slot, as in ``8.0 GT/s x8``.
     :param sent_B: bytes on the wire since its counters began; :param received_B: likewise.
-    :param counters: what else it counts, by name.
-    :param unreadable: files that may not or cannot be read, with the error; :param untold: counters without a number.
+    :param counters: its other counters, by name.
+    :param unreadable: files that cannot be read, with the error.
     :param aliases: names of the interfaces that are the same port.
     :param hardware: whether an interface is known to be a device, and not made of others.
     :param over_infiniband: whether an interface is IP over InfiniBand.
-    :param stacked: whether what it counts is in another port's counters, too, or stays on the node.
+    :param stacked: whether its bytes are in another port's counters, too, or stay on the node.
     """
 
     name: str
@@ -65,12 +69,10 @@ class Port:
     firmware: str | None = None
     numa: int | None = None
     pcie: str | None = None
-    pcie_most: str | None = None
     sent_B: int | None = None
     received_B: int | None = None
     counters: dict[str, int] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
-    untold: list[str] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
     hardware: bool = False
     over_infiniband: bool = False
@@ -81,8 +83,8 @@ class Port:
 class Host:
     """The node itself at one moment.
 
-    :param tcp: the counters of TCP by the kernel's names, those of ``TcpExt`` as well.
-    :param settings: what is a choice of the node: ``governor``, ``huge_pages``, ``max_frequency_kHz``.
+    :param tcp: the counters of TCP by the kernel's names, with those of ``TcpExt``.
+    :param settings: of the node: ``governor``, ``huge_pages``, ``max_frequency_kHz``.
     :param load: the load average of the last minute; :param free_kB: memory that is available.
     :param frequency_kHz: of the first CPU.
     """
@@ -91,16 +93,15 @@ class Host:
     settings: Mapping[str, str] = field(default_factory=dict)
     load: float | None = None
     free_kB: int | None = None
-    memory_kB: int | None = None
     frequency_kHz: int | None = None
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a node said at one moment.
+    """The state of a node at one moment.
 
-    :param uptime_s: when, in seconds since the node started, without a leap of the clock; None if it was cut.
-    :param took_ms: how long it took to ask; :param cut: why not all was asked, or None.
+    :param uptime_s: seconds since the node started, by a monotonic clock; None if the snapshot was cut.
+    :param took_ms: the time of the snapshot itself; :param cut: why it is not complete, or None.
     """
 
     uptime_s: float | None
@@ -112,7 +113,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class NodeFile:
-    """A file of the program: a node, and what it said.
+    """A file of the program: a node, and its two snapshots.
 
     :param after: None if the program, or the node, did not finish.
     """
@@ -192,58 +193,47 @@ def _first(text: str) -> str | None:
 
 
 def _ports(rows: Iterable[tuple[str, str]]) -> dict[str, Port]:
-    verbs: dict[str, dict[str, str]] = {}
-    devices: dict[str, dict[str, str]] = {}
-    cxi: dict[str, dict[str, str]] = {}
-    net: dict[str, dict[str, str]] = {}
-    asked: dict[str, dict[str, str]] = {}
+    values: dict[str, dict[str, dict[str, str]]] = {kind: {} for kind in _PATHS}
     counted: dict[str, tuple[int, ...]] = {}
-    versions: dict[str, str] = {}
     for path, value in rows:
-        if found := _PORT.fullmatch(path):
-            verbs.setdefault(f"{found[1]}:{found[2]}", {})[found[3]] = value
-        elif found := _DEVICE.fullmatch(path):
-            devices.setdefault(found[1], {})[found[2]] = value
-        elif found := _CXI.fullmatch(path):
-            cxi.setdefault(found[1], {})[found[2]] = value
-        elif found := _NET.fullmatch(path):
-            net.setdefault(found[1], {})[found[2]] = value
-        elif found := _IOCTL.fullmatch(path):
-            asked.setdefault(found[1], {})[found[2]] = value
-        elif found := re.fullmatch(r"/sys/module/([\w-]+)/version", path):
-            versions[found[1]] = value
-        elif path == "/proc/self/net/dev" and (found := _INTERFACE.fullmatch(value)):
-            counted[found[1]] = tuple(map(int, found[2].split()))
-    ports = [_verbs_port(name, said, devices.get(name.rpartition(":")[0], {})) for name, said in verbs.items()]
-    ports += [_cxi_port(name, said) for name, said in cxi.items()]
+        for kind, pattern in _PATHS.items():
+            if found := pattern.fullmatch(path):
+                *names, key = found.groups()
+                values[kind].setdefault(":".join(names), {})[key] = value
+                break
+        else:
+            if path == "/proc/self/net/dev" and (found := _INTERFACE.fullmatch(value)):
+                counted[found[1]] = tuple(map(int, found[2].split()))
+    ports = [
+        _verbs_port(name, files, values["device"].get(name.rpartition(":")[0], {}))
+        for name, files in values["port"].items()
+    ]
+    ports += [_cxi_port(name, files) for name, files in values["cxi"].items()]
     for port in ports:
-        port.driver_version = port.driver_version or versions.get(port.driver or "")
-    interfaces = [_interface(name, counted[name], net.get(name, {}), asked.get(name)) for name in counted]
+        port.driver_version = values["module"].get(port.driver or "", {}).get("version")
+    interfaces = [
+        _interface(name, counts, values["net"].get(name, {}), values["ioctl"].get(name))
+        for name, counts in counted.items()
+    ]
     _note_stacked(ports, interfaces)
     return {port.name: port for port in (*ports, *interfaces)}
 
 
 def _count_up(port: Port, name: str, text: str) -> None:
-    """Note a counter by its short name; a counter that is no number is one that the port does not tell."""
+    """Add a counter, or the error of reading it; a driver may have a file for a counter and no number in it."""
     value = _whole(text.partition("@")[0])  # cxi's telemetry is count@time
     if value is not None:
         port.counters[name] = value
     elif text.startswith("!"):
         port.unreadable[name] = text[1:]
-    else:
-        port.untold.append(name)
 
 
-def _slot(said: Mapping[str, str], prefix: str, which: str) -> str | None:
-    """Return a PCIe speed and width, as in ``8.0 GT/s x8``."""
-    speed, width = (_first(said.get(f"{prefix}{which}_link_{what}", "")) for what in ("speed", "width"))
+def _add_slot(port: Port, files: Mapping[str, str], prefix: str) -> None:
+    """Add the PCIe speed and width, as in ``8.0 GT/s x8``, and the NUMA node."""
+    speed, width = (_first(files.get(f"{prefix}current_link_{what}", "")) for what in ("speed", "width"))
     number = re.match(r"\d+(\.\d+)? GT/s", speed or "")
-    return f"{number[0]} x{width}" if number and width and width.isdecimal() else None
-
-
-def _about_device(port: Port, said: Mapping[str, str], prefix: str) -> None:
-    port.pcie, port.pcie_most = _slot(said, prefix, "current"), _slot(said, prefix, "max")
-    numa = said.get(f"{prefix}numa_node", "")
+    port.pcie = f"{number[0]} x{width}" if number and width and width.isdecimal() else None
+    numa = files.get(f"{prefix}numa_node", "")
     port.numa = int(numa) if re.fullmatch(r"\d{1,4}", numa) else None
 
 
@@ -251,18 +241,18 @@ def _about_device(port: Port, said: Mapping[str, str], prefix: str) -> None:
 _DRIVERS = {"mlx5": "mlx5_core", "mlx4": "mlx4_core", "hfi1": "hfi1", "bnxt": "bnxt_re", "efa": "efa", "irdma": "irdma"}
 
 
-def _verbs_port(name: str, said: Mapping[str, str], device: Mapping[str, str]) -> Port:
-    port = Port(name, "verbs", _first(said.get("link_layer", "")), firmware=_first(device.get("fw_ver", "")))
+def _verbs_port(name: str, files: Mapping[str, str], device: Mapping[str, str]) -> Port:
+    port = Port(name, "verbs", _first(files.get("link_layer", "")), firmware=_first(device.get("fw_ver", "")))
     port.driver = next((driver for prefix, driver in _DRIVERS.items() if name.startswith(prefix)), None)
-    _about_device(port, device, "device/")
-    if state := _first(said.get("state", "")):
+    _add_slot(port, device, "device/")
+    if state := _first(files.get("state", "")):
         port.up = state.endswith("ACTIVE")
     # "100 Gb/sec (4X EDR)"
-    if rate := re.fullmatch(r"(\d+(?:\.\d+)?) Gb/sec(?: \((\d+X)(?: \S+)?\))?", said.get("rate", "")):
+    if rate := re.fullmatch(r"(\d+(?:\.\d+)?) Gb/sec(?: \((\d+X)(?: \S+)?\))?", files.get("rate", "")):
         port.rate_MBps, port.width = float(rate[1]) * 125, rate[2]
-    if alias := _first(said.get("gid_attrs/ndevs/0", "")):
+    if alias := _first(files.get("gid_attrs/ndevs/0", "")):
         port.aliases.append(alias)
-    for path, value in said.items():
+    for path, value in files.items():
         folder, _, counter = path.rpartition("/")
         if folder in ("counters", "hw_counters") and counter != "lifespan":
             _count_up(port, counter, value)
@@ -271,16 +261,16 @@ def _verbs_port(name: str, said: Mapping[str, str], device: Mapping[str, str]) -
 
 
 def _verbs_bytes(port: Port, in_units: str, in_bytes: str) -> int | None:
-    """Return the bytes that a port counts; EFA counts them as they are, among its own counters."""
+    """Return the bytes that a port counts; EFA counts bytes, among its own counters."""
     units = port.counters.pop(f"port_{in_units}_data", None)
     own = port.counters.pop(f"{in_bytes}_bytes", None)
     return own if units is None else units * VERBS_UNIT_B
 
 
-def _cxi_port(name: str, said: Mapping[str, str]) -> Port:
-    port = Port(name, "cxi", "Slingshot", driver="cxi_ss1", firmware=_first(said.get("fw_version", "")))
-    _about_device(port, said, "")
-    for path, value in said.items():
+def _cxi_port(name: str, files: Mapping[str, str]) -> Port:
+    port = Port(name, "cxi", "Slingshot", driver="cxi_ss1", firmware=_first(files.get("fw_version", "")))
+    _add_slot(port, files, "")
+    for path, value in files.items():
         folder, _, counter = path.rpartition("/")
         if folder == "telemetry":
             _count_up(port, counter, value)
@@ -297,8 +287,8 @@ def _cxi_port(name: str, said: Mapping[str, str]) -> Port:
 def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], asked: Mapping[str, str] | None) -> Port:
     """Return an interface of the process's own network namespace.
 
-    ``/proc/self/net/dev`` and ioctl are always of that; ``/sys`` is of the one that it was mounted in, and may have
-    another interface of the same name: it is believed where index and address are the same.
+    ``/proc/self/net/dev`` and ioctl are always of that one; ``/sys`` is of the namespace that it was mounted in, and
+    may have another interface of the same name: it is used where index and address are the same.
     """
     port = Port(name, "interface", "Ethernet", received_B=counts[0], sent_B=counts[8])
     port.counters = {f"rx_{what}": count for what, count in zip(_IN_DEV, counts[1:8], strict=True)}
@@ -315,7 +305,7 @@ def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], ask
         port.up = {"up": True, "down": False}.get(state)
     port.driver, port.driver_version = _first(known.get("driver", "")), _first(known.get("driver_version", ""))
     port.firmware = _first(known.get("fw_version", ""))
-    _about_device(port, sysfs, "device/")
+    _add_slot(port, sysfs, "device/")
     for path, value in (*sysfs.items(), *known.items()):
         folder, _, counter = path.rpartition("/")
         if folder == "statistics" or path == "carrier_changes":
@@ -373,6 +363,5 @@ def _host(rows: Iterable[tuple[str, str]]) -> Host:
         {key: value for key, value in settings.items() if value is not None},
         float(load[0]) if load else None,
         memory.get("MemAvailable"),
-        memory.get("MemTotal"),
         _whole(one(cpu + "cur_freq")),
     )

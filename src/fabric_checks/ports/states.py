@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ports and hosts that are set differently from their counterparts on the other nodes of a job."""
+"""Link states and settings of ports and hosts that differ from those on the other nodes of a job."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from fabric_checks.ports.alike import finding, listed, nodes_text, usual
 from fabric_checks.ports.changes import NodeChange
+from fabric_checks.ports.outliers import finding, listed, nodes_text, usual
 from fabric_checks.ports.snapshots import Port
 
 #: A rate is below another if it is less than this share of it: names of rates are rounded.
@@ -24,9 +24,9 @@ def _rate(port: Port) -> str | None:
     return f"{port.rate_MBps / 125:g} Gbit/s" + (f" ({port.width})" if port.width else "")
 
 
-#: What ports of one name are compared by: what it is called, and its value in words.
+#: The states by which ports of one name are compared: name, and value in words.
 SAME: tuple[tuple[str, Callable[[Port], Any]], ...] = (
-    ("link", lambda port: None if port.up is None else ("up" if port.up else "down")),
+    ("link state", lambda port: None if port.up is None else ("up" if port.up else "down")),
     ("rate", _rate),
     ("MTU", lambda port: port.mtu),
     ("PCIe", lambda port: port.pcie),
@@ -36,16 +36,16 @@ SAME: tuple[tuple[str, Callable[[Port], Any]], ...] = (
 )
 
 
-def unlike_ports(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
-    """Return a finding for each thing that a port has otherwise than most ports of its name."""
+def port_outliers(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
+    """Return a finding for each state in which a port differs from most ports of its name."""
     found: list[dict[str, Any]] = []
     for name in sorted({name for node in nodes for name in node.ports}):
         ports = {node.node: node.ports[name].port for node in nodes if name in node.ports}
         if all(port.stacked for port in ports.values()):
             continue
         for what, of in SAME:
-            told = {node: value for node, port in ports.items() if (value := of(port)) is not None}
-            found += _unlike("port", f"{what} of {name}", told, port=name)
+            values = {node: value for node, port in ports.items() if (value := of(port)) is not None}
+            found += _outliers("port", f"{what} of {name}", values, port=name)
     return found
 
 
@@ -73,30 +73,31 @@ def slow_links(
     ]
 
 
-def unlike_hosts(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return a finding for each choice of a host that differs within the job.
+def host_outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return a finding for each setting of a host that differs within the job.
 
     :param bindings: to how many CPUs each rank of a node is bound, in words, by node.
     """
     found: list[dict[str, Any]] = []
     for key in sorted({key for node in nodes for key in node.host.settings}):
-        told = {node.node: node.host.settings[key] for node in nodes if key in node.host.settings}
-        found += _unlike("host", key.replace("_kHz", "").replace("_", " "), told)
-    found += _unlike("host", "binding", bindings)
+        values = {node.node: node.host.settings[key] for node in nodes if key in node.host.settings}
+        found += _outliers("host", key.replace("_kHz", "").replace("_", " "), values)
+    found += _outliers("host", "binding", bindings)
     found += _far(nodes)
     return found
 
 
-def _unlike(kind: str, what: str, told: Mapping[str, Any], **more: Any) -> Iterable[dict[str, Any]]:
-    values = set(told.values())
-    if len(values) < 2:
+def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> Iterable[dict[str, Any]]:
+    different = set(values.values())
+    if len(different) < 2:
         return []
-    most = usual(told)
+    most = usual(values)
     if most is None:
         groups = "; ".join(
-            f"{listed([n for n in told if str(told[n]) == value])}: {value}" for value in sorted(map(str, values))
+            f"{listed([n for n in values if str(values[n]) == value])}: {value}"
+            for value in sorted(map(str, different))
         )
-        return [finding(kind, list(told), f"{what} differs between the nodes: {groups}", confirmed=False, **more)]
+        return [finding(kind, list(values), f"{what} differs between the nodes: {groups}", confirmed=False, **more)]
     return [
         finding(
             kind,
@@ -104,8 +105,8 @@ def _unlike(kind: str, what: str, told: Mapping[str, Any], **more: Any) -> Itera
             f"{nodes_text(hosts)}: {what} is {value}, on the other nodes {most}",
             **more,
         )
-        for value in sorted(map(str, values - {most}))
-        if (hosts := [node for node in told if str(told[node]) == value])
+        for value in sorted(map(str, different - {most}))
+        if (hosts := [node for node in values if str(values[node]) == value])
     ]
 
 
@@ -129,11 +130,11 @@ _QUANTITIES = (
 def _far(nodes: Sequence[NodeChange]) -> Iterable[dict[str, Any]]:
     """Return findings about quantities: they fluctuate, so nothing is blamed for them."""
     for each in _QUANTITIES:
-        told = {node.node: value for node in nodes if (value := each.of(node)) is not None}
-        if len(told) < 3:
+        values = {node.node: value for node in nodes if (value := each.of(node)) is not None}
+        if len(values) < 3:
             continue
-        middle = median(told.values())
-        for node, value in told.items():
+        middle = median(values.values())
+        for node, value in values.items():
             if each.is_far(value, middle):
                 yield finding(
                     "host",

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fabric_checks.ports.alike import finding, listed, nodes_text
 from fabric_checks.ports.changes import NodeChange
+from fabric_checks.ports.outliers import finding, listed, nodes_text
 
 #: What share of the segments of a host may be sent again. Ours: hosts of healthy runs on the test cluster had up to 4
 #: in 10,000, and one packet of 100 that is lost makes 3 to 14 in 1,000.
 LOST_SHARE = 1e-3
-#: More than that by chance in so few hosts; and fewer than so many are not told.
+#: More is not chance if so few healthy hosts have it; fewer segments than AT_LEAST are not reported.
 CHANCE, AT_LEAST = 1e-6, 10
 #: The times that TCP took segments for lost: each may send tens of them again.
 RECOVERIES = ("TCPSackRecovery", "TCPRenoRecovery", "TCPTimeouts", "TCPLossProbes")
@@ -30,7 +30,7 @@ SCORE, TIMES_NEXT = 0.7, 1.4
 
 
 def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
-    """Return the finding that segments of TCP were lost, and where; none if they were not, or nobody counts them."""
+    """Return the finding that segments of TCP were lost, and where; none if they were not, or are not counted."""
     again = {node.node: _sent_again(node) for node in nodes if "RetransSegs" in node.tcp}
     broken = {node.node: node.tcp.get("InCsumErrors", 0) for node in nodes}
     is_broken = sum(broken.values()) >= BROKEN_AT_LEAST

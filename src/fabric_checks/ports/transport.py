@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What carried the bytes of a case: proof that it was the intended network, and the shares of a node's ports."""
+"""Proof that the intended network carried the bytes of a case, and the shares of a node's rails."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import bytes_text
-from fabric_checks.ports.alike import finding, listed, nodes_text
 from fabric_checks.ports.changes import NodeChange, PortChange
+from fabric_checks.ports.outliers import finding, listed, nodes_text
 from fabric_checks.ports.snapshots import Port
 
-#: The named network has to carry this share of what the program says it moved; docs/ports.md has what was measured.
+#: The named network has to carry this share of the expected bytes; docs/ports.md has measurements.
 PROVEN_SHARE = 0.9
-#: Without the program's word, the share of all that crossed the ports, of at least so many bytes: what a batch system
-#: and a file system move is among them.
+#: Without expected bytes, the share of all that crossed the ports, of at least so many bytes: traffic of a batch system
+#: and of a file system is included.
 CARRIED_SHARE, ENOUGH_B = 0.5, 10_000_000
 #: A port idles if it carried less than this part of its even share.
 IDLE_PART = 0.1
@@ -58,7 +58,7 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
             "`fabric` in the partition's extras right?"
         )
     if any(change.sent_B is None for _, change in named):
-        return None  # it is said among the findings
+        return None  # reported by :func:`uncounted`
     by_fabric = sum(change.sent_B or 0 for _, change in named)
     others = {
         name: count
@@ -80,7 +80,7 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
 
 
 def _likely(nodes: Sequence[NodeChange], others: Mapping[str, int], by_others: int, moved_B: int | None) -> str:
-    """Return what MPI uses instead, as far as it can be told."""
+    """Return what MPI probably uses instead."""
     if moved_B and by_others < PROVEN_SHARE * moved_B:
         return "no port of these nodes counted them; is there one that `ports` does not know?"
     name = next(iter(others))
@@ -89,7 +89,7 @@ def _likely(nodes: Sequence[NodeChange], others: Mapping[str, int], by_others: i
 
 
 def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the finding that ports of the named network do not tell what they carried: nothing is proven then."""
+    """Return the finding that ports of the named network do not count their bytes, so that nothing is proven."""
     found: dict[str, list[str]] = {}
     for node in nodes:
         for name, change in node.ports.items():
@@ -123,7 +123,7 @@ def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[
     return shares
 
 
-#: What a run has whose nodes have several rails.
+#: The metrics of a run whose nodes have several rails.
 OF_RAILS = (Metric("least_rail_share", "%", "larger"),)
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report: one HTML file that says of any set of machines what was measured, and how each value came to be.
+"""Reports: one model of values, and renderers for terminals and HTML.
 
-Records become values (:mod:`.values`), values become sections (:mod:`.summary`, :mod:`.families`, :mod:`.rotate`,
-:mod:`.sand` and the others that :mod:`.build` names) of tables and drawings (:mod:`.drawing`), and these a page
-(:mod:`.page`), which :mod:`.pdf` can print.
+Records become values (:mod:`.collecting`, :mod:`.values`), headline rows (:mod:`.headlines`) and findings
+(:mod:`.findings`). The screen of a run and other tables (:mod:`.terminal`) print them. A report turns them into
+:mod:`.sections` of :mod:`.blocks`: tables, lists, and figures drawn as SVG (:mod:`.drawing`), each value with its
+:mod:`.provenance`; :mod:`.html` writes these as one page. None of them names a check: records have family and
+headline.
 """

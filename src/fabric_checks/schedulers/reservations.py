@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reservations that jobs run in, as while a cluster is in maintenance: how each scheduler is told of one.
+"""Reservations that jobs run in, as while a cluster is in maintenance, and the nodes that a vet confines its jobs to.
 
 FABRIC_RESERVATION, which `ci/run --reservation` and `ci/nightly --reservation` set, names one for all partitions; a
-system's file names its own among the options in `access`. Slurm's is tried; the others are by their manuals: `bsub -U`
-of LSF, and of PBS the queue that it makes for each reservation. Flux has none: there a queue of its own is the way.
+system's file names its own among the options in `access`. Slurm's is tested; the others follow the manuals: `bsub -U`
+of LSF, and of PBS the queue that it makes for each reservation. Flux has none: use a queue of its own there.
 """
 
 from __future__ import annotations
@@ -20,16 +20,12 @@ from fabric_checks.core.errors import FabricError, quoted
 VARIABLE = "FABRIC_RESERVATION"
 #: Names of nodes with commas between: the largest layout is on these, and jobs on no other. For a vet.
 NODES = "FABRIC_NODES"
-#: The option of each scheduler; more of the same option in `access` give way.
-_OPTIONS = {
-    "slurm": "--reservation={}",
-    "squeue": "--reservation={}",
-    "fabric-slurm": "--reservation={}",
-    "pbs": "-q {}",
-    "lsf": "-U {}",
-    "fabric-lsf": "-U {}",
+#: The option of each scheduler; it replaces the same option in `access`.
+_OPTIONS = dict.fromkeys(("slurm", "squeue", "fabric-slurm"), "--reservation=") | {
+    "pbs": "-q ",
+    "lsf": "-U ",
+    "fabric-lsf": "-U ",
 }
-_SOUND = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.#-]*")
 
 
 def asked_for() -> str | None:
@@ -38,18 +34,17 @@ def asked_for() -> str | None:
     :raises FabricError: if it is no name.
     """
     name = os.environ.get(VARIABLE)
-    if name and not _SOUND.fullmatch(name):
+    if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.#-]*", name):
         raise FabricError(f"--reservation: {quoted(name)} is not a name: use letters, digits, . _ # and -")
     return name or None
 
 
 def access_with(access: Sequence[str], scheduler: str, name: str) -> list[str]:
     """Return the options of a partition that make its jobs run in a reservation; the same where it can have none."""
-    if scheduler not in _OPTIONS:
+    option = _OPTIONS.get(scheduler)
+    if option is None:
         return list(access)
-    option = _OPTIONS[scheduler].format(name)
-    start = option.removesuffix(name)
-    return [*(each for each in access if not each.startswith(start)), option]
+    return [*(each for each in access if not each.startswith(option)), f"{option}{name}"]
 
 
 def nodes_asked_for() -> list[str]:
@@ -67,7 +62,7 @@ def nodes_asked_for() -> list[str]:
 def confine(partition: dict[str, Any], nodes: Sequence[str]) -> None:
     """Change a partition of ReFrame's configuration, so that its largest layout is on these nodes.
 
-    Only Slurm is told which; other partitions get no environment, and thus no case.
+    Only Slurm takes their names; other partitions get no environment, and thus no case.
     """
     if not is_slurm(str(partition["scheduler"])):
         partition["environs"] = []
@@ -82,7 +77,7 @@ def is_slurm(scheduler: str) -> bool:
 
 
 def of_access(access: Sequence[str], scheduler: str) -> str | None:
-    """Return the reservation that the options of a partition name, None without one, or where queues are named too."""
+    """Return the reservation that the options of a partition of Slurm name; None without one."""
     if not is_slurm(scheduler):
         return None
     words = [word for each in access for word in shlex.split(each)]

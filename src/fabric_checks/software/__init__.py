@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What environments offer and where it comes from: wheels, modules, Spack."""
+"""The programs that environments offer, and their origins: wheels, modules, Spack."""

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``ci/setup.py`` installs into a home, and where the parts of this clone's pins are there.
+"""The parts that ``ci/setup.py`` installs into a home, and their folders.
 
-A part is a folder ``parts/NAME-FINGERPRINT`` in the home. Its fingerprint is of its pins and of the Python that it is
-for, and it is never changed once it is complete: clones with the same pins share it, and those with other pins have
-their own beside it. A site's own ReFrame may run on another Python than the one that `ci/run` has set up with: it takes
-what that one has (:func:`found`). Needs the standard library only, because it is asked before anything is installed.
+A part is a folder ``parts/NAME-FINGERPRINT`` in the home. Its fingerprint is of its pins and of its Python, and it is
+never changed once it is complete: clones with the same pins share it, those with other pins have parts of their own. A
+site's own ReFrame may run on another Python than the one that `ci/run` has set up with: it uses the parts of that one
+(:func:`found`). Needs the standard library only, because it is imported before anything is installed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -18,27 +19,34 @@ from pathlib import Path
 
 from fabric_checks.core.paths import ROOT, home
 
-#: How the parts are made; another number makes them all anew.
+#: Another number makes all parts anew.
 _MAKE = "1"
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release of a Git repository: the tag that is cloned, and the commit that this has to be."""
+    """A release of a Git repository: the tag to clone, and the commit that it has to be."""
 
     url: str
     tag: str
     commit: str
 
 
-#: The release of Spack that is brought where there is none, and its package repository's, which Spack clones itself.
+#: The release of Spack that is installed where there is none, and that of its package repository, which Spack clones.
 SPACK = Release("https://github.com/spack/spack.git", "v1.1.0", "2e907202bcc8209a6a62243aab50c179b524cc3b")
 PACKAGES = Release(
     "https://github.com/spack/spack-packages.git", "v2026.06.0", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81"
 )
 
+
+def redacted(text: str) -> str:
+    """Return a text with the credentials in its addresses replaced by ``***``: user, password, and query."""
+    text = re.sub(r"(?<=://)[^/\s'\"]+@", "***@", text)
+    return re.sub(r"(://[^\s?#'\"]*[?#])[^\s'\"]+", r"\1***", text)
+
+
 #: The files of `ci/requirements` that pin each part, without their ending. ``core`` and ``test`` are virtual
-#: environments, the second with what the tests need too; ``osu-py`` has mpi4py beside the ports that import it.
+#: environments, the second with the tools of the tests; ``osu-py`` has the ports of OSU and their mpi4py.
 PINS = {
     "core": ("core", "clingo"),
     "test": ("core", "clingo", "test"),
@@ -50,10 +58,10 @@ PINS = {
     "spack": (),
 }
 
-#: The file in a part that says that it is complete, and by which Python it was made: JSON of :data:`THIS`.
+#: The file that marks a complete part, with the Python that has made it: JSON of :data:`THIS`.
 STAMP = ".complete"
 
-#: What tells one Python from another. A virtual environment and the Python that made it have the same base_prefix.
+#: The identity of a Python. A virtual environment and the Python that made it have the same base_prefix.
 THIS = (sys.version, sys.base_prefix)
 
 
@@ -64,48 +72,48 @@ def requirements(name: str) -> list[Path]:
 
 @cache
 def fingerprint(name: str, python: tuple[str, str] = THIS) -> str:
-    """Return what tells a part from others of its name: the pins, the interpreter and the way it is made."""
-    said = [_MAKE, name, *python, SPACK.commit if name == "spack" else ""]
-    digest = hashlib.sha256("\n".join(said).encode())
+    """Return the digest that tells a part from others of its name: of its pins and its Python."""
+    words = [_MAKE, name, *python, SPACK.commit if name == "spack" else ""]
+    digest = hashlib.sha256("\n".join(words).encode())
     for file in requirements(name):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
 
 
 def folder(name: str, python: tuple[str, str] = THIS) -> Path:
-    """Return where a part is, or would be: its prefix, if programs are installed in it."""
+    """Return the folder of a part, whether it exists or not."""
     return home() / "parts" / f"{name}-{fingerprint(name, python)}"
 
 
 def is_complete(name: str) -> bool:
-    """Tell whether a part is there as a whole."""
+    """Return whether a part is installed completely."""
     return _is_made(folder(name))
 
 
 def venv() -> Path:
-    """Return the virtual environment: that with the test tools if it is there, which can do all that the other can."""
+    """Return the virtual environment: the one with the test tools if it is installed, else the other."""
     return folder("test" if is_complete("test") else "core")
 
 
 def found(name: str) -> Path:
-    """Return where a part is for whoever only runs it: of this Python, or of the one that has set up this home."""
+    """Return the folder of a part to run: of this Python, or of the one that has set up this home."""
     return folder(name, _set_up_by(home()))
 
 
 def is_found(name: str) -> bool:
-    """Tell whether that part is there as a whole."""
+    """Return whether that part is installed completely."""
     return _is_made(found(name))
 
 
 def interpreter() -> Path:
-    """Return the Python that a part with modules for Python is run by: that of the same home, or else this one."""
+    """Return the Python for parts with Python modules: that of the same home, or else this one."""
     python = found("test" if is_found("test") else "core") / "bin" / "python"
     return python if python.exists() else Path(sys.executable)
 
 
 @cache
 def _set_up_by(home: Path) -> tuple[str, str]:
-    """Return which Python the parts in a home with this clone's pins are for; this one if none is there."""
+    """Return the Python of the parts in a home that have this clone's pins; this one if there are none."""
     if _is_made(venv()):
         return THIS
     for name in ("test", "core"):
@@ -113,7 +121,7 @@ def _set_up_by(home: Path) -> tuple[str, str]:
             try:
                 version, prefix = json.loads(stamp.read_text())
             except (OSError, ValueError, TypeError):
-                continue  # nothing that this collection has written, or by an older one, which did not say
+                continue
             # Its name proves that its pins are this clone's.
             if folder(name, (str(version), str(prefix))) == stamp.parent:
                 return str(version), str(prefix)

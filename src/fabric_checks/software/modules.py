@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `module` says: which MPIs and suites there are (``module -t avail``), and where one is (``module show``)."""
+"""Read ``module -t avail`` for MPIs and suites, and ``module show`` for the prefix of one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: What MPIs are called as modules, by Spack's name of each.
+#: The names of MPIs as modules, by Spack's name of each.
 FAMILIES = {
     "openmpi": r"open-?mpi|hpcx(-mt)?(-ompi)?",
     "mpich": r"mpich",
@@ -16,14 +16,14 @@ FAMILIES = {
     "cray-mpich": r"cray-mpich",
     "spectrum-mpi": r"spectrum-mpi",
 }
-#: What suites are called as modules.
+#: The names of suites as modules.
 SUITES = {
     "osu": r"osu([-_]?(micro[-_]?)?benchmarks)?|omb",
     "imb": r"imb|intel-mpi-benchmarks",
     "lammps": r"lammps",
     "npb": r"npb",
 }
-#: By what the name of a module tells with which MPI it was built: the MPI's own, and toolchains of EasyBuild.
+#: The parts of a module's name that show the MPI it was built with: the MPI's own, and toolchains of EasyBuild.
 _BUILT_WITH = {
     "openmpi": r"openmpi|gompi|foss|hpcx",
     "mpich": r"(?<![a-z])mpich",
@@ -32,20 +32,20 @@ _BUILT_WITH = {
     "cray-mpich": r"cray|cpe",
     "spectrum-mpi": r"spectrum",
 }
-#: What can stand behind `module load` in a job script.
+#: A word that is safe after `module load` in a job script.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/@-]{0,120}")
 
 
 @dataclass(frozen=True)
 class Module:
-    """A module: what is loaded, and the parts of its name."""
+    """A module: the name to load, and its parts."""
 
     name: str
     is_default: bool = False
 
     @property
     def software(self) -> str:
-        """What it is of: ``OpenMPI`` of ``mpi/OpenMPI/4.1.5-GCC-12.3.0``, ``openmpi`` of ``mpi/openmpi-x86_64``."""
+        """The software: ``OpenMPI`` of ``mpi/OpenMPI/4.1.5-GCC-12.3.0``, ``openmpi`` of ``mpi/openmpi-x86_64``."""
         parts = self.name.split("/")
         if parts[-2:-1] == ["mpi"]:
             return parts[-1].removesuffix("-x86_64")
@@ -53,7 +53,7 @@ class Module:
 
     @property
     def version(self) -> str:
-        """The numbers that its version begins with, or its date, or nothing."""
+        """The leading numbers of its version, or its date, or nothing."""
         text = self.name.rpartition("/")[2] if "/" in self.name else ""
         if date := re.match(r"(\d{1,2})[_-]?([A-Z][a-z]{2})[_-]?(\d{4})", text):
             return f"{int(date[1])} {date[2]} {date[3]}"  # as LAMMPS is released
@@ -62,18 +62,18 @@ class Module:
 
     @property
     def toolchain(self) -> str:
-        """The release of EasyBuild's toolchains that it is of: ``2023b`` of ``IMB/2021.3-gompi-2023b``; or nothing."""
+        """The release of its toolchain of EasyBuild: ``2023b`` of ``IMB/2021.3-gompi-2023b``; or nothing."""
         match = re.search(r"-(20\d\d[ab])(-|$)", self.name)
         return match[1] if match else ""
 
     @property
     def rank(self) -> tuple[bool, list[int], str]:
-        """Sorts modules of one software: the default and the newest are the greatest."""
+        """The sort key for modules of one software: the default and the newest are the greatest."""
         return self.is_default, list(map(int, re.findall(r"\d+", self.version))), self.name
 
 
 def available(text: str) -> tuple[list[Module], list[str]]:
-    """Return the modules of a terse listing, and what is listed and cannot be a name in a job script."""
+    """Return the modules of a terse listing, and the lines that cannot be a name in a job script."""
     found: dict[str, Module] = {}
     refused = []
     for line in text.splitlines():
@@ -89,13 +89,13 @@ def available(text: str) -> tuple[list[Module], list[str]]:
 
 
 def best(modules: Iterable[Module], pattern: str) -> Module | None:
-    """Return the module of a software that is the default, or else the newest."""
+    """Return the default module of a software, or else the newest."""
     named = [module for module in modules if re.fullmatch(pattern, module.software, re.IGNORECASE)]
     return max(named, key=lambda module: module.rank, default=None)
 
 
 def built_with(module: Module, family: str) -> bool | None:
-    """Tell whether a module says by its name that it was built with an MPI; None if it names none."""
+    """Return whether the name of a module shows that it was built with an MPI; None if it shows none."""
     rest = module.name[len(module.name.rpartition("/")[0]) :]
     if re.search(_BUILT_WITH[family], rest, re.IGNORECASE):
         return True
@@ -103,7 +103,7 @@ def built_with(module: Module, family: str) -> bool | None:
 
 
 def prefix(text: str, suite: str) -> str | None:
-    """Return where a suite is, from what ``module show`` says that its module adds to PATH; None if that is not told.
+    """Return the prefix of a suite from what ``module show`` adds to PATH; None if that does not show it.
 
     Lmod writes ``prepend_path("PATH","/apps/imb/bin")``, Environment Modules ``prepend-path PATH /apps/imb/bin``.
     """

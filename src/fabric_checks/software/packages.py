@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Python packages that some checks need beyond ReFrame's own: asked for when such a check comes to need them.
+"""Python packages that some checks need beyond ReFrame's own; they are required when such a check needs them.
 
-`ci/run` brings them all. Who runs the checks by a ReFrame of their own may put what is missing into a folder of this
-home, so that neither that ReFrame's installation need be written to nor a variable be set.
+`ci/run` installs them all. With another ReFrame the missing ones may be installed into a folder of this home, so that
+neither the installation of that ReFrame is changed nor a variable has to be set.
 """
 
 from __future__ import annotations
@@ -20,42 +20,38 @@ from fabric_checks.core.paths import home
 
 
 class MissingPackageError(FabricError):
-    """Python packages that are needed are not there."""
+    """Required Python packages are not installed."""
 
 
 def folder() -> Path:
-    """Return where packages for this Python may be put: in the home, or where that is another user's, in a cache."""
+    """Return the folder for packages of this Python: in the home, or, if that belongs to another user, in a cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "fabric-checks"
-    base = home() if os.access(_there(home()), os.W_OK) else cache
+    existing = next(path for path in (home(), *home().parents) if path.exists())
+    base = home() if os.access(existing, os.W_OK) else cache
     return base / "python" / str(sys.implementation.cache_tag)
 
 
 def require(packages: Iterable[str], why: str) -> None:
-    """See that packages can be imported, also from :func:`folder`.
+    """Require that packages can be imported, also from :func:`folder`.
 
-    :param why: what needs them for what, as in ``Rotate needs them to tell a slow node from a slow path``.
-    :raises MissingPackageError: with those that are not there, and the line that installs them.
+    :param why: the purpose, as in ``Rotate needs them to tell a slow node from a slow path``.
+    :raises MissingPackageError: with those that cannot, and the command that installs them.
     """
-    place = folder()
-    # Behind all else: what is there already goes before what came along as another's dependency.
-    if place.is_dir() and str(place) not in sys.path:
-        sys.path.append(str(place))
+    extra = folder()
+    # At the end: packages of ReFrame's installation precede dependencies that were installed here.
+    if extra.is_dir() and str(extra) not in sys.path:
+        sys.path.append(str(extra))
         invalidate_caches()
     missing = " ".join(package for package in packages if find_spec(package) is None)
     if missing:
         raise MissingPackageError(
             f"missing Python packages: {missing}: {why}. To install them for this collection alone: {_pip()} --target "
-            f"{shlex.quote(str(place))} {missing}"
+            f"{shlex.quote(str(extra))} {missing}"
         )
 
 
 def _pip() -> str:
-    """Return what installs packages for the Python that runs; a virtual environment of uv has no pip of its own."""
+    """Return the command that installs packages for this Python; a virtual environment of uv has no pip."""
     if find_spec("pip") is not None:
         return f"{shlex.quote(sys.executable)} -m pip install"
     return f"uv pip install --python {shlex.quote(sys.executable)}"
-
-
-def _there(path: Path) -> Path:
-    """Return the folder itself, or the lowest above it that exists."""
-    return next(each for each in (path, *path.parents) if each.exists())

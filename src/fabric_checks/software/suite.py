@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a suite of benchmarks is: declared once, in a file of :mod:`fabric_checks.software.suites`.
+"""Suites of benchmarks, their programs, and their packages in Spack; declared in :mod:`~fabric_checks.software.suites`.
 
 Prefixes and commands go into job scripts as they are, so they may hold shell variables that a module sets
 (``$OSU_ROOT``).
@@ -15,24 +15,24 @@ from typing import Any
 
 from fabric_checks.core.paths import ROOT
 
-#: Where programs come from.
+#: The origins of programs.
 STACKS = ("wheels", "spack", "modules", "simgrid")
 
-#: Stands for the view of the environment that Spack builds, which is known only when a check has been set up.
+#: The placeholder for the view of the environment that Spack builds, which is known after a check has been set up.
 VIEW = "{view}"
 
-#: Where the environments are that Spack builds, in a folder for each package.
+#: The folder of the environments that Spack builds; each package has a folder in it.
 SPACK_ENVIRONMENTS = ROOT / "spack-envs"
 
 
 @dataclass(frozen=True)
 class Program:
-    """What an environment offers of one suite.
+    """A program of a suite that an environment offers.
 
     :param suite: the name of the suite.
-    :param features: what checks may ask for.
-    :param description: for ``extras['programs']``.
-    :param without: what of the suite it does not have, and why.
+    :param features: the features that checks may ask for.
+    :param description: the entry in ``extras['programs']``.
+    :param without: the features of the suite that it lacks, each with the reason.
     """
 
     suite: str
@@ -46,8 +46,8 @@ class Package:
     """The package of a suite in `spack-envs`.
 
     :param name: its name in Spack, and of its folder.
-    :param describe: returns what it offers once it is built, from the requirement on it and its release.
-    :param files: returns the files below the view that prove it whole, from the same requirement.
+    :param describe: returns the program that is built, given the requirement on it and its release.
+    :param files: returns the files below the view that a complete build has, given the same requirement.
     """
 
     name: str
@@ -65,12 +65,12 @@ class Suite:
     """A suite of benchmarks.
 
     :param name: the feature that its checks ask for, and its key in ``extras['programs']``.
-    :param title: what people call it.
-    :param features: what an environment may offer of it beside its name, and what that means.
-    :param keys: what its checks need to know of a program beside ``command`` and ``version``, and what that means.
-    :param called: what results call its programs.
-    :param package: how Spack builds it; None if it does not.
-    :param only_of_sites: whether only a site can have it, as with a commercial code: that it is absent is not told.
+    :param title: its name for people.
+    :param features: further features that an environment may offer, each with its meaning.
+    :param keys: what its checks need to know of a program in addition to ``command`` and ``version``, with the meaning.
+    :param called: the names of its programs in results.
+    :param package: its package in Spack, if it has one.
+    :param only_of_sites: whether only a site can have it, as with a commercial code; its absence is not reported.
     """
 
     name: str
@@ -93,11 +93,11 @@ class Suite:
     ) -> Program:
         """Return a program of this suite, for an environment to offer.
 
-        :param command: how a benchmark is started; ``{benchmark}`` stands for its name.
+        :param command: the command line of a benchmark; ``{benchmark}`` stands for its name.
         :param version: its release.
-        :param features: which of the suite's features it has; it always has the suite's name.
-        :param without: those that it does not have and whose checks people may miss, with the reason.
-        :param called: what results call it, if not what its suite is called.
+        :param features: those of the suite that it has; it always has the suite's name.
+        :param without: those that it lacks and whose checks people may miss, with the reason.
+        :param called: its name in results, if that is not the first of the suite.
         :param keys: a value for each of the suite's keys.
         :raises ValueError: if the suite declares none of that name, or one is missing.
         """
@@ -114,7 +114,7 @@ class Suite:
 
 
 def release_of(version: str) -> tuple[int, ...]:
-    """Return the numbers of a release; what is no number ends it.
+    """Return the leading numbers of a release.
 
     >>> release_of("7.1-1")
     (7, 1, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What documents report of the platforms that they published, to stand beside a machine's values."""
+"""Read published values of platforms, to be compared with those of machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DESCRIPTIONS = ROOT / "config" / "twins"
 
 @dataclass(frozen=True)
 class Published:
-    """A published value: its unit is that of the column it stands in.
+    """A published value, in the unit of its column.
 
     :param source: the document and the place in it.
     """
@@ -51,9 +51,9 @@ def platforms() -> Platforms:
                     "partition": "",
                     "environ": "",
                 }
-                told = file.evidence_of(held=True, **case)
+                evidence = file.evidence_of(held=True, **case)
                 # An expected miss is written otherwise, and is none of a table.
-                if told and told.why.startswith("SAND Table") and isinstance(reference[0], int | float):
-                    value = Published(float(reference[0]), str(reference[-1]), told.why)
+                if evidence and evidence.why.startswith("SAND Table") and isinstance(reference[0], int | float):
+                    value = Published(float(reference[0]), str(reference[-1]), evidence.why)
                     found.setdefault(description.stem, {})["Streaming", str(layout), str(metric)] = value
     return found

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables and figures of SAND2005-5199, where the measurements have something to say in them.
+"""The tables and figures of SAND2005-5199, filled with measurements.
 
 An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath (Sandia National Laboratories, August 2005). Its tables
 have a row for each platform; so have these. Where it took the Pallas (now Intel) MPI Benchmarks, there is a column for
-them beside that of the collection's own program. Its figures set platforms side by side, so they are drawn for two
+them next to that of the collection's own program. Its figures set platforms side by side, so they are drawn for two
 machines or more: of one, the sections of the families have the same curves.
 """
 
@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fabric_checks.core.text import size_text, value_text
-from fabric_checks.report.html.blocks import Cell, Column, Picture, Section, Table, column_of
-from fabric_checks.report.html.curves import by_size, label, layout_of, picture
-from fabric_checks.report.html.drawing import Line, Panel
-from fabric_checks.report.html.provenance import Provenance
-from fabric_checks.report.html.values import Results, Value, clean
+from fabric_checks.core.text import clean, size_text, value_text
+from fabric_checks.report.blocks import Cell, Column, Picture, Section, Table, column_of
+from fabric_checks.report.drawing import Line, Panel
+from fabric_checks.report.figures import by_size, label, layout_of, picture
+from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.values import Results, Value
 from fabric_twins.report.published import Platforms
 from fabric_twins.report.published import platforms as published_platforms
 
@@ -28,11 +28,11 @@ NODES = 16
 
 @dataclass(frozen=True)
 class Ask:
-    """Where the values of a column are.
+    """The values of a column.
 
-    :param title: of the column; :param unit: that the values have to have. :param check: the class.
+    :param unit: that the values have to have. :param check: the class.
     :param quantity: the metric, or the curve if ``peak`` or ``size_B`` is given. :param parameters: of the test.
-    :param size_B: which point of the curve; :param peak: its largest value is meant.
+    :param size_B: the point of the curve; :param peak: whether it is the largest value of the curve.
     """
 
     title: str
@@ -49,7 +49,7 @@ def answer(results: Results, machine: str, ask: Ask) -> Value | None:
     """Return a machine's value for a column, or None if it was not measured."""
     found = [
         value
-        for value in results.of(machine, ask.check, ask.quantity, ask.layout, **ask.parameters)
+        for value in results.of(machine, ask.quantity, ask.layout, check=ask.check, **ask.parameters)
         if value.unit == ask.unit and (ask.size_B is None or value.size_B == ask.size_B)
     ]
     if not found:
@@ -123,7 +123,7 @@ TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
 def table(results: Results, key: str, caption: str, asks: Sequence[Ask], published: Platforms) -> Table | None:
     """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None without any.
 
-    :param published: what is shown beside them in rows of its own, where it has the columns.
+    :param published: published values, in rows of their own where they have the columns.
     """
     columns = [(ask, [answer(results, machine, ask) for machine in results.machines]) for ask in asks]
     kept = [(ask, values) for ask, values in columns if any(values)]
@@ -134,10 +134,10 @@ def table(results: Results, key: str, caption: str, asks: Sequence[Ask], publish
     for name, of in published.items():
         found = [of.get((ask.check, ask.layout, ask.quantity)) for ask, _ in kept]
         if any(found):
-            told = (
+            cells_of_row = (
                 Cell(value_text(each.value), mark=each.source) if each else Cell("", missing=True) for each in found
             )
-            rows.append((f"{name} (published)", tuple(told)))
+            rows.append((f"{name} (published)", tuple(cells_of_row)))
     return Table(key, caption, "machine", tuple(Column(ask.title, ask.unit) for ask, _ in kept), tuple(rows))
 
 
@@ -150,7 +150,7 @@ def platforms(results: Results) -> Table:
 
 
 def _platform(results: Results, machine: str) -> tuple[Cell, ...]:
-    values = [value for value in results.values if value.machine == machine]
+    values = results.of_machine(machine)
     latest = values[-1].record if values else {}
     link_MBps = latest.get("link_MBps")
     texts = (
@@ -191,8 +191,10 @@ def _lines(results: Results, ways: Sequence[_Way], layout: str, messages: int = 
     lines = []
     for machine in results.machines:
         for check, quantity, parameters in ways:
-            own = layout if "x" in layout else _nearest(results.of(machine, check, quantity, **parameters), layout)
-            found = results.of(machine, check, quantity, own, **parameters) if own else []
+            own = (
+                layout if "x" in layout else _nearest(results.of(machine, quantity, check=check, **parameters), layout)
+            )
+            found = results.of(machine, quantity, own, check=check, **parameters) if own else []
             if messages and "time" in quantity:
                 how = "message size" if messages == 1 else "twice the message size"
                 found = [

@@ -64,8 +64,8 @@ def test_intervals_are_those_of_r(row):
     assert bootstrap.median([a]).estimate[0] == pytest.approx(float(row["median"]))
     for name, interval in (
         ("median", lambda share: bootstrap.median([a], share, MANY)),
-        ("ratio", lambda share: bootstrap.ratio([a], [b], share, MANY)),
-        ("difference", lambda share: bootstrap.difference([a], [b], share, MANY)),
+        ("ratio", lambda share: bootstrap.ratio([a], [b], share, resamples=MANY)),
+        ("difference", lambda share: bootstrap.difference([a], [b], share, resamples=MANY)),
     ):
         held_to(interval, confidence, float(row[f"{name}_low"]), float(row[f"{name}_high"]))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
-from tests.diagnosis.cross_section import suspects
+from lab.faults import suspects
 
 NONE = Transfers(*(np.empty(0, dtype=np.int32) for _ in range(3)), np.empty(0))
 

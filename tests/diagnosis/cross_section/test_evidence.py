@@ -6,8 +6,8 @@ import pytest
 
 from fabric_checks.diagnosis.cross_section import evaluation, evidence, findings
 from fabric_checks.parsers.rotate import Transfers
-from tests.faults.fabric import Fabric, Noise, wired
-from tests.faults.program import run
+from lab.faults.fabric import Fabric, Noise, wired
+from lab.faults.program import run
 
 PAIRS, REPEATS = 16, 6
 

@@ -11,8 +11,8 @@ from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.inference import _Choice, _has_neighbours, _low_in_scan, _Search
 from fabric_checks.diagnosis.cross_section.parts import candidates, lay
 from fabric_checks.parsers import rotate
-from tests.faults.fabric import Fabric, Noise, wired
-from tests.faults.program import run
+from lab.faults.fabric import Fabric, Noise, wired
+from lab.faults.program import run
 
 
 class _BySides(_Search):

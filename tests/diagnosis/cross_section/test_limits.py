@@ -10,8 +10,8 @@ from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.evidence import OF_BEST, of_output
 from fabric_checks.diagnosis.cross_section.inference import least_loss
 from fabric_checks.diagnosis.cross_section.parts import lay
-from tests.faults.fabric import Fabric, Noise, wired
-from tests.faults.program import run
+from lab.faults.fabric import Fabric, Noise, wired
+from lab.faults.program import run
 
 
 def output(shape, nodes, table, noise=0.03):

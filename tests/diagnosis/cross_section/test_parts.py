@@ -8,8 +8,8 @@ import pytest
 
 from fabric_checks.diagnosis.cross_section import evidence, parts
 from fabric_checks.diagnosis.fabric_map.model import NONE, of_switches
-from tests.faults.fabric import Fabric, Noise, wired
-from tests.faults.program import run
+from lab.faults.fabric import Fabric, Noise, wired
+from lab.faults.program import run
 
 
 def switches(known, output):

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evidence, parts, slowest
-from tests.faults.fabric import Fabric, Noise, wired
-from tests.faults.program import run
-from tests.faults.trials import Trial, outcome
+from lab.faults.fabric import Fabric, Noise, wired
+from lab.faults.program import run
+from lab.faults.trials import Trial, outcome
 
 #: No pair is blamed.
 NONE = np.empty(0, dtype=np.int64)

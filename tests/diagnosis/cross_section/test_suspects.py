@@ -9,7 +9,7 @@ import pytest
 
 from fabric_checks.parsers import rotate, rotate_patterns
 from fabric_checks.parsers.rotate import Transfers
-from tests.diagnosis.cross_section import suspects
+from lab.faults import suspects
 from tests.diagnosis.cross_section.model import Fabric
 
 

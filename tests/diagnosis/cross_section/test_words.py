@@ -28,3 +28,9 @@ def test_every_kind_has_its_name():
     said = {part.kind: words.of_part(ground, hosts, part).name for part in found}
     assert {"pair", "node", "leaf", "switch", "downlink", "leaf pair", "above"} <= said.keys()
     assert {kind: name for kind, name in said.items() if not name.startswith(BEGINNINGS[kind])} == {}
+
+
+def test_many_names_are_cut_and_few_are_not():
+    names = [f"n{number}" for number in range(words.MOST_NAMES + 1)]
+    assert words.listed(names[:-1]) == "n0, n1, n2, n3, n4, n5"
+    assert words.listed(names) == "n0, n1, n2, n3, n4 and 2 more"

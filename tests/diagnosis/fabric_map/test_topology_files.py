@@ -1,10 +1,120 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of a topology: what they are is told by their content, and what is wrong with one by its name."""
+"""Maps from what tools print: the ways are those of the fabric that was printed, and torn output is refused."""
 
+import numpy as np
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.fabric_map import topology_files
+from fabric_checks.diagnosis.fabric_map import names, topology_files
+from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of
+from fabric_twins.model.routing import routes
+from lab.faults import fabric
+from tests.diagnosis.fabric_map import printed
+
+SHAPES = [("fat tree 2", 16, "d-mod-k"), ("fat tree 3", 32, "random"), ("dragonfly", 32, "d-mod-k")]
+
+
+def drawn(shape, nodes, table):
+    """Return wiring, ways and the map of a simulated fabric."""
+    wiring, known = fabric.wired(shape, nodes, table)
+    return wiring, routes(wiring, fabric.routing(table)), known
+
+
+def cables_on_way(known, sender, receiver):
+    """Return the ends of the arcs between two hosts, by name."""
+    arcs = arcs_of(known, np.array([sender]), np.array([receiver]))[0]
+    assert arcs[0] != UNKNOWN
+    return [(known.switches[known.starts[arc]], known.switches[known.ends[arc]]) for arc in arcs if arc >= 0]
+
+
+@pytest.mark.parametrize(("shape", "nodes", "table"), SHAPES)
+def test_the_ways_are_those_of_the_fabric_that_was_printed(shape, nodes, table):
+    wiring, ways, twin = drawn(shape, nodes, table)
+    texts = [("net", printed.ibnetdiscover(wiring)), ("lfts", printed.dump_lfts(wiring, ways))]
+    known = topology_files.of_texts(texts)
+    place, missing = names.places(wiring.hosts, known.hosts)
+    assert not missing and known.has_routes
+    for sender in range(0, nodes, 3):
+        for receiver in range(1, nodes, 5):
+            if sender != receiver:
+                expected = cables_on_way(twin, sender, receiver)
+                assert cables_on_way(known, int(place[sender]), int(place[receiver])) == expected
+
+
+def test_without_tables_switches_are_known_and_ways_are_not():
+    wiring, _, _ = drawn(*SHAPES[0])
+    known = topology_files.of_texts([("net", printed.ibnetdiscover(wiring))])
+    assert not known.has_routes
+    at = {host: known.switches[known.at[number]] for number, host in enumerate(known.hosts)}
+    assert at == {host: wiring.switches[at] for host, at in zip(wiring.hosts, wiring.at, strict=True)}
+    assert len(known.cables) == len(wiring.cables)
+
+
+def test_torn_output_is_refused_with_its_line():
+    wiring, ways, _ = drawn(*SHAPES[0])
+    net, lfts = printed.ibnetdiscover(wiring), printed.dump_lfts(wiring, ways)
+    lines = net.splitlines()
+    for cut in range(10, len(lines) - 1, 7):
+        with pytest.raises(OutputError, match=r"^net: (line [0-9]+: |there is no switch)"):
+            topology_files.of_texts([("net", "\n".join(lines[:cut]))])
+    lines = lfts.splitlines()
+    with pytest.raises(OutputError, match=r"^lfts: line [0-9]+: the table ends here"):
+        topology_files.of_texts([("net", net), ("lfts", "\n".join(lines[:-1]))])
+    with pytest.raises(OutputError, match=r"^lfts: line [0-9]+: the table has 16 lines but says that it has 17"):
+        topology_files.of_texts([("net", net), ("lfts", "\n".join(lines[:4] + lines[5:]))])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hello", "not a known form of topology"),
+        ('Switch\t36 "S-1"\t# "a"\nrubbish\n', "line 2: not a line of ibnetdiscover output: 'rubbish'"),
+        ('Switch\t36 "S-1"\t# "a"\n[1]\t"S-2"[1]\t# "b"\n', "line 2: the cable from S-1 port 1 to S-2 port 1 is not"),
+        ('Switch\t36 "S-1"\t# "a"\n[999]\t"S-2"[1]\t# "b"\n', "line 2: port 999 is beyond what a switch has"),
+        ('Ca\t1 "H-1"\t# "n1 mlx5_0"\n', "there is no switch in it"),
+        (
+            "Unicast lids [0x0-0x1] of switch Lid 1 guid 0x1 (a):\n0x0001 000 : (x)\n1 lids dumped\n",
+            "do not show cables",
+        ),
+        ("SwitchName=s0 Nodes=n[0-999999999]\n", "not a list of nodes"),
+        ("SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n1\n", "line 2: 'n1' is there twice"),
+        ("SwitchName=s0 Nodes=n[0-\n", "line 1: not a list of nodes"),
+        ("SwitchName=s0 Switches=s[1-2]\n", "no switch or block in it has nodes"),
+    ],
+)
+def test_what_is_no_topology_is_refused_in_one_line(text, said):
+    with pytest.raises(OutputError) as error:
+        topology_files.of_texts([("file", text)])
+    assert str(error.value).startswith("file: ") or "topology" in str(error.value)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_tables_of_another_fabric_are_refused():
+    wiring, ways, _ = drawn(*SHAPES[0])
+    lfts = printed.dump_lfts(wiring, ways).replace("guid 0x00000000", "guid 0x00000099")
+    with pytest.raises(OutputError, match="belong to none of these switches"):
+        topology_files.of_texts([("net", printed.ibnetdiscover(wiring)), ("lfts", lfts)])
+
+
+def test_slurms_tree_and_blocks():
+    tree = (
+        "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[00-03]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[04-06,09]\n"
+        "SwitchName=top Level=1 LinkSpeed=1 Nodes=n[00-06,09] Switches=s[0-1]\n"
+    )
+    known = topology_files.of_texts([("topology", tree)])
+    assert known.switches == ("s0", "s1")
+    assert known.hosts == ("n00", "n01", "n02", "n03", "n04", "n05", "n06", "n09")
+    assert known.at.tolist() == [0] * 4 + [1] * 4
+    blocks = "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\nBlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+    assert topology_files.of_texts([("topology", blocks)]).switches == ("b1", "b2")
+
+
+def test_names_of_hosts_are_found_behind_adapters_and_domains():
+    place, missing = names.places(("n1.site", "n2", "n3", "other"), ("n2 mlx5_0", "N1 HCA-1", "n3", "n3 mlx5_1"))
+    assert place.tolist() == [1, 0, 2, -1]
+    assert missing == ("other",)
+
 
 SLURM = "SwitchName=s1 Nodes=a[1-2]\nSwitchName=s2 Nodes=a[3-4]\n"
 YAML = (

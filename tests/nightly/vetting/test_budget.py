@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a vet costs, and where it stops for its budget."""
+"""The cost of a vet, and its end where the budget is spent."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_large_machines(count, faults, report_table):
 
 
 @pytest.mark.parametrize("budget", [0, 39, 40, 60, 79, 100, 1000])
-def test_no_budget_is_exceeded_and_what_was_not_seen_is_said(budget):
+def test_no_budget_is_exceeded_and_unseen_nodes_are_named(budget):
     verdicts, spent = spend(names(8), simulated({"n2"}, 1.0, 5.0), budget, 5.0)
     assert spent.node_minutes <= budget
     seen = len(verdicts.of(Word.GOOD)) + len(verdicts.of(Word.FAULTY))
@@ -38,7 +38,7 @@ def test_no_budget_is_exceeded_and_what_was_not_seen_is_said(budget):
     assert (seen == 8) is (budget >= 100)
 
 
-def test_nodes_are_not_good_where_the_budget_ends_before_a_job_tells_who_is_slow():
+def test_nodes_are_not_good_if_the_budget_ends_unsure():
     def run(groups):
         return [(Outcome(True, unsure="a pair differs by 8 %"), 1.0) for _ in groups]
 

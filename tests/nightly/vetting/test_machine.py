@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The nodes that there are to vet, by what ReFrame's configuration and Slurm say."""
+"""The nodes to vet and their switches, from ReFrame's configuration and Slurm."""
 
 import json
 import shlex
@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from fabric_checks.core.errors import FabricError
+from fabric_checks.nightly import service
 from fabric_checks.nightly.vetting import machine
+from fabric_checks.nightly.vetting.planning import Verdicts, Word
 
 NODES = (
     "NodeName=n1 State=IDLE Partitions=all,fast\nNodeName=n2 State=IDLE+DRAIN Partitions=all Reason=cable [me@now]\n"
@@ -25,7 +27,7 @@ def system(scheduler="fabric-slurm", access=("--exclusive",), environs=("mpich",
 
 @pytest.fixture
 def says(monkeypatch):
-    """Return what the commands say, by their last word."""
+    """Return the answers of commands, by their last word."""
     answers = {"--show-config=systems/0": json.dumps(system()), "node": NODES, "%P": "gpu\nall*\n"}
 
     def run(line, **_):
@@ -34,7 +36,7 @@ def says(monkeypatch):
             raise said
         return SimpleNamespace(returncode=int(said is None), stdout=said or "", stderr="a\nno such thing\n")
 
-    monkeypatch.setattr(machine.subprocess, "run", run)
+    monkeypatch.setattr(service.subprocess, "run", run)
     return answers
 
 
@@ -70,7 +72,7 @@ def test_the_nodes_of_a_reservation_in_maintenance(says):
         ({"%P": "gpu\n"}, "Slurm has no default partition"),
     ],
 )
-def test_what_cannot_be_vetted_is_said_in_a_line(says, changes, says_):
+def test_an_unsuitable_system_is_refused_in_a_line(says, changes, says_):
     says |= changes
     with pytest.raises(FabricError, match=says_):
         machine.look("oak")
@@ -86,3 +88,50 @@ def test_the_command_that_drains_is_words_of_a_shell():
     assert shlex.split(line) == [
         "scontrol", "update", "nodename=n1,n2; rm -rf /", "state=drain", "reason=it's slow"
     ]  # fmt: skip
+
+
+TOPOLOGY = (
+    "SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[1-5] Switches=leaf[1-2]\n"
+    "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[1-3]\nSwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=n[4-5]\n"
+)
+HOSTS = ("n1", "n2", "n3", "n4", "n5", "n9")
+
+
+def test_switches_come_from_slurms_topology():
+    found = machine.switches_of(HOSTS, [], lambda: TOPOLOGY)
+    assert found.members == {"leaf1": ("n1", "n2", "n3"), "leaf2": ("n4", "n5")}
+    assert (found.unknown, found.why) == (("n9",), "")
+
+
+def test_switches_come_from_the_systems_files(tmp_path):
+    """Slurm is not asked then."""
+    path = tmp_path / "topology.conf"
+    path.write_text("SwitchName=a Nodes=n1\n")
+    found = machine.switches_of(HOSTS, [str(path)], lambda: pytest.fail("it was asked"))
+    assert found.members == {"a": ("n1",)} and len(found.unknown) == 5
+
+
+def refuse():
+    raise FabricError("scontrol: it does not answer")
+
+
+@pytest.mark.parametrize(
+    ("files", "ask", "why"),
+    [
+        ([], lambda: "No topology information available\n", "Slurm knows of no switches"),
+        ([], lambda: "SwitchName=a Nodes=x1\n", "Slurm's topology has none of these nodes"),
+        ([], lambda: "SwitchName=a Nodes=n1 Junk\n", "not a line of Slurm's topology"),
+        ([], refuse, "scontrol: it does not answer"),
+        (["/nowhere/topology.conf"], refuse, "/nowhere/topology.conf: No such file"),
+    ],
+)
+def test_without_a_topology_there_is_a_reason(files, ask, why):
+    found = machine.switches_of(HOSTS, files, ask)
+    assert why in found.why and not found.members and found.unknown == HOSTS
+
+
+def test_the_worst_switch_comes_first_and_good_ones_are_left_out():
+    known = machine.Switches({"a": ("n1", "n2", "n3"), "b": ("n4", "n5"), "c": ("n6",)})
+    words = dict.fromkeys(("n1", "n2", "n6"), Word.GOOD)
+    verdicts = Verdicts(words | {"n3": Word.NOT_SEEN, "n4": Word.FAULTY, "n5": Word.SLOW})
+    assert machine.rows(known, verdicts) == [("b", 2, 0, "n4 faulty, n5 slow"), ("a", 3, 2, "n3 not seen")]

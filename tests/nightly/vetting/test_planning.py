@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fabric_checks.nightly.vetting.planning import Outcome, Word, started, vet
+from fabric_checks.nightly.vetting.planning import Outcome, Word, started
 
 
 def names(count):
@@ -34,7 +34,7 @@ class Machine:
         return Outcome(not bad, told, slow, why="it hung")
 
     def vet(self):
-        rounds = vet(self.nodes)
+        _, rounds = started(self.nodes)
         answers = None
         while True:
             try:
@@ -66,7 +66,7 @@ def test_every_single_faulty_node_is_named_in_so_many_jobs(count):
 
 
 @pytest.mark.parametrize("count", [6, 8, 50])
-def test_a_slow_node_is_named_beside_one_that_hangs(count):
+def test_a_slow_node_is_named_although_another_hangs(count):
     """In the small jobs that find the one, the other looks like its partner."""
     for node in names(count)[1:]:
         found = Machine(count, ["n0"], slow=[node]).vet()
@@ -98,7 +98,7 @@ def test_jobs_are_repeated_that_do_not_tell_who_is_slow():
     assert (found.of(Word.FAULTY), found.of(Word.SLOW)) == (["n0"], ["n4"]) and len(found.of(Word.GOOD)) == 6
 
 
-def test_no_node_is_good_of_which_no_job_tells_whether_it_is_slow():
+def test_no_node_is_good_whose_jobs_are_all_unsure():
     machine = Noisy(8, slow=["n4"], unsure=99)
     found = machine.vet()
     assert found.of(Word.NOT_SEEN) == machine.nodes and not found.paths and machine.jobs == 4
@@ -107,7 +107,7 @@ def test_no_node_is_good_of_which_no_job_tells_whether_it_is_slow():
     assert found.of(Word.FAULTY) == ["n3"] and len(found.of(Word.NOT_SEEN)) == 7
 
 
-def test_what_was_not_held_against_all_others_is_said():
+def test_nodes_not_tested_all_together_are_noted():
     """Where a path fails, no job of all nodes can pass; four nodes and one of the other four did."""
     found = Machine(8, paths=[("n1", "n6")]).vet()
     assert found.paths and any("at most 5 at a time" in note for note in found.notes), found.notes
@@ -139,7 +139,7 @@ def test_several_faulty_nodes_are_all_named_and_nobody_else(seed):
 
 
 @pytest.mark.parametrize("count", [2, 3, 8, 50])
-def test_a_path_between_two_nodes_is_told_as_such_and_blames_neither(count):
+def test_a_faulty_path_between_two_nodes_blames_neither(count):
     for one, other in [("n0", f"n{count - 1}"), ("n0", "n1"), (f"n{count // 2}", f"n{count - 1}")]:
         if one == other:
             continue
@@ -154,7 +154,7 @@ def test_a_path_between_two_nodes_is_told_as_such_and_blames_neither(count):
 
 
 @pytest.mark.parametrize("count", [5, 6, 13, 64, 232])
-def test_every_path_is_told_wherever_it_is(count):
+def test_every_faulty_path_is_found_wherever_it_is(count):
     """Also between two parts of one half, which four parts that all pass do not tell."""
     random_ = random.Random(count)
     for _ in range(20):
@@ -202,13 +202,13 @@ def test_where_all_fail_nobody_is_blamed():
     assert found.of(Word.NOT_SEEN) == names(6) and "no healthy node was found" in found.reasons["n3"]
 
 
-def test_what_the_scheduler_names_is_believed_and_the_rest_is_tested_again():
+def test_nodes_that_the_scheduler_names_are_believed_and_the_rest_retested():
     machine = Machine(100, ["n7"], named=["n7"])
     found = machine.vet()
     assert found.of(Word.FAULTY) == ["n7"] and machine.jobs == 2 and found.reasons["n7"] == "is down"
 
 
-def test_how_much_was_seen_is_told_of_each_job_that_passes():
+def test_the_notes_of_each_passing_job_are_kept():
     verdicts, rounds = started(names(3))
     next(rounds)
     with pytest.raises(StopIteration):

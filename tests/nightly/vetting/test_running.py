@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a session of one case says of its nodes, and the commands of a round, with stand-ins for ReFrame."""
+"""The outcome of a session of one case, and the commands of a round, with stand-ins for ReFrame."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.nightly.vetting.planning import Outcome
-from fabric_checks.nightly.vetting.running import Jobs, VetError, _all, outcome_of
+from fabric_checks.nightly.vetting.running import Jobs, VetError, outcome_of, run_all
 from fabric_checks.schedulers import reservations
 from tests.nightly.samples import case, fault, record, session
 
@@ -39,7 +39,7 @@ NOISE = {"kind": "noise", "text": "a pair differs by 8 %"}
         (None, 3, [], ""),  # so few never tell it, and all are tested together in the end
     ],
 )
-def test_a_case_in_which_half_of_a_rate_could_be_lost_unseen_tells_nothing_of_slow_nodes(node, nodes, more, unsure):
+def test_a_case_that_could_miss_half_a_rate_is_unsure(node, nodes, more, unsure):
     limits = {"kind": "limits", "text": "the smallest faults", "node": node}
     said = record("R", findings=[limits, *more]) | {"nodes": nodes}
     assert outcome(case("R"), records=[said]).unsure == unsure
@@ -64,23 +64,23 @@ def test_a_case_that_fails_names_the_nodes_that_the_scheduler_does():
         ([case("R", "fail_deps"), case("B", "fail", "cc not found", "compile", fixture=True)], "cc not found"),
     ],
 )
-def test_a_session_that_says_nothing_of_the_nodes_blames_none(cases, says):
+def test_a_session_without_its_one_case_blames_no_node(cases, says):
     with pytest.raises(VetError, match=says):
         outcome(*cases, records=[])
 
 
-def test_each_job_is_told_its_nodes_and_its_limit():
+def test_each_job_has_its_nodes_and_its_limit():
     jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, ("-C", "x.py"))
     line, environment = jobs._line(3), jobs._environment("s-1", ("n1", "n2", "n5"))
-    assert line[line.index("-n") + 1] == "^Rotate%pattern=round-robin%layout=3x1$" and line[-3:] == ["-C", "x.py", "-r"]
-    assert line[line.index("-S") + 1] == "Rotate.time_limit=90s" and line[line.index("--system") + 1] == "oak:all"
+    assert line[line.index("-n") + 1] == "%layout=3x1$" and line[-3:] == ["-C", "x.py", "-r"]
+    assert line[line.index("-S") + 1] == "time_limit=90s" and line[line.index("--system") + 1] == "oak:all"
     assert environment == {"FABRIC_SESSION": "s-1", "FABRIC_RESULTS": "/r", reservations.NODES: "n1,n2,n5"}
 
 
 def test_nothing_is_left_of_the_commands_of_a_round(monkeypatch):
     """Here the second cannot be started while the first one runs."""
     ended = []
-    monkeypatch.setattr("fabric_checks.nightly.vetting.running._interrupt", ended.append)
+    monkeypatch.setattr("fabric_checks.nightly.running._interrupt", ended.append)
 
     class Process:
         def __init__(self, line, **_):
@@ -90,7 +90,7 @@ def test_nothing_is_left_of_the_commands_of_a_round(monkeypatch):
         def poll(self):
             return None
 
-    monkeypatch.setattr("fabric_checks.nightly.vetting.running.subprocess.Popen", Process)
+    monkeypatch.setattr("fabric_checks.nightly.running.subprocess.Popen", Process)
     with pytest.raises(VetError, match="second: No such file or directory; call ci/run"):
-        _all([([sys.executable], {}), (["second"], {})])
+        run_all([([sys.executable], {}), (["second"], {})])
     assert len(ended) == 1

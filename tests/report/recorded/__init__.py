@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that were recorded, each in one compact file: what their records say that a summary or a report shows.
+"""Recorded runs, each in one compact file with the fields that a summary or a report shows.
 
     python -m tests.report.recorded RESULTS SESSION > tests/report/recorded/NAME.json
 
@@ -8,6 +8,7 @@ writes one from a folder of results. Points of curves that no summary shows by t
 
 import json
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 
 from fabric_checks.records.record import FIELDS
@@ -15,40 +16,14 @@ from fabric_checks.records.run_records import Case, Session
 
 HERE = Path(__file__).resolve().parent
 NAMES = tuple(sorted(path.stem for path in HERE.glob("*.json")))
-#: What a case says of all its values, and what it says of each.
+#: The fields that all values of a case share, those that many values share, and those of a value alone.
 OF_CASE = (
-    *(
-        "system",
-        "partition",
-        "environ",
-        "test",
-        "check",
-        "parameters",
-        "layout",
-        "nodes",
-        "ppn",
-        "tasks",
-        "case_result",
-    ),
-    *("fail_reason", "program", "program_version", "mpi", "compiler", "nodelist", "binding", "findings", "not_offered"),
-    *("stack", "time", "elapsed_s", "collection", "reframe", "link_MBps"),
+    *("system", "partition", "environ", "test", "check", "family", "parameters", "layout", "nodes", "ppn", "tasks"),
+    *("case_result", "fail_reason", "program", "program_version", "mpi", "compiler", "nodelist", "binding", "findings"),
+    *("not_offered", "stack", "time", "elapsed_s", "collection", "reframe", "link_MBps"),
 )
-OF_VALUE = (
-    *(
-        "metric",
-        "value",
-        "unit",
-        "quantity",
-        "size_B",
-        "better",
-        "can_be_zero",
-        "result",
-        "reference",
-        "lower",
-        "upper",
-    ),
-    *("no_reference", "evidence", "compared", "reference_source"),
-)
+SHARED = ("unit", "quantity", "better", "can_be_zero", "result", "no_reference", "evidence", "headline")
+OWN = ("metric", "value", "size_B", "reference", "lower", "upper", "compared", "reference_source")
 
 
 def packed(session):
@@ -57,57 +32,43 @@ def packed(session):
     for record in session.records:
         key = json.dumps([record[name] for name in OF_CASE])
         of = by_case.setdefault(key, ({name: record[name] for name in OF_CASE if record[name] is not None}, []))
-        if not _thin(record["size_B"]):
-            continue
-        values = [record[name] for name in OF_VALUE]
-        key = json.dumps(values[2:4] + values[5:8] + values[11:13])
-        if key not in shared:
-            shared.append(key)
-        of[1].append(
-            [shared.index(key), record["metric"], record["value"], record["size_B"], *values[8:11], *values[13:]]
-        )
+        if _is_kept(record["size_B"]):
+            key = json.dumps([record[name] for name in SHARED])
+            if key not in shared:
+                shared.append(key)
+            of[1].append([shared.index(key), *(record[name] for name in OWN)])
     cases = [
         [case.name, case.result, case.phase, case.reason, case.fixture, case.failed_before, case.system]
         for case in session.cases
     ]
-    return json.dumps(
-        {
-            "session": session.name,
-            "cases": cases,
-            "shared": [json.loads(each) for each in shared],
-            "records": list(by_case.values()),
-        },
-        separators=(",", ":"),
-    )
+    content = {
+        "session": session.name,
+        "cases": cases,
+        "shared": [json.loads(each) for each in shared],
+        "records": list(by_case.values()),
+    }
+    return json.dumps(content, separators=(",", ":"))
 
 
-def _thin(size_B):
+def _is_kept(size_B):
     """Tell whether a size is kept: every third power of two, and the last ones."""
     return size_B is None or size_B in (0, 1, 8, 64, 512, 4096, 32768, 262144, 1048576, 4194304)
 
 
 def records_of(name):
     """Return the records of a recorded run, with their times as in the perflog."""
-    told = json.loads((HERE / f"{name}.json").read_text())
-    found = []
-    for case, values in told["records"]:
-        for place, metric, value, size_B, reference, lower, upper, compared, source in values:
-            unit, quantity, better, can_be_zero, result, no_reference, evidence = told["shared"][place]
-            found.append(
-                dict.fromkeys(FIELDS)
-                | {"format": 2, "session": told["session"]}
-                | case
-                | {"metric": metric, "value": value, "unit": unit, "quantity": quantity, "size_B": size_B}
-                | {"better": better, "can_be_zero": can_be_zero, "result": result, "no_reference": no_reference}
-                | {"reference": reference, "lower": lower, "upper": upper, "evidence": evidence}
-                | {"compared": compared, "reference_source": source}
-            )
-    return found
+    content = json.loads((HERE / f"{name}.json").read_text())
+    of_all = dict.fromkeys(FIELDS) | {"format": 2, "session": content["session"]}
+    return [
+        of_all | case | dict(zip(SHARED, content["shared"][place], strict=True)) | dict(zip(OWN, own, strict=True))
+        for case, values in content["records"]
+        for place, *own in values
+    ]
 
 
 def session_of(name):
     """Return a recorded run as a session."""
-    told = json.loads((HERE / f"{name}.json").read_text())
+    content = json.loads((HERE / f"{name}.json").read_text())
     records = records_of(name)
     measured = {}
     for record in records:
@@ -115,9 +76,25 @@ def session_of(name):
         measured.setdefault(key, set()).add(record["metric"])
     cases = tuple(
         Case(case, result, phase, reason, fixture, frozenset(measured.get(case, ())), failed_before, system)
-        for case, result, phase, reason, fixture, failed_before, system in told["cases"]
+        for case, result, phase, reason, fixture, failed_before, system in content["cases"]
     )
-    return Session(told["session"], HERE / "report.json", cases, tuple(records))
+    return Session(content["session"], HERE / "report.json", cases, tuple(records))
+
+
+@cache
+def _declared():
+    """Return what checks declared in recorded runs: families by check, headlines by check, quantity and parameters."""
+    found = {}
+    for record in (record for name in NAMES for record in records_of(name)):
+        found[record["check"]] = record["family"]
+        found[record["check"], record["quantity"], json.dumps(record["parameters"])] = record["headline"]
+    return found
+
+
+def declared(check, quantity, parameters):
+    """Return family and headline of a metric, as its check has declared them in a recorded run."""
+    of = _declared()
+    return {"family": of.get(check), "headline": of.get((check, quantity, json.dumps(parameters)))}
 
 
 def with_times(records):

@@ -88,7 +88,7 @@ def test_warnings_of_reframe_are_kept_and_cases_are_not():
             "WARNING: skipping y",
         ]
     )
-    assert list(found.said) == ["WARNING: run session stopped: x?[2J", "./reframe: error: bad"]
+    assert list(found.messages) == ["WARNING: run session stopped: x?[2J", "./reframe: error: bad"]
 
 
 def test_plain_lines_are_few(monkeypatch, capsys):

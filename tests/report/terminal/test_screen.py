@@ -3,7 +3,7 @@
 
 import io
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 from fabric_checks.core import console
+from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.records.run_records import Case, Session
-from fabric_checks.report.terminal import key_values, look_at, screen
+from fabric_checks.report import findings, headlines
+from fabric_checks.report.terminal import screen
 from tests.records.test_run_records import NAME, record
 from tests.report import conftest, recorded, records
 
@@ -25,11 +27,11 @@ PLACES = (
 )
 
 
-def printed(session, width=100, *, elapsed_s=206.0, said=(), encoding="utf-8"):
+def printed(session, width=100, *, elapsed_s=206.0, messages=(), encoding="utf-8"):
     """Return the lines of a session's screen, each as a terminal of that width would have it."""
     raw = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     terminal = Console(file=console.Stream(raw, "x").styled(), width=width, highlight=False, markup=False, emoji=False)
-    for part in screen.render(session, screen.Told(elapsed_s, PLACES, said), width):
+    for part in screen.render(session, screen.RunInfo(elapsed_s, PLACES, messages), width):
         terminal.print(part, soft_wrap=isinstance(part, Text))
     raw.flush()
     return [line.rstrip() for line in raw.buffer.getvalue().decode(encoding).splitlines()]
@@ -39,7 +41,7 @@ def of_records(rows, name=NAME):
     """Return a session of records alone, of which each case is as its records say."""
     by_case = {}
     for row in rows:
-        by_case.setdefault(look_at.case_name(row), []).append(row)
+        by_case.setdefault(findings.case_name(row), []).append(row)
     cases = [
         Case(
             case,
@@ -157,51 +159,63 @@ def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
     """All that the analysis says of a real output of rotate on nodes that share cores."""
     found = evaluation.of_text(golden("rotate/mpich-5.0.2.txt"))
     assert {note["kind"] for note in found.notes()} >= {"slowest pair", "limits"} and not found.metrics()["faults"]
-    blaming = [note for note in found.notes() if note["kind"] not in look_at.DESCRIBING]
-    assert [matter.text for matter in look_at.matters(of_records([record(findings=found.notes())]))] == [
+    blaming = [note for note in found.notes() if note["kind"] not in findings.DESCRIBING]
+    assert [finding.text for finding in findings.findings(of_records([record(findings=found.notes())]))] == [
         note["text"] for note in blaming
     ]
     assert {note["kind"] for note in blaming} <= {"noise"}
 
 
-def test_failures_of_one_cause_are_one_matter():
-    (first, *_), matters = printed(failures(500)), look_at.matters(failures(500))
+def test_failures_of_one_cause_are_one_finding():
+    (first, *_), found = printed(failures(500)), findings.findings(failures(500))
     assert first == "500 of 501 cases failed in 3 min 26 s"
-    assert len(matters) == 3 and matters[0].text.startswith("failed: 167 cases: Check0 1x2 @s:p+e, ")
+    assert len(found) == 3 and found[0].text.startswith("failed: 167 cases: Check0 1x2 @s:p+e, ")
 
 
 def test_what_was_not_run_is_told_once_for_all_environments():
     rows = [record(environ=name, not_offered={"npb": "no wheel has it"}) for name in ("mpich", "impi")]
-    assert look_at.not_run(of_records(rows)) == ["npb (mpich, impi): no wheel has it"]
+    assert findings.not_run(of_records(rows)) == ["npb (mpich, impi): no wheel has it"]
 
 
 def test_values_of_one_row_are_of_one_program_in_one_layout():
-    """That which most machines have, though another is asked for first."""
-    rows = [record(check="OsuLatency", metric="latency_0B", quantity="latency", size_B=0, environ="a", layout="1x2")]
-    rows += [
-        record(check="Streaming", metric="ping_pong_time_0B", quantity="ping_pong_time", size_B=0, environ=environ)
-        for environ in ("a", "b")
-    ]
-    row = key_values.Values(rows).row(key_values.ASKS["Within a node"][0])
-    assert (set(row.cells), row.layout) == ({"s:p+a", "s:p+b"}, "1x2")
-    assert key_values.Values(rows).row(key_values.ASKS["Between nodes"][0]) is None
+    """That which most machines have, though another is preferred."""
+
+    def point(check, quantity, environ):
+        of = {"check": check, "quantity": quantity, "size_B": 0, "environ": environ}
+        return record(**of, **recorded.declared(check, quantity, {}))
+
+    rows = [point("OsuLatency", "latency", "a"), *(point("Streaming", "ping_pong_time", name) for name in "ab")]
+    (row,) = headlines.Values([row | {"program": row["check"]} for row in rows]).rows()
+    assert (set(row.cells), row.layout, row.program) == ({"s:p+a", "s:p+b"}, "1x2", "Streaming")
+    assert (row.section, row.title) == ("Within a node", "latency, smallest size")
+
+
+def test_a_strangers_headline_is_on_the_screen():
+    own = asdict(Headline("waves", "waves", "Sea", 35))
+    lines = printed(of_records([record(metric="waves", quantity="waves", headline=own)]))
+    assert lines[lines.index("Sea") + 1].split()[:3] == ["waves", "1x2", "x"]
+
+
+@pytest.mark.parametrize("headline", ["text", {}, {"title": 3}, asdict(Headline("a", "b", "c", 1)) | {"layouts": "x"}])
+def test_a_headline_of_another_form_does_no_harm(headline):
+    assert headlines.Values([record(headline=headline)]).rows() == []
 
 
 @pytest.mark.parametrize(
-    ("show", "before", "after"),
+    ("point", "before", "after"),
     [("first", "5", ""), ("last", "9", " @1M"), ("peak", "4", ""), ("ends", "4", "9"), ("both", "5 @0", "9 @1M")],
 )
-def test_cells(show, before, after):
+def test_cells(point, before, after):
     points = {
         size: record(size_B=size, value=value, better="smaller") for size, value in ((0, 5), (8, 4), (1 << 20, 9))
     }
-    cell = key_values.cell(points, show)
+    cell = headlines.cell(points, point)
     assert (cell.before, cell.after, cell.curve) == (before, after, (5, 4, 9))
 
 
 def test_sizes_that_are_not_those_asked_for_are_named():
     points = {size: record(size_B=size, value=size) for size in (4, 4096)}
-    assert key_values.cell(points, "ends") == key_values.Cell("4 @4", (), "4096 @4K")
+    assert headlines.cell(points, "ends") == headlines.Cell("4 @4", (), "4096 @4K")
 
 
 def test_what_is_cut_off_ends_with_dots():
@@ -216,7 +230,7 @@ def test_untrusted_text_is_only_text():
         [record(program=evil, environ=evil, findings=[{"kind": "x", "text": evil}], no_reference=evil)]
     )
     session = replace(session, cases=(*session.cases, Case(evil, "fail", evil, evil, False)), unreadable=(evil,))
-    lines = printed(session, said=(evil,))
+    lines = printed(session, messages=(evil,))
     text = "\n".join(lines)
     assert "\x1b[31m" not in text and "\x07" not in text and "\u202e" not in text
     assert "[bold]" in text and not any(line.startswith("error:") for line in lines)

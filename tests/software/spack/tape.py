@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the stand-in for Spack plays: real transcripts, and a package that is "installed" as scripts."""
+"""A stand-in for Spack that plays real transcripts, and a package that is "installed" as scripts."""
 
 import json
 import os
@@ -7,14 +7,16 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from fabric_checks.software.spack.packages import PACKAGES
-from fabric_checks.software.spack.version import PINNED_PACKAGES, PINNED_PACKAGES_COMMIT
+from fabric_checks.software.installed import PACKAGES as REPOSITORY
+from fabric_checks.software.suites import PACKAGES
 from tests.conftest import GOLDEN, TESTS
 
 TRANSCRIPTS = GOLDEN / "spack"
-LOCAL = TESTS.parent / "config" / "systems" / "local" / "spack"
+LOCAL = TESTS.parent / "config/systems/local/spack"
+COMMON = TESTS.parent / "spack-envs/common"
+OSU = PACKAGES["osu-micro-benchmarks"]
 
-#: The releases that the transcripts are of.
+#: The releases of the transcripts.
 SITE = """packages:
   osu-micro-benchmarks: {require: "@7.3"}
   lammps: {require: "@20220623.4 ~lib+mpi+molecule+kspace+manybody+rigid+granular fft=kiss"}
@@ -26,7 +28,7 @@ INIT = "libexec/osu-micro-benchmarks/mpi/startup/osu_init"
 class Tape:
     """A folder to play from, a site scope, a package repository, and the variables to run with.
 
-    :param home: what FABRIC_HOME is; a folder of its own if it is not given.
+    :param home: the value of FABRIC_HOME; a folder of its own if it is not given.
     """
 
     def __init__(self, folder, home=None):
@@ -36,30 +38,33 @@ class Tape:
         self.calls_file = folder / "calls"
         self.site = folder / "site"
         self.prefix = folder / "prefix"
-        for place in (self.played, self.site):
-            place.mkdir(parents=True)
+        self.program = folder / "spack/bin/spack"
+        for made in (self.played, self.site, self.program.parent):
+            made.mkdir(parents=True)
         self.home.mkdir(exist_ok=True)
         (self.site / "packages.yaml").write_text(SITE)
-        self.root = folder / "spack"
-        for place in ("bin", "lib/spack/spack"):
-            (self.root / place).mkdir(parents=True)
-        shutil.copy(TESTS / "software/spack/spack", self.root / "bin/spack")
-        (self.root / "lib/spack/spack/__init__.py").write_text('__version__ = "1.1.0"\n')
+        shutil.copy(TESTS / "software/spack/spack", self.program)
         self.repository = folder / "spack-packages"
-        (self.repository / "packages/zlib").mkdir(parents=True)
-        (self.repository / "packages/zlib/package.py").write_text("class Zlib: ...\n")
+        put(self.repository / "packages/zlib/package.py", "class Zlib: ...\n")
         self.git("init", "--quiet")
         self.pin()
-        self.write("repositories", f"builtin {self.repository}\n")
+        self.write("--version.json", "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)\n")
+        self.configure()
+
+    def configure(self, repositories=None, mirrors=None):
+        """Let Spack know these package repositories, the pinned one by default, and mirrors."""
+        known = {"builtin": str(self.repository)} if repositories is None else repositories
+        answer = {"repositories": known, "mirrors": mirrors or {}, "stage": "/stage"}
+        self.write("configured.json", json.dumps(answer) + "\n")
 
     @property
     def variables(self):
-        """The environment variables of a run: the stand-in is on PATH, and nothing of the real one is known."""
+        """The environment variables of a run: the stand-in is on PATH, and there is nothing of the real one."""
         inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("SPACK", "FABRIC_SPACK"))
         }
         return inherited | {
-            "PATH": f"{self.root}/bin:{os.environ['PATH']}",
+            "PATH": f"{self.program.parent}:{os.environ['PATH']}",
             "SPACK_PLAYBACK": str(self.played),
             "SPACK_CALLS": str(self.calls_file),
             "FABRIC_HOME": str(self.home),
@@ -68,9 +73,9 @@ class Tape:
 
     @property
     def calls(self):
-        """What the stand-in was called for so far: the first word of each call that is no option."""
+        """The command or question of each call so far."""
         lines = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
-        known = ("decides", "installed", "concretize", "install", "--version", "mirror", "buildcache")
+        known = ("configured", "installed", "concretize", "install", "--version", "mirror", "buildcache")
         return [next(word for word in known if word in line.split()) for line in lines]
 
     def forget_calls(self):
@@ -79,17 +84,16 @@ class Tape:
     def write(self, name, text):
         (self.played / name).write_text(text)
 
-    def commit(self, tag):
-        """Make the package repository another one, at a release."""
-        for command in (["add", "."], ["commit", "--quiet", "--allow-empty", "-m", tag], ["tag", "--force", tag]):
-            self.git(*command)
+    def commit(self):
+        """Make the package repository another one."""
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--allow-empty", "-m", "another")
 
     def pin(self):
-        """Let the commit have the name of the pinned one; Git is told to read that as the one that is there."""
-        self.commit(PINNED_PACKAGES)
-        self.git("update-ref", f"refs/replace/{PINNED_PACKAGES_COMMIT}", self.git("rev-parse", "HEAD"))
-        (self.repository / ".git/HEAD").write_text(f"{PINNED_PACKAGES_COMMIT}\n")
-        self.git("tag", "--force", PINNED_PACKAGES, PINNED_PACKAGES_COMMIT)
+        """Give the commit the name of the pinned one, by a replacement in Git."""
+        self.commit()
+        self.git("update-ref", f"refs/replace/{REPOSITORY.commit}", self.git("rev-parse", "HEAD"))
+        (self.repository / ".git/HEAD").write_text(f"{REPOSITORY.commit}\n")
 
     def git(self, *arguments):
         """Call Git in the package repository; return what it prints."""
@@ -103,8 +107,6 @@ class Tape:
         self.write("concretize.lock", (TRANSCRIPTS / f"{package}.{mpi}.lock.json").read_text())
         names = [*PACKAGES[package].files("@3.4.3 names:=is"), "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_multi_lat"]
         program = TESTS / "software/spack/program"
-        entries = {f"{self.prefix}/{name}": {"size": program.stat().st_size} for name in names}
-        self.write("manifest.json", json.dumps(entries))
         # As the real one does, it takes what was installed once for installed, whatever became of it.
         self.write(
             "install.sh",
@@ -115,7 +117,6 @@ if [ ! -e {self.folder}/database ] || [ -n "$OVERWRITE" ]; then
         cp {program} {self.prefix}/$file
     done
     mkdir -p {self.prefix}/.spack
-    cp {self.played}/manifest.json {self.prefix}/.spack/install_manifest.json
     touch {self.folder}/database
 fi
 for file in {" ".join(names)}; do
@@ -139,36 +140,34 @@ printf '"lost": [%s], "cached": %s}}]\\n' "${{lost#, }}" "$cached"
         )
 
     def fail(self, word, transcript, status):
-        """Play a failure: from its real transcript, or a text."""
-        path = TRANSCRIPTS / f"{transcript}.txt"
-        self.write(f"{word}.txt", path.read_text() if path.exists() else transcript)
+        """Play a failure from its real transcript."""
+        self.write(f"{word}.txt", (TRANSCRIPTS / f"{transcript}.txt").read_text())
         if status < 0:
             self.write(f"{word}.sh", f"kill {status} $PPID\n")
         else:
             self.write(f"{word}.status", f"{status}\n")
 
 
+def put(path, text):
+    """Write a file and the folders it needs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
 def cache(tape):
-    """Let the package come from a build cache."""
+    """Let the package come from a mirror whose signatures are not checked."""
     good = (tape.played / "install.sh").read_text()
     tape.write("install.sh", f"{good}touch {tape.prefix}/.spack/binary_distribution\n")
-
-
-def log_of_the_build(tape):
-    """Put the build log that a transcript names where the test can write."""
-    log = tape.folder / "spack-build-out.txt"
-    log.write_text((TRANSCRIPTS / "install.build-error.log").read_text())
-    lines = (tape.played / "install.txt").read_text().splitlines()
-    lines = [f"  {log}" if line.strip().endswith("spack-build-out.txt") else line for line in lines]
-    tape.write("install.txt", "\n".join(lines) + "\n")
+    tape.configure(mirrors={"fabric-checks": {"url": "file:///media", "signed": False}})
 
 
 @dataclass(frozen=True)
 class Failure:
     """A way in which a build fails.
 
-    :param name: of the scenario; :param says: words that the message has, the cause first and the remedy last.
-    :param word: of the call that fails; :param transcript: what is played; :param status: its exit status.
+    :param says: texts of the message.
+    :param word: the call that fails; :param transcript: of that call; :param status: its exit status.
     :param also: what else is changed, given the tape.
     """
 
@@ -179,30 +178,37 @@ class Failure:
     status: int = 1
     also: object = None
 
+    def play(self, tape):
+        """Let a build fail in this way."""
+        if self.word:
+            tape.fail(self.word, self.transcript, self.status)
+        if self.also:
+            self.also(tape)
+
+
+def log_of_the_build(tape):
+    """Let the transcript of a failed build name a build log that is there."""
+    log = put(tape.folder / "spack-build-out.txt", (TRANSCRIPTS / "install.build-error.log").read_text())
+    lines = (tape.played / "install.txt").read_text().splitlines()
+    lines = [f"  {log}" if line.strip().endswith("spack-build-out.txt") else line for line in lines]
+    tape.write("install.txt", "\n".join(lines) + "\n")
+
 
 def _site(text):
     return lambda tape: (tape.site / "more.yaml").write_text(text)
 
 
-def _without_ft(tape):
+def _without_init(tape):
     """Install everything but one program, and succeed, as the recipe of NPB does."""
-    script = (tape.played / "install.sh").read_text()
-    tape.write("install.sh", script.replace(INIT, ""))
-    tape.write("installed.sh", (tape.played / "installed.sh").read_text().replace(INIT, ""))
+    for name in ("install.sh", "installed.sh"):
+        tape.write(name, (tape.played / name).read_text().replace(INIT, ""))
 
 
-def _edit(name):
-    def edited(tape):
-        (tape.repository / name).parent.mkdir(exist_ok=True)
-        (tape.repository / name).write_text("class Zlib: version = 2\n")
-
-    return edited
+def _recipe(name):
+    return lambda tape: put(tape.repository / name, "class Zlib: version = 2\n")
 
 
-def _lock(name):
-    return lambda tape: tape.write("concretize.lock", (TRANSCRIPTS / f"{name}.lock.json").read_text())
-
-
+#: Texts of real transcripts are in `test_failure.py`; here is one for each call that can fail, and all else.
 FAILURES = [
     Failure(
         "concretizer error",
@@ -210,16 +216,8 @@ FAILURES = [
         "concretize",
         "concretize.unsatisfiable",
     ),
-    Failure("unknown release", ("another release", "99.9", "check out"), "concretize", "concretize.no-version"),
-    Failure("unknown package", ("another release", "To do"), "concretize", "concretize.unknown-package"),
-    Failure("no compiler", ("a compiler is missing", "install it"), "concretize", "concretize.no-compiler"),
-    Failure("no Fortran", ("a compiler is missing", "To do"), "concretize", "concretize.no-fortran"),
-    Failure("no repository", ("no package repository", "spack-packages"), "decides", "concretize.no-repository"),
-    Failure("broken scope", ("a scope is wrong", "correct the file"), "decides", "concretize.bad-yaml"),
-    Failure("no scope", ("a scope is missing", "create that folder"), "decides", "concretize.no-scope", 3),
-    Failure("no clingo", ("cannot load clingo", "SPACK_PYTHON"), "concretize", "concretize.no-clingo"),
+    Failure("no repository", ("no package repository", "spack-packages"), "configured", "concretize.no-repository"),
     Failure("checksum mismatch", ("checksum mismatch", "delete it"), "install", "install.checksum"),
-    Failure("no source", ("no source can be fetched", "mirror"), "install", "install.no-source"),
     Failure(
         "build failure",
         ("the build failed", "error:", "spack-build-out.txt", "see the log"),
@@ -227,14 +225,13 @@ FAILURES = [
         "install.build-error",
         also=log_of_the_build,
     ),
-    Failure("full stage", ("the disk is full", "free space"), "install", "install.disk-full-stage"),
-    Failure("full install tree", ("the disk is full", "free space"), "install", "install.disk-full-tree", 3),
-    Failure("interrupt", ("it was interrupted", "run it again"), "install", "install.interrupted", 2),
     Failure("kill", ("it was interrupted", "run it again"), "install", "install.killed", -9),
     Failure(
         "wrong MPI",
         ("MPI mpich@5.0.2 was asked for, but the result is openmpi@5.0.11", "concretize again"),
-        also=_lock("osu-micro-benchmarks.openmpi"),
+        also=lambda tape: tape.write(
+            "concretize.lock", (TRANSCRIPTS / "osu-micro-benchmarks.openmpi.lock.json").read_text()
+        ),
     ),
     Failure(
         "wrong release",
@@ -251,38 +248,25 @@ FAILURES = [
         ("there is no such lock", "see its output"),
         also=lambda tape: (tape.played / "concretize.lock").unlink(),
     ),
-    Failure("missing program", ("installed without", "startup/osu_init", "build log"), also=_without_ft),
+    Failure("missing program", ("installed without", "startup/osu_init", "build log"), also=_without_init),
     Failure(
-        "too old", ("Spack 0.23.1 is too old", "SPACK_ROOT"), also=lambda tape: tape.write("--version.txt", "0.23.1\n")
+        "too old", ("Spack 0.23.1 is too old", "SPACK_ROOT"), also=lambda tape: tape.write("--version.json", "0.23.1\n")
     ),
-    Failure("no Spack", ("which is not a version",), also=lambda tape: tape.write("--version.txt", "hello\n")),
+    Failure("no Spack", ("which is not a version",), also=lambda tape: tape.write("--version.json", "hello\n")),
     Failure(
         "another repository",
-        ("'v2026.07.0', commit ", "where release v2026.06.0 of spack-packages", "check that release out"),
-        also=lambda tape: tape.commit("v2026.07.0"),
-    ),
-    Failure(
-        "moved tag",
-        ("'v2026.06.0', commit ", "commit d4f7c711a6a4, is needed", "that tag was moved there"),
-        also=lambda tape: tape.commit("v2026.06.0"),
+        ("where release v2026.06.0 of spack-packages, commit d4f7c711a6a4, is needed", "name a clone of that release"),
+        also=lambda tape: tape.commit(),
     ),
     Failure(
         "edited recipe",
         ("'packages/zlib/package.py' differs from release v2026.06.0", "a repository of your own"),
-        also=_edit("packages/zlib/package.py"),
-    ),
-    Failure(
-        "added recipe",
-        ("'packages/mine/' differs from release v2026.06.0", "a repository of your own"),
-        also=_edit("packages/mine/package.py"),
+        also=_recipe("packages/zlib/package.py"),
     ),
     Failure(
         "no clone",
-        ("not a Git clone, but release v2026.06.0", "name a clone of it"),
+        ("no Git clone, where release v2026.06.0", "name a clone of that release"),
         also=lambda tape: shutil.rmtree(tape.repository / ".git"),
-    ),
-    Failure(
-        "read-only tree", ("it cannot write", "read-only file", "move install_tree"), "install", "install.read-only", 3
     ),
     Failure(
         "damaged for good",
@@ -297,7 +281,7 @@ FAILURES = [
     ),
     Failure(
         "no answer",
-        ("said 'hello', which is not an answer",),
-        also=lambda tape: tape.write("decides.sh", "echo hello\n"),
+        ("the answer of `spack python` is 'hello', not JSON",),
+        also=lambda tape: tape.write("configured.json", "hello\n"),
     ),
 ]

@@ -1,41 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One package, built through the stand-in: what came out, what fails how, and that nothing is built twice."""
+"""Packages built through the stand-in, their failures, and mirrors."""
 
 import json
-import os
 import subprocess
-import sys
 from dataclasses import asdict
-from types import SimpleNamespace
 
 import pytest
 
-from fabric_checks.core import locks
 from fabric_checks.software import installed
-from fabric_checks.software.spack import SpackError
-from fabric_checks.software.spack.build import BUILT, VIEW, Times, build
-from fabric_checks.software.spack.packages import PACKAGES
+from fabric_checks.software.spack.build import BUILT, VIEW, Environment, write_mirror
+from fabric_checks.software.spack.failure import SpackError
 from fabric_checks.software.spack.scopes import Scopes
-from tests.conftest import TESTS
-from tests.guard import GUARD_S
-from tests.software.spack.tape import FAILURES, LOCAL, Tape, cache
+from fabric_checks.software.suites import PACKAGES
+from tests.conftest import GOLDEN
+from tests.software.spack.tape import COMMON, FAILURES, LOCAL, OSU, Tape, cache, put
 
-COMMON = TESTS.parent / "spack-envs" / "common"
-OSU = PACKAGES["osu-micro-benchmarks"]
-FIRST = ["decides", "concretize", "install", "installed"]
+CALLS = ["--version", "configured", "concretize", "install", "installed"]
 
 
 @pytest.fixture
 def tape(tmp_path, monkeypatch):
     found = Tape(tmp_path)
     monkeypatch.setenv("FABRIC_HOME", found.variables["FABRIC_HOME"])
+    found.succeed()
     return found
 
 
-def run(tape, folder="env", package="osu-micro-benchmarks", mpi="mpich"):
-    """Build as the fixture does."""
+def run(tape, folder="env", package=OSU, mpi="mpich", progress=lambda line: None, **variables):
     scopes = Scopes(LOCAL / mpi, tape.site, COMMON)
-    return build(PACKAGES[package], scopes, tape.folder / folder, tape.variables, lambda line: None)
+    return Environment.prepared(package, scopes, tape.folder / folder, tape.variables | variables, progress).build()
 
 
 @pytest.mark.parametrize(
@@ -48,24 +41,21 @@ def run(tape, folder="env", package="osu-micro-benchmarks", mpi="mpich"):
         ("npb", "openmpi"),
     ],
 )
-def test_what_was_built_is_said_in_full(tape, package, mpi, monkeypatch):
+def test_the_result_of_a_build_is_described_in_full(tape, package, mpi, monkeypatch):
     monkeypatch.setenv("FABRIC_LAMMPS_INPUTS", "/bench")  # this old release has none
     tape.succeed(package, mpi)
-    built = run(tape, package=package, mpi=mpi)
-    assert tape.calls == FIRST
-    assert built.rebuilt and built.package == package and len(built.hash) == 32
+    built = run(tape, package=PACKAGES[package], mpi=mpi)
+    assert tape.calls == CALLS
+    assert len(built.hash) == 32 and built.spack.startswith("1.1.0")
     assert built.spec.startswith(f"{package}@{built.version}")
     assert f" target=x86_64_v4 /{built.hash[:7]} %gcc@12.2.0 ^{built.mpi}" in built.spec
-    assert built.spack.startswith("1.1.0")
-    assert set(built.seconds) == {"concretize", "install"}
     folder = tape.folder / "env"
     assert json.loads((folder / BUILT).read_text()) == asdict(built)
     for name in PACKAGES[package].files("@3.4.3 names:=is"):
         assert (folder / VIEW / name).exists()
 
 
-def test_the_environment_is_a_copy_with_rendered_scopes(tape):
-    tape.succeed()
+def test_an_environment_is_a_copy_with_rendered_scopes(tape):
     run(tape)
     folder = tape.folder / "env"
     text = (folder / "scopes/environ/packages.yaml").read_text()
@@ -74,171 +64,40 @@ def test_the_environment_is_a_copy_with_rendered_scopes(tape):
     assert not (OSU.environment / "spack.lock").exists()
 
 
-def test_spack_sees_the_rendered_scopes_and_nothing_of_the_user(tape):
-    tape.succeed()
-    tape.write("install.sh", (tape.played / "install.sh").read_text() + f"env > {tape.folder}/seen\n")
-    run(tape)
-    seen = dict(line.split("=", 1) for line in (tape.folder / "seen").read_text().splitlines() if "=" in line)
-    for name in ("environ", "site", "common"):
-        assert seen[f"FABRIC_SPACK_{name.upper()}"] == str(tape.folder / "env/scopes" / name)
-    assert seen["SPACK_DISABLE_LOCAL_CONFIG"] == "1"
-    assert seen["SPACK_USER_CACHE_PATH"] == f"{tape.folder}/home/spack/user"
-
-
-def test_a_step_takes_what_has_passed_since_the_one_before(monkeypatch):
-    clock = iter([100.0, 102.5, 106.004])
-    stand_in = SimpleNamespace(monotonic=lambda: next(clock))
-    monkeypatch.setattr("fabric_checks.software.spack.build.time", stand_in)
-    times = Times()
-    times.note("concretize")
-    times.note("install")
-    assert times.steps == {"concretize": 2.5, "install": 3.5}
-
-
-def test_all_cores_build(tape):
-    tape.succeed()
-    run(tape)
-    (line,) = [line for line in tape.calls_file.read_text().splitlines() if " install " in line]
-    assert line.split()[-2:] == ["-j", str(len(os.sched_getaffinity(0)))]
-
-
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: failure.name)
-def test_a_failure_says_what_and_what_to_do_and_leaves_nothing_that_looks_built(tape, failure):
-    tape.succeed()
-    if failure.word:
-        tape.fail(failure.word, failure.transcript, failure.status)
-    if failure.also:
-        failure.also(tape)
+def test_a_failure_has_cause_and_remedy_and_no_result(tape, failure):
+    failure.play(tape)
     with pytest.raises(SpackError) as raised:
         run(tape)
     message = str(raised.value)
-    for words in failure.says:
-        assert words in message, message
+    for text in failure.says:
+        assert text in message, message
     assert len(message.splitlines()) <= 9
     assert not (tape.folder / "env" / BUILT).exists()
-    assert not list((tape.folder / "home").rglob(BUILT))
 
 
-def test_after_a_failure_the_next_run_takes_up_where_it_stopped(tape):
-    tape.succeed()
+def test_a_later_failure_leaves_no_result_of_an_earlier_build(tape):
+    run(tape)
     tape.fail("install", "install.killed", -9)
-    good = (tape.played / "install.sh").read_text()
     with pytest.raises(SpackError):
         run(tape)
-    tape.succeed()
-    tape.forget_calls()
-    assert good != (tape.played / "install.sh").read_text()
-    assert run(tape, "again").rebuilt
-    assert tape.calls == ["decides", "install", "installed"]  # what was concretized is kept
+    assert not (tape.folder / "env" / BUILT).exists()
 
 
-def test_a_second_run_asks_spack_what_decides_and_nothing_else(tape):
-    tape.succeed()
-    first = run(tape)
-    tape.forget_calls()
-    second = run(tape, "other")
-    assert tape.calls == ["decides"]
-    assert not second.rebuilt and (first.hash, first.spec) == (second.hash, second.spec)
-    view = tape.folder / "other" / VIEW
-    assert view.readlink().parent.parent.parent == tape.folder / "other"
-    assert (view / OSU.files("")[0]).resolve().is_file()
-    assert (tape.folder / "other/spack.lock").read_text() == (tape.folder / "env/spack.lock").read_text()
-
-
-def test_the_same_folder_again(tape):
-    tape.succeed()
-    run(tape)
-    assert not run(tape).rebuilt
-
-
-CHANGES = {
-    "the site's scope": lambda tape: (tape.site / "more.yaml").write_text("packages: {all: {target: [x86_64]}}\n"),
-    "the instance's own scope": lambda tape: put(tape.root / "etc/spack/packages.yaml", "packages: {}\n"),
-    "a scope that the instance includes": lambda tape: put(tape.root / "etc/spack/site/all.yaml", "packages: {}\n"),
-    "a recipe of the site's": lambda tape: put(tape.folder / "mine/packages/osu/package.py", "class Osu: x = 2\n"),
-    "a new recipe of the site's": lambda tape: put(
-        tape.folder / "mine/packages/gmake/package.py", "class Gmake: ...\n"
-    ),
-    "another repository": lambda tape: tape.write(
-        "repositories", f"mine {tape.folder}/mine\n" + (tape.played / "repositories").read_text()
-    ),
-    "the release of Spack": lambda tape: tape.write("--version.txt", "1.2.0 (abc)\n"),
-}
-
-
-def put(path, text):
-    """Write a file and the folders it needs."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_what_has_changed_is_concretized_again(tape, change):
-    tape.succeed()
-    put(tape.folder / "mine/packages/osu/package.py", "class Osu: x = 1\n")
-    tape.write("repositories", f"mine {tape.folder}/mine\nbuiltin {tape.repository}\n")
-    run(tape)
-    tape.forget_calls()
-    CHANGES[change](tape)
-    assert run(tape, "other").rebuilt
-    assert tape.calls == FIRST
-
-
-def test_another_compiler_on_the_path_is_another_build(tape):
-    tape.succeed()
-    run(tape)
-    tape.forget_calls()
-    (tape.folder / "bin").mkdir()
-    compiler = tape.folder / "bin/gcc"
-    compiler.write_text("#!/bin/sh\necho gcc 99\n")
-    compiler.chmod(0o755)
-    variables = tape.variables | {"PATH": f"{tape.folder}/bin:{tape.variables['PATH']}"}
-    build(OSU, Scopes(LOCAL / "mpich", tape.site, COMMON), tape.folder / "other", variables, lambda line: None)
-    assert tape.calls == FIRST
-
-
-@pytest.mark.parametrize("name", ["edited recipe", "added recipe", "moved tag"])
-def test_what_was_built_is_not_taken_over_with_another_builtin_repository(tape, name):
-    tape.succeed()
-    run(tape)
-    (failure,) = [each for each in FAILURES if each.name == name]
-    failure.also(tape)
-    with pytest.raises(SpackError, match="is needed; that tag was moved there|differs from release"):
-        run(tape, "other")
-
-
-def test_where_sources_come_from_decides_nothing(tape):
-    tape.succeed()
-    run(tape)
-    tape.write("mirrors", '{"fabric-checks": {"url": "file:///media", "signed": false}}')
-    assert not run(tape, "other").rebuilt
-
-
-def test_what_python_leaves_in_a_repository_is_no_change(tape):
-    tape.succeed()
-    tape.write("repositories", f"mine {tape.folder}/mine\nbuiltin {tape.repository}\n")
-    put(tape.folder / "mine/packages/osu/package.py", "class Osu: x = 1\n")
-    run(tape)
-    put(tape.folder / "mine/packages/osu/__pycache__/package.cpython-311.pyc", "x")
-    assert not run(tape, "other").rebuilt
-
-
-def test_a_build_says_how_far_it_is_and_where_its_words_go(tape):
-    tape.succeed()
+def test_progress_names_the_logs(tape):
     stage = "gmake-4.4.1-akxei67c446vtxnvx5v4etsz67iwqpef"
     tape.write("install.txt", f"==> Installing {stage} [1/2]\n==> gmake: Executing phase: 'build'\n")
-    said = []
-    build(OSU, Scopes(LOCAL / "mpich", tape.site, COMMON), tape.folder / "env", tape.variables, said.append)
-    assert f"to follow it: tail -f {tape.folder}/env/install.txt" in said[1]
-    assert said[2:4] == [
+    lines = []
+    run(tape, progress=lines.append)
+    assert f"to follow it: tail -f {tape.folder}/env/install.txt" in lines[1]
+    assert lines[2:4] == [
         f"{stage}: its log is /stage/spack-stage-{stage}/spack-build-out.txt",
         "gmake: Executing phase: 'build'",
     ]
 
 
-def test_the_log_grows_while_it_is_built(tape):
+def test_the_log_grows_during_a_build(tape):
     """The first line is in the log before the second is printed: the stand-in waits for it."""
-    tape.succeed()
     log = tape.folder / "env/install.txt"
     good = (tape.played / "install.sh").read_text()
     tape.write("install.sh", f"echo first\nuntil grep -q first {log}; do sleep 0.05; done\necho second\n{good}")
@@ -246,77 +105,50 @@ def test_the_log_grows_while_it_is_built(tape):
     assert log.read_text().splitlines()[-2:] == ["first", "second"]
 
 
-def test_what_came_from_a_build_cache_without_a_signature_is_named(tape):
-    tape.succeed()
+@pytest.mark.parametrize(("signed", "unverified"), [(False, [OSU.name]), (True, [])])
+def test_a_package_from_an_unsigned_build_cache_is_named(tape, signed, unverified):
     cache(tape)
-    said = []
-    scopes = Scopes(LOCAL / "mpich", tape.site, COMMON)
-    variables = tape.variables | {"FABRIC_SPACK_MIRROR": str(tape.folder)}
-    built = build(OSU, scopes, tape.folder / "env", variables, said.append)
-    assert built.unverified == [OSU.name]
-    assert f"{OSU.name} is from a build cache; its signature was not checked" in said
-    assert build(OSU, scopes, tape.folder / "other", variables, said.append).unverified == [OSU.name]
-    assert json.loads((tape.folder / "other" / BUILT).read_text())["unverified"] == [OSU.name]
-
-
-@pytest.mark.parametrize(("signed", "unverified"), [("false", [OSU.name]), ("true", [])])
-def test_a_mirror_of_the_site_may_be_signed(tape, signed, unverified):
-    tape.succeed()
-    tape.write("mirrors", f'{{"site": {{"url": "https://x", "signed": {signed}}}, "public": "https://y"}}')
-    cache(tape)
-    assert run(tape).unverified == unverified
-
-
-def test_a_build_waits_for_no_other_for_ever(tape, monkeypatch):
-    tape.succeed()
-    run(tape)
-    (lock,) = tape.folder.rglob(".lock")
-    monkeypatch.setattr(locks, "WRITER_WAIT_S", 0)
-    with locks.exclusive(lock, 0), pytest.raises(locks.LockedError, match="locked by process"):
-        run(tape)
+    tape.configure(mirrors={"site": {"url": "https://x", "signed": signed}, "public": "https://y"})
+    lines = []
+    assert run(tape, progress=lines.append).unverified == unverified
+    assert (f"{OSU.name} is from a build cache; its signature was not checked" in lines) == bool(unverified)
 
 
 def test_a_token_reaches_git_alone(tape):
-    """Not the scopes, not Spack's output, not what Spack writes down of its variables beside every build."""
-    tape.succeed()
+    """Not the scopes, not Spack's output, not the variables that Spack writes into a file of every build."""
     url = "https://me:t0ken@example.invalid/spack-packages.git"
-    for word in ("decides", "concretize", "install"):
+    for word in ("configured", "concretize", "install"):
         tape.write(f"{word}.txt", f"fatal: cannot access '{url}?private_token=t0ken'\n")
     for word in ("concretize", "install"):
         script = (tape.played / f"{word}.sh").read_text() if word == "install" else ""
         tape.write(f"{word}.sh", f"{script}env > {tape.folder}/{word}.env\n")
-    variables = tape.variables | {"FABRIC_SPACK_PACKAGES_URL": url, "FABRIC_SPACK_URL": url}
-    scopes = Scopes(LOCAL / "mpich", tape.site, COMMON)
-    said = []
-    build(OSU, scopes, tape.folder / "env", variables, said.append)
-    seen = [path for path in tape.folder.rglob("*") if path.is_file() and tape.played not in path.parents]
-    assert {"concretize.txt", "install.txt", "install.env", "repos.yaml"} <= {path.name for path in seen}
-    assert [path for path in seen if b"t0ken" in path.read_bytes()] == []
-    assert "t0ken" not in "".join(said)
-    assert (
-        "git: https://example.invalid/spack-packages.git" in (tape.folder / "env/scopes/common/repos.yaml").read_text()
-    )
-    tape.write("decides.status", "1\n")
+    urls = {"FABRIC_SPACK_PACKAGES_URL": url, "FABRIC_SPACK_URL": url}
+    lines = []
+    run(tape, progress=lines.append, **urls)
+    written = [path for path in tape.folder.rglob("*") if path.is_file() and tape.played not in path.parents]
+    assert {"concretize.txt", "install.txt", "install.env", "repos.yaml"} <= {path.name for path in written}
+    assert [path for path in written if b"t0ken" in path.read_bytes()] == []
+    assert "t0ken" not in "".join(lines)
+    repositories = (tape.folder / "env/scopes/common/repos.yaml").read_text()
+    assert "git: https://example.invalid/spack-packages.git" in repositories
+    tape.write("configured.status", "1\n")
     with pytest.raises(SpackError) as raised:
-        build(OSU, scopes, tape.folder / "env", variables, said.append)
+        run(tape, **urls)
     assert "://***@example.invalid" in str(raised.value) and "t0ken" not in str(raised.value)
 
 
-def test_a_package_that_the_site_has_as_an_external(tape):
-    """Nothing of it is Spack's, so nothing can be lost of it."""
-    tape.succeed()
-    lock = json.loads((tape.played / "concretize.lock").read_text())
-    lock["concrete_specs"][lock["roots"][0]["hash"]]["external"] = {"path": "/apps/osu"}
-    tape.write("concretize.lock", json.dumps(lock))
+def test_nothing_of_an_external_can_be_damaged(tape):
     tape.write("installed.sh", "echo []\n")
-    assert run(tape).prefix == "/apps/osu"
+    assert run(tape).unverified == []
 
 
-def test_a_repository_that_cannot_be_cloned(tape):
-    """Spack only warns, and knows no package afterwards; half a clone stays."""
-    tape.write("repositories", "")
-    said = "fatal: unable to access 'https://host/x.git/'\n==> Warning: Error constructing repository '/half': no\n"
-    tape.write("decides.txt", said)
+def test_half_a_clone_of_the_repository_is_named(tape):
+    """Spack only warns, and knows no package afterwards."""
+    tape.configure(repositories={})
+    tape.write(
+        "configured.txt",
+        "fatal: unable to access 'https://host/x.git/'\n==> Warning: Error constructing repository '/half': no\n",
+    )
     with pytest.raises(SpackError) as raised:
         run(tape)
     lines = str(raised.value).splitlines()
@@ -324,110 +156,106 @@ def test_a_repository_that_cannot_be_cloned(tape):
     assert "'/half'" in lines[2] and "delete the folder named" in lines[3]
 
 
-def test_a_repository_of_the_site_that_spack_does_without(tape):
-    tape.write("decides.txt", "==> Warning: Error constructing repository '/mine': No repo.yaml found in '/mine'\n")
+def test_a_missing_repository_of_the_site_is_an_error(tape):
+    tape.write("configured.txt", "==> Warning: Error constructing repository '/mine': No repo.yaml found in '/mine'\n")
     with pytest.raises(SpackError, match="no package repository\n  ==> Warning: Error constructing repository '/mine'"):
         run(tape)
 
 
-def test_no_git(tape):
+def test_git_is_needed(tape):
     (tape.folder / "bin").mkdir()
-    variables = tape.variables | {"PATH": f"{tape.root}/bin:{tape.folder}/bin"}
     with pytest.raises(SpackError, match=r"^Spack: git is missing\nTo do: install git, or load its module"):
-        build(OSU, Scopes(LOCAL / "mpich", tape.site, COMMON), tape.folder / "env", variables)
+        run(tape, PATH=f"{tape.program.parent}:{tape.folder}/bin")
 
 
-def test_the_spack_that_was_brought_is_the_pinned_commit(tape):
-    tape.succeed()
-    brought = tape.folder / "home/parts" / installed.folder("spack").name
-    brought.parent.mkdir(parents=True)
-    tape.root.rename(brought)
-    tape.write("--version.txt", "1.1.0 (0000007202bcc8209a6a62243aab50c179b524cc)\n")
-    with pytest.raises(SpackError, match=r"commit '0000007202bcc\w+' instead of 2e907202bcc\w+.*the tag was moved"):
-        run(tape)
-    tape.write("--version.txt", "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)\n")
-    assert run(tape).rebuilt
-
-
-LOSSES = {
-    "an installed program": lambda tape: (tape.prefix / OSU.files("")[1]).unlink(),
-    "a program that is not asked for by name": lambda tape: (
-        tape.prefix / "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_multi_lat"
-    ).unlink(),
-    "the installed package": lambda tape: subprocess.run(["rm", "-r", str(tape.prefix)], check=True),
-    "the end of a program": lambda tape: (tape.prefix / OSU.files("")[1]).write_text(""),
-    "the list of installed files": lambda tape: (tape.prefix / ".spack/install_manifest.json").unlink(),
-    "half of the list of installed files": lambda tape: (tape.prefix / ".spack/install_manifest.json").write_text("{"),
-    "the view": lambda tape: subprocess.run(["sh", "-c", f"rm -r {tape.folder}/home/spack/builds/*/.spack-env"]),
-    "half of what is remembered": lambda tape: [
-        path.write_text("{") for path in (tape.folder / "home/spack/builds").glob(f"*/{BUILT}")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda tape: (tape.prefix / OSU.files("")[1]).unlink(),
+        lambda tape: (tape.prefix / "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_multi_lat").unlink(),
+        lambda tape: subprocess.run(["rm", "-r", str(tape.prefix)], check=True),
+        lambda tape: (tape.prefix / OSU.files("")[1]).write_text(""),
     ],
-    "the kept lock": lambda tape: [
-        path.write_text("{}") for path in (tape.folder / "home/spack/builds").glob("*/spack.lock")
-    ],
-}
-
-#: These Spack takes for installed.
-IN_PREFIX = [loss for loss in LOSSES if "program" in loss or "package" in loss]
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_what_is_lost_is_installed_again(tape, loss):
-    tape.succeed()
+    ids=["a program", "a program that is not required", "the prefix", "the content of a program"],
+)
+def test_a_damaged_package_is_installed_again(tape, damage):
     run(tape)
     tape.forget_calls()
-    LOSSES[loss](tape)
+    damage(tape)
     built = run(tape, "other")
-    assert built.rebuilt and "install" in tape.calls
-    overwritten = [line for line in tape.calls_file.read_text().splitlines() if "--overwrite --yes-to-all" in line]
-    assert [line.split()[-1] for line in overwritten] == ([f"/{built.hash}"] if loss in IN_PREFIX else [])
+    assert tape.calls == [*CALLS, "install", "installed"]
+    (overwritten,) = [line for line in tape.calls_file.read_text().splitlines() if "--overwrite --yes-to-all" in line]
+    assert overwritten.endswith(f" /{built.hash}")
     assert (tape.folder / "other" / VIEW / OSU.files("")[1]).resolve().is_file()
 
 
-def test_a_kept_lock_that_was_tampered_with_is_not_used(tape):
-    tape.succeed()
-    run(tape)
-    (kept,) = (tape.folder / "home/spack/builds").glob("*/concretized.lock")
-    kept.write_text((TESTS / "golden/spack/osu-micro-benchmarks.openmpi.lock.json").read_text())
-    LOSSES["an installed program"](tape)
-    tape.forget_calls()
-    assert "^mpich" in run(tape, "other").spec
-    assert "concretize" in tape.calls
+# Mirrors
+
+CONCRETIZE = """case $1 in
+*osu*) cp {golden}/osu-micro-benchmarks.mpich.lock.json "$1/spack.lock" ;;
+*intel*) cp {golden}/intel-mpi-benchmarks.mpich.lock.json "$1/spack.lock" ;;
+esac
+"""
 
 
-def test_two_at_once_on_one_install_tree(tape):
-    """Whole processes, several rounds: both are whole, whoever remembers last."""
-    tape.succeed()
-    script = (tape.played / "install.sh").read_text()
-    tape.write("install.sh", f"sleep 0.2\nexec 9>{tape.folder}/lock && flock 9 || exit 1\n{script}")
-    scopes = [f"--environ={LOCAL / 'mpich'}", f"--site={tape.site}"]
-    command = [sys.executable, "-m", "fabric_checks", "spack", "build", OSU.name, *scopes]
-    for number in range(3):
-        subprocess.run(["sh", "-c", f"rm -rf {tape.folder}/home/spack"], check=True)
-        folders = [tape.folder / f"env{number}{which}" for which in "ab"]
-        both = [
-            subprocess.Popen(
-                [*command, str(folder)], env=tape.variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-            )
-            for folder in folders
-        ]
-        for process in both:
-            output, _ = process.communicate(timeout=GUARD_S)
-            assert process.returncode == 0, output
-        for folder in folders:
-            assert (folder / VIEW / OSU.files("")[0]).resolve().is_file()
-        assert not run(tape, f"env{number}c").rebuilt
+def mirror(tape, names=(OSU.name,), build_cache=False, lines=None):
+    lines = [] if lines is None else lines
+    write_mirror(
+        tape.folder / "mirror",
+        packages=[PACKAGES[name] for name in names],
+        scopes={"mpich": Scopes(LOCAL / "mpich", tape.site, COMMON)},
+        work=tape.folder / "work",
+        variables=tape.variables,
+        build_cache=build_cache,
+        progress=lines.append,
+    )
+    return lines
 
 
-def test_no_spack_at_all(tape):
-    variables = tape.variables | {"PATH": "/usr/bin:/bin"}
-    with pytest.raises(SpackError, match=r"Spack is missing: neither below SPACK_ROOT, on PATH nor at .*ci/run"):
-        build(OSU, Scopes(LOCAL / "mpich", tape.site, COMMON), tape.folder / "env", variables)
+def test_a_mirror_gets_the_sources_of_the_lock(tape):
+    lines = mirror(tape)
+    assert tape.calls == ["--version", "configured", "concretize", "mirror"]
+    assert (
+        tape.calls_file.read_text().splitlines()[-1].endswith(f"mirror create --directory {tape.folder}/mirror --all")
+    )
+    assert lines[-1] == f"osu-micro-benchmarks for mpich: sources are in {tape.folder}/mirror"
 
 
-def test_no_release_asked_for(tape):
-    (tape.site / "more.yaml").write_text("packages: {osu-micro-benchmarks: {require: '+papi'}}\n")
-    (tape.site / "packages.yaml").unlink()
-    tape.succeed()
-    with pytest.raises(SpackError, match="no scope requires a release of osu-micro-benchmarks; write"):
-        run(tape)
+def test_a_build_cache_follows_the_sources(tape):
+    mirror(tape, build_cache=True)
+    assert [word for word in tape.calls if word in ("mirror", "install", "buildcache")] == [
+        "mirror",
+        "install",
+        "buildcache",
+    ]
+    last = tape.calls_file.read_text().splitlines()[-1]
+    assert last.endswith(f"buildcache push --unsigned --update-index file://{tape.folder}/mirror")
+
+
+def test_a_package_that_the_site_excludes_is_left_out(tape):
+    put(tape.site / "more.yaml", "packages: {npb: {buildable: false}}\n")
+    lines = mirror(tape, names=("npb",))
+    assert tape.calls == [] and "npb for mpich is left out" in lines[0]
+
+
+def test_a_missing_source_does_not_stop_the_other_packages(tape):
+    """The first of two packages fails; the sources of the other one are fetched."""
+    tape.fail("mirror", "install.no-source", 1)
+    fetched = tape.folder / "fetched"
+    tape.write("mirror.sh", f'case $1 in *intel*) touch {fetched}; rm "$SPACK_PLAYBACK/mirror.status" ;; esac\n')
+    tape.write("concretize.sh", CONCRETIZE.format(golden=GOLDEN / "spack"))
+    lines = []
+    with pytest.raises(SpackError) as raised:
+        mirror(tape, (OSU.name, "intel-mpi-benchmarks"), lines=lines)
+    message = str(raised.value).splitlines()
+    assert message[0] == f"{tape.folder}/mirror: 1 of 2 are missing or incomplete; the others are complete"
+    assert message[1].startswith("osu-micro-benchmarks for mpich: Spack: ") and message[-2].startswith("To do: ")
+    assert fetched.exists() and lines[-1].startswith("intel-mpi-benchmarks for mpich: sources are in")
+    assert f"osu-micro-benchmarks for mpich is NOT complete in {tape.folder}/mirror" in lines
+
+
+def test_a_failed_build_leaves_its_sources_in_the_mirror(tape):
+    tape.fail("install", "install.checksum", 1)
+    with pytest.raises(SpackError, match="1 of 1 are missing or incomplete"):
+        mirror(tape, build_cache=True)
+    assert "mirror" in tape.calls and "buildcache" not in tape.calls

@@ -6,12 +6,11 @@ import shutil
 
 import pytest
 
-from fabric_checks.software.spack import SpackError
-from fabric_checks.software.spack.environments import environments, scopes_called
-from tests.conftest import TESTS
+from fabric_checks.core.paths import ROOT
+from fabric_checks.software.spack.environments import environments, scopes_of
+from fabric_checks.software.spack.failure import SpackError
+from tests.software.spack.tape import COMMON, LOCAL, put
 
-ROOT = TESTS.parent
-LOCAL = ROOT / "config/systems/local/spack"
 CRAY = """packages:
   mpi: {require: [cray-mpich@8.1]}
   cray-mpich:
@@ -25,12 +24,11 @@ CRAY = """packages:
 def site(tmp_path):
     """Return a folder `spack` of a system, with the site's scope and one MPI."""
     shutil.copytree(LOCAL / "site", tmp_path / "spack/site")
-    (tmp_path / "spack/cray").mkdir()
-    (tmp_path / "spack/cray/packages.yaml").write_text(CRAY)
+    put(tmp_path / "spack/cray/packages.yaml", CRAY)
     return tmp_path / "spack"
 
 
-def test_adding_an_mpi_is_one_scope(site):
+def test_one_scope_adds_an_mpi(site):
     (made,) = environments(site, ["ours"], {})
     assert made["name"] == "cray-spack" and made["target_systems"] == ["ours"]
     assert made["modules"] == ["cray-mpich/8.1.28"] and made["env_vars"] == []
@@ -38,18 +36,18 @@ def test_adding_an_mpi_is_one_scope(site):
     assert made["extras"]["spack"] == {
         "environ": str(site / "cray"),
         "site": str(site / "site"),
-        "common": str(ROOT / "spack-envs/common"),
+        "common": str(COMMON),
     }
     assert "blocking_wait" not in made["features"]  # not known of this MPI
 
 
-def test_an_external_that_names_no_release_is_not_taken_for_the_one_that_is_required(site):
+def test_an_external_without_a_release_is_not_the_required_one(site):
     (site / "cray/packages.yaml").write_text(CRAY.replace("cray-mpich@7.7.1,", "cray-mpich,"))
     (made,) = environments(site, ["ours"], {})
     assert made["modules"] == ["cray-mpich/8.1.28"]
 
 
-def test_a_prefix_goes_first_on_the_search_paths_and_variables_follow(site):
+def test_a_prefix_comes_first_on_the_search_paths(site):
     (site / "cray/packages.yaml").write_text(
         "packages: {mpi: {require: [mpich@5]}, mpich: {externals: [{spec: mpich@5.0.2, prefix: '${MINE}/m'}]}}\n"
     )
@@ -64,9 +62,8 @@ def test_a_prefix_goes_first_on_the_search_paths_and_variables_follow(site):
     assert made["extras"]["blocking_wait"] == {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
 
 
-def test_another_site_scope_by_variable(site, tmp_path):
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/packages.yaml").write_text("packages: {lammps: {buildable: false}}\n")
+def test_a_variable_names_another_site_scope(site, tmp_path):
+    put(tmp_path / "other/packages.yaml", "packages: {lammps: {buildable: false}}\n")
     (made,) = environments(site, ["ours"], {"FABRIC_SPACK_SITE": str(tmp_path / "other")})
     assert made["extras"]["spack"]["site"] == str(tmp_path / "other")
     assert "lammps" not in made["features"] and "buildable: false" in made["extras"]["without"]["lammps"]
@@ -81,7 +78,7 @@ def test_another_site_scope_by_variable(site, tmp_path):
             "requires cray-mpich@9, which is not an external",
         ),
         ("cray/packages.yaml", "packages: {}\n", "requires no MPI"),
-        ("cray/packages.yaml", "packages: [\n", "not YAML"),
+        ("cray/packages.yaml", "packages: [\n", "not valid YAML"),
         ("cray/env_vars.yaml", "env_vars: {unset: [A]}\n", "env_vars has 'unset'; only `set` and `prepend_path`"),
         ("cray/env_vars.yaml", "env_vars: {set: {A: '${NOT_SET}'}}\n", "the environment variable NOT_SET is not set"),
     ],
@@ -100,13 +97,12 @@ def test_a_missing_site_scope_is_named(site):
         environments(site, ["ours"], {})
 
 
-def test_scopes_by_name(site):
-    assert list(scopes_called(site, None, {})) == ["cray"]
-    assert list(scopes_called(site, ["cray"], {})) == ["cray"]
+def test_scopes_are_chosen_by_name(site):
+    assert list(scopes_of(site, {})) == list(scopes_of(site, {}, ["cray"])) == ["cray"]
     with pytest.raises(SpackError, match=r"no scope 'lam'; choose from cray"):
-        scopes_called(site, ["lam"], {})
+        scopes_of(site, {}, ["lam"])
     with pytest.raises(SpackError, match=r"this system has no Spack scopes; copy those of"):
-        scopes_called(site / "nowhere", None, {})
+        scopes_of(site / "nowhere", {})
 
 
 def test_the_wheels_environments_and_spacks_run_an_mpi_alike(monkeypatch):

@@ -13,11 +13,10 @@ from fabric_checks.software.spack.tool import INSIDE
 
 @pytest.fixture
 def ask(monkeypatch, capsys):
-    """Return a function that asks a question of a Spack of which some things are so."""
+    """Return a function that asks a question of a Spack with some attributes of its modules."""
 
     def asked(question, **modules):
         spack = ModuleType("spack")
-        spack.get_version = lambda: "1.1.0 (abc)"
         monkeypatch.setitem(sys.modules, "spack", spack)
         for name in ("config", "environment", "repo", "stage", "traverse", "verify"):
             module = ModuleType(f"spack.{name}")
@@ -31,57 +30,49 @@ def ask(monkeypatch, capsys):
     return asked
 
 
-def test_what_decides(ask):
-    config = {"SECTION_SCHEMAS": {"packages": {}, "config": {}}, "get": lambda name: {"section": name}}
+def test_the_configuration_has_repositories_mirrors_and_stage(ask):
     repositories = [SimpleNamespace(namespace="mine", root="/mine"), SimpleNamespace(namespace="builtin", root="/all")]
     answer = ask(
-        "decides",
-        config=config,
+        "configured",
+        config={"get": {"mirrors": {"site": "https://x"}}.get},
         repo={"PATH": SimpleNamespace(repos=repositories)},
         stage={"get_stage_root": lambda: "/stage"},
     )
     assert answer == {
-        "release": "1.1.0 (abc)",
-        "config": {"config": {"section": "config"}, "packages": {"section": "packages"}},
-        "repositories": [["mine", "/mine"], ["builtin", "/all"]],
+        "repositories": {"mine": "/mine", "builtin": "/all"},
+        "mirrors": {"site": "https://x"},
         "stage": "/stage",
     }
 
 
-def installed(ask, prefix, errors, **spec):
-    """Ask what stands of one package of which its manifest says some errors."""
-    node = SimpleNamespace(**{"name": "imb", "prefix": str(prefix), "external": False, "dag_hash": lambda: "h", **spec})
-    environment = SimpleNamespace(concrete_roots=lambda: [node])
-    return ask(
-        "installed",
-        environment={"active_environment": lambda: environment},
-        traverse={"traverse_nodes": lambda roots, deptype: roots},
-        verify={"check_spec_manifest": lambda spec: SimpleNamespace(errors=errors)},
-    )
+@pytest.fixture
+def installed(ask, tmp_path):
+    """Return a function that asks for the state of one package, given the errors in its manifest."""
+
+    def asked(errors, prefix=tmp_path, external=False):
+        node = SimpleNamespace(name="imb", prefix=str(prefix), external=external, dag_hash=lambda: "h")
+        environment = SimpleNamespace(concrete_roots=lambda: [node])
+        return ask(
+            "installed",
+            environment={"active_environment": lambda: environment},
+            traverse={"traverse_nodes": lambda roots, deptype: roots},
+            verify={"check_spec_manifest": lambda spec: SimpleNamespace(errors=errors)},
+        )
+
+    return asked
 
 
-def test_what_is_lost_is_what_makes_another_file(ask, tmp_path):
-    errors = {
-        "/p/a": ["owner", "group", "mode", "mtime"],
-        "/p/new": ["added"],
-        "/p/c": ["size", "mtime", "hash"],
-        "/p/b": ["deleted"],
-    }
-    (found,) = installed(ask, tmp_path, errors)
+def test_other_owners_and_new_files_are_no_loss(installed, tmp_path):
+    harmless = {"/p/a": ["owner", "group", "mode", "mtime"], "/p/new": ["added"]}
+    (found,) = installed(harmless | {"/p/c": ["size", "mtime", "hash"], "/p/b": ["deleted"]})
     assert found == {"name": "imb", "hash": "h", "prefix": str(tmp_path), "lost": ["/p/b", "/p/c"], "cached": False}
-
-
-def test_a_prefix_that_is_gone(ask, tmp_path):
-    (found,) = installed(ask, tmp_path / "gone", {})
+    (found,) = installed({}, tmp_path / "gone")
     assert found["lost"] == [str(tmp_path / "gone")]
 
 
-def test_what_is_from_a_build_cache(ask, tmp_path):
+def test_a_cached_package_is_marked_and_an_external_not_listed(installed, tmp_path):
     (tmp_path / ".spack").mkdir()
     (tmp_path / ".spack/binary_distribution").touch()
-    (found,) = installed(ask, tmp_path, {})
+    (found,) = installed({})
     assert found["cached"] is True
-
-
-def test_an_external_is_none_of_spacks(ask, tmp_path):
-    assert installed(ask, tmp_path, {"/p": ["deleted"]}, external=True) == []
+    assert installed({"/p": ["deleted"]}, external=True) == []

@@ -1,203 +1,217 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading real lock files, and the ways they break."""
+"""Real lock files and damaged ones; and the MPI library that runs."""
 
 import json
 
 import pytest
 
-from fabric_checks.software.spack import SpackError
-from fabric_checks.software.spack.lock import parse_lock, read_lock, require
+from fabric_checks.software.spack.failure import SpackError
+from fabric_checks.software.spack.lock import contradiction, read_lock, require
+from fabric_checks.software.spack.scopes import Asked
 from tests.conftest import GOLDEN
 
 LOCKS = sorted((GOLDEN / "spack").glob("*.lock.json"))
+IMB = "intel-mpi-benchmarks"
+LOCK = GOLDEN / "spack" / f"{IMB}.mpich.lock.json"
 MPI = {
-    "mpich": ("mpich", "5.0.2"),
-    "openmpi": ("openmpi", "5.0.11"),
-    "impi": ("intel-oneapi-mpi", "2021.18.1"),
+    "mpich": "mpich@5.0.2",
+    "openmpi": "openmpi@5.0.11",
+    "impi": "intel-oneapi-mpi@2021.18.1",
 }
 
 
-def changed(change, name="intel-mpi-benchmarks.mpich"):
-    """Return the text of a real lock after a change to its data."""
-    data = json.loads((GOLDEN / f"spack/{name}.lock.json").read_text())
-    change(data)
-    return json.dumps(data)
-
-
 @pytest.fixture
-def lock():
-    """Read the lock of IMB with MPICH."""
-    return read_lock(GOLDEN / "spack/intel-mpi-benchmarks.mpich.lock.json")
+def changed(tmp_path):
+    """Return a function that writes a real lock with its data changed, and returns its path."""
+
+    def write(change):
+        data = json.loads(LOCK.read_text())
+        change(data)
+        (tmp_path / "spack.lock").write_text(json.dumps(data))
+        return tmp_path / "spack.lock"
+
+    return write
+
+
+def root(data):
+    return data["concrete_specs"][data["roots"][0]["hash"]]
+
+
+def asked(version="2021.7", mpi="mpich", compiler=None):
+    return Asked("", version, mpi, compiler)
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.name)
-def test_real_locks(path):
+def test_a_real_lock_has_package_mpi_and_compiler(path):
     package, mpi = path.name.removesuffix(".lock.json").split(".")
-    name, version = MPI[mpi]
-    found = require(read_lock(path), package=package, mpi=f"{name}@{version}", compiler="gcc@12.2.0")
-    assert found.spack == "1.1.0"
-    assert found.mpi.prefix.startswith("/home/user/fabric/stacks/") and found.package.prefix is None
+    found = read_lock(path, package)
+    assert require(path, package, asked(found.package.version, MPI[mpi], "gcc@12.2.0")) == found
     assert found.package.target.startswith("x86_64") and len(found.package.hash) == 32
-    assert found.compiler.prefix == "/usr"
 
 
-def test_both_mpis_are_there():
+def test_the_locks_are_of_both_mpis():
     assert {path.name.split(".")[1] for path in LOCKS} >= {"mpich", "openmpi"}
 
 
-def test_a_spec_in_one_line(lock):
-    found = lock.concrete("intel-mpi-benchmarks")
+def test_a_spec_is_one_line():
+    found = read_lock(LOCK, IMB)
     assert str(found) == (
         "intel-mpi-benchmarks@2021.7~check+ext+io+mpi1+mt+nbc+p2p+rma build_system=makefile "
         f"target={found.package.target} /{found.package.hash[:7]} %gcc@12.2.0 ^mpich@5.0.2"
     )
 
 
-def test_flags_of_the_compiler_are_one_word():
-    def flag(data):
-        data["concrete_specs"][data["roots"][0]["hash"]]["parameters"].update(cflags=["-O3", "-g"], names=["is", "ft"])
-
-    spec = str(parse_lock(changed(flag)).concrete("intel-mpi-benchmarks"))
+def test_compiler_flags_are_one_word(changed):
+    path = changed(lambda data: root(data)["parameters"].update(cflags=["-O3", "-g"], names=["is", "ft"]))
+    spec = str(read_lock(path, IMB))
     assert " cflags='-O3 -g' " in spec and " names=is,ft " in spec
 
 
+def test_a_target_may_have_no_generic_name(changed):
+    path = changed(lambda data: root(data)["arch"].update(target={"name": "zen5", "vendor": "AuthenticAMD"}))
+    assert read_lock(path, IMB).package.target == "zen5"
+
+
 @pytest.mark.parametrize(
-    "asked",
+    "wanted",
     [
-        {},
-        {"version": "2021.7"},
-        {"version": "2021"},
-        {"version": "=2021.7"},
-        {"mpi": "mpich"},
-        {"mpi": "mpich@5.0.2"},
-        {"mpi": "mpich@5"},
-        {"mpi": "mpich@=5.0.2 ~fortran"},
-        {"mpi": "mpich+slurm"},
-        {"mpi": "mpich@4:"},
-        {"compiler": "gcc"},
-        {"compiler": "gcc@12.2"},
+        *(asked(version) for version in ("2021.7", "2021")),
+        *(asked(mpi=mpi) for mpi in ("mpich@5.0.2", "mpich@5", "mpich@=5.0.2 ~fortran", "mpich+slurm", "mpich@4:")),
+        *(asked(compiler=compiler) for compiler in ("gcc", "gcc@12.2")),
     ],
 )
-def test_what_was_asked_for_came_out(lock, asked):
-    assert require(lock, package="intel-mpi-benchmarks", **asked).package.version == "2021.7"
+def test_a_result_that_was_asked_for_is_accepted(wanted):
+    assert require(LOCK, IMB, wanted).package.version == "2021.7"
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("wanted", "message"),
     [
+        (asked("2021.8"), f"{IMB}@2021.8 was asked for, but the result is {IMB}@2021.7"),
+        (asked("202"), f"{IMB}@202 was asked for"),
+        (asked(mpi="openmpi"), "MPI openmpi was asked for, but the result is mpich@5.0.2"),
+        (asked(mpi="mpich@4.1"), "MPI mpich@4.1 was asked for, but the result is mpich@5.0.2"),
+        (asked(compiler="llvm"), "compiler llvm was asked for, but the result is gcc@12.2.0"),
         (
-            {"version": "2021.8"},
-            "intel-mpi-benchmarks@2021.8 was asked for, but the result is intel-mpi-benchmarks@2021.7",
-        ),
-        ({"version": "202"}, "intel-mpi-benchmarks@202 was asked for"),
-        ({"mpi": "openmpi"}, "MPI openmpi was asked for, but the result is mpich@5.0.2"),
-        ({"mpi": "mpich@4.1"}, "MPI mpich@4.1 was asked for, but the result is mpich@5.0.2"),
-        ({"compiler": "llvm"}, "compiler llvm was asked for, but the result is gcc@12.2.0"),
-        (
-            {"mpi": "openmpi@5", "compiler": "gcc@13"},
+            asked(mpi="openmpi@5", compiler="gcc@13"),
             "but the result is mpich@5.0.2; compiler gcc@13 was asked for, but the result is gcc@12.2.0",
         ),
     ],
 )
-def test_what_was_not_asked_for_is_refused(lock, asked, message):
+def test_another_result_is_refused(wanted, message):
     with pytest.raises(SpackError, match=message) as caught:
-        require(lock, package="intel-mpi-benchmarks", **asked)
-    assert "delete spack.lock and concretize again" in str(caught.value) and "\n" not in str(caught.value)
+        require(LOCK, IMB, wanted)
+    assert "delete it and concretize again" in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_changed_scope_that_spack_ignored():
+def test_a_changed_scope_that_spack_ignored_is_found():
     """The transcript is of an install with a scope that asks for MPICH and a lock that has Open MPI."""
     played = (GOLDEN / "spack/install.old-lock.txt").read_text()
     assert "Error" not in played and "openmpi-5.0.11" in played and "mpich" not in played
-    lock = read_lock(GOLDEN / "spack/intel-mpi-benchmarks.openmpi.lock.json")
+    path = GOLDEN / "spack/intel-mpi-benchmarks.openmpi.lock.json"
     with pytest.raises(SpackError, match=r"MPI mpich@5\.0\.2 was asked for, but the result is openmpi@5\.0\.11"):
-        require(lock, package="intel-mpi-benchmarks", mpi="mpich@5.0.2")
+        require(path, IMB, asked(mpi="mpich@5.0.2"))
 
 
-def test_another_package(lock):
-    with pytest.raises(SpackError, match="lammps is not in it, which holds intel-mpi-benchmarks"):
-        require(lock, package="lammps")
-    # mpich is in the lock, but nobody asked for it by name.
-    with pytest.raises(SpackError, match="mpich is not in it"):
-        require(lock, package="mpich")
+def test_a_package_has_to_be_one_root(changed):
+    with pytest.raises(SpackError, match="lammps is 0 times among its roots: intel-mpi-benchmarks; delete it"):
+        read_lock(LOCK, "lammps")
+    # mpich is in the lock, but only as a dependency.
+    with pytest.raises(SpackError, match="mpich is 0 times among its roots"):
+        read_lock(LOCK, "mpich")
+    with pytest.raises(SpackError, match="is 2 times among its roots"):
+        read_lock(changed(lambda data: data["roots"].append(data["roots"][0])), IMB)
 
 
-def test_a_package_twice(lock):
-    twice = parse_lock(changed(lambda data: data["roots"].append(data["roots"][0])))
-    with pytest.raises(SpackError, match="is in it more than once"):
-        twice.concrete("intel-mpi-benchmarks")
-
-
-def test_without_mpi_and_compiler():
-    def strip(data):
-        data["concrete_specs"][data["roots"][0]["hash"]]["dependencies"] = []
-
-    lock = parse_lock(changed(strip))
-    assert (lock.concrete("intel-mpi-benchmarks").mpi, lock.concrete("intel-mpi-benchmarks").compiler) == (None, None)
-    with pytest.raises(
-        SpackError,
-        match="MPI mpich was asked for, but the result is none; compiler gcc was asked for, but the result is none",
-    ):
-        require(lock, package="intel-mpi-benchmarks", mpi="mpich", compiler="gcc")
-
-
-def test_a_missing_lock(tmp_path):
-    with pytest.raises(SpackError, match=r"spack\.lock: there is no such lock, so Spack concretized nothing"):
-        read_lock(tmp_path / "spack.lock")
-
-
-def test_a_lock_that_is_no_text(tmp_path):
-    (tmp_path / "spack.lock").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SpackError, match="cannot be read"):
-        read_lock(tmp_path / "spack.lock")
-
-
-@pytest.mark.parametrize("path", LOCKS[:2], ids=lambda path: path.name)
-def test_every_truncation_is_refused(path):
-    text = path.read_text()
-    for size in range(0, len(text), 397):
-        with pytest.raises(SpackError, match="incomplete"):
-            parse_lock(text[:size])
+def test_a_package_may_have_no_mpi_and_no_compiler(changed):
+    path = changed(lambda data: root(data).update(dependencies=[]))
+    assert (read_lock(path, IMB).mpi, read_lock(path, IMB).compiler) == (None, None)
+    message = "MPI mpich was asked for, but the result is none; compiler gcc was asked for, but the result is none"
+    with pytest.raises(SpackError, match=message):
+        require(path, IMB, asked(compiler="gcc"))
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "null", "3", '"x"', "{}", '{"_meta": {}}', '{"_meta": {"lockfile-version": 6}}']
+    "change",
+    [
+        lambda data: data["roots"][0].update(hash="x"),
+        lambda data: data.update(concrete_specs={}),
+        lambda data: [spec.pop("name") for spec in data["concrete_specs"].values()],
+        lambda data: [spec.pop("arch") for spec in data["concrete_specs"].values()],
+        lambda data: data.update(roots=None),
+        lambda data: data.pop("_meta"),
+    ],
 )
-def test_what_is_no_lock(text):
-    with pytest.raises(SpackError, match="not a Spack lock") as caught:
-        parse_lock(text)
+def test_an_incomplete_lock_is_refused(changed, change):
+    with pytest.raises(SpackError, match="not a complete Spack lock"):
+        read_lock(changed(change), IMB)
+
+
+@pytest.mark.parametrize("content", [LOCK.read_bytes()[:5000], b"", b"[]", b"3", b"{}", b"\xff\xfe\x00"])
+def test_other_content_is_no_lock(tmp_path, content):
+    (tmp_path / "spack.lock").write_bytes(content)
+    with pytest.raises(SpackError, match="not a complete Spack lock") as caught:
+        read_lock(tmp_path / "spack.lock", IMB)
     assert "\n" not in str(caught.value)
 
 
-def test_another_format():
-    for version in (5, 7, "6"):
-        text = changed(lambda data, version=version: data["_meta"].update({"lockfile-version": version}))
-        with pytest.raises(SpackError, match=rf"format {version!r}, written by another Spack \(1\.1 writes 6\)"):
-            parse_lock(text)
+def test_a_missing_lock_is_named(tmp_path):
+    with pytest.raises(SpackError, match=r"spack\.lock: there is no such lock, so Spack concretized nothing"):
+        read_lock(tmp_path / "spack.lock", IMB)
+
+
+@pytest.mark.parametrize("version", [5, 7, "6"])
+def test_another_format_is_refused(changed, version):
+    path = changed(lambda data: data["_meta"].update({"lockfile-version": version}))
+    with pytest.raises(SpackError, match=rf"format {version!r}, written by another Spack \(1\.1 writes 6\)"):
+        read_lock(path, IMB)
+
+
+MPICH = "MPICH Version:      5.0.2"
+OPEN_MPI = "Open MPI v5.0.11, package: Open MPI user@host Distribution, ident: 5.0.11, repo rev: v5.0.11, Oct 02, 2025"
+INTEL = "Intel(R) MPI Library 2021.18 for Linux* OS"
+CRAY = "MPI VERSION    : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)"
+SMPI = "SMPI Version 3.32. Copyright The SimGrid Team 2007-2022"
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("spec", "reported"),
     [
-        (lambda data: data["roots"][0].update(hash="x"), "its root 'x' is missing"),
-        (lambda data: data.update(concrete_specs={}), "is missing"),
-        (lambda data: [s.pop("name") for s in data["concrete_specs"].values()], "not a Spack lock"),
-        (lambda data: [s.update(version=7) for s in data["concrete_specs"].values()], "where a name or a version"),
-        (lambda data: [s.pop("arch") for s in data["concrete_specs"].values()], "not a Spack lock"),
-        (lambda data: data["concrete_specs"].pop(list(data["concrete_specs"])[-1]), "which is missing"),
-        (lambda data: data.update(roots=None), "not a Spack lock"),
-        (lambda data: data.pop("spack"), "not a Spack lock"),
+        ("mpich@5.0.2", MPICH),
+        ("mpich@5", MPICH),
+        ("openmpi@5.0.11", OPEN_MPI),
+        ("openmpi@4.1.7", "Open MPI v4.1.7a1, package: Open MPI root@host"),
+        ("intel-oneapi-mpi@2021.18.1", INTEL),
+        ("cray-mpich@8.1.28", CRAY),
+        ("mvapich2@2.3.7", "MVAPICH2 Version      :\t2.3.7"),
+        ("mvapich@3.0", "MVAPICH Version       : 3.0"),
+        ("smpi@3.32", SMPI),
+        ("hpcx-mpi@2.17", OPEN_MPI),  # counts releases of its own, so nothing is known
     ],
 )
-def test_inconsistent_locks(change, message):
-    with pytest.raises(SpackError, match=message):
-        parse_lock(changed(change))
+def test_the_library_of_the_spec_does_not_contradict_it(spec, reported):
+    assert contradiction(spec, reported) is None
 
 
-def test_a_target_without_a_generic_name(lock):
-    key = lock.roots[0]
-
-    def detail(data):
-        data["concrete_specs"][key]["arch"]["target"] = {"name": "zen5", "vendor": "AuthenticAMD"}
-
-    assert parse_lock(changed(detail)).concrete("intel-mpi-benchmarks").package.target == "zen5"
+@pytest.mark.parametrize(
+    ("spec", "reported"),
+    [
+        ("mpich@5.0.1", MPICH),  # upgraded in place
+        ("mpich@5.0.20", MPICH),
+        ("mpich@5.0", "MPICH Version: 5.01"),
+        ("mpich@5.0.2", "MPICH Version: 5.0"),
+        ("mpich@5.0.2", INTEL),
+        ("mpich@3.4", CRAY),
+        ("openmpi@5.0.1", OPEN_MPI),
+        ("openmpi@5.0.11", MPICH),
+        ("intel-oneapi-mpi@2021.17.1", INTEL),
+        ("intel-oneapi-mpi@2021.1", INTEL),
+        ("cray-mpich@8.1.2", CRAY),
+        ("smpi@3.3", SMPI),
+        ("mpich@5.0.2", ""),
+    ],
+)
+def test_another_library_contradicts_the_spec(spec, reported):
+    message = contradiction(spec, reported)
+    assert message.startswith(f"MPI: the program was built for {spec}, but the library that runs says '{reported[:70]}")
+    assert "the MPI's scope (packages.yaml" in message and len(message.splitlines()) == 1

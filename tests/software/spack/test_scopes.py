@@ -1,50 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rendering scopes, following includes, and what a scope requires."""
+"""Scopes: their variables, their includes, and what they ask of a package."""
 
-import os
 from pathlib import Path
 
 import pytest
 import yaml
 
-from fabric_checks.software.spack import SpackError
-from fabric_checks.software.spack.scopes import included, load, render, required_version, requirement
+from fabric_checks.software.spack.failure import SpackError
+from fabric_checks.software.spack.scopes import Scopes, load, parse_requirement, render
 from fabric_checks.software.spack.tool import scope_defaults
+from fabric_checks.software.suites import PACKAGES
 from tests.conftest import TESTS
+from tests.software.spack.tape import COMMON, LOCAL, OSU, put
 
-ROOT = TESTS.parent
-ENVIRONMENTS = sorted(path.parent for path in (ROOT / "spack-envs").glob("*/spack.yaml"))
-LOCAL = ROOT / "config/systems/local/spack"
+ENVIRONMENTS = sorted(path.parent for path in (TESTS.parent / "spack-envs").glob("*/spack.yaml"))
 MPIS = sorted(path for path in LOCAL.iterdir() if path.name != "site")
 
 
-def write(path, text):
-    """Write a file and the folders it needs."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
-def test_render_expands_our_variables_and_leaves_spacks(tmp_path):
-    write(tmp_path / "in/packages.yaml", "a: ${FABRIC_HOME}/x # ${FABRIC_HOME}\nb: $spack/${spack}/$user_cache_path\n")
+def test_rendering_expands_our_variables_and_leaves_those_of_spack(tmp_path):
+    put(tmp_path / "in/packages.yaml", "a: ${FABRIC_HOME}/x # ${FABRIC_HOME}\nb: $spack/${spack}/$user_cache_path\n")
+    put(tmp_path / "out/stale.yaml", "mirrors: {}\n")
     out = render(tmp_path / "in", tmp_path / "out", {"FABRIC_HOME": "/h"})
     assert (out / "packages.yaml").read_text() == "a: /h/x # /h\nb: $spack/${spack}/$user_cache_path\n"
+    assert [path.name for path in out.iterdir()] == ["packages.yaml"]
 
 
-def test_render_replaces_what_was_there(tmp_path):
-    write(tmp_path / "in/config.yaml", "config: {}\n")
-    write(tmp_path / "out/mirrors.yaml", "mirrors: {}\n")
-    render(tmp_path / "in", tmp_path / "out", {})
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["config.yaml"]
-
-
-def test_render_names_the_variable_that_is_missing(tmp_path):
-    file = write(tmp_path / "in/packages.yaml", "a: 1\nb: ${NO_SUCH}\n")
+def test_a_variable_that_is_not_set_is_named_with_its_line(tmp_path):
+    file = put(tmp_path / "in/packages.yaml", "a: 1\nb: ${NO_SUCH}\n")
     with pytest.raises(SpackError, match=f"^{file}:2: the environment variable NO_SUCH is not set"):
         render(tmp_path / "in", tmp_path / "out", {})
 
 
-def test_a_scope_that_is_missing_or_empty(tmp_path):
+def test_a_missing_or_empty_scope_is_an_error(tmp_path):
     with pytest.raises(SpackError, match="this Spack scope does not exist; create it, or correct its path"):
         render(tmp_path / "nowhere", tmp_path / "out", {})
     (tmp_path / "empty").mkdir()
@@ -53,97 +40,133 @@ def test_a_scope_that_is_missing_or_empty(tmp_path):
 
 
 @pytest.fixture
-def environment(tmp_path):
-    """Make an environment with three scopes, one of which includes a fourth."""
-    write(
-        tmp_path / "env/spack.yaml",
-        "spack:\n  include:\n  - {name: strong, path: /unset, path_override_env_var: STRONG, optional: true}\n"
-        "  - ../weak\n  specs: [zlib]\n",
-    )
-    write(tmp_path / "strong/packages.yaml", "packages: {mpi: {require: ['mpich@5.0.2']}, a: {require: '@1'}}\n")
-    write(tmp_path / "strong/include.yaml", "include: [more]\n")
-    write(tmp_path / "strong/more/packages.yaml", "packages: {a: {require: '@2'}, b: {require: '@3 +x'}}\n")
-    write(tmp_path / "weak/packages.yaml", "packages: {a: {require: '@4'}, c: {require: [{any_of: [x]}]}, d: }\n")
-    return tmp_path / "env"
+def scopes(tmp_path):
+    """Make three scopes, the strongest of which includes a fourth."""
+    put(tmp_path / "strong/packages.yaml", "packages: {mpi: {require: ['mpich@5.0.2']}, a: {require: '@1'}}\n")
+    put(tmp_path / "strong/include.yaml", "include: [{path: more}]\n")
+    put(tmp_path / "strong/more/packages.yaml", "packages: {a: {require: '@2'}, b: {require: '@3 +x'}}\n")
+    put(tmp_path / "site.yaml", "packages: {b: {require: '@4'}}\n")
+    put(tmp_path / "weak/packages.yaml", "packages: {a: {require: '@5'}, c: {require: [{any_of: [x]}]}, d: }\n")
+    return Scopes(tmp_path / "strong", tmp_path / "site.yaml", tmp_path / "weak")
 
 
-def test_included_follows_the_includes_strongest_first(environment, tmp_path):
-    found = included(environment, {"STRONG": str(tmp_path / "strong")})
-    assert [path.resolve() for path in found] == [tmp_path / "strong", tmp_path / "strong/more", tmp_path / "weak"]
-
-
-def test_an_optional_scope_has_to_be_there_too(environment):
-    with pytest.raises(SpackError, match="^/unset: this Spack scope does not exist"):
-        included(environment, {})
-
-
-def test_what_cannot_be_followed(tmp_path):
-    write(tmp_path / "spack.yaml", "spack: {include: [{git: https://example.com/x, paths: [a]}]}\n")
-    with pytest.raises(SpackError, match="has no path; only paths can be followed"):
-        included(tmp_path, {})
-
-
-def test_the_strongest_requirement_holds(environment, tmp_path):
-    scopes = included(environment, {"STRONG": str(tmp_path / "strong")})
-    assert requirement(scopes, "mpi") == "mpich@5.0.2"
-    assert requirement(scopes, "a") == "@1"
-    assert requirement(scopes, "b") == "@3 +x"
-    assert requirement(scopes, "d") is None
+def test_the_strongest_requirement_holds(scopes):
+    assert scopes.requirement("mpi") == "mpich@5.0.2"
+    assert scopes.requirement("a") == "@1"
+    assert scopes.requirement("b") == "@3 +x"
+    assert scopes.requirement("d") is None
     with pytest.raises(SpackError, match="`require` of c must be a single string here"):
-        requirement(scopes, "c")
+        scopes.requirement("c")
 
 
 @pytest.mark.parametrize(
-    ("text", "version"),
+    ("entry", "message"),
     [
-        ("@7.5.2", "7.5.2"),
-        ("@=7.5.2", "7.5.2"),
-        ("@20250722.3 ~lib+mpi fft=kiss", "20250722.3"),
-        ("mpich@5.0.2~fortran", "5.0.2"),
-        ("+papi", None),
-        ("@7:", None),
-        ("@7:8", None),
-        ("@7,8", None),
+        ("nowhere", "nowhere: this Spack scope does not exist"),
+        ("{path: nowhere, optional: true}", "nowhere: this Spack scope does not exist"),
+        ("{git: https://example.com/x, paths: [a]}", "has no path; only paths can be followed"),
     ],
 )
-def test_required_versions(text, version):
-    assert required_version(text) == version
-
-
-@pytest.mark.parametrize(("text", "message"), [("a: [", "not YAML"), ("- a", "a list where a mapping is expected")])
-def test_what_is_no_configuration(tmp_path, text, message):
+def test_an_include_has_to_be_a_scope_that_exists(scopes, entry, message):
+    put(scopes.environ / "include.yaml", f"include: [{entry}]\n")
     with pytest.raises(SpackError, match=message):
-        load(write(tmp_path / "x.yaml", text))
-    assert load(write(tmp_path / "y.yaml", "# nothing\n")) == {}
+        scopes.requirement("b")
 
 
-# The collection's own environments and scopes
+@pytest.mark.parametrize(
+    ("text", "name", "version"),
+    [
+        ("@7.5.2", "", "7.5.2"),
+        ("@=7.5.2", "", "7.5.2"),
+        ("@20250722.3 ~lib+mpi fft=kiss", "", "20250722.3"),
+        ("mpich@5.0.2~fortran", "mpich", "5.0.2"),
+        ("intel-oneapi-mpi", "intel-oneapi-mpi", None),
+        ("+papi", "", None),
+        ("@7:", "", None),
+        ("@7:8", "", None),
+        ("@7,8", "", None),
+    ],
+)
+def test_a_requirement_has_a_name_and_a_release(text, name, version):
+    assert parse_requirement(text) == (name, version)
 
 
-def test_there_is_an_environment_for_each_package():
-    assert [path.name for path in ENVIRONMENTS] == ["intel-mpi-benchmarks", "lammps", "npb", "osu-micro-benchmarks"]
+@pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- a", "a list where a mapping is exp")])
+def test_a_file_without_a_mapping_is_no_configuration(tmp_path, text, message):
+    with pytest.raises(SpackError, match=message):
+        load(put(tmp_path / "x.yaml", text))
+    assert load(put(tmp_path / "y.yaml", "# nothing\n")) == {}
+
+
+# Packages
+
+
+def of_site(tmp_path, text="packages: {}\n"):
+    put(tmp_path / "site/packages.yaml", text)
+    return Scopes(LOCAL / "mpich", tmp_path / "site", COMMON)
+
+
+def test_the_pinned_releases_are_asked_for(tmp_path):
+    found = {name: of_site(tmp_path).asked(package) for name, package in PACKAGES.items()}
+    assert {name: each.version for name, each in found.items()} == {
+        "osu-micro-benchmarks": "7.5.2",
+        "intel-mpi-benchmarks": "2021.7",
+        "lammps": "20250722.3",
+        "npb": "3.4.3",
+    }
+    assert {each.mpi for each in found.values()} == {"mpich@5.0.2"}
+
+
+def test_a_site_can_ask_for_another_release_and_compiler(tmp_path):
+    text = "packages: {osu-micro-benchmarks: {require: '@6.2 +cuda'}, c: {require: [gcc@13]}}\n"
+    found = of_site(tmp_path, text).asked(OSU)
+    assert (found.version, found.compiler) == ("6.2", "gcc@13")
+    offered = OSU.describe(found.requirement, found.version)
+    assert "osu_cuda" in offered.features and "osu_7_4" in offered.without
+    assert offered.description["smallest_message_B"] == 0
+
+
+def test_a_site_can_exclude_a_package(tmp_path):
+    npb = PACKAGES["npb"]
+    assert of_site(tmp_path).why_not(npb) is None
+    reason = of_site(tmp_path, "packages: {npb: {buildable: false}}\n").why_not(npb)
+    assert reason == f"{tmp_path}/site/packages.yaml says `buildable: false` of npb"
+    text = "packages: {npb: {buildable: false, externals: [{spec: npb@3.4.3, prefix: /apps/npb}]}}\n"
+    assert of_site(tmp_path, text).why_not(npb) is None
+
+
+def test_a_release_and_an_mpi_have_to_be_required(tmp_path):
+    site = of_site(tmp_path, "packages: {osu-micro-benchmarks: {require: '+papi'}}\n").site
+    with pytest.raises(SpackError, match="no scope requires a release of osu-micro-benchmarks; write"):
+        Scopes(LOCAL / "mpich", site, COMMON).asked(OSU)
+    put(tmp_path / "empty/packages.yaml", "packages: {}\n")
+    with pytest.raises(SpackError, match=r"empty: requires no MPI, so Spack would choose one; write"):
+        Scopes(tmp_path / "empty", site, COMMON).asked(PACKAGES["npb"])
+
+
+# The environments and scopes of the collection
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
-@pytest.mark.parametrize("mpi", MPIS, ids=lambda path: path.name)
-def test_our_environments_get_their_scopes_and_pins(environment, mpi, tmp_path):
-    variables = {**os.environ, **scope_defaults()}
-    copy = write(tmp_path / "env/spack.yaml", (environment / "spack.yaml").read_text()).parent
-    variables["FABRIC_SPACK_ENVIRON"] = str(render(mpi, tmp_path / "environ", variables))
-    variables["FABRIC_SPACK_SITE"] = str(render(LOCAL / "site", tmp_path / "site", variables))
-    variables["FABRIC_SPACK_COMMON"] = str(ROOT / "spack-envs/common")
-    scopes = included(copy, variables)
-    assert scopes == [Path(variables[f"FABRIC_SPACK_{name}"]) for name in ("ENVIRON", "SITE", "COMMON")]
-    assert required_version(requirement(scopes, environment.name)), "no pinned release"
-    assert required_version(requirement(scopes, "mpi"))
-
-
-@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
-def test_nothing_that_a_site_may_change_stands_in_an_environment(environment):
-    said = yaml.safe_load((environment / "spack.yaml").read_text())["spack"]
-    assert set(said) == {"include", "specs", "view", "concretizer"}
-    assert said["specs"] == [environment.name]
+def test_an_environment_includes_the_three_scopes_and_nothing_of_a_site(environment):
+    text = yaml.safe_load((environment / "spack.yaml").read_text())["spack"]
+    assert set(text) == {"include", "specs", "view", "concretizer"}
+    names = Scopes(*map(Path, "abc")).variables()
+    assert [entry["path_override_env_var"] for entry in text["include"]] == list(names)
+    assert text["specs"] == [environment.name]
     assert [path.name for path in environment.iterdir()] == ["spack.yaml"], "a lock must not be committed"
+
+
+def test_each_package_has_an_environment():
+    assert {path.name for path in ENVIRONMENTS} == set(PACKAGES)
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda path: path.name)
+def test_our_scopes_render_and_require_releases(mpi, tmp_path):
+    scopes = Scopes(mpi, LOCAL / "site", COMMON).rendered(tmp_path, scope_defaults())
+    for package in PACKAGES.values():
+        asked = scopes.asked(package)
+        assert asked.version and parse_requirement(asked.mpi)[1]
 
 
 def values(data):
@@ -156,8 +179,6 @@ def values(data):
 
 
 def test_no_scope_names_a_path_of_one_machine():
-    for file in [*LOCAL.rglob("*.yaml"), *(ROOT / "spack-envs").rglob("*.yaml")]:
+    for file in [*LOCAL.rglob("*.yaml"), *(TESTS.parent / "spack-envs").rglob("*.yaml")]:
         for text in values(load(file)):
-            assert "/" not in text or text.startswith(("${FABRIC_HOME}/", "../", "/set/", "https://")), (
-                f"{file}: {text}"
-            )
+            assert "/" not in text or text.startswith(("${FABRIC_HOME}/", "../", "/set/", "https://")), (file, text)

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole sessions of ReFrame on programs that the stand-in for Spack "builds": the launcher, MPI and probe are real.
-
-With FABRIC_TEST_SPACK=1 the same is done with the Spack that SPACK_ROOT, PATH or `ci/run --stack spack` provide, see
-`test_for_real.py`.
-"""
+"""Whole sessions of ReFrame on programs that the stand-in for Spack "builds": the launcher, MPI and probe are real."""
 
 import shutil
 import subprocess
@@ -17,7 +13,7 @@ from fabric_checks.software.spack.build import BUILT
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
 from tests.homes import linked
-from tests.software.spack.tape import FAILURES, LOCAL, Tape, cache
+from tests.software.spack.tape import COMMON, FAILURES, LOCAL, OSU, Tape, cache
 
 ROOT = TESTS.parent
 REFRAME = Path(sys.executable).with_name("reframe")
@@ -25,26 +21,22 @@ SESSION = "20260101T000000Z-test"
 
 
 class Run:
-    """One session of reframe on the stack that Spack builds, and what `fabric-checks show` says of it."""
+    """One session of reframe on the stack that Spack builds, and the output of `fabric-checks show`."""
 
-    def __init__(self, tape, *arguments, results="results", mpi="mpich", mirror="", checks=("osu",)):
+    def __init__(self, tape, *arguments, results="results", mpi="mpich", checks=("osu",)):
         folder = tape.folder / results
         env = tape.variables | {
             "FABRIC_RESULTS": str(folder),
             "FABRIC_SESSION": SESSION,
             "FABRIC_MPI": mpi,
             "FABRIC_STACK": "spack",
-            "FABRIC_SPACK_MIRROR": mirror,
             "GOLDEN": str(GOLDEN / "osu/7.2"),
         }
         # Those of all suites would take longer to load, at each of many starts.
         chosen = [word for name in checks for word in ("-c", ROOT / "checks" / name)]
-        self.command = [REFRAME, "-C", ROOT / "config/settings.py", *chosen, *arguments, "-r"]
-        self.env = env
-        self.folder = folder
-        self.process = subprocess.Popen(
-            self.command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        command = [REFRAME, "-C", ROOT / "config/settings.py", *chosen, *arguments, "-r"]
+        self.env, self.folder = env, folder
+        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def wait(self):
         self.output, _ = self.process.communicate(timeout=GUARD_S)
@@ -64,13 +56,14 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def tape(home, tmp_path):
-    shutil.rmtree(home / "spack", ignore_errors=True)  # what Spack has built for others
+    shutil.rmtree(home / "spack", ignore_errors=True)  # of other tests
     found = Tape(tmp_path, home)
     found.succeed()
     return found
 
 
-def test_the_spec_is_in_every_record_and_one_build_serves_all(tape):
+def test_one_build_serves_all_checks_and_its_spec_is_recorded(tape):
+    cache(tape)
     done = Run(tape, "-n", "^OsuLatency|^OsuMultiLatency").wait()
     assert (done.status, done.gate) == (0, 0), done.output + done.shown
     assert {record["check"] for record in done.session.records} == {"OsuLatency", "OsuMultiLatency"}
@@ -78,11 +71,14 @@ def test_the_spec_is_in_every_record_and_one_build_serves_all(tape):
         assert record["environ"] == "mpich-spack" and record["stack"] == "spack"
         assert record["spec"].startswith("osu-micro-benchmarks@7.3") and "^mpich@5.0.2" in record["spec"]
         assert len(record["spec_hash"]) == 32 and record["spack"].startswith("1.1.0")
+        (finding,) = record["findings"]
+        assert finding["kind"] == "unverified" and finding["text"].startswith("osu-micro-benchmarks is from a build c")
     assert tape.calls.count("install") == tape.calls.count("concretize") == 1
     assert "osu_7_4 in mpich-spack: OSU 7.3 is older than 7.4" in done.shown
+    assert "osu-micro-benchmarks is from a build cache; its signature was not checked" in done.shown
 
 
-def test_the_dependents_run_from_the_view_by_its_absolute_path(tape):
+def test_checks_run_from_the_view_and_the_build_can_be_followed(tape):
     done = Run(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
     assert done.status == 0, done.output
     (script,) = (done.folder / "stage").rglob("OsuLatency*/rfm_job.sh")
@@ -90,6 +86,9 @@ def test_the_dependents_run_from_the_view_by_its_absolute_path(tape):
     program = next(word for word in line.split() if word.endswith("osu_latency"))
     assert program.startswith("/") and "/.spack-env/view/libexec/" in program
     assert "spack load" not in script.read_text() and "setup-env" not in script.read_text()
+    (line,) = [line for line in done.output.splitlines() if "by Spack; to follow it: tail -f " in line]
+    log = Path(line.split("tail -f ")[1]).read_text()
+    assert "osu-micro-benchmarks for mpich-spack" in line and "concretizing osu-micro-benchmarks" in log
 
 
 def test_each_mpi_has_a_build_of_its_own(tape):
@@ -106,8 +105,8 @@ esac
     assert "^mpich@5.0.2" in specs["mpich-spack"] and "^openmpi@5.0.11" in specs["openmpi-spack"], done.output
 
 
-def test_an_mpi_that_was_exchanged_in_place_fails_what_was_built_for_the_old_one(tape):
-    """The external says 5.0.2.1, which is a 5.0.2 as it was asked for; below its prefix the library says 5.0.2."""
+def test_an_mpi_that_was_exchanged_in_place_fails_the_checks(tape):
+    """The external says 5.0.2.1, which is a 5.0.2 as it was asked for; the library below its prefix says 5.0.2."""
     lock = (tape.played / "concretize.lock").read_text()
     tape.write("concretize.lock", lock.replace('"version":"5.0.2"', '"version":"5.0.2.1"'))
     done = Run(tape, "-n", "^OsuLatency").wait()
@@ -116,48 +115,14 @@ def test_an_mpi_that_was_exchanged_in_place_fails_what_was_built_for_the_old_one
     assert "built for mpich@5.0.2.1, but the library that runs says 'MPICH Version:      5.0.2'" in case.reason
 
 
-def test_what_is_from_a_build_cache_is_among_the_findings(tape):
-    cache(tape)
-    done = Run(tape, "-n", "^OsuLatency", mirror=str(tape.folder)).wait()
-    assert (done.status, done.gate) == (0, 0), done.output + done.shown
-    for record in done.session.records:
-        (finding,) = record["findings"]
-        assert finding["kind"] == "unverified" and "osu-micro-benchmarks is from a build cache" in finding["text"]
-    assert "osu-micro-benchmarks is from a build cache; its signature was not checked" in done.shown
+def failures(*names):
+    chosen = {failure.name: failure for failure in FAILURES}
+    return pytest.mark.parametrize("failure", [chosen[name] for name in names], ids=names)
 
 
-def test_a_session_says_where_to_follow_a_build(tape):
-    done = Run(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
-    (line,) = [line for line in done.output.splitlines() if "by Spack; to follow it: tail -f " in line]
-    said = Path(line.split("tail -f ")[1]).read_text()
-    assert "osu-micro-benchmarks for mpich-spack" in line and "concretizing osu-micro-benchmarks" in said
-
-
-#: One for each step that can fail: concretizing, building, and being held to what was asked for.
-IN_SESSIONS = ["concretizer error", "build failure", "missing program"]
-#: Of these the command is called that a session calls.
-BY_COMMAND = [
-    "no compiler",
-    "checksum mismatch",
-    "full install tree",
-    "kill",
-    "wrong MPI",
-    "too old",
-    "another repository",
-]
-
-
-def failures(names):
-    chosen = [failure for failure in FAILURES if failure.name in names]
-    return pytest.mark.parametrize("failure", chosen, ids=lambda failure: failure.name)
-
-
-@failures(IN_SESSIONS)
-def test_a_failure_is_the_message_of_the_build_and_nothing_is_measured(tape, failure):
-    if failure.word:
-        tape.fail(failure.word, failure.transcript, failure.status)
-    if failure.also:
-        failure.also(tape)
+@failures("concretizer error", "build failure", "missing program")
+def test_a_failed_build_is_reported_and_nothing_is_measured(tape, failure):
+    failure.play(tape)
     done = Run(tape, "-n", "^OsuLatency").wait()
     assert done.status != 0 and done.gate == 1
     (build,) = [case for case in done.session.cases if case.name.startswith("OsuMicroBenchmarks")]
@@ -169,15 +134,11 @@ def test_a_failure_is_the_message_of_the_build_and_nothing_is_measured(tape, fai
     assert "Traceback" not in done.output + done.shown
 
 
-@failures(BY_COMMAND)
-def test_a_failure_is_all_that_the_command_of_a_session_says(tape, failure):
-    if failure.word:
-        tape.fail(failure.word, failure.transcript, failure.status)
-    if failure.also:
-        failure.also(tape)
-    scopes = {"environ": LOCAL / "mpich", "site": tape.site, "common": ROOT / "spack-envs" / "common"}
-    options = [f"--{name}={path}" for name, path in scopes.items()]
-    command = [FABRIC_CHECKS, "spack", "build", "osu-micro-benchmarks", *options, tape.folder / "environment"]
+@failures("checksum mismatch", "kill", "wrong MPI", "too old")
+def test_the_command_of_a_session_prints_the_failure_alone(tape, failure):
+    failure.play(tape)
+    options = [f"--environ={LOCAL / 'mpich'}", f"--site={tape.site}", f"--common={COMMON}"]
+    command = [FABRIC_CHECKS, "spack", "build", OSU.name, *options, tape.folder / "environment"]
     done = subprocess.run(command, env=tape.variables, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.startswith("error: ") and "Traceback" not in done.stderr
     for words in failure.says:
@@ -185,11 +146,7 @@ def test_a_failure_is_all_that_the_command_of_a_session_says(tape, failure):
     assert not (tape.folder / "environment" / BUILT).exists()
 
 
-def test_the_names_of_failures_are_those_of_the_table():
-    assert {*IN_SESSIONS, *BY_COMMAND} <= {failure.name for failure in FAILURES}
-
-
-def test_nothing_is_measured_beside_a_build(tape):
+def test_nothing_is_measured_during_a_build(tape):
     """While the package "builds", no program of the collection runs on this host, though its checks are ready."""
     script = (tape.played / "install.sh").read_text()
     watch = f"""for second in 1 2 3 4 5 6; do
@@ -211,10 +168,10 @@ def test_two_sessions_at_once_on_one_install_tree(tape):
         done = run.wait()
         assert (done.status, done.gate) == (0, 0), done.output
         assert done.session.records
-    assert tape.calls.count("install") == 1  # the node's lock lets one build, and the other finds it built
+    assert tape.calls.count("install") == 2  # one after the other, by the lock of the host
 
 
-def test_a_session_that_is_killed_while_it_builds_leaves_the_next_one_free(tape):
+def test_a_session_killed_during_a_build_blocks_no_other(tape):
     good = (tape.played / "install.sh").read_text()
     tape.write("install.sh", f"touch {tape.folder}/started\nsleep {ENDLESS_S}\n")
     first = Run(tape, "-n", "^OsuLatency")

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which Spack it is, what it is run with, and what tells one from another."""
+"""The Spack that is found, its variables, its release and its package repository."""
 
 import os
-import signal
 import subprocess
 
 import pytest
 
 from fabric_checks.software import installed
-from fabric_checks.software.spack import SpackError
-from fabric_checks.software.spack.tool import Spack, find, first_line, git
-from fabric_checks.software.spack.version import PACKAGES_URL, PINNED
-from tests.software.spack.tape import Tape
+from fabric_checks.software.spack.failure import SpackError
+from fabric_checks.software.spack.tool import Spack, _for_git, git, require_version, without_user
+from tests.software.spack.tape import Tape, put
 
 
 @pytest.fixture
@@ -22,89 +20,74 @@ def tape(tmp_path, monkeypatch):
 
 
 def program(path):
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\n")
-    path.chmod(0o755)
+    put(path, "#!/bin/sh\n").chmod(0o755)
     return path
 
 
-def test_spack_root_goes_before_path_and_path_before_the_one_that_was_brought(tape, tmp_path):
-    brought = program(installed.folder("spack") / "bin/spack")
-    assert find({"PATH": "/usr/bin:/bin"}) == brought
+def test_spack_root_precedes_path_and_path_the_installed_one(tape, tmp_path):
+    with pytest.raises(SpackError, match=r"Spack is missing: neither below SPACK_ROOT, on PATH nor at .*ci/run"):
+        Spack.found({"PATH": "/usr/bin:/bin"})
+    own = program(installed.folder("spack") / "bin/spack")
+    assert Spack.found({"PATH": "/usr/bin:/bin"}).program == own
     on_path = program(tmp_path / "bin/spack")
-    assert find({"PATH": str(on_path.parent)}) == on_path
+    assert Spack.found({"PATH": str(on_path.parent)}).program == on_path
     of_root = program(tmp_path / "root/bin/spack")
-    assert find({"PATH": str(on_path.parent), "SPACK_ROOT": str(tmp_path / "root")}) == of_root
-
-
-def test_a_wrong_spack_root_is_named(tmp_path):
+    assert Spack.found({"PATH": str(on_path.parent), "SPACK_ROOT": str(tmp_path / "root")}).program == of_root
     with pytest.raises(SpackError, match=r"SPACK_ROOT is '.*nowhere', which has no bin/spack; correct or unset it"):
-        find({"SPACK_ROOT": str(tmp_path / "nowhere"), "PATH": "/usr/bin"})
+        Spack.found({"SPACK_ROOT": str(tmp_path / "nowhere"), "PATH": str(on_path.parent)})
 
 
-def test_a_spack_that_cannot_be_run(tape):
-    (tape.root / "bin/spack").chmod(0o644)
+def test_a_spack_that_cannot_be_run_is_named(tape):
+    tape.program.chmod(0o644)
     with pytest.raises(SpackError, match="cannot be run: Permission denied"):
-        Spack(tape.root / "bin/spack", {}).release()
+        Spack(tape.program, {}).run("--version")
 
 
-def test_the_user_keeps_their_python_and_no_other_environment_is_active(tape):
-    environment = Spack(tape.root / "bin/spack", {"SPACK_PYTHON": "/mine", "SPACK_ENV": "/other"}).environment
+def test_spack_gets_no_other_environment_and_the_users_python(tape):
+    environment = Spack(tape.program, {"SPACK_PYTHON": "/mine", "SPACK_ENV": "/other"}).environment
     assert environment["SPACK_PYTHON"] == "/mine" and "SPACK_ENV" not in environment
-    assert environment["FABRIC_SPACK_PACKAGES_URL"] == PACKAGES_URL
-    mine = Spack(tape.root / "bin/spack", {"FABRIC_SPACK_PACKAGES_URL": "file:///mine"}).environment
+    assert environment["PYTHONUNBUFFERED"] == "1"
+    assert environment["FABRIC_SPACK_PACKAGES_URL"] == installed.PACKAGES.url
+    mine = Spack(tape.program, {"FABRIC_SPACK_PACKAGES_URL": "file:///mine"}).environment
     assert mine["FABRIC_SPACK_PACKAGES_URL"] == "file:///mine"
 
 
 @pytest.mark.parametrize(("mirror", "url"), [("/media/disk", "file:///media/disk"), ("https://x/m", "https://x/m")])
-def test_a_mirror_goes_before_all_others(tape, mirror, url):
+def test_the_mirror_of_the_variable_precedes_all_others(tape, mirror, url):
     Spack.found(tape.variables | {"FABRIC_SPACK_MIRROR": mirror}).run("install", environment=tape.folder)
     line = tape.calls_file.read_text()
     assert f"-c mirrors:fabric-checks:url:'{url}' -c mirrors:fabric-checks:signed:false install" in line
 
 
-def test_the_same_spack_is_the_same_and_another_is_not(tape):
-    spack = Spack.found(tape.variables)
-    git = ["git", "-C", str(tape.root), "-c", "user.name=x", "-c", "user.email=x@example.invalid"]
-    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "1.1.0"]):
-        subprocess.run([*git, *command], check=True)
-    before = spack.identity()
-    assert before == spack.identity() and tape.calls == []
-    (tape.root / "lib/spack/spack/__init__.py").write_text('__version__ = "1.1.0"\nedited = True\n')
-    edited = spack.identity()
-    subprocess.run([*git, "commit", "--quiet", "-a", "-m", "edited"], check=True)
-    assert len({tuple(each) for each in (before, edited, spack.identity())}) == 3
+REAL = "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)"
 
 
-def test_spack_is_told_to_print_at_once(tape):
-    """Else its own lines come behind the errors that they precede, and a log shows nothing while it builds."""
-    assert Spack.found(tape.variables).environment["PYTHONUNBUFFERED"] == "1"
+@pytest.mark.parametrize("output", [REAL, "1.1.0", "2.0", "1.2.0.dev0 (9cf66332)", f"==> Warning: a key\n{REAL}\n"])
+def test_a_recent_release_is_accepted(output):
+    assert require_version(output, "spack") == output.splitlines()[-1]
 
 
-def test_whatever_ends_the_reader_ends_spack(tape):
-    tape.write("install.sh", f"echo $PPID $$ > {tape.folder}/pids\necho begun\nexec sleep 600\n")
-
-    def interrupted(line):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Spack.found(tape.variables).run("install", watch=interrupted)
-    stand_in, child = map(int, (tape.folder / "pids").read_text().split())
-    os.kill(child, signal.SIGKILL)  # as a compiler, it ends with the pipe or the process group
-    with pytest.raises(ProcessLookupError):
-        os.kill(stand_in, 0)
+@pytest.mark.parametrize("output", ["", "\n", "no spack here", "Spack 1.1.0 for gamers", "1", "1.x"])
+def test_a_text_without_a_release_is_refused(output):
+    with pytest.raises(SpackError, match="not a version; is that Spack"):
+        require_version(output, "spack")
 
 
-def test_the_machine_is_its_compilers_and_processor(tape):
-    lines = Spack.found(tape.variables).machine()
-    assert any("/gcc " in line for line in lines)
-    assert not any("/gcc " in line for line in Spack.found({**tape.variables, "PATH": f"{tape.root}/bin"}).machine())
+def test_an_old_release_is_refused():
+    with pytest.raises(SpackError, match=r"^/spack: Spack 1\.0\.2 is too old: 1\.1 or later .* to have 1\.1\.0 inst"):
+        require_version("1.0.2 (734c5db2121b01c373eed6538e452f18887e9e44)", "/spack")
 
 
-def test_no_git_is_no_word(tmp_path):
-    assert git(tmp_path, "describe", "--tags") == ""
-    assert first_line(["/nonexistent/program"]) == ""
+def test_git_finds_the_credentials_of_an_address():
+    url = "https://me:t0ken@host/x.git"
+    settings = _for_git({"GIT_CONFIG_COUNT": "1", "URL": url}, "URL")
+    environment = os.environ | {"GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "1"} | settings
+    command = ["git", "ls-remote", "--get-url", without_user(url)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == url
+    assert _for_git({"URL": "https://host/x.git"}, "URL") == {} == _for_git({}, "URL")
+    assert without_user("ssh://git@host/x") == "ssh://git@host/x"
 
 
-def test_what_is_brought_is_what_the_library_is_tried_with():
-    assert installed.SPACK.tag == f"v{PINNED}"
+def test_git_without_a_repository_answers_nothing(tmp_path):
+    assert git(tmp_path, "rev-parse", "HEAD") == ""

@@ -2,19 +2,19 @@
 """Confidence intervals of medians, and of the ratio or difference of two, by the percentile bootstrap.
 
 The method is Efron's (An Introduction to the Bootstrap, 1993, chapter 13): draw n of the n values with replacement,
-take the median, do so many times, and take percentiles of these medians. The median of what is drawn depends only on
-which places of the sorted values are in its middle, so one table of drawn places serves all series of n values, and
-thousands of series take one pass of NumPy. The seed is fixed: the same values give the same interval.
+take the median, do so many times, and take percentiles of these medians. The median of a resample depends only on the
+ranks of its middle values, so one table of drawn ranks serves all series of n values, and thousands of series take one
+pass of NumPy. The seed is fixed: the same values give the same interval.
 
 Intervals are not corrected for how few values there are: of five, an interval at 95 % holds the median less often than
-that (tests/statistics/test_bootstrap.py prints how often).
+that (tests/analysis/statistics/test_bootstrap.py prints how often).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,10 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-#: How often is drawn. The ends of an interval at 95 % then move by about a twentieth of its width with the seed.
+#: The number of resamples. The ends of an interval at 95 % then vary by about a twentieth of its width with the seed.
 RESAMPLES = 2000
 
-#: How many numbers a table of medians has at most: so many fit a cache, and many series do not take all memory.
+#: The most numbers of a table of medians: so many fit a cache, and many series do not fill memory.
 _CHUNK = 1_000_000
 
 
@@ -43,7 +43,7 @@ class Intervals:
 
 @lru_cache(maxsize=1024)
 def middle_places(n: int, resamples: int = RESAMPLES, seed: int = 0) -> tuple[Places, Places]:
-    """Return which places of n sorted values are in the middle of each resample.
+    """Return the ranks of the two middle values of each resample of n sorted values.
 
     Of an odd number both are the same. Nothing is sorted: the k-th smallest of n uniform numbers has the distribution
     Beta(k, n + 1 - k), and the next one is the least of the n - k above it (David, Nagaraja: Order Statistics, 2003).
@@ -73,35 +73,22 @@ def median(values: npt.ArrayLike, confidence: float = 0.95, resamples: int = RES
     return out
 
 
-def ratio(
+def compare(
+    of: np.ufunc,
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     confidence: float = 0.95,
+    *,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Intervals:
-    """Return the median of each second series in terms of that of the first, with its confidence interval.
+    """Return ``of(second, first)`` of the medians of each pair of series, with its confidence interval.
 
-    :param first, second: a row a series, as many rows in both; all of one have the same length. All are positive.
+    The two are resampled independently of each other.
+
+    :param first, second: a row a series, as many rows in both; all of one have the same length. For ratios all values
+        are positive.
     """
-    return _of_two(np.divide, first, second, confidence, resamples=resamples, seed=seed)
-
-
-def difference(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    confidence: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Intervals:
-    """Return the median of each second series minus that of the first; otherwise as :func:`ratio`."""
-    return _of_two(np.subtract, first, second, confidence, resamples=resamples, seed=seed)
-
-
-def _of_two(
-    of: np.ufunc, first: npt.ArrayLike, second: npt.ArrayLike, confidence: float, *, resamples: int, seed: int
-) -> Intervals:
-    """Return ``of(second, first)`` of the medians; the two are drawn independently of each other."""
     one, two = _sorted_rows(first), _sorted_rows(second)
     if len(one) != len(two):
         raise ValueError(f"{len(one)} first and {len(two)} second series do not make pairs")
@@ -113,6 +100,10 @@ def _of_two(
             medians = of(_medians(two[part], resamples, seed + 1), _medians(one[part], resamples, seed))
             _set_ends(out, part, medians, confidence)
     return out
+
+
+#: The median of each second series in terms of that of the first: their ratio, and their difference.
+ratio, difference = partial(compare, np.divide), partial(compare, np.subtract)
 
 
 def _sorted_rows(values: npt.ArrayLike) -> Floats:

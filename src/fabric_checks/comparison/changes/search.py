@@ -37,7 +37,7 @@ FIELDS = (
 )
 
 #: Share of stable series with noise in which a change is found: of fewer runs than 100, and of more. Measured by
-#: tests/statistics/test_change_points.py with normal noise; with a long tail there are more.
+#: tests/analysis/statistics/test_change_points.py with normal noise; with a long tail there are more.
 FALSE_ALARMS = (0.025, 0.008)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Values of a pair matrix: how fast the pairs are, what they give together, and at which shares of a link they run."""
+"""Values of a pair matrix: bandwidths of pairs, their aggregate, and the shares of a link at which they run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix
 
-#: More pairs than this on one link are not told apart.
+#: The most pairs on one link that are distinguished.
 MOST_SHARING = 16
 
 
@@ -18,7 +18,7 @@ def values(matrix: PairMatrix, pairs: int) -> dict[str, float]:
 
     :param pairs: the number of pairs that ran at once.
     :returns: in MB/s ``median_bandwidth``, ``p5_bandwidth`` (the 5th percentile), ``slowest_pair_bandwidth``,
-        ``aggregate_bandwidth`` (pairs x mean: what all pairs of a round gave together, on average) and
+        ``aggregate_bandwidth`` (pairs x mean: the average of all pairs of a round together) and
         ``perceived_aggregate_bandwidth`` (pairs x slowest: an exchange over all pairs takes as long as its slowest,
         as the source argues); in percent ``slowest_to_median``.
     """
@@ -48,9 +48,9 @@ def histogram(matrix: PairMatrix, bins: int = 40) -> tuple[NDArray[np.int64], ND
 
 
 def link_rate_MBps(matrix: PairMatrix) -> float:
-    """Return the rate of an unshared link in MB/s as the fastest pairs show it.
+    """Return the rate of an unshared link in MB/s, by the fastest pairs.
 
-    The median of those that are near the 95th percentile, or above it where that lies in a gap between few rates.
+    It is the median of those that are near the 95th percentile, or above it where that lies in a gap between few rates.
     """
     rates = matrix.measured
     top = float(np.percentile(rates, 95))
@@ -59,13 +59,13 @@ def link_rate_MBps(matrix: PairMatrix) -> float:
 
 
 def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, float]:
-    """Return which share of the pairs runs at link/1, link/2, link/3, ... : at how many pairs to a link.
+    """Return the share of the pairs at link/1, link/2, link/3, ..., by the number of pairs on a link.
 
-    A pair belongs to the level that is nearest in ratio; what is slower than link/16 counts as 16.
+    A pair belongs to the level that is nearest in ratio; pairs slower than link/16 count as 16.
 
     :param link_MBps: the rate of a link in MB/s; without it :func:`link_rate_MBps`. Where the links between switches
         are faster than one pair alone can be, as on Feynman (968 against 670 MB/s), it has to be given; pairs that one
-        link serves at full rate then cannot be told from those that have it alone.
+        link serves at full rate then look like those that have it alone.
     :returns: for each number of pairs on a link that occurs, the share of all pairs from 0 to 1.
     """
     rates = matrix.measured
@@ -82,9 +82,9 @@ def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, fl
 
 
 def repeatability(first: PairMatrix, second: PairMatrix) -> float:
-    """Return how similar the patterns of two runs are: Spearman's rank correlation over the pairs both have measured.
+    """Return the similarity of the patterns of two runs: Spearman's rank correlation over their common pairs.
 
-    1: the same pairs are slow again, as with static routing; near 0, also where all pairs are alike: what was slow was
+    1: the same pairs are slow again, as with static routing; near 0, also where all pairs are alike: slow pairs were
     chance.
 
     :raises ValueError: if the runs have fewer than three pairs in common.

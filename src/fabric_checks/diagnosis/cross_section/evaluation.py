@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that one cross-section run says: values and findings."""
+"""Evaluation of one cross-section run: values and findings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.diagnosis.cross_section import bandwidths, evidence, findings, parts
-from fabric_checks.diagnosis.cross_section.coverage import missed
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.inference import OF_NODES
 from fabric_checks.diagnosis.cross_section.limits import Limits, limits
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of, of_output
 from fabric_checks.diagnosis.cross_section.parts import Ground
+from fabric_checks.diagnosis.cross_section.words import missed
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.parsers import rotate
 
@@ -24,11 +24,11 @@ from fabric_checks.parsers import rotate
 class Report:
     """One run of ``rotate``, analysed.
 
-    :param output: what the program printed; :param matrix: its scan as a matrix.
+    :param output: the output of the program; :param matrix: its scan as a matrix.
     :param link_MBps: the rate of a link in MB/s, given or as the fastest pairs show it.
-    :param plateaus: which share of the pairs runs at link/1, link/2, ...
-    :param findings: what is slow, see :func:`fabric_checks.diagnosis.cross_section.findings.find`.
-    :param ground: what was seen of each pair, on the map of the fabric as far as it is known.
+    :param plateaus: the share of the pairs at link/1, link/2, ...
+    :param findings: the slow parts, see :func:`fabric_checks.diagnosis.cross_section.findings.find`.
+    :param ground: the evidence on each pair, on the map of the fabric as far as it is known.
     :param limits: the smallest faults that the run would have named; :param missed: what it did not measure.
     """
 
@@ -50,9 +50,9 @@ class Report:
         """Return the declared values of the check, see :func:`fabric_checks.diagnosis.cross_section.bandwidths.values`.
 
         Further ``full_rate_share``, the share of pairs in percent that have a link for themselves; ``faults``, the
-        number of parts that are slow for certain; what the run took over its transfers; the share of all
-        ordered pairs in percent that the scan measured; the number of ranks that it had only as senders, only as
-        receivers, or not at all; the smallest losses in percent that would have been named, 100 where none would; and
+        number of parts that are slow for certain; the elapsed time over that of the transfers; the share of all ordered
+        pairs in percent that the scan measured; the number of ranks that it had only as senders, only as receivers, or
+        not at all; the smallest losses in percent that would have been named, 100 where none would; and
         :attr:`of_switches`.
         """
         measured, all_pairs = self.output.ordered_pairs
@@ -121,8 +121,8 @@ class Report:
         """Return the medians within switches and between them, if switches are known."""
         if not self.of_switches:
             return []
-        said = {"median_within_switches": "within a switch", "median_between_switches": "between switches"}
-        text = ", ".join(f"{value:.0f} MB/s {said[name]}" for name, value in self.of_switches.items())
+        words = {"median_within_switches": "within a switch", "median_between_switches": "between switches"}
+        text = ", ".join(f"{value:.0f} MB/s {words[name]}" for name, value in self.of_switches.items())
         source = self.ground.known.source if self.ground.known is not None else ""
         return [{"kind": "by switch", **self.of_switches, "text": f"the median of the scan is {text} (by {source})"}]
 

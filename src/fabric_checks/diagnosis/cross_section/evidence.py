@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run shows of each pair: what it reached alone, what it reached at least, and how far both can be trusted.
+"""The evidence of a run on each pair: its rate alone, its highest rate in any phase, and the noise of both.
 
-Whatever a pair reached in any phase, its path can do: every part of the path is at least as fast. What it did not reach
-beside others may be their doing. So only what was measured alone tells that a path is slow (a healthy path exonerates
-all its parts: Tan and others, NetBouncer, NSDI 2019).
+A path is at least as fast as its pair was in any phase, and so is every part of it. While other pairs ran, a low rate
+may be due to them. So only a measurement alone shows that a path is slow (a healthy path exonerates all its parts: Tan
+and others, NetBouncer, NSDI 2019).
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from fabric_checks.parsers.rotate import RotateOutput, Transfers
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-#: Healthy pairs differ from each other if that would be chance in no more than this share of runs.
+#: The level of significance at which healthy pairs differ from each other.
 CHANCE = 0.02
-#: What no model of a fabric is more exact than, as a standard deviation of logarithms.
+#: The least error of any model of a fabric, as a standard deviation of logarithms.
 LEAST_SPREAD = 0.012
 #: The standard error of a median over that of a mean.
 OF_MEDIAN = 1.25
 #: The standard error of the mean of the best quarter over that of the mean of all: 1.40 for the best of four (Harter,
 #: Expected values of normal order statistics, Biometrika 48, 1961, has the moments).
 OF_BEST = 1.4
-#: How sure it has to be that healthy pairs differ by no more than is allowed for.
+#: The confidence bound of the spread of healthy pairs leaves out this share.
 BOUND_CHANCE = 0.05
-#: A spread is beyond chance from so many of its standard errors on.
+#: A spread exceeds chance from so many of its standard errors on.
 ERRORS_OF_SPREAD = 2.5
-#: What measurements that follow each other have in common is beyond chance from so many standard errors on.
+#: A drift common to consecutive measurements exceeds chance from so many standard errors on.
 ERRORS_OF_COMMON = 3.0
-#: What nodes differ by at most, if all that pairs differ by is due to their two nodes.
+#: The largest spread of nodes over that of pairs, if that is all due to their two nodes.
 OF_NODE = 0.71
-#: Beside others a node and a pair are slow by what they share, too: where controls, which run alone, reach so large a
-#: share of the nodes, nodes and the fastest of the scan differ by no more than these pairs can.
+#: While others run, nodes and pairs are slow by sharing, too: where controls, which run alone, cover this share of the
+#: nodes, their spread bounds that of nodes and of the fastest pairs of the scan.
 ENOUGH_CONTROLS = 2 / 3
-#: A node's rate is what so large a share of its pairs do not exceed: few share every cable in every round.
+#: The rate of a node is this quantile of its pairs: few share every cable in every round.
 NODE_QUANTILE = 0.85
 
 
 @dataclass(frozen=True)
 class Noise:
-    """How much measurements differ, as standard deviations of their logarithms.
+    """The spread of measurements, as standard deviations of their logarithms.
 
-    :param repeat: one measurement of a pair from the next; :param scan: one of a healthy pair of the scan from that of
-        another; :param between: healthy pairs from each other beyond chance; :param top: the same as the fastest of the
-        scan show it; :param nodes: healthy nodes from each other beyond chance; :param reference: the error of what all
-        are held to, with what drifts between it and them.
-    :param most: by how much healthy pairs may differ beyond chance, as far as few of them can show it.
-    :param fastest: by how much the fastest of the scan differ; :param seen: how many these are.
+    :param repeat: of one measurement of a pair to the next; :param scan: among healthy pairs of the scan;
+        :param between: among healthy pairs beyond chance; :param top: the same by the fastest pairs of the scan;
+        :param nodes: among healthy nodes beyond chance; :param reference: the error of the reference rate, with the
+        drift between it and the suspects.
+    :param most: the largest spread among healthy pairs that the few controls leave possible.
+    :param fastest: of the fastest pairs of the scan; :param seen: the number of these.
     """
 
     repeat: float
@@ -69,18 +69,17 @@ class Noise:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All pairs that were measured, each once, in logarithms of the share of what healthy pairs have alone.
+    """All pairs that were measured, each once; rates are logarithms of the share of a healthy pair's rate alone.
 
     :param sender: ranks; :param receiver: ranks.
-    :param alone: what it reached alone, at its best; NaN where it was not measured alone.
-    :param middle: the median of what it reached alone.
-    :param repeats: how often that was.
-    :param bound: the most that it reached beside others; NaN where it was measured alone only.
-    :param scan: what it reached in the scan, or NaN; :param round: in which round of it, or -1.
-    :param reference_MBps: what healthy pairs have alone.
-    :param noise: how much all this differs by chance.
+    :param alone: the best rate alone; NaN where it was not measured alone.
+    :param middle: the median rate alone; :param repeats: the number of these measurements.
+    :param bound: the highest rate while others ran; NaN where it was measured alone only.
+    :param scan: the rate in the scan, or NaN; :param round: its round, or -1.
+    :param reference_MBps: the rate of healthy pairs alone.
+    :param noise: the spread of all this.
     :param ranks: the number of ranks of the run.
-    :param nodes: how many nodes these are; the number of ranks if all are on one.
+    :param nodes: the number of nodes; that of ranks if all are on one.
     :param controls: the position of each control and the logarithms of its rates.
     """
 
@@ -99,7 +98,7 @@ class Evidence:
     controls: tuple[tuple[int, Array], ...]
 
     def without(self, blamed: Numbers) -> Evidence:
-        """Return the same, where what healthy pairs differ by is not taken from pairs of parts that are blamed.
+        """Return the evidence with the spread of healthy pairs estimated without those of parts that are blamed.
 
         :param blamed: positions of the pairs of these parts.
         """
@@ -107,14 +106,14 @@ class Evidence:
         return replace(self, noise=_most(left, self.noise))
 
     def error(self, which: NDArray[np.bool_] | Numbers) -> Array:
-        """Return the standard errors of ``alone`` of some pairs, by chance alone."""
+        """Return the standard errors of ``alone`` of some pairs by repetition."""
         return OF_BEST * self.noise.repeat / np.sqrt(np.maximum(self.repeats[which], 1))
 
 
 def of_output(output: RotateOutput) -> Evidence:
-    """Return what a run shows of its pairs."""
+    """Return the evidence of a run."""
     ranks = len(output.hosts)
-    # Beside others a pair reaches the more the fewer it shares with.
+    # While others run, the best rate of a pair is that with the least sharing.
     measured = {phase: _medians(part, ranks, best=phase == "together") for phase, part in output.phases.items()}
     keys = np.unique(np.concatenate([key for key, _, _ in measured.values()]))
     size = len(keys)
@@ -187,11 +186,11 @@ def of_output(output: RotateOutput) -> Evidence:
 
 
 def top_of(logs: Array) -> tuple[float, float, int]:
-    """Return the level at which the fastest pairs run, how much they differ, and by how many that is seen.
+    """Return the level of the fastest pairs, their spread, and the number of pairs that show it.
+
+    Sharing only makes pairs slower, so the rates above the level show the spread of healthy pairs.
 
     :param logs: logarithms of the rates.
-
-    Sharing makes pairs slower and never faster, so what is above the level shows how much healthy pairs differ.
     """
     high, width = float(np.percentile(logs, 95)), 0.12
     while True:
@@ -206,7 +205,7 @@ def top_of(logs: Array) -> tuple[float, float, int]:
 
 
 def _nodes(scan: Array, sender: Numbers, receiver: Numbers, ranks: int, spread: float) -> float:
-    """Return how much healthy nodes differ beyond chance, by what most of the pairs of each do not exceed."""
+    """Return the spread of healthy nodes beyond chance, by a high quantile of the pairs of each."""
     found = [0.0]
     for side in (sender, receiver):
         table = (
@@ -228,7 +227,7 @@ def _nodes(scan: Array, sender: Numbers, receiver: Numbers, ranks: int, spread: 
 
 
 def _counted(repeats: int) -> int:
-    """Return how many of the repeats of a pair count: the best quarter."""
+    """Return the number of repeats that count: the best quarter."""
     return -(-repeats // 4)
 
 
@@ -249,7 +248,7 @@ def _joined(one: Transfers, other: Transfers) -> Transfers:
 def _medians(part: Transfers, ranks: int, *, best: bool = False) -> tuple[Numbers, Array, Numbers]:
     """Return the pairs of a phase as numbers, ascending, the logarithm of the median of each, and its measurements.
 
-    :param best: the best quarter of each in place of the median: other people's traffic only makes a pair slower.
+    :param best: the best quarter of each in place of the median: traffic of other jobs only makes a pair slower.
     """
     key = part.sender.astype(np.int64) * ranks + part.receiver
     table = (
@@ -267,7 +266,7 @@ def _keys(part: Transfers, ranks: int) -> Numbers:
 
 
 def _ranks_of(part: Transfers) -> int:
-    """Return how many ranks send or receive."""
+    """Return the number of ranks that send or receive."""
     return len(np.union1d(part.sender, part.receiver))
 
 
@@ -287,10 +286,10 @@ def _pooled(samples: list[Array]) -> float:
 
 
 def _common(controls: Transfers, alone: Transfers) -> float:
-    """Return the standard deviation of what measurements that follow each other have in common; 0 if that is chance.
+    """Return the standard deviation of the drift common to consecutive measurements; 0 if that is chance.
 
-    Controls are measured before suspects: what drifts meanwhile is no fault of theirs, and more pairs do not average
-    it away. The covariance of neighbours, of what is left of each pair without its own mean.
+    Controls are measured before suspects: a drift in between is no fault of theirs, and more pairs do not average it
+    away. It is the covariance of neighbours, of the deviations of each pair from its own mean.
     """
     parts = [_in_turns(part) for part in (controls, alone) if len(part)]
     if not parts or len(parts[0]) < 2:
@@ -305,18 +304,18 @@ def _common(controls: Transfers, alone: Transfers) -> float:
 
 
 def _in_turns(part: Transfers) -> Array:
-    """Return the logarithms of pairs that were measured one after the other, and all again: repeats x pairs."""
+    """Return the logarithms of pairs measured one after the other in each repeat: repeats x pairs."""
     repeats = int(((part.sender == part.sender[0]) & (part.receiver == part.receiver[0])).sum())
     found: Array = np.log(part.MBps).reshape(repeats, -1)
     return found
 
 
 def _between(samples: list[Array], *, most: bool = False) -> float:
-    """Return the standard deviation from sample to sample that is beyond chance; 0 if none is.
+    """Return the standard deviation from sample to sample beyond chance; 0 if there is none.
 
-    :param most: that of most of them: a few may be slow, which says nothing of how much healthy ones differ.
+    It is the variance component between groups of a one-way analysis of variance with random effects.
 
-    The component of variance between groups of a one-way analysis of variance with random effects.
+    :param most: limit it to that of most samples: a few may be slow, which is not the spread of healthy ones.
     """
     from scipy.stats import f_oneway  # noqa: PLC0415  (slow to import)
 
@@ -334,9 +333,9 @@ def _between(samples: list[Array], *, most: bool = False) -> float:
 
 
 def _most_of_controls(samples: list[Array], repeat: float) -> float | None:
-    """Return by how much pairs may differ beyond chance without their controls showing it; None with too few of them.
+    """Return the largest spread of pairs that the controls leave possible; None with too few of them.
 
-    An upper confidence bound of the variance from sample to sample (chi square).
+    It is an upper confidence bound of the variance from sample to sample (chi square).
 
     :param samples: the logarithms of the controls; :param repeat: the deviation of one measurement.
     """
@@ -350,12 +349,12 @@ def _most_of_controls(samples: list[Array], repeat: float) -> float | None:
 
 
 def _most(samples: list[Array], noise: Noise) -> Noise:
-    """Return the noise with what these controls show of how much healthy pairs differ."""
+    """Return the noise with the spread of healthy pairs that these controls show."""
     between = max(_between(samples), noise.top)
     of_controls = _most_of_controls(samples, noise.repeat)
-    # The fastest of a scan were measured once each, and are many.
+    # The fastest pairs of a scan were measured once each, and are many.
     spread = noise.fastest * (1 + 1.64 * np.sqrt(1.4 / max(noise.seen, 1)))
     of_scan = float(np.sqrt(max(0.0, spread**2 - noise.repeat**2)))
-    # Where the controls do differ beyond chance, they are what is believed.
+    # Where the controls differ beyond chance, their spread is used.
     most = of_scan if of_controls is None else of_controls if between > noise.top else min(of_controls, of_scan)
     return replace(noise, between=between, most=max(between, most))

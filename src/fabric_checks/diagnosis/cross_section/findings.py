@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which node, cable or switch is slow, in words and data."""
+"""Findings of a cross-section run: the node, cable or switch that is slow, in words and data."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.diagnosis.cross_section import words
-from fabric_checks.diagnosis.cross_section.coverage import listed
-from fabric_checks.diagnosis.cross_section.evidence import of_output
+from fabric_checks.diagnosis.cross_section.evidence import Array, of_output
 from fabric_checks.diagnosis.cross_section.inference import (
     LEAST_FAULT,
     NEIGHBOURS,
@@ -24,12 +23,12 @@ from fabric_checks.diagnosis.cross_section.inference import (
 )
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, Ground, lay
-from fabric_checks.diagnosis.cross_section.polish import median_polish
+from fabric_checks.diagnosis.cross_section.words import listed
 from fabric_checks.parsers.rotate import RotateOutput
 
-#: What a finding is about. Faults: a node by its side; a cable between switches, or the one that only its pairs tell;
-#: a switch; all cables of a switch; pairs with something in common; a pair. No faults: ``sharing``, pairs that are slow
-#: beside others only; ``noise``, pairs of which nothing is certain.
+#: The kinds of faults: a node by its side; a cable between switches, or one that is known by its pairs only; a switch;
+#: all cables of a switch; pairs with something in common; a pair. No faults are ``sharing``, pairs that are slow only
+#: while others run, and ``noise``, pairs of which nothing is certain.
 FAULTS = ("sender", "receiver", "node", "cable", "uplinks", "uplink", "switch", "group", "pair")
 _KINDS = {
     "arc": "cable",
@@ -41,28 +40,28 @@ _KINDS = {
     "leaf pair": "uplink",
     "above": "switch",
 }
-#: Where a pair differs so much from one measurement to the next, nobody is blamed.
+#: Nothing is blamed if one measurement of a pair differs so much from the next.
 MOST_NOISE = 0.25
-#: A node is blamed for its pairs in a scan that was not confirmed only if so many of them were measured.
+#: The fewest measured pairs for which a node is suspected after a scan that was not confirmed.
 FEWEST_PARTNERS = 3
-#: Parts on one way may add up to this share of the product of theirs.
+#: The rate of a pair over the product of the shares of the parts on its route, down to which these explain it.
 OF_ALL = 0.93
-#: So many single slow pairs are listed one by one.
-MOST_PAIRS_TOLD = 3
+#: The most single slow pairs that are listed one by one.
+MOST_PAIRS = 3
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is slow, or looks slow.
+    """A part that is slow, or looks slow.
 
     :param kind: one of :data:`FAULTS`, ``sharing`` or ``noise``.
-    :param part: the part by its name, empty without one; :param side: the direction in which it is slow, or empty.
-    :param ranks: of the nodes that it is about, or of sender and receiver; :param hosts: their names.
-    :param share: the bandwidth as a share of what others have; of ``sharing`` and ``noise`` the number of pairs.
-    :param confirmed: whether it was measured alone and is beyond chance, or is shown by so many pairs of the scan,
-        corrected for what they share, that it need not be.
-    :param slow: how many pairs through it were slow alone; :param beside: how many in the scan only.
-    :param fast: how many reached more than they should have through it.
+    :param part: the name of the part, empty without one; :param side: the direction in which it is slow, or empty.
+    :param ranks: of the node, or of sender and receiver; :param hosts: their names.
+    :param share: its bandwidth as a share of that of others; of ``sharing`` and ``noise`` the number of pairs.
+    :param confirmed: whether it was measured alone and exceeds chance, or so many pairs of the scan, corrected for
+        sharing, show it that it need not be.
+    :param slow: the number of its pairs that were slow alone; :param beside: that were slow in the scan only;
+        :param fast: that were faster than it allows.
     :param confidence: from 0 to 1, of this part against others that explain the same.
     :param others: the names of parts that explain it as well.
     :param look: what to look at or measure next.
@@ -95,13 +94,13 @@ class Finding:
 
 
 def find(output: RotateOutput, matrix: PairMatrix, ground: Ground | None = None) -> list[Finding]:
-    """Return what is slow in a run: faults first, the slowest first, pairs after nodes, cables and switches.
+    """Return the findings of a run: faults first, the slowest first, pairs after nodes, cables and switches.
 
-    A fault is what is slow alone. Without that measurement (``rotate --confirm``) what stands out is reported as not
-    confirmed, but for what many pairs of the scan show when it is corrected for what they share.
+    A fault is slow alone. Without that measurement (``rotate --confirm``) outliers are reported as not confirmed,
+    except those that many pairs of the scan show when it is corrected for sharing.
 
     :param matrix: the scan of that run as a matrix.
-    :param ground: its evidence on the map of the fabric; without one nothing is known of the fabric.
+    :param ground: its evidence on the map of the fabric; without one the fabric is unknown.
     """
     ground = ground or lay(of_output(output), output.hosts, None)
     evidence = ground.evidence
@@ -110,19 +109,19 @@ def find(output: RotateOutput, matrix: PairMatrix, ground: Ground | None = None)
     if not output.confirmed and not ground.corrected:
         return _sorted(_unconfirmed(output, matrix))
     found = explain(ground)
-    told = [_finding(ground, output.hosts, culprit) for culprit in found.culprits if not _symptom(culprit, found)]
-    certain = [each for each in told if each.is_fault]
+    findings = [_finding(ground, output.hosts, culprit) for culprit in found.culprits if not _symptom(culprit, found)]
+    certain = [each for each in findings if each.is_fault]
     pairs = [each for each in certain if each.kind == "pair"]
-    if len(pairs) > MOST_PAIRS_TOLD:
-        told = [each for each in told if each not in pairs] + [_group(ground, output.hosts, pairs)]
-    # What is only suspected is no news where something is certain, and what was slow alone is reported as noise.
-    doubtful = [each for each in told if not each.is_fault and not each.slow and not certain]
-    told = [each for each in told if each.is_fault] + doubtful[:MOST_PAIRS_TOLD]
-    return _sorted([*told, *_rest(ground, output, found)])
+    if len(pairs) > MOST_PAIRS:
+        findings = [each for each in findings if each not in pairs] + [_group(ground, output.hosts, pairs)]
+    # Suspects are not reported next to certain faults, and pairs that were slow alone are reported as noise.
+    doubtful = [each for each in findings if not each.is_fault and not each.slow and not certain]
+    findings = [each for each in findings if each.is_fault] + doubtful[:MOST_PAIRS]
+    return _sorted([*findings, *_rest(ground, output, found)])
 
 
 def _symptom(culprit: Culprit, found: Explanation) -> bool:
-    """Tell whether a slow pair is what the other parts that are slow on its way make of it, taken together."""
+    """Return whether the other slow parts on the route of a pair explain its rate, taken together."""
     if culprit.part.kind != "pair":
         return False
     on_way = [each for each in found.culprits if each.part.kind != "pair" and culprit.part.pairs[0] in each.part.pairs]
@@ -136,13 +135,13 @@ def _sorted(found: Iterable[Finding]) -> list[Finding]:
 
 def _finding(ground: Ground, hosts: tuple[str, ...], culprit: Culprit) -> Finding:
     part = culprit.part
-    said = words.of_part(ground, hosts, part)
-    # A cable that is slow one way may be slow both ways where the other way was not looked at, and is the same cable.
+    named = words.of_part(ground, hosts, part)
+    # A cable that is slow one way may be slow both ways if the other direction was not measured.
     others = [words.of_part(ground, hosts, each) for each in culprit.others]
-    names = tuple(dict.fromkeys(each.name for each in others if each.name != said.name))
-    also = sorted({each.side for each in others if each.name == said.name and each.side != said.side})
-    side = f" {said.side}" if said.side and part.kind not in (*OF_NODES, "pair") else ""
-    text = f"{said.name} {said.verb}{side} at {culprit.share:.2f} of the rate of others, {_evidence(culprit)}"
+    names = tuple(dict.fromkeys(each.name for each in others if each.name != named.name))
+    also = sorted({each.side for each in others if each.name == named.name and each.side != named.side})
+    side = f" {named.side}" if named.side and part.kind not in (*OF_NODES, "pair") else ""
+    text = f"{named.name} {named.verb}{side} at {culprit.share:.2f} of the rate of others, {_evidence(culprit)}"
     if names:
         text += f"; {listed(names)} would explain it too"
     if part.kind in OF_NODES and not _near(ground, culprit):
@@ -153,24 +152,24 @@ def _finding(ground: Ground, hosts: tuple[str, ...], culprit: Culprit) -> Findin
         text += "; chance, or the differences between healthy ones, could explain this"
     return Finding(
         _KINDS.get(part.kind, part.kind),
-        said.ranks,
-        tuple(hosts[rank] for rank in said.ranks),
+        named.ranks,
+        tuple(hosts[rank] for rank in named.ranks),
         culprit.share,
         culprit.sure,
-        f"{text}: {said.look}",
-        said.name,
-        said.side,
+        f"{text}: {named.look}",
+        named.name,
+        named.side,
         len(culprit.slow),
         len(np.setdiff1d(culprit.beside, culprit.slow)),
         len(culprit.fast),
         culprit.confidence,
         names,
-        said.look,
+        named.look,
     )
 
 
 def _near(ground: Ground, culprit: Culprit) -> bool:
-    """Tell whether a node was measured with one that is at its switch, or is one of the next ranks."""
+    """Return whether a node was measured with one at its switch, or with one of the next ranks."""
     evidence, pairs = ground.evidence, culprit.part.pairs
     if ground.known is not None:
         return bool(ground.within[pairs].any() or not ground.within.any())
@@ -178,7 +177,7 @@ def _near(ground: Ground, culprit: Culprit) -> bool:
 
 
 def _evidence(culprit: Culprit) -> str:
-    """Return how a culprit was seen."""
+    """Return the evidence for a culprit, in words."""
     alone = len(culprit.slow)
     if alone < (1 if culprit.part.kind == "pair" else FEWEST_PAIRS):
         pairs = _pairs(len(culprit.beside))
@@ -193,7 +192,7 @@ def _pairs(count: int) -> str:
 
 
 def _group(ground: Ground, hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
-    """Fold slow pairs for which no part accounts into what they have in common."""
+    """Fold slow pairs that no part explains into one finding."""
     senders = sorted({each.ranks[0] for each in pairs})
     receivers = sorted({each.ranks[1] for each in pairs})
     share = float(np.median([each.share for each in pairs]))
@@ -208,7 +207,7 @@ def _group(ground: Ground, hosts: tuple[str, ...], pairs: list[Finding]) -> Find
 
 
 def _alike(hosts: tuple[str, ...], ranks: list[int]) -> str:
-    """Return ranks in words: as a range where they follow each other, most of them at least."""
+    """Return ranks in words: as a range if most of them are consecutive."""
     first, last = ranks[0], ranks[-1]
     if len(ranks) > 2 and last - first + 1 <= 2 * len(ranks):
         return f"from among {name_of(hosts, first)} to {name_of(hosts, last)}"
@@ -216,7 +215,7 @@ def _alike(hosts: tuple[str, ...], ranks: list[int]) -> str:
 
 
 def _rest(ground: Ground, output: RotateOutput, found: Explanation) -> list[Finding]:
-    """Return what to say about suspect pairs that no fault accounts for."""
+    """Return the findings about suspect pairs that no fault explains."""
     evidence = ground.evidence
     alone = np.zeros(len(evidence.sender), dtype=bool)
     keys = evidence.sender * evidence.ranks + evidence.receiver
@@ -248,7 +247,7 @@ def _noise(ground: Ground, pairs: int) -> Finding:
         f"a pair differs by {100 * noise.repeat:.0f} % from one measurement to the next{others}, so nothing is certain "
         f"about {_pairs(pairs)} that look{'s' if pairs == 1 else ''} slow; measure on idle nodes, one process on each"
     )
-    # Repeats show a pair more exactly, and what others are no better.
+    # More repeats reduce the noise of a pair, but not the spread of others.
     text += "" if noise.between > noise.repeat else ", or raise --confirm-repeats"
     return Finding("noise", (), (), float(pairs), False, text)
 
@@ -257,12 +256,12 @@ def _noise(ground: Ground, pairs: int) -> Finding:
 
 
 def _unconfirmed(output: RotateOutput, matrix: PairMatrix) -> list[Finding]:
-    """Report what stands out of the noise of a scan; one low value among many proves nothing."""
+    """Return the outliers of a scan; one low value among many proves nothing."""
     polished = median_polish(matrix.MBps)
     rest = np.log(polished.rest[~np.isnan(polished.rest)])
     noise = 1.4826 * float(np.median(np.abs(rest)))
     faults = []
-    sides: tuple[tuple[Literal["sender", "receiver"], NDArray[np.int64], NDArray[np.float64], int], ...] = (
+    sides: tuple[tuple[Literal["sender", "receiver"], NDArray[np.int64], Array, int], ...] = (
         ("sender", matrix.senders, polished.sender, 1),
         ("receiver", matrix.receivers, polished.receiver, 0),
     )
@@ -281,6 +280,50 @@ def _unconfirmed(output: RotateOutput, matrix: PairMatrix) -> list[Finding]:
         sender, receiver = int(matrix.senders[row]), int(matrix.receivers[column])
         faults.append(_suspect_pair(output, sender, receiver, float(polished.rest[row, column])))
     return faults
+
+
+@dataclass(frozen=True)
+class Polished:
+    """A matrix taken apart: ``value = typical * sender * receiver * rest``.
+
+    :param typical: the common level, in the unit of the matrix.
+    :param sender: the share of each row, its median over rows is 1.
+    :param receiver: the share of each column, its median over columns is 1.
+    :param rest: rows x columns: what belongs to the pair alone, 1 for most; NaN where nothing was measured.
+    """
+
+    typical: float
+    sender: Array
+    receiver: Array
+    rest: Array
+
+
+def median_polish(values: Array, *, sweeps: int = 4, tolerance: float = 1e-4) -> Polished:
+    """Take a matrix apart by Tukey's median polish (Exploratory Data Analysis, 1977, ch. 11), on logarithms.
+
+    Medians keep a few very slow pairs from spoiling the shares of their sender and receiver.
+
+    :param values: rows x columns, positive; NaN where nothing was measured.
+    :param sweeps: the most passes over rows and columns.
+    :param tolerance: stop when no median changes by more than this share.
+    """
+    rest = np.log(values)
+    median = np.nanmedian if np.isnan(rest).any() else np.median
+    common = 0.0
+    row, column = np.zeros(rest.shape[0]), np.zeros(rest.shape[1])
+    for _ in range(sweeps):
+        change = 0.0
+        for axis, effect in ((1, row), (0, column)):
+            step = np.asarray(median(rest, axis=axis))
+            rest -= np.expand_dims(step, axis)
+            np.add(effect, step, out=effect)
+            middle = float(np.median(effect))
+            np.subtract(effect, middle, out=effect)
+            common += middle
+            change = max(change, float(np.max(np.abs(step - np.median(step)))))
+        if change < tolerance:
+            break
+    return Polished(float(np.exp(common)), np.exp(row), np.exp(column), np.exp(rest))
 
 
 _AGAIN = "not measured again; use --confirm"
@@ -302,5 +345,5 @@ def _suspect_pair(output: RotateOutput, sender: int, receiver: int, share: float
 
 
 def faults(found: Iterable[Finding]) -> list[Finding]:
-    """Return only what is slow for certain."""
+    """Return the findings that are certain."""
     return [finding for finding in found if finding.is_fault]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fewest parts of a fabric that explain which pairs are slow and which are not.
+"""Infer the fewest parts of a fabric that explain which pairs are slow and which are not.
 
-Every set of parts, each at a share of its rate, predicts what each pair has alone: the least share of the parts on its
-way. A set is the better the closer that is to what was measured alone, the fewer pairs reached more than it allows, and
-the fewer parts it has. One part after the other is taken, each the one that explains most; then parts are exchanged and
-dropped as long as that is better. Parts that explain as well as the one that was taken are named beside it.
+Every set of parts, each at a share of its rate, predicts the rate of each pair alone: the least share of the parts on
+its path. A set is the better the closer that is to the measurements alone, the fewer pairs exceed it, and the fewer
+parts it has. The search is greedy, and then exchanges and drops parts as long as that is better. Parts that explain the
+same as well are named with the one that was chosen.
 """
 
 from __future__ import annotations
@@ -20,46 +20,43 @@ from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, OF_MEDI
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, Ground, Part, candidates
 from fabric_checks.diagnosis.cross_section.slowest import by_chance
 
-#: What is slower by less than this share is not reported, however sure it is.
+#: Smaller losses are not reported, however certain.
 LEAST_FAULT = 0.06
-#: How many standard errors a loss has to be beyond chance, ...
+#: The standard errors by which a loss has to exceed chance; that of a single pair, which is one of many, ...
 CONFIRMED_ERRORS = 4.0
-#: ... of a single pair, of which there are many, and any of them may be the one that is slow by chance, ...
 CONFIRMED_ERRORS_OF_PAIR = 5.5
-#: ... and how many times what healthy ones differ by: the slowest of all is always somebody.
+#: ... and the multiple of the spread of healthy parts, one of which is always the slowest.
 SPREAD_ERRORS = 5.0
 #: The kinds of parts that are nodes.
 OF_NODES = ("sender", "receiver", "node")
-#: One pair weighs no more than this, in squared standard errors, however far off it is.
-MOST_WEIGHT = 25.0
-#: What a pair reaches beyond what is predicted of it speaks against that from so many standard errors on; ...
+#: The largest weight of one pair, in squared standard errors; a pair of the scan was measured once, while others ran.
+MOST_WEIGHT, MOST_SCAN_WEIGHT = 25.0, 16.0
+#: A pair that exceeds its prediction counts against it from so many standard errors on; ...
 BY_CHANCE = 2.5
-#: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradicts is not it.
+#: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradict is not at fault.
 CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
-#: A pair of the scan weighs less than one that was measured alone: once, and beside others.
-MOST_SCAN_WEIGHT = 16.0
-#: How many low pairs of a scan, and how many parts that are low on average, are looked into.
+#: The number of low pairs of a scan, and of parts that are low on average, that are examined.
 MOST_LOW, MOST_WORST = 128, 6
-#: A part of which one pair only was slow alone is blamed if there are so many of the scan, in each third of it.
+#: A part with one pair slow alone is at fault if so many pairs of the scan show it too, in each third of the rounds.
 FEWEST_BESIDE = 6
-#: Ranks that are no further apart than this are taken to be at one switch where nothing is known of it.
+#: Ranks no further apart than this are assumed to share a switch where switches are unknown.
 NEIGHBOURS = 2
 #: Explanations that are worse by less than this are as good: a ratio of likelihoods of twenty.
 AS_GOOD = 6.0
-#: More parts than these are no explanation any more.
+#: The most parts of an explanation.
 MOST_PARTS = 12
 
 
 @dataclass(frozen=True)
 class Culprit:
-    """A part that is slow.
+    """A slow part.
 
-    :param part: what it is; :param others: parts that explain the same as well.
+    :param part: the part; :param others: parts that explain the same as well.
     :param share: the rate of its pairs alone, as a share of that of healthy ones.
-    :param slow: positions of the pairs through it that were slow alone; :param beside: of those that in the scan were
-        below what their sharing leads to expect; :param fast: of those that reached more than it could give them.
+    :param slow: positions of its pairs that were slow alone; :param beside: of those that were below their expectation
+        in the scan; :param fast: of those that reached more than it could give them.
     :param confidence: from 0 to 1: the likelihood of this explanation among all that were compared.
-    :param sure: whether the loss is beyond what chance and the differences of healthy parts can be.
+    :param sure: whether the loss exceeds chance and the spread of healthy parts.
     """
 
     part: Part
@@ -74,11 +71,11 @@ class Culprit:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What was found.
+    """The explanation of a run.
 
     :param culprits: the parts, those that explain most first.
     :param slow: positions of pairs that are slow alone beyond chance, explained or not.
-    :param unsure: of those that look slow alone and may be by chance.
+    :param unsure: of those that look slow alone, perhaps by chance.
     """
 
     culprits: tuple[Culprit, ...]
@@ -87,11 +84,11 @@ class Explanation:
 
 
 def least_loss(ground: Ground, errors: float, kind: str, nodes: int = 1, *, slowest: float = 0.0) -> float:
-    """Return the loss, as a logarithm, from which on something is slow for certain.
+    """Return the loss, as a logarithm, from which on a part is slow for certain.
 
-    :param errors: the standard error of what was measured; :param kind: of the part.
-    :param nodes: how many nodes that send, or that receive, show it: what these differ by is not the part's.
-    :param slowest: of a node, what the slowest of healthy ones loses by chance:
+    :param errors: the standard error of its rate; :param kind: of the part.
+    :param nodes: the number of senders, or of receivers, that show it: their own spread averages out.
+    :param slowest: for a node, the loss of the slowest healthy node by chance:
         :func:`fabric_checks.diagnosis.cross_section.slowest.by_chance`.
     """
     noise = ground.evidence.noise
@@ -114,10 +111,10 @@ def explain(ground: Ground) -> Explanation:
     parts = candidates(ground, looks_slow)
     chosen = _Search(ground, parts).best()
     if chosen:
-        # Among the controls are pairs of whatever is slow: what healthy ones differ by is seen without them.
+        # Controls may pass through a slow part: the spread of healthy pairs is estimated without them.
         blamed = np.concatenate([each.part.pairs for each in chosen])
         ground = replace(ground, evidence=evidence.without(blamed))
-        # What cables have in common shows once the pairs of slow nodes are out of the way.
+        # Slow cables show once the pairs of slow nodes are left out.
         of_nodes = [each.part.pairs for each in chosen if each.part.kind in OF_NODES]
         if of_nodes:
             rest = np.setdiff1d(looks_slow, np.concatenate(of_nodes))
@@ -134,14 +131,13 @@ def explain(ground: Ground) -> Explanation:
 
 
 def _judged(ground: Ground, chosen: Sequence[_Choice], certain: Numbers) -> tuple[Culprit, ...]:
-    """Return what is known of parts that were taken; a node is sure only if no healthy one is as slow by chance.
+    """Return the chosen parts as culprits; a node is sure only if no healthy node is as slow by chance.
 
-    A node is held to what is left without it and without all that are slower, and if it is sure, so are these: two slow
-    ones would hide each other, and without all that look slow the others are always more alike (Rosner, Percentage
+    A node is compared with those that remain without it and all slower ones, and if it is sure, so are these: two slow
+    nodes would mask each other, and without all that look slow the others are always more alike (Rosner, Percentage
     points for a generalized ESD many-outlier procedure, Technometrics 25, 1983).
 
-    :param certain: positions of pairs that are slow alone for certain: whatever makes them so, it is not that healthy
-        nodes differ.
+    :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain them.
     """
     found = [(each, culprit) for each in chosen if (culprit := _culprit(ground, each)) is not None]
     out = [certain, *(each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES)]
@@ -157,7 +153,7 @@ def _judged(ground: Ground, chosen: Sequence[_Choice], certain: Numbers) -> tupl
 
 
 def _low_in_scan(ground: Ground) -> Numbers:
-    """Return pairs that were below what their sharing leads to expect in the scan: singly, or with those of a part."""
+    """Return pairs that were below their expectation in the scan: single ones, and those of parts that are low."""
     rest = ground.rest
     if not ground.corrected:
         return np.empty(0, dtype=np.int64)
@@ -185,7 +181,7 @@ def _low_in_scan(ground: Ground) -> Numbers:
 
 @dataclass(frozen=True)
 class _Choice:
-    """A part with its share, as a logarithm, what it gains, and those that gain as much."""
+    """A part with its share as a logarithm, its gain, and the parts that gain as much."""
 
     part: Part
     level: float
@@ -196,7 +192,7 @@ class _Choice:
 
 @dataclass(frozen=True)
 class _Predicted:
-    """Of each pair what it reaches alone and, in the scan, beside others: logarithms of shares."""
+    """The predicted rate of each pair, alone and in the scan, as logarithms of shares."""
 
     alone: Array
     beside: Array
@@ -205,9 +201,9 @@ class _Predicted:
         return _Predicted(self.alone[pairs], self.beside[pairs])
 
     def with_part(self, part: Part, level: float) -> _Predicted:
-        """Return the same where all pairs pass through a part at a share.
+        """Return the prediction where all pairs pass through a part at a share.
 
-        What the part loses is taken from all its pairs alike, or from one that had more than others.
+        The loss of the part is divided among its pairs, or taken from one that had more than the others.
         """
         left = np.log(np.maximum(np.exp(self.beside) - (1 - np.exp(level)), 1e-6))
         beside = np.minimum(self.beside, np.maximum(level - part.sharing, left))
@@ -215,7 +211,7 @@ class _Predicted:
 
 
 def _known(distances: Array) -> Array:
-    """Return distances with 0 where nothing was measured; ``numpy.nan_to_num`` takes three times as long."""
+    """Return distances with 0 for pairs that were not measured; ``numpy.nan_to_num`` takes three times as long."""
     distances[np.isnan(distances)] = 0
     return distances
 
@@ -238,10 +234,10 @@ class _Search:
         self.floor = -float(np.log1p(-LEAST_FAULT)) / 2
 
     def cost(self, pairs: Numbers, level: _Predicted) -> Array:
-        """Return how far pairs are from what is predicted of them, in squared standard errors."""
+        """Return the distance of pairs from their prediction, in squared standard errors."""
         alone = _known((self.alone[pairs] - level.alone) / self.of_alone[pairs])
         above = np.maximum(self.bound[pairs] - level.alone, 0) / self.of_bound
-        # A pair is above its level by chance, too; where many pass through a part, this speaks against none of it.
+        # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against it.
         above = np.maximum(_known(above) ** 2 - BY_CHANCE**2, 0)
         beyond = np.where(level.alone < 0, np.minimum(above, MOST_WEIGHT), 0.0)
         off = _known((self.scan[pairs] - level.beside) / self.of_scan) ** 2
@@ -249,7 +245,7 @@ class _Search:
         return np.asarray(np.minimum(alone**2, MOST_WEIGHT) + np.maximum(beyond, scan))
 
     def predicted(self, chosen: Sequence[_Choice]) -> _Predicted:
-        """Return what a set of parts leads to expect."""
+        """Return the prediction of a set of parts."""
         alone, beside = self.healthy.alone.copy(), self.healthy.beside.copy()
         for each in chosen:
             pairs = each.part.pairs
@@ -258,14 +254,14 @@ class _Search:
         return _Predicted(alone, beside)
 
     def fitted(self, part: Part, level: _Predicted) -> _Choice | None:
-        """Return a part with the share that fits best beside what is chosen already, and what is gained by it."""
+        """Return a part with its best share and its gain, given the prediction of the parts already chosen."""
         pairs = part.pairs
         before = level.of(pairs)
         low = self.alone[pairs] < before.alone - self.floor
         below = self.scan[pairs] < before.beside - max(self.floor, 2 * self.of_scan)
         if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
             return None
-        # What a pair reached beside others in a part is its share over their number.
+        # In the scan a pair has the share of the part over the number of pairs in it.
         shares = np.concatenate((self.alone[pairs][low], (self.scan[pairs] + part.sharing)[below & ~low]))
         cost = self.cost(pairs, before).sum()
         best = None
@@ -276,31 +272,31 @@ class _Search:
         return None if best is None or self.contradicted(best) else best
 
     def contradicted(self, choice: _Choice) -> bool:
-        """Tell whether a part cannot be slow, because more of its pairs are fast than by chance."""
+        """Return whether a part cannot be slow, because more of its pairs are fast than by chance."""
         pairs = choice.part.pairs
         fast = self.fast(choice)
         return bool(fast.sum() > int(MOST_CONTRADICTIONS * len(pairs)))
 
     def fast(self, choice: _Choice) -> NDArray[np.bool_]:
-        """Tell of each pair of a part whether it reached more than the part could give it."""
+        """Return for each pair of a part whether it reached more than the part could give it."""
         pairs = choice.part.pairs
         fast = self.bound[pairs] > choice.level + CONTRADICTION * self.of_bound
         fast |= self.alone[pairs] > choice.level + CONTRADICTION * self.of_alone[pairs]
         return np.asarray(fast)
 
     def fits(self, chosen: Sequence[_Choice]) -> list[_Choice]:
-        """Return the parts that gain something beside those that are chosen, those that gain most first."""
+        """Return the parts that gain something on top of the chosen ones, the largest gain first."""
         level = self.predicted(chosen)
         fits = [fit for part in self.parts if (fit := self.fitted(part, level)) is not None and fit.gain > 0]
         return sorted(fits, key=lambda fit: -fit.gain)
 
     def next(self, chosen: Sequence[_Choice]) -> _Choice | None:
-        """Return the part that gains most beside those that are chosen, with those that gain as much."""
+        """Return the part that gains most on top of the chosen ones, with those that gain as much."""
         fits = self.fits(chosen)
         return _compared(fits[0], fits[1:]) if fits else None
 
     def best(self) -> list[_Choice]:
-        """Return the best set: greedy, then every part exchanged for a better one or dropped."""
+        """Return the best set: greedy first, then every part exchanged for a better one or dropped."""
         chosen: list[_Choice] = []
         while len(chosen) < MOST_PARTS and (choice := self.next(chosen)) is not None:
             chosen.append(choice)
@@ -324,7 +320,7 @@ class _Search:
     def joined(self, chosen: list[_Choice]) -> list[_Choice]:
         """Return a set with one part in place of its two sides where that explains more.
 
-        Exchanged one by one, each side keeps the other: beside it, the part costs more than the side that is missing.
+        Exchanges one at a time cannot find it: next to one side, the whole part costs more than the missing side.
         """
         for one, other in combinations(chosen, 2):
             both = np.union1d(one.part.pairs, other.part.pairs)
@@ -341,14 +337,14 @@ class _Search:
         return chosen
 
     def gain(self, chosen: Sequence[_Choice], more: Sequence[_Choice], pairs: Numbers) -> float:
-        """Return what more parts gain beside those that are chosen; ``pairs`` are all that pass through them."""
+        """Return the gain of more parts on top of the chosen ones; ``pairs`` are all that pass through them."""
         before, after = (self.predicted(each).of(pairs) for each in (chosen, [*chosen, *more]))
         saved = self.cost(pairs, before).sum() - self.cost(pairs, after).sum()
         return float(saved) - sum(each.part.price for each in more)
 
 
 def _levels(shares: Array) -> Iterable[float]:
-    """Return the shares that are tried: quartiles, and for each the median of what is near."""
+    """Return the shares to try: quartiles, and for each the median of the shares near it."""
     if len(shares) == 1:
         return (float(shares[0]),)
     quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
@@ -357,19 +353,19 @@ def _levels(shares: Array) -> Iterable[float]:
 
 
 def _compared(best: _Choice, fits: Sequence[_Choice]) -> _Choice:
-    """Return a choice with those of others that gain as much."""
+    """Return a choice with the other parts that gain as much."""
     near = [fit for fit in fits if fit.gain > best.gain - AS_GOOD and _overlap(fit.part, best.part)]
     weights = np.exp(-0.5 * (best.gain - np.array([best.gain, *(fit.gain for fit in near)])))
     return replace(best, others=tuple(fit.part for fit in near), confidence=float(1 / weights.sum()))
 
 
 def _overlap(one: Part, other: Part) -> bool:
-    """Tell whether two parts explain the same pairs, as a rule."""
+    """Return whether two parts have pairs in common."""
     return len(np.intersect1d(one.pairs, other.pairs)) > 0
 
 
 def _culprit(ground: Ground, choice: _Choice, slowest: float = 0.0) -> Culprit | None:
-    """Return what is known of a part that was taken; None if its pairs do not bear it out.
+    """Return a chosen part as a culprit; None if its pairs do not confirm it.
 
     :param slowest: see :func:`least_loss`.
     """
@@ -388,29 +384,29 @@ def _culprit(ground: Ground, choice: _Choice, slowest: float = 0.0) -> Culprit |
         ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
         sure = -level > least_loss(ground, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
         sure &= _has_neighbours(ground, part)
-        # Other people's traffic may last as long as what is measured again, and that is short where little is suspect.
-        # The other direction of a suspect is measured again as well; the scan may know nothing of it.
+        # Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect. The
+        # other direction of a suspect is measured again as well, and may be missing from the scan.
         sure &= part.kind != "pair" or bool(evidence.scan[slow[0]] < middle)
         return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, sure)
     if len(beside) + len(slow) < needed:
         return None
     scan = (search.scan + _on(part, len(search.scan)))[beside]
-    # How slow it is, what was measured alone says best; that it is the part and not the pair, the others in the scan.
+    # The measurement alone gives the loss; the other pairs of the scan show that it is the part and not the pair.
     level = float(np.median(evidence.alone[slow] if len(slow) else scan))
     errors = float(evidence.error(slow)[0]) if len(slow) else search.of_scan * OF_MEDIAN / np.sqrt(len(beside))
     rounds = evidence.round[evidence.round >= 0]
     thirds = np.unique((evidence.round[beside] - rounds.min()) * 3 // (np.ptp(rounds) + 1))
-    # Other people's traffic may last as long as a scan. It is over, as a rule, when pairs are measured alone.
+    # Traffic of other jobs may last as long as a scan. It is usually over when pairs are measured alone.
     sure = len(slow) > 0 and len(beside) >= FEWEST_BESIDE and len(thirds) == 3
     sure &= -level > least_loss(ground, errors, part.kind, slowest=slowest)
     return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, bool(sure))
 
 
 def _has_neighbours(ground: Ground, part: Part) -> bool:
-    """Tell whether a node was measured with nodes that are at its switch.
+    """Return whether a node was measured with nodes at its switch.
 
-    Where its switch is not known these are taken to be the next ranks: what is slow with everybody but them is not the
-    node. Where a node has no such pair it cannot be told from its way to the others.
+    Where its switch is unknown the next ranks stand for these: if only pairs with them are fast, the node is healthy.
+    Without such a pair a node cannot be distinguished from its path to the others.
     """
     evidence = ground.evidence
     if part.kind not in OF_NODES:
@@ -420,7 +416,7 @@ def _has_neighbours(ground: Ground, part: Part) -> bool:
         return bool(ground.within[pairs].any() or not ground.within.any())
     near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS
     if len(np.unique(evidence.sender[near])) < evidence.ranks / 2:
-        return True  # a pattern that has no such pairs: it cannot tell, which is said
+        return True  # the pattern has no such pairs, which the finding says
     return int(near[pairs].sum()) >= 2
 
 

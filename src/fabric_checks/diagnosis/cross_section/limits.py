@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The smallest fault of each kind that a run would have named, by its noise and what it measured."""
+"""The smallest fault of each kind that a run would have named, by its noise and its measurements."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from fabric_checks.diagnosis.cross_section.slowest import by_chance
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.parsers.rotate import Transfers
 
-#: A fault of the least size is found in so many standard errors of the cases: in 95 of 100.
+#: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found.
 _CERTAIN = 1.645
-#: How many pairs of a suspect node, and of a suspect cable, are measured alone as a rule.
+#: The usual number of pairs of a suspect node, and of a suspect cable, that are measured alone.
 _PAIRS_OF_NODE, _PAIRS_OF_CABLE = 6, 6
 #: Measurements of a suspect where a run had none.
 _REPEATS = 4
-#: What loses more than this is dead, and no slow part.
+#: A part that loses more than this is dead rather than slow.
 _ALL = 0.99
-#: Of fewer nodes most pairs, or all, are those of a slow one, or of a slow pair: there is nothing to hold it to.
+#: With fewer nodes most pairs, or all, belong to a slow node, or pair, and there is nothing to compare it with.
 _FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
-#: A pair is named only if it is measured alone: that has to be as likely as this.
+#: A pair is named only if it is measured alone, which has to be as likely as this.
 _FOUND = 0.9
-#: A night that does not see a fault of this share says so.
+#: A night that would miss a fault of this share says so.
 A_TENTH = 0.10
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Shares of the bandwidth that something has to lose so that it is named; None where it could not have been.
+    """The smallest losses that would have been named, as shares of the bandwidth; None where none would.
 
-    :param node: one that sends or receives slowly; :param pair: one way between two nodes.
-    :param cable: one between switches, None where the ways are not known.
+    :param node: of a node that sends or receives; :param pair: of one direction between two nodes.
+    :param cable: of a cable between switches, None where routes are unknown.
     """
 
     node: float | None
@@ -45,7 +45,7 @@ class Limits:
 
     @property
     def saw_a_tenth(self) -> bool:
-        """Whether a node that is slower by a tenth would have been named."""
+        """Whether a node slower by a tenth would have been named."""
         return self.node is not None and self.node <= A_TENTH
 
     def as_dict(self) -> dict[str, float | None]:
@@ -53,7 +53,7 @@ class Limits:
         return {"node": self.node, "pair": self.pair, "cable": self.cable}
 
     def metrics(self) -> dict[str, float]:
-        """Return the shares in percent as the check declares them; 100 where nothing less would have been named."""
+        """Return the shares in percent as the check declares them; 100 where none would have been named."""
         return {
             f"smallest_{what}_fault": 100.0 if share is None else 100 * share for what, share in self.as_dict().items()
         }
@@ -74,11 +74,11 @@ def limits(
 ) -> Limits:
     """Return the smallest faults that a run would have named.
 
-    A fault is named if it is suspected, by what is seen of it in the scan, and sure, by what is measured alone.
+    A fault is named if it is suspected, by the scan, and certain, by measurements alone.
 
-    :param suspect_share: from which loss on a pair or a node is measured again; :param together: what was
-        measured again beside others; None if nothing is, whatever is slow.
-    :param slow_nodes: ranks that are blamed: that their pairs stayed slow keeps no other from being found.
+    :param suspect_share: the loss from which a pair or a node is measured again; :param together: the pairs measured
+        again while others ran; None if nothing is measured again.
+    :param slow_nodes: ranks that are blamed: their slow pairs do not keep others from being found.
     """
     evidence = ground.evidence
     noise = evidence.noise
@@ -88,7 +88,7 @@ def limits(
     partners = max(float(np.median(senders)), 1.0)
     threshold = -float(np.log1p(-suspect_share))
 
-    # Pairs are held to what is usual, or to a little less than what nodes have at their best if that is more.
+    # Pairs are compared with the usual rate, or with a little less than the best of their nodes if that is more.
     scanned = evidence.scan[~np.isnan(evidence.scan)]
     best = min(0.0, top_of(scanned)[0]) if len(scanned) else 0.0
     shared = min(max(0.0, -_usual(evidence)), threshold - best)
@@ -105,7 +105,7 @@ def limits(
         smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
         return smallest if smallest < _ALL else None
 
-    # Nodes are held to the best of other nodes, which do not share.
+    # Nodes are compared with the best of other nodes, which do not share.
     of_node = named("sender", _PAIRS_OF_NODE, OF_MEDIAN * noise.scan / np.sqrt(partners))
     of_pair = named("pair", 1, noise.scan, shared)
     if together is not None and of_pair is not None:
@@ -118,17 +118,17 @@ def limits(
 
 
 def _of_cable(known: FabricMap, loss: float | None) -> float | None:
-    """Return what the fastest of the cables has to lose so that a pair alone on it loses so much."""
+    """Return the loss of the fastest cable that makes a pair alone on it lose so much."""
     fastest = 1.0 if known.rates is None or not len(known.rates) else max(1.0, float(known.rates.max()))
     return None if loss is None else 1 - (1 - loss) / fastest
 
 
 def _found(evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]) -> float:
-    """Return how likely a slow pair is to be among those that are measured alone.
+    """Return the probability that a slow pair is among those that are measured alone.
 
-    Where most pairs share a cable in every round, more stay slow beside others than there is time for. A slow pair that
-    once shared nothing stands where it belongs, with the few that are as slow by chance; one that always shared is
-    any of those that stayed slow. It shares as often as all others do.
+    Where most pairs share a cable in every round, more stay slow than there is time for. A slow pair that once shared
+    nothing is near its own level, with the few that are there by chance; one that always shared is any of those that
+    stayed slow. It is assumed to share as often as the others.
 
     :param level: below which a pair is slow, as a logarithm; :param loss: of the slow pair, as a share.
     """
@@ -147,7 +147,7 @@ def _found(evidence: Evidence, together: Transfers, level: float, loss: float, s
 
 
 def _usual(evidence: Evidence) -> float:
-    """Return what pairs usually have in the scan, as the program sees it: the median over rounds of their medians."""
+    """Return the usual rate of the scan, as the program defines it: the median over rounds of their medians."""
     seen = ~np.isnan(evidence.scan) & (evidence.round >= 0)
     number, rate = evidence.round[seen], evidence.scan[seen]
     medians = [float(np.median(rate[number == each])) for each in np.unique(number)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a cross-section run measures; :mod:`fabric_checks.diagnosis.cross_section.bandwidths` says what each is."""
+"""Metrics of a cross-section run; :mod:`fabric_checks.diagnosis.cross_section.bandwidths` defines them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METRICS = (
     Metric("smallest_pair_fault", "%", "smaller"),
     Metric("smallest_cable_fault", "%", "smaller"),
 )
-#: Those of a run of which the switches of the nodes are known: pairs at one switch, and at two.
+#: Those of a run with known switches: pairs at one switch, and at two.
 OF_SWITCHES = (
     Metric("median_within_switches", "MB/s", "larger"),
     Metric("median_between_switches", "MB/s", "larger"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of a fabric that may be what makes pairs slow, each with the measured pairs that pass through it."""
+"""The parts of a fabric that may be at fault, each with the measured pairs that pass through it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fabric_checks.diagnosis.fabric_map.sharing import loads, max_min
 
 Mask = NDArray[np.bool_]
 
-#: What it costs to blame a part, in units of a squared standard error: a fault is rare, and two are rarer. What is made
-#: to measure from the slow pairs costs more, by the number of ways that were chosen for it.
+#: The cost of blaming a part, in units of a squared standard error: a fault is rare, and two are rarer. Parts that are
+#: composed of slow pairs cost more, by OF_CHOICE for each route that was chosen for them.
 PRICE = {
     "sender": 10.0,
     "receiver": 10.0,
@@ -36,25 +36,24 @@ PRICE = {
     "pair": 13.0,
 }
 OF_CHOICE = 0.7
-#: A part other than a pair is blamed for no fewer slow pairs.
+#: The fewest slow pairs for which a part other than a pair is blamed.
 FEWEST_PAIRS = 2
-#: What a scan was to reach by what its pairs share is believed if so many pairs at least are as expected, ...
+#: The expectation for the scan, by what pairs share, is used if at least so many pairs fit it, ...
 FEWEST_CORRECTED = 24
-#: ... but for this share of them, which may be slow or disturbed, ...
+#: ... except for this share, which may be slow or disturbed, ...
 MOST_OFF = 0.3
-#: ... and to so much, as a standard deviation of logarithms.
+#: ... within this standard deviation of logarithms.
 MOST_REST = 0.12
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part, or several that only are slow together.
+    """One part, or several that are only slow together.
 
-    :param kind: a key of :data:`PRICE`.
-    :param key: what tells it from others of its kind.
-    :param price: what it costs to blame it.
+    :param kind: a key of :data:`PRICE`; :param key: its identifier within its kind.
+    :param price: the cost of blaming it.
     :param pairs: positions of the pairs that pass through it, among those of the evidence.
-    :param sharing: how many pairs shared it with each of them in the scan, as logarithms.
+    :param sharing: the number of pairs on it in the round of each of them in the scan, as logarithms.
     """
 
     kind: str
@@ -66,17 +65,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Ground:
-    """The evidence on the map.
+    """The evidence on the map of the fabric.
 
     :param known: the map, or None.
-    :param place: the host of each rank on the map; :param missing: the names of hosts that the map does not have.
+    :param place: the host of each rank on the map; :param missing: the names of hosts that are not on it.
     :param leaf: the switch of each rank; :param from_leaf: of each pair's sender; :param to_leaf: of its receiver.
-    :param arcs: of each pair's way, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`.
-    :param sharing: how many pairs used each of these arcs at once in the scan, as logarithms.
-    :param expected: what each pair was to reach in the scan by what it shared, as the logarithm of a share of what it
-        reaches alone; NaN where that is not known.
-    :param rest: what it reached beyond that, as a logarithm; NaN where that is not known, or the expectation is found
-        to be wrong.
+    :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`.
+    :param sharing: the number of pairs on each of these arcs at once in the scan, as logarithms.
+    :param expected: the expected rate of each pair in the scan, by what it shared, as the logarithm of a share of its
+        rate alone; NaN where it is unknown.
+    :param rest: the measured rate beyond that, as a logarithm; NaN where it is unknown, or the expectation is wrong.
     :param of_rest: the standard deviation of ``rest`` for healthy pairs; NaN without any.
     """
 
@@ -95,18 +93,18 @@ class Ground:
 
     @property
     def corrected(self) -> bool:
-        """Whether the scan can be corrected for what pairs share."""
+        """Whether the scan can be corrected for sharing."""
         return not np.isnan(self.of_rest)
 
     @property
     def across(self) -> Mask:
-        """Which pairs are known to be of hosts at two switches."""
+        """The pairs known to be of hosts at two switches, as a mask."""
         found: Mask = (self.from_leaf != self.to_leaf) & (self.from_leaf >= 0) & (self.to_leaf >= 0)
         return found
 
     @property
     def within(self) -> Mask:
-        """Which pairs are known to be of two hosts at one switch."""
+        """The pairs known to be of two hosts at one switch, as a mask."""
         found: Mask = (self.from_leaf == self.to_leaf) & (self.from_leaf >= 0)
         return found
 
@@ -149,9 +147,9 @@ def lay(evidence: Evidence, hosts: Sequence[str], known: FabricMap | None) -> Gr
 
 
 def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tuple[Array, Array]:
-    """Return how many pairs used each arc of each pair at once in the scan, and what each was to reach, as logarithms.
+    """Return the number of pairs on each arc of each pair in the scan, and the expected rates, as logarithms.
 
-    A round of which some way is not known says nothing.
+    A round with an unknown route has no expectation.
     """
     sharing, expected = np.zeros(arcs.shape), np.full(len(arcs), np.nan)
     scanned = np.flatnonzero(evidence.round >= 0)
@@ -160,7 +158,7 @@ def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tu
     numbers, place = np.unique(evidence.round[scanned], return_inverse=True)
     ranks, own = evidence.ranks, arcs[scanned].astype(np.int64)
     each = 2 * ranks + len(known.starts) + 1
-    # Sending sides, receiving sides, arcs, and one that is never in the way.
+    # Sending sides, receiving sides, arcs, and one of infinite capacity.
     ways = np.column_stack(
         (evidence.sender[scanned], ranks + evidence.receiver[scanned], np.where(own >= 0, own + 2 * ranks, each - 1))
     )
@@ -171,7 +169,7 @@ def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tu
     rates = max_min(ways, np.tile(capacity, len(numbers)))
     whole = np.ones(len(numbers), dtype=bool)
     whole[place[own[:, 0] == UNKNOWN]] = False
-    # Every pair of a round has to be there: one that was measured twice counts once only.
+    # A round has to be complete: a pair that was measured twice counts once only.
     counted = np.bincount(place, minlength=len(numbers))
     whole &= counted == counted.max()
     usable = whole[place]
@@ -181,7 +179,7 @@ def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tu
 
 
 def _rest(beyond: Array) -> tuple[Array, float]:
-    """Return what pairs reached beyond their expectation, and the spread of that; no number where it is of no use."""
+    """Return the rates beyond the expectation, and their spread; NaN where the expectation does not fit."""
     there = beyond[~np.isnan(beyond)]
     if len(there) < FEWEST_CORRECTED:
         return np.full(len(beyond), np.nan), np.nan
@@ -207,7 +205,7 @@ def candidates(ground: Ground, slow: Numbers) -> list[Part]:
 def _part(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0, sharing: Array | None = None) -> Part:
     """Return a part.
 
-    :param mask: which pairs pass through it; :param choices: how many ways were chosen for it.
+    :param mask: of its pairs; :param choices: the number of routes that were chosen for it.
     :param sharing: of all pairs; without it no two share the part.
     """
     pairs = np.flatnonzero(mask)
@@ -216,7 +214,7 @@ def _part(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0, sharing
 
 
 def _through(kind: str, key: tuple[int, ...], ground: Ground, which: Mask) -> Part:
-    """Return a part that is made of arcs: ``which`` of them, pairs x arcs of their ways."""
+    """Return a part that is made of arcs; ``which``: pairs x arcs of their routes."""
     sharing = np.where(which, ground.sharing, 0.0).max(axis=1)
     return _part(kind, key, np.asarray(which.any(axis=1)), sharing=sharing)
 
@@ -236,9 +234,9 @@ def _nodes(ground: Ground, slow: Numbers) -> Iterator[Part]:
 
 
 def _switches(ground: Ground, slow: Numbers) -> Iterator[Part]:
-    """Yield the switches of hosts, and all that leads out of them or into them.
+    """Yield the switches of hosts, and all cables out of them or into them.
 
-    Where ways are known this is also what passes through on its way between others, as in a dragonfly.
+    With known routes this includes traffic between other switches that passes through, as in a dragonfly.
     """
     if ground.known is None:
         return
@@ -266,7 +264,7 @@ def _switches(ground: Ground, slow: Numbers) -> Iterator[Part]:
 
 
 def _ends(ground: Ground) -> tuple[Numbers, Numbers]:
-    """Return which switch each arc of each pair leaves, and which it leads to; :data:`NONE` where there is no arc."""
+    """Return the switches at the start and the end of each arc of each pair; :data:`NONE` where there is no arc."""
     if ground.known is None or not len(ground.known.starts):
         nowhere = np.full(ground.arcs.shape, NONE, dtype=np.int64)
         return nowhere, nowhere
@@ -295,11 +293,11 @@ def _ways(ground: Ground, slow: Numbers) -> Iterator[Part]:
 
 
 def _bundles(ground: Ground, slow: Numbers) -> Iterator[Part]:
-    """Yield what the slow pairs have in common where switches are known and the ways are not.
+    """Yield the parts that slow pairs have in common where switches are known and routes are not.
 
-    Switches forward by the destination: what goes from the hosts of one leaf to one host goes one way, a *bundle*. A
-    cable out of a leaf has bundles that begin there, one into a leaf has bundles that end there, and a switch above
-    has bundles of many leaves. Which bundles it is the slow pairs tell.
+    Switches forward by destination: traffic from the hosts of one leaf to one host takes one route, a *bundle*. A cable
+    out of a leaf has bundles that begin there, one into a leaf has bundles that end there, and a switch above has
+    bundles of many leaves. The slow pairs show which bundles these are.
     """
     if ground.known is None or ground.known.has_routes:
         return
@@ -339,6 +337,6 @@ def _bundles(ground: Ground, slow: Numbers) -> Iterator[Part]:
 
 
 def _exonerated(evidence: Evidence, mask: Mask) -> bool:
-    """Tell whether most pairs of a bundle are known to be fast."""
+    """Return whether most pairs of a bundle are known to be fast."""
     best = np.fmax(evidence.bound[mask], evidence.alone[mask])
     return bool(np.median(best) > -2 * max(evidence.noise.scan, 0.02))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How slow the slowest of healthy nodes is by chance, as far as a run shows how much its nodes differ."""
+"""Estimate how slow the slowest of healthy nodes is by chance, from the spread of the nodes of a run."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ from scipy.special import ndtr
 from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, Array, Numbers
 from fabric_checks.diagnosis.cross_section.parts import Ground
 
-#: In no more than this share of runs the slowest of healthy nodes is to be blamed. A third of what is promised: of few
-#: pairs the model is not exact.
+#: The share of runs in which the slowest of healthy nodes may be blamed: a third of the documented one, because the
+#: model is not exact for few pairs.
 CHANCE_OF_SLOWEST = 0.0003
-#: A pair has the lesser of what its two sides have, independent normal numbers. Of the variance of a side each side
-#: gives it a quarter, and 1 - 1/pi - 1/2 is the pair's own; it is lower than a side by 1/sqrt(pi) deviations (Clark,
-#: The greatest of a finite set of random variables, Operations Research 9, 1961).
+#: The rate of a pair is the lesser of its two sides, independent normal numbers. Of the variance of a side each side
+#: contributes a quarter, and 1 - 1/pi - 1/2 is the pair's own; its mean is 1/sqrt(pi) deviations below that of a side
+#: (Clark, The greatest of a finite set of random variables, Operations Research 9, 1961).
 OF_SIDE, OF_PAIR, BELOW_SIDES = 0.25, 0.5 - 1 / np.pi, 1 / np.sqrt(np.pi)
 #: The variance of a median of four over that of their mean.
 OF_MEDIAN_OF_FEW = 1.2
-#: So much below what it was to reach, in deviations of the scan, a pair was disturbed.
+#: A pair so many deviations of the scan below its expectation was disturbed.
 DISTURBED = 5.0
-#: As many pairs of the scan are looked at, evenly spread; and as few as these of all show nothing.
+#: The most pairs of the scan that are used, evenly spread; and the fewest pairs that show a spread.
 MOST_OF_SCAN, FEWEST = 256, 4
-#: Deviations of nodes that are tried, those of few percent closely.
+#: Deviations of nodes to try, dense at a few percent.
 DEVIATIONS: Array = 0.6 * np.linspace(0, 1, 121)[1:] ** 2
-#: Deviations of pairs by what is their own that are tried where controls differ. Coarse, so that what nodes differ by
-#: is not taken for that where too few pairs of each are seen.
+#: Deviations of the pairs' own part to try where controls differ. Coarse, so that the spread of nodes is not attributed
+#: to pairs where too few pairs of each node were measured.
 OF_PAIRS = (0.0, 0.05, 0.1, 0.2)
-#: Losses that are tried, as logarithms.
+#: Losses to try, as logarithms.
 LOSSES: Array = np.linspace(0, 2, 2001)
 
-#: Positions of pairs, the logarithm of what they reached, and its variance by chance.
+#: Positions of pairs, the logarithm of their rates, and its variance by chance.
 _Seen = tuple[Numbers, Array, Array]
 
 
 def by_chance(ground: Ground, blamed: Numbers) -> float:
     """Return the loss, as a logarithm, that the slowest of healthy nodes has in :data:`CHANCE_OF_SLOWEST` of runs.
 
-    By how much nodes differ is not known. Each deviation is weighted by the likelihood that it has by all pairs that
-    share a node or do not, and so is the chance that any of all sides is so slow: few pairs leave more deviations
-    possible, and the loss is greater.
+    The spread of nodes is unknown. Each deviation is weighted by its likelihood, given all pairs that share a node or
+    do not, and so is the chance that any of all sides is so slow: few pairs leave more deviations possible, and the
+    loss is larger.
 
-    :param blamed: positions of the pairs of parts that are slow, or are asked about: they are left out.
-    :returns: infinity if that is not seen at all.
+    :param blamed: positions of the pairs of parts that are slow or in question: they are left out.
+    :returns: infinity if the run does not show the spread at all.
     """
     alone, scan = _alone(ground, blamed), _scanned(ground, blamed)
     both = _least(ground, [alone, scan])
-    # What pairs share without its being known makes nodes seem to differ, and what was measured alone does not have it.
+    # Unknown sharing makes nodes seem to differ; pairs measured alone share nothing.
     return both if ground.corrected else min(both, _least(ground, [alone]))
 
 
 def _least(ground: Ground, seen: Sequence[_Seen]) -> float:
-    """Return the loss by what was seen."""
+    """Return the loss by the pairs seen."""
     weight = _likelihood(ground, seen)
     if weight is None:
         return np.inf
@@ -70,10 +70,10 @@ def _beyond() -> Array:
 
 
 def _likelihood(ground: Ground, seen: Sequence[_Seen]) -> Array | None:
-    """Return the likelihood of each of :data:`DEVIATIONS`, all before the run as likely; their sum is 1.
+    """Return the likelihood of each of :data:`DEVIATIONS`, with a flat prior; their sum is 1.
 
-    Restricted likelihood of a model of random effects (Patterson and Thompson, Biometrika 58, 1971): the usual rate of
-    what was measured alone, and that of the scan, are unknown.
+    Restricted likelihood of a model of random effects (Patterson and Thompson, Biometrika 58, 1971): the usual rates
+    alone and in the scan are unknown.
     """
     pair, value, variance = (np.concatenate(each) for each in zip(*seen, strict=True))
     group = np.repeat(np.arange(len(seen)), [len(each[0]) for each in seen])
@@ -86,7 +86,7 @@ def _likelihood(ground: Ground, seen: Sequence[_Seen]) -> Array | None:
     alike += OF_PAIR * np.equal.outer(pair, pair)
     logs = []
     for own in OF_PAIRS if evidence.noise.between else OF_PAIRS[:1]:
-        # Scaled by what measurements differ by, the model has one parameter.
+        # Scaled by the noise of measurements, the model has one parameter.
         each = 1 / np.sqrt(variance + own**2)
         axes, scale = np.linalg.qr(np.equal.outer(group, groups) * each[:, None], mode="complete")
         rest = axes[:, len(groups) :]
@@ -109,7 +109,7 @@ def _alone(ground: Ground, blamed: Numbers) -> _Seen:
 
 
 def _scanned(ground: Ground, blamed: Numbers) -> _Seen:
-    """Pairs of the scan that shared nothing: that is known, or those that share are far below."""
+    """Return pairs of the scan that shared nothing, by the map or because those that share are far below."""
     evidence = ground.evidence
     value, spread = evidence.scan, evidence.noise.scan
     if ground.corrected:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts of a fabric in words: what they are called, how they are slow, and what to look at."""
+"""Parts of a fabric in words: their names, how they are slow and what to look at next; what a run did not measure."""
 
 from __future__ import annotations
 
@@ -8,20 +8,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabric_checks.diagnosis.cross_section.coverage import listed
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import Ground, Part
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
+
+#: The most names in a line.
+MOST_NAMES = 6
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Return names for a sentence, of many the first few."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
 
 
 @dataclass(frozen=True)
 class Words:
     """A part in words.
 
-    :param name: what it is called, such as ``cable leaf-3 to spine-12``.
+    :param name: its name, such as ``cable leaf-3 to spine-12``.
     :param side: the direction in which it is slow, or empty.
-    :param verb: what it does slowly; :param look: what to look at or measure next.
-    :param ranks: of the hosts that it is, or of those of a pair; empty for cables and switches.
+    :param verb: the verb of the sentence about it; :param look: what to look at or measure next.
+    :param ranks: of its host, or of the hosts of a pair; empty for cables and switches.
     """
 
     name: str
@@ -62,7 +71,7 @@ def _cable(known: FabricMap, part: Part) -> Words:
 
 
 def _switch(ground: Ground, known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
-    """Return a switch, all its cables to others, or one of them that only its pairs tell."""
+    """Return a switch, all its cables to others, or one of them that is known by its pairs only."""
     key = part.key
     leaf = known.switches[key[0]]
     if part.kind == "switch":
@@ -92,7 +101,7 @@ def _node(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
 
 
 def _bundles(hosts: tuple[str, ...], part: Part) -> tuple[str, str]:
-    """Return the direction of a cable that only its pairs tell, and what it does."""
+    """Return the direction of a cable that is known by its pairs only, and its verb."""
     if part.kind == "uplink":
         return "out of it", f"runs{_towards(hosts, part.key[1:])}"
     if part.kind == "downlink" and part.key[1] != NONE:
@@ -112,9 +121,37 @@ def _above(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
 
 
 def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
-    """Return to whom a cable leads, with the regularity if there is one."""
+    """Return the hosts that a cable leads to, with their regularity if there is one."""
     own = np.array(sorted(set(ranks)))
     names = [name_of(hosts, int(rank)) for rank in own]
     step = int(np.gcd.reduce(np.diff(own))) if len(own) > 2 else 0
     every = f", every {step}th node," if step > 1 and len(own) * step * 2 >= np.ptp(own) else ""
     return f" towards {listed(names)}{every}"
+
+
+def missed(ground: Ground, hosts: tuple[str, ...]) -> list[str]:
+    """Return what was not measured, a line each; nothing if everything was.
+
+    :param hosts: the host name of each rank.
+    """
+    evidence, known = ground.evidence, ground.known
+    lines = []
+    for side, word in ((evidence.sender, "sent"), (evidence.receiver, "received")):
+        never = np.flatnonzero(np.bincount(side, minlength=evidence.ranks) == 0)
+        if len(never):
+            lines.append(f"never {word}: {listed([name_of(hosts, int(rank)) for rank in never])}")
+    if known is None:
+        return lines
+    if ground.missing:
+        lines.append(f"not in the topology ({known.source}): {listed([repr(name) for name in ground.missing])}")
+    leaves = np.unique(ground.leaf[ground.leaf >= 0])
+    if len(leaves) > 1:
+        crossed = {(int(a), int(b)) for a, b in zip(ground.from_leaf, ground.to_leaf, strict=True)}
+        never_crossed = [(a, b) for a in leaves.tolist() for b in leaves.tolist() if a != b and (a, b) not in crossed]
+        if never_crossed:
+            ways = [f"{known.switches[a]} to {known.switches[b]}" for a, b in never_crossed]
+            lines.append(f"paths between switches that no pair took: {listed(ways)}")
+    lost = int((ground.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
+    if lost:
+        lines.append(f"the topology does not say which path {lost} of {len(ground.arcs)} pairs take")
+    return lines

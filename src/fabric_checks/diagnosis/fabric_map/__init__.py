@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known of a fabric: which host is at which switch, the cables, and the ways through them."""
+"""Maps of a fabric: the switch of each host, the cables, and the routes through them."""

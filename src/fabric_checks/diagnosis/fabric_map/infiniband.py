@@ -1,27 +1,194 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The map of an InfiniBand fabric, from what its tools print."""
+"""The map of an InfiniBand fabric from the output of infiniband-diags: switches, hosts, cables and forwarding tables.
+
+``ibnetdiscover`` prints a paragraph for each switch and adapter, and ``ibroute``, which ``dump_lfts.sh`` runs for each
+switch, the table of a switch: the port for each local identifier (LID). OpenSM's own dumps have the form of ``ibroute``
+with ``#`` in place of the colon.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.fabric_map.infiniband_diags import Device, Fabric
+from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.diagnosis.fabric_map.names import plain
+from fabric_checks.parsers.plain import cleaned
 
-#: More entries than these no subnet has: 48 thousand LIDs, and switches for them.
+#: The largest LID of one host; larger ones are multicast.
+MOST_LID = 0xBFFF
+#: The most ports of a switch.
+MOST_PORTS = 254
+#: The most entries of forwarding tables: a subnet has 48 thousand LIDs, and switches for them.
 MOST_ENTRIES = 400_000_000
+
+_NODE = re.compile(r'(Switch|Ca|Rt)\s+[0-9]{1,3}\s+"([SHR]-[0-9a-f]{1,16})"\s*#\s*"(.*)"(.*)')
+_PORT = re.compile(
+    r'\[([0-9]{1,3})\](?:\([0-9a-f]+\))?(?:\[ext [^\]]*\])?\s+"([SHR]-[0-9a-f]{1,16})"'
+    r"\[([0-9]{1,3})\](?:\([0-9a-f]+\))?(?:\[ext [^\]]*\])?\s*(?:#(.*))?"
+)
+_IGNORED = re.compile(r"(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=.*|#.*|Chassis .*")
+_LID = re.compile(r"\blid ([0-9]{1,5})\b")
+
+_TABLE = re.compile(r"Unicast lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch .*?guid 0x([0-9a-f]{1,16}) \(.*\):?")
+_ROUTE = re.compile(r"0x([0-9a-f]{1,4})\s+([0-9]{1,3})\s+([:#])\s*(.*)")
+_TABLE_IGNORED = re.compile(r"\s*Lid\s+Out\s+Destination.*|\s*Port\s+Info\s*")
+_COUNT = re.compile(r"([0-9]{1,6}) (?:valid )?lids dumped\s*")
+
+
+@dataclass(frozen=True)
+class Device:
+    """A switch or an adapter.
+
+    :param key: its identifier in the output, such as its GUID; :param name: its node description.
+    :param is_switch: whether it is a switch; :param lid: its LID, of an adapter that of its first port; 0 if unknown.
+    """
+
+    key: str
+    name: str
+    is_switch: bool
+    lid: int
+
+
+@dataclass(frozen=True)
+class Link:
+    """A cable: the devices at its ends by their keys, and the ports there."""
+
+    a: str
+    a_port: int
+    b: str
+    b_port: int
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """Devices by key, and the cables between them, each once."""
+
+    devices: Mapping[str, Device]
+    links: tuple[Link, ...]
+
+
+def is_ibnetdiscover(text: str) -> bool:
+    """Return whether a text looks like the output of ``ibnetdiscover``."""
+    return re.search(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-', text) is not None
+
+
+def is_forwarding(text: str) -> bool:
+    """Return whether a text looks like forwarding tables."""
+    return re.search(r"(?m)^Unicast lids \[", text) is not None
+
+
+def parse_ibnetdiscover(text: str) -> Fabric:
+    """Read the output of ``ibnetdiscover``.
+
+    :raises OutputError: if a line is malformed, or a cable has no second end: then the output is incomplete.
+    """
+    devices: dict[str, Device] = {}
+    ends: dict[tuple[str, int], tuple[str, int, int]] = {}
+    own = None
+    for place, line in enumerate(cleaned(text).splitlines(), 1):
+        if not line.strip() or _IGNORED.fullmatch(line):
+            continue
+        if node := _NODE.fullmatch(line):
+            own = node[2]
+            if own in devices:
+                raise OutputError(f"{own} is described twice", place)
+            lid = _LID.search(node[4])
+            devices[own] = Device(own, node[3], node[1] == "Switch", int(lid[1]) if lid else 0)
+        elif (port := _PORT.fullmatch(line)) and own is not None:
+            _keep_end(ends, (own, int(port[1])), (port[2], int(port[3]), place))
+            lid = _LID.search(port[4] or "")
+            if not devices[own].is_switch and devices[own].lid == 0 and lid:
+                devices[own] = Device(own, devices[own].name, False, int(lid[1]))
+        else:
+            raise OutputError(f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", place)
+    return Fabric(devices, _links(devices, ends))
+
+
+def _keep_end(
+    ends: dict[tuple[str, int], tuple[str, int, int]], own: tuple[str, int], other: tuple[str, int, int]
+) -> None:
+    if max(own[1], other[1]) > MOST_PORTS:
+        raise OutputError(f"port {max(own[1], other[1])} is beyond what a switch has", other[2])
+    if own in ends:
+        raise OutputError(f"port {own[1]} of {own[0]} is described twice", other[2])
+    ends[own] = other
+
+
+def _links(devices: Mapping[str, Device], ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[Link, ...]:
+    """Return the cables, each of which has to be described at both its ends."""
+    if not any(device.is_switch for device in devices.values()):
+        raise OutputError("there is no switch in it; give the whole output")
+    found = []
+    for (own, port), (other, other_port, place) in ends.items():
+        back = ends.get((other, other_port))
+        if back is None or back[:2] != (own, port):
+            raise OutputError(
+                f"the cable from {own} port {port} to {other} port {other_port} is not described at its other end; "
+                "the output is incomplete, or covers only part of the fabric",
+                place,
+            )
+        if (own, port) < (other, other_port):
+            found.append(Link(own, port, other, other_port))
+    return tuple(found)
+
+
+def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
+    """Read forwarding tables as ``ibroute``, ``dump_lfts.sh`` and OpenSM print them.
+
+    :returns: by GUID of the switch (16 hexadecimal digits) the port by LID.
+    :raises OutputError: if a line is malformed, or a table does not have as many lines as its end says.
+    """
+    tables: dict[str, dict[int, int]] = {}
+    own: dict[int, int] | None = None
+    torn = 0
+    for place, line in enumerate(cleaned(text).splitlines(), 1):
+        if not line.strip() or _TABLE_IGNORED.fullmatch(line):
+            continue
+        if head := _TABLE.fullmatch(line):
+            _require_end(torn)
+            guid = head[1].zfill(16)
+            if guid in tables:
+                raise OutputError(f"the table of switch 0x{guid} is there twice", place)
+            own = tables[guid] = {}
+        elif (route := _ROUTE.fullmatch(line)) and own is not None:
+            lid, port = int(route[1], 16), int(route[2])
+            if lid in own:
+                raise OutputError(f"LID {lid} is there twice", place)
+            if lid > MOST_LID or port > MOST_PORTS + 1:
+                raise OutputError(f"not a route to one host through a port of a switch: {quoted(line)}", place)
+            own[lid] = port
+            torn = place if route[3] == ":" else 0
+        elif (count := _COUNT.fullmatch(line)) and own is not None:
+            if int(count[1]) != len(own):
+                raise OutputError(
+                    f"the table has {len(own)} lines but says that it has {count[1]}; it is incomplete", place
+                )
+            torn = 0
+        else:
+            raise OutputError(f"not a line of a forwarding table: {quoted(line)}; give the output unchanged", place)
+    _require_end(torn)
+    if not tables:
+        raise OutputError("there is no forwarding table in it")
+    return tables
+
+
+def _require_end(torn: int) -> None:
+    """Raise :class:`OutputError` for a table of ``ibroute`` without its last line."""
+    if torn:
+        raise OutputError("the table ends here without saying how many LIDs it has; it is incomplete", torn)
 
 
 def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = None) -> FabricMap:
     """Return the map of a fabric.
 
-    A host with several adapters is at the switch of its first one, which is among the doubts.
+    A host with several adapters is at the switch of its first one, which the doubts say.
 
-    :param tables: the port by LID of each switch, by its GUID; without them the ways are not known.
+    :param tables: the port by LID of each switch, by its GUID; without them the routes are unknown.
     :raises OutputError: if the tables are not of this fabric.
     """
     switches = [device for device in fabric.devices.values() if device.is_switch]
@@ -59,7 +226,7 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
 
 
 def _names(switches: list[Device]) -> tuple[str, ...]:
-    """Return a name for each switch: its description, as far as it tells switches apart."""
+    """Return a name for each switch: its description, with its identifier where that is ambiguous."""
     short = [device.name.split(";", 1)[-1].split(":", 1)[0].strip() or device.key for device in switches]
     return tuple(
         name if short.count(name) == 1 else f"{name} ({device.key})"

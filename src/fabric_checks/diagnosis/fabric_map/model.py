@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fabric as far as it is known: switches of hosts, cables, and, where the forwarding is known, ways.
+"""The map of a fabric as far as it is known: switches of hosts, cables and, with forwarding tables, routes.
 
 Everything is in numbers, because a run on a thousand nodes has a million pairs: a host, a switch or a directed cable
 (an *arc*) is its position in the arrays of its kind.
@@ -15,27 +15,27 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
 
-#: In place of a number where there is none, and in place of the first arc of a way that is not known.
+#: Stands for a missing number, and for the first arc of an unknown route.
 NONE, UNKNOWN = -1, -2
-#: A way over more switches than this goes in a circle.
+#: A route over more switches than this is a loop.
 LONGEST_WAY = 32
 
 
 @dataclass(frozen=True)
 class FabricMap:
-    """What is known of a fabric.
+    """A fabric as far as it is known.
 
-    :param source: where that comes from, in words.
+    :param source: the source of the map, in words.
     :param hosts: their names; :param switches: the names of switches, or of blocks.
     :param at: the switch of each host, :data:`NONE` where it is not known.
     :param starts: the switch that each arc leaves; :param ends: the one that it leads to. Arcs 2c and 2c + 1 are the
         two directions of cable c.
     :param cables: the name of each cable, for messages, such as ``leaf-3 port 7 to spine-12 port 4``.
-    :param next: by switch and host the arc towards that host, :data:`NONE` where the host is at the switch or the way
-        is not known; None if no forwarding is known.
-    :param ways: by sending and receiving host the arcs of ways that differ from those of ``next``.
+    :param next: by switch and host the arc towards that host, :data:`NONE` where the host is at the switch or the route
+        is unknown; None without forwarding tables.
+    :param ways: by sending and receiving host the arcs of routes that differ from those of ``next``.
     :param rates: the rate of each arc as a multiple of that of a host's link; None if they are all alike.
-    :param doubts: what of the sources could not be used, a line each.
+    :param doubts: the parts of the sources that could not be used, a line each.
     """
 
     source: str
@@ -52,12 +52,12 @@ class FabricMap:
 
     @property
     def has_routes(self) -> bool:
-        """Whether the ways between hosts are known."""
+        """Whether the routes between hosts are known."""
         return self.next is not None
 
 
 def of_switches(source: str, members: Mapping[str, Sequence[str]]) -> FabricMap:
-    """Return a map that knows the hosts of each switch and no more.
+    """Return a map of the hosts of each switch, without cables.
 
     :param members: the hosts of each switch that has any.
     """
@@ -68,10 +68,10 @@ def of_switches(source: str, members: Mapping[str, Sequence[str]]) -> FabricMap:
 
 
 def arcs_of(known: FabricMap, senders: Numbers, receivers: Numbers) -> NDArray[np.int32]:
-    """Return the arcs between pairs of hosts: pairs x longest way, the rest :data:`NONE`.
+    """Return the arcs between pairs of hosts: pairs x longest route, the rest :data:`NONE`.
 
-    A way that is not known, because a host is not, a table has no entry or it goes in a circle, has no arcs and the
-    first of them is :data:`UNKNOWN`.
+    An unknown route, because of an unknown host, a missing entry of a table or a loop, has :data:`UNKNOWN` as its first
+    arc and no others.
     """
     count = len(senders)
     if known.next is None:

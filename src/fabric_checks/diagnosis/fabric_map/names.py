@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which host of a map each rank of a run is on: names of a fabric are seldom those of MPI."""
+"""Match the hosts of a run with those of a map: their names seldom are the same."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from fabric_checks.diagnosis.fabric_map.model import NONE, Numbers
 
-#: What node descriptions have behind the name of the host: the adapter.
+#: The adapter, which node descriptions have after the name of the host.
 _ADAPTER = re.compile(r"[\s:]+(?:HCA|mlx\d|hfi\d|qib\d|ib\d|ibs?p\w*|bnxt|irdma|efa)[\w.-]*.*$", re.IGNORECASE)
 
 
 def plain(name: str) -> str:
-    """Return a host's name as it is compared: without adapter, domain and quotes, in small letters.
+    """Return a host's name for comparison: without adapter, domain and quotes, in lower case.
 
     >>> [plain(name) for name in ("n001 HCA-1", "N001.cluster.site", "n001 mlx5_0", "'n001 hfi1_0'")]
     ['n001', 'n001', 'n001', 'n001']
@@ -28,7 +28,7 @@ def plain(name: str) -> str:
 def places(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tuple[str, ...]]:
     """Return for the host name of each rank its position in ``hosts``, and the names that have none.
 
-    A name that fits several hosts of the map fits none, because it is ambiguous.
+    A name that matches several hosts of the map is ambiguous and matches none.
     """
     exact: dict[str, list[int]] = defaultdict(list)
     short: dict[str, list[int]] = defaultdict(list)

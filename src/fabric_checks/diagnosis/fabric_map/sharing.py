@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What flows get that run at once and share what they pass through, max-min fairly."""
+"""Max-min fair rates of concurrent flows that share resources."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def max_min(
 ) -> NDArray[np.float64]:
     """Return the max-min fair rate of each flow, by progressive filling (Bertsekas, Gallager, Data Networks, 6.5.2).
 
-    :param ways: flows x resources that each passes through; where a flow has fewer, a resource of infinite capacity.
-    :param capacity: the rate of each resource; the rates that are returned have the same unit.
-    :param most: what each flow can do by itself, if that is limited.
+    :param ways: flows x the resources of each; a flow with fewer has a resource of infinite capacity in their place.
+    :param capacity: the rate of each resource, in any unit.
+    :param most: the limit of each flow by itself, if it has one.
     """
     rate = np.zeros(len(ways))
     left = capacity.astype(np.float64)
@@ -28,7 +28,7 @@ def max_min(
         count = np.bincount(through.ravel(), minlength=len(left))
         share = np.where(count > 0, left / np.maximum(count, 1), np.inf)
         least = np.minimum(share[through].min(axis=1), limit[waiting])
-        # A resource is full once none of its flows has anything narrower on its way.
+        # A resource is full once none of its flows has a narrower one.
         narrowest = np.full(len(left), np.inf)
         np.minimum.at(narrowest, through.ravel(), np.repeat(least, through.shape[1]))
         full = narrowest >= share * (1 - _SAME)
@@ -36,7 +36,7 @@ def max_min(
         done |= least >= limit[waiting] * (1 - _SAME)
         rate[waiting[done]] = least[done]
         used = np.bincount(through[done].ravel(), np.repeat(least[done], through.shape[1]), minlength=len(left))
-        # Where a flow has no limit at all there is nothing to take it from.
+        # A flow without any limit takes nothing from a finite resource.
         left = np.where(np.isfinite(left), np.maximum(left - np.nan_to_num(used, posinf=0.0), 0.0), left)
         waiting = waiting[~done]
     return rate

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Slurm's topology, of the plugins tree and block: ``scontrol show topology``, ``topology.conf`` and ``topology.yaml``.
 
-All of them tell which nodes are at which switch, or in which block, and none of them which cables there are.
+All of them give the switch or block of each node, and none of them the cables.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers.plain import cleaned
 
-#: More nodes than these are no cluster's, but a short list could ask for any number.
+#: The most nodes: a short list could stand for any number.
 MOST_NODES = 200_000
 
 _WORD = re.compile(r"([A-Za-z]+)=(\S*)")
@@ -28,7 +28,7 @@ def hostlist(text: str, line: int | None = None) -> list[str]:
     >>> hostlist("n[08-10],login1,r[1-2]n[0,3]")
     ['n08', 'n09', 'n10', 'login1', 'r1n0', 'r1n3', 'r2n0', 'r2n3']
 
-    :raises OutputError: if it is none, or stands for more than :data:`MOST_NODES`.
+    :raises OutputError: if it is malformed, or stands for more than :data:`MOST_NODES`.
     """
     names: list[str] = []
     for item in re.split(r",(?![^\[]*\])", text):
@@ -53,7 +53,7 @@ def _numbers(inside: str, text: str, line: int | None) -> Iterator[str]:
 
 
 def is_topology(text: str) -> bool:
-    """Tell whether a text looks like ``scontrol show topology`` or ``topology.conf``."""
+    """Return whether a text looks like ``scontrol show topology`` or ``topology.conf``."""
     return re.search(r"(?mi)^\s*(?:SwitchName|BlockName)=", text) is not None
 
 
@@ -61,7 +61,7 @@ def parse(text: str) -> dict[str, list[str]]:
     """Read ``scontrol show topology`` or ``topology.conf``.
 
     :returns: the nodes of each switch, or block, that has nodes of its own.
-    :raises OutputError: if a line is not one of theirs, or a node is at two switches.
+    :raises OutputError: if a line is malformed, or a node is at two switches.
     """
     members: dict[str, list[str]] = {}
     seen: set[str] = set()
@@ -73,7 +73,7 @@ def parse(text: str) -> dict[str, list[str]]:
         name = words.get("switchname") or words.get("blockname")
         if not name or _WORD.sub("", line).strip():
             raise OutputError(f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", place)
-        # A switch of a higher level lists all nodes below it, beside its switches.
+        # A switch of a higher level lists all nodes below it as well as its switches.
         above = words.get("switches") not in (None, "", "(null)") or words.get("level", "0") != "0"
         if above:
             continue
@@ -82,7 +82,7 @@ def parse(text: str) -> dict[str, list[str]]:
 
 
 def of_yaml(data: Any) -> dict[str, list[str]]:
-    """Read what is in ``topology.yaml``; of several topologies the default one, or the first.
+    """Read the content of ``topology.yaml``; of several topologies the default one, or the first.
 
     :param data: the content of the file.
     :raises OutputError: if it is no topology of the kinds tree or block.

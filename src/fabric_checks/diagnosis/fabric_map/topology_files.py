@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that say what is known of a fabric, read as one map."""
+"""Maps of a fabric from the output of its tools and from Slurm's topology, recognized by their content."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from fabric_checks.core import files, yaml_file
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.fabric_map import reading, slurm_topology
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.diagnosis.fabric_map import infiniband, slurm_topology
+from fabric_checks.diagnosis.fabric_map.model import FabricMap, of_switches
 
 
 def read(paths: Sequence[Path]) -> FabricMap:
     """Return the map that some files give together.
 
-    :param paths: what ``ibnetdiscover``, ``iblinkinfo``, ``dump_lfts`` or ``scontrol show topology`` printed, or
+    :param paths: what ``ibnetdiscover``, ``dump_lfts.sh`` or ``scontrol show topology`` printed, or
         Slurm's ``topology.conf`` or ``topology.yaml``; one at least.
     :raises FabricError: for a file that cannot be read or is not one of these; the file is named.
     """
@@ -23,9 +23,50 @@ def read(paths: Sequence[Path]) -> FabricMap:
     if listed and len(paths) > 1:
         raise OutputError(f"{listed[0]}: give either a topology.yaml alone, or the output of the InfiniBand tools")
     if not listed:
-        return reading.of_texts([(str(path), files.read_text(path)) for path in paths])
+        return of_texts([(str(path), files.read_text(path)) for path in paths])
     try:
-        return reading.of_slurm(slurm_topology.of_yaml(yaml_file.load(listed[0])))
+        return of_slurm(slurm_topology.of_yaml(yaml_file.load(listed[0])))
     except (OutputError, yaml_file.YamlError) as error:
         text = str(error)
         raise OutputError(text if text.startswith(str(listed[0])) else f"{listed[0]}: {text}") from None
+
+
+def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
+    """Return the map that some texts give together.
+
+    :param texts: the name and the content of each: the output of ``ibnetdiscover``, forwarding tables with it,
+        or Slurm's topology.
+    :raises OutputError: if one is not one of these, is incomplete, or does not belong to the others; it is named.
+    """
+    fabric: infiniband.Fabric | None = None
+    tables: dict[str, dict[int, int]] = {}
+    members: dict[str, list[str]] | None = None
+    for name, text in texts:
+        try:
+            if infiniband.is_forwarding(text):
+                tables |= infiniband.parse_forwarding(text)
+            elif infiniband.is_ibnetdiscover(text):
+                fabric = infiniband.parse_ibnetdiscover(text)
+            elif slurm_topology.is_topology(text):
+                members = slurm_topology.parse(text)
+            else:
+                raise OutputError(
+                    "not a known form of topology; give the output of ibnetdiscover, dump_lfts.sh or scontrol "
+                    "show topology"
+                )
+        except OutputError as error:
+            raise OutputError(f"{name}: {error}") from None
+    if fabric is not None:
+        return infiniband.of_fabric(fabric, tables or None)
+    if tables:
+        raise OutputError(
+            f"{texts[0][0]}: forwarding tables do not show cables; give the output of ibnetdiscover as well"
+        )
+    if members is None:
+        raise OutputError("there is no topology")
+    return of_slurm(members)
+
+
+def of_slurm(members: dict[str, list[str]]) -> FabricMap:
+    """Return the map of Slurm's topology."""
+    return of_switches("Slurm's topology", members)

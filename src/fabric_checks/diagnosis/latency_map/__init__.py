@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The latency of every pair: who is near whom, who is not where its name says, and which node or way is slow."""
+"""The latency of every pair: groups of near nodes, misplaced nodes, and nodes or paths that are slow."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that one latency map says: values and findings."""
+"""Evaluation of one latency map: values and findings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.cross_section.coverage import listed
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS, name_of
+from fabric_checks.diagnosis.cross_section.words import listed
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.diagnosis.latency_map import groups
@@ -21,13 +21,13 @@ from fabric_checks.parsers import latency_map
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-#: What is slower by less than this share is not reported, however sure it is.
+#: Smaller excesses are not reported, however certain.
 FAULT_SHARE = 0.10
-#: What a hop may cost of the latency: without known levels less than this is no fault.
+#: The largest share of the latency that a hop may cost: without known levels less than this is no fault.
 HOP_SHARE = 0.5
-#: So many standard deviations of what healthy nodes or pairs differ by.
+#: A fault exceeds the others by so many standard deviations of healthy nodes or pairs.
 ERRORS = 6.0
-#: Where a pair differs by more than this share from one measurement to the next, nobody is blamed.
+#: Nothing is blamed if one measurement of a pair differs by more than this share from the next.
 MOST_NOISE = 0.10
 #: The standard deviation of a normal distribution over its median absolute deviation.
 MAD = 1.4826
@@ -35,12 +35,12 @@ MAD = 1.4826
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is not as it should be.
+    """One deviation.
 
     :param kind: ``misplaced``: a node, or two that took each other's place; ``slow node``; ``detour``: a pair;
         ``not repeated``: any of these that one half of the measurements does not show; ``noise``: nothing is certain.
     :param ranks: of the nodes; :param hosts: their names.
-    :param excess_us: by how much it is slower than others; 0 for ``misplaced`` and ``noise``.
+    :param excess_us: its excess over others; 0 for ``misplaced`` and ``noise``.
     :param confirmed: whether each of both halves of the measurements shows it.
     :param text: the same in words.
     """
@@ -54,7 +54,7 @@ class Finding:
 
     @property
     def is_fault(self) -> bool:
-        """Whether something is wrong for certain."""
+        """Whether the deviation is certain."""
         return self.confirmed
 
     def as_dict(self) -> dict[str, Any]:
@@ -66,11 +66,11 @@ class Finding:
 class Report:
     """One run of ``latency_map``, analysed.
 
-    :param output: what the program printed.
+    :param output: the output of the program.
     :param latency_us: nodes x nodes, symmetric: the median of all measurements of a pair; NaN where there is none.
-    :param noise: what a pair differs by from one measurement to the next, as a share.
+    :param noise: of one measurement of a pair to the next, as a share.
     :param border_us: pairs below are near; None if there are no levels. :param group: of each node.
-    :param findings: what is not as it should be.
+    :param findings: the deviations.
     """
 
     output: latency_map.LatencyOutput
@@ -89,8 +89,8 @@ class Report:
     def metrics(self) -> dict[str, float]:
         """Return ``median_latency`` and ``largest_pair_latency`` of all pairs in us, and two more.
 
-        ``latency_spread``: the 95th percentile less the 5th, in percent of the median; ``faults``: how many findings
-        are certain.
+        ``latency_spread``: the 95th percentile less the 5th, in percent of the median; ``faults``: the number of
+        findings that are certain.
         """
         values = self.measured_us
         low, middle, high = np.percentile(values, (5, 50, 95))
@@ -198,7 +198,7 @@ def _noise(measurements: Array, latency_us: Array) -> float:
     """Return the standard deviation from one measurement of a pair to the next, as a share; robust."""
     rest = np.abs(np.log(measurements / latency_us))
     rest = rest[~np.isnan(rest)]
-    # The median of m values takes a part of their own spread away; of four about an eighth.
+    # The deviations from a median of m values are smaller than those from the mean of all; of four by about an eighth.
     return MAD * float(np.median(rest)) * 1.15
 
 
@@ -213,13 +213,13 @@ def _noisy(noise: float) -> Finding:
 def _slow(
     hosts: tuple[str, ...], measurements: Array, latency_us: Array, group: Numbers, *, levels: bool
 ) -> list[Finding]:
-    """Return the nodes that are far from everybody, and the pairs that are farther from each other than others.
+    """Return the nodes that are far from all others, and the pairs that are farther apart than others.
 
     :param levels: whether groups are known. Without them a node that is alone behind a switch is no different from a
         slow one, as long as that costs no more than a hop can.
     """
     if len(hosts) < 4:
-        return []  # nobody to compare with
+        return []  # nothing to compare with
     halves = [_median(measurements[part::2]) for part in (0, 1)]
     whole = [_effects(each, group) for each in (latency_us, *halves)]
     typical = float(np.nanmedian(latency_us))
@@ -241,7 +241,7 @@ def _slow(
 def _misplaced(
     group: Numbers, halves: Sequence[Numbers], hosts: tuple[str, ...], known: Mapping[str, str] | None
 ) -> list[Finding]:
-    """Return the nodes that are near others than they should be; two in each other's place are one finding.
+    """Return the nodes that are near the wrong nodes; two that are swapped are one finding.
 
     :param halves: the groups as each half of the measurements shows them.
     """
@@ -251,7 +251,7 @@ def _misplaced(
     while left:
         rank, own = left.popitem()
         name = name_of(hosts, rank)
-        # The group in which it should be: that of its neighbours, or of its switch.
+        # Its expected group: that of its neighbours, or of its switch.
         home = _home(rank, group, hosts, known)
         swapped = next((r for r, g in left.items() if g == home and _home(r, group, hosts, known) == own), None)
         near = [name_of(hosts, r) for r in np.flatnonzero(group == own).tolist() if r != rank and r not in left]
@@ -274,13 +274,17 @@ def _home(rank: int, group: Numbers, hosts: tuple[str, ...], known: Mapping[str,
     if known:
         mates = [r for r, host in enumerate(hosts) if known.get(host) == known.get(hosts[rank]) and r != rank]
     else:
-        mates = [r for r in range(rank - groups.BESIDE, rank + groups.BESIDE + 1) if 0 <= r < len(group) and r != rank]
+        mates = [
+            r
+            for r in range(rank - groups.NEIGHBOURS, rank + groups.NEIGHBOURS + 1)
+            if 0 <= r < len(group) and r != rank
+        ]
     numbers, counts = np.unique(group[mates], return_counts=True)
     return int(numbers[np.argmax(counts)]) if len(numbers) else None
 
 
 def _effects(latency_us: Array, group: Numbers) -> tuple[Array, Array]:
-    """Return by how much each node is farther from all others than expected, and each pair beyond that.
+    """Return the excess of each node over its expected distance to all others, and that of each pair beyond it.
 
     The expectation for a pair is the median of the pairs of its two groups, or of all pairs of different groups where
     these have few. Then an additive median polish (Tukey, Exploratory Data Analysis, 1977, ch. 11) of what is left,
@@ -310,7 +314,7 @@ def _expected(latency_us: Array, group: Numbers) -> Array:
     for one in range(count):
         for other in range(one, count):
             block = np.ix_(members[one], members[other])
-            # A node of its own, or two, would be its own expectation.
+            # Groups of one or two nodes would be their own expectation.
             if min(len(members[one]), len(members[other])) >= 3 and (~np.isnan(latency_us[block])).any():
                 expected[block] = np.nanmedian(latency_us[block])
                 expected[np.ix_(members[other], members[one])] = expected[block].T
@@ -318,7 +322,7 @@ def _expected(latency_us: Array, group: Numbers) -> Array:
 
 
 def _deviation(values: Array) -> float:
-    """Return the standard deviation of the healthy ones among some values; robust."""
+    """Return a robust standard deviation, that of the healthy values."""
     values = values[~np.isnan(values)]
     return MAD * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 

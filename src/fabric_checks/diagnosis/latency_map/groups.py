@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Groups of nodes that are near each other, as those behind one switch are: a hop less shows in the latency."""
+"""Groups of nodes with low latency to each other, such as those behind one switch: a hop less shows in the latency."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from scipy.spatial.distance import squareform
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-#: Levels are told apart if the gap between them is so many times what a pair differs by from time to time, ...
+#: Levels are distinct if the gap between them is so many times the noise of a pair, ...
 GAP_ERRORS = 4.0
 #: ... and this share of the latency.
 LEAST_GAP = 0.02
-#: So many pairs of those that are both near a third one have to be near each other.
+#: The share of pairs near a third node that have to be near each other.
 CLOSED = 0.9
-#: Ranks tell where a node should be only if so many nodes have one of their own group beside them.
+#: Ranks show the right group of a node only if this share of nodes have a neighbour of their own group.
 IN_ORDER = 0.9
-#: A node that has nobody of its group among so many ranks before and behind it is not where its name says.
-BESIDE = 2
+#: A node without a member of its group among so many ranks before and after it is misplaced.
+NEIGHBOURS = 2
 
 
 def nearest(latency_us: Array, error_us: float) -> float | None:
     """Return the latency below which pairs are near, in us: the lowest gap between levels. None if there is none.
 
-    :param latency_us: nodes x nodes, symmetric. :param error_us: what the latency of a pair may differ by by chance.
+    :param latency_us: nodes x nodes, symmetric. :param error_us: the noise of the latency of a pair.
     """
     nodes = len(latency_us)
     values = np.sort(latency_us[np.triu_indices(nodes, 1)])
     gaps = np.diff(values)
     wide = gaps > max(GAP_ERRORS * error_us, LEAST_GAP * float(np.median(values)))
-    # A level has as many pairs as a quarter of the nodes, and is not the few that are slower than all others.
+    # A level has at least a quarter as many pairs as there are nodes, and is not that of the few slowest pairs.
     places = np.arange(1, len(values))
     for place in np.flatnonzero(wide & (places >= nodes / 4) & (places <= 0.9 * len(values))):
         border = float((values[place] + values[place + 1]) / 2)
@@ -45,7 +45,7 @@ def nearest(latency_us: Array, error_us: float) -> float | None:
 
 
 def _is_closed(near: NDArray[np.bool_]) -> bool:
-    """Whether those that are near a third one are near each other, as behind one switch."""
+    """Return whether nodes near a third one are near each other, as behind one switch."""
     links = near.astype(np.float64)
     np.fill_diagonal(links, 0.0)
     paths = links @ links
@@ -57,7 +57,7 @@ def _is_closed(near: NDArray[np.bool_]) -> bool:
 def find(latency_us: Array, border_us: float | None) -> Numbers:
     """Return the number of the group of each node; all are in one if there are no levels.
 
-    Average linkage, cut at the border: a pair that is slow by itself does not tear a group apart.
+    Average linkage, cut at the border: a single slow pair does not split a group.
     """
     if border_us is None or len(latency_us) < 3:
         return np.zeros(len(latency_us), dtype=np.int64)
@@ -69,7 +69,7 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
 
 
 def misplaced(group: Numbers, hosts: Sequence[str], known: Mapping[str, str] | None) -> dict[int, int]:
-    """Return the nodes that are not in the group where they should be, and the group in which each is.
+    """Return the nodes that are not in their expected group, and the group of each.
 
     :param known: the switch of each host, if switches are known: then the group of a switch is that of most of its
         hosts. Otherwise ranks are taken to follow the switches, if nearly all do.
@@ -78,19 +78,19 @@ def misplaced(group: Numbers, hosts: Sequence[str], known: Mapping[str, str] | N
         return _elsewhere_than_known(group, hosts, known)
     ranks = np.arange(len(group))
     sizes = np.bincount(group)
-    beside = np.zeros(len(group), dtype=bool)
+    near = np.zeros(len(group), dtype=bool)
     adjacent = np.zeros(len(group), dtype=bool)
-    for step in (*range(-BESIDE, 0), *range(1, BESIDE + 1)):
+    for step in (*range(-NEIGHBOURS, 0), *range(1, NEIGHBOURS + 1)):
         other = ranks + step
         inside = (other >= 0) & (other < len(group))
         same = inside & (group[np.clip(other, 0, len(group) - 1)] == group)
-        beside |= same
+        near |= same
         if abs(step) == 1:
             adjacent |= same
     several = sizes[group] > 1
     if np.count_nonzero(adjacent | ~several) < IN_ORDER * len(group):
         return {}
-    return {int(rank): int(group[rank]) for rank in np.flatnonzero(several & ~beside)}
+    return {int(rank): int(group[rank]) for rank in np.flatnonzero(several & ~near)}
 
 
 def _elsewhere_than_known(group: Numbers, hosts: Sequence[str], known: Mapping[str, str]) -> dict[int, int]:

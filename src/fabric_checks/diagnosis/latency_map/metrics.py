@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a latency map measures; :mod:`fabric_checks.diagnosis.latency_map.evaluation` says what each is."""
+"""Metrics of a latency map; :mod:`fabric_checks.diagnosis.latency_map.evaluation` defines them."""
 
 from __future__ import annotations
 

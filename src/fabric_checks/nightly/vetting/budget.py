@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a vet costs: spent so far, and computed before by the planner on a machine whose faults are known."""
+"""Keep a vet within its budget, and compute beforehand what one costs on a machine whose faults are known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Runner = Callable[[Sequence[Group]], Sequence[tuple[Outcome, float]]]
 
 @dataclass
 class Spent:
-    """What a vet has cost: jobs, rounds of them, node-minutes, and minutes if the jobs of a round run at once."""
+    """The cost of a vet: jobs, rounds of them, node-minutes, and minutes if the jobs of a round run at once."""
 
     jobs: int = 0
     rounds: int = 0
@@ -37,7 +37,11 @@ def spend(nodes: Sequence[str], run: Runner, budget: float, step_minutes: float)
             return verdicts, spent
         bound = step_minutes * sum(map(len, groups))
         if spent.node_minutes + bound > budget:
-            _give_up(verdicts, groups, spent, bound, budget)
+            why = (
+                f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent, and the next "
+                f"jobs may need {bound:g}"
+            )
+            _stop(verdicts, why, len(groups))
             return verdicts, spent
         done = run(groups)
         answers = [outcome for outcome, _ in done]
@@ -47,24 +51,21 @@ def spend(nodes: Sequence[str], run: Runner, budget: float, step_minutes: float)
         spent.minutes += max(minutes for _, minutes in done)
 
 
-def _give_up(verdicts: Verdicts, groups: Sequence[Group], spent: Spent, bound: float, budget: float) -> None:
-    why = (
-        f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent, and the next jobs "
-        f"may need {bound:g}"
-    )
+def _stop(verdicts: Verdicts, why: str, due: int) -> None:
+    """Note why a vet ends before its time; :param due: how many jobs were due."""
     not_seen = verdicts.of(Word.NOT_SEEN)
     verdicts.settle()
     for node in not_seen:
-        verdicts.say(node, Word.NOT_SEEN, why)
+        verdicts.note(node, Word.NOT_SEEN, why)
     if not verdicts.of(Word.NOT_SEEN):
-        verdicts.paths.append(f"{len(groups)} more jobs were due: {why}")
+        verdicts.paths.append(f"{due} more jobs were due: {why}")
 
 
 def simulated(faulty: Collection[str], pass_minutes: float, fail_minutes: float, *, named: bool = False) -> Runner:
     """Return a runner on a machine whose faults are known: a job fails if one of its nodes is faulty.
 
     :param pass_minutes: how long a job that passes has its nodes; :param fail_minutes: one that fails, as by a hang.
-    :param named: whether the scheduler names the nodes, as of one that died.
+    :param named: whether the scheduler names the nodes, as for one that died.
     """
 
     def run(groups: Sequence[Group]) -> list[tuple[Outcome, float]]:
@@ -79,7 +80,7 @@ def simulated(faulty: Collection[str], pass_minutes: float, fail_minutes: float,
 
 
 def planned(count: int, faults: int, pass_minutes: float, fail_minutes: float, *, named: bool = False) -> Spent:
-    """Return what a vet of so many nodes costs with so many faulty ones, as far from each other as can be.
+    """Return the cost of a vet of so many nodes with so many faulty ones, as far from each other as can be.
 
     That is where it needs the most jobs.
     """

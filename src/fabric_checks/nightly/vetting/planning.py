@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which groups of nodes to test next, and what follows for each node.
+"""Plan a vet: which groups of nodes to test next, and the verdict on each node.
 
 All nodes are one group at first. A group whose job fails without a node being named is split into four parts, which are
 tested at once, and so on; a node that is left alone is tested with a partner that is known to be healthy. That takes at
@@ -8,11 +8,10 @@ each round lasts as long as a job may. If all parts of a group that failed pass,
 of a group pass, the group is tested again; if it fails again, the fault is on a way between the halves, which is
 narrowed by halving one side and then the other.
 
-A slow node is seen beside others only: where the good ones passed in several jobs, all are tested together at the end.
-So they are, at most three times, where measurements differ so much that nothing is certain of nodes that look slow.
+A slow node is seen only among good ones: if these passed in several jobs, all are tested together at the end, at most
+three times if measurements differ so much that nothing is certain of nodes that look slow.
 
-Nothing here starts anything: :func:`vet` is a generator of rounds, each a list of disjoint groups, and is sent what
-came of them.
+Nothing here starts anything: :func:`started` gives a generator of rounds, which is sent their outcomes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Group = tuple[str, ...]
 
 
 class Word(Enum):
-    """What is said of a node."""
+    """The verdict on a node."""
 
     GOOD = "good"
     SLOW = "slow"
@@ -36,14 +35,13 @@ class Word(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of the job of a group.
+    """The outcome of the job of a group.
 
-    :param passed: whether the program came to its end on all nodes; how fast they are is another matter.
-    :param faulty: nodes that the scheduler or the job names as the cause of its failure, with what it says.
-    :param slow: nodes that the program measured and blames, with its words; :param paths: the same of ways between
-        nodes.
-    :param why: why it failed, in a line; :param notes: how much the program would have seen.
-    :param unsure: why it does not tell which nodes are slow, in a line; empty if it does.
+    :param passed: whether the program ran to its end on all nodes, at any speed.
+    :param faulty: nodes that the scheduler or the job names as the cause of its failure, with the reason.
+    :param slow: nodes that the program measured and blames, with the reason; :param paths: the same for paths.
+    :param why: why it failed, in a line; :param notes: the smallest faults that the program would have seen.
+    :param unsure: why it does not show which nodes are slow, in a line; empty if it does.
     """
 
     passed: bool
@@ -57,12 +55,12 @@ class Outcome:
 
 @dataclass
 class Verdicts:
-    """What is known of each node.
+    """The verdicts so far.
 
-    :param words: of each node, in order; :param reasons: why, of those that are not good.
-    :param paths: ways between nodes that are slow or faulty, and what did not repeat, a line each.
-    :param notes: how slow a node had to be to be seen, a line for each job that says so.
-    :param unsure: why no job of a good node tells whether it is slow.
+    :param words: of each node, in order; :param reasons: why, for those that are not good.
+    :param paths: paths that are slow or faulty, and failures that did not repeat, a line each.
+    :param notes: how slow a node had to be to be seen, a line for each job that reports it.
+    :param unsure: why no job of a good node shows whether it is slow.
     """
 
     words: dict[str, Word]
@@ -71,7 +69,7 @@ class Verdicts:
     notes: list[str] = field(default_factory=list)
     unsure: dict[str, str] = field(default_factory=dict)
 
-    def say(self, node: str, word: Word, reason: str = "") -> None:
+    def note(self, node: str, word: Word, reason: str = "") -> None:
         """Note the verdict on a node; a fault is never taken back."""
         if self.words[node] is Word.FAULTY or (self.words[node] is Word.SLOW and word is not Word.FAULTY):
             return
@@ -81,13 +79,13 @@ class Verdicts:
             self.reasons[node] = reason
 
     def settle(self) -> None:
-        """Take back what is good of nodes whose jobs do not tell whether they are slow."""
+        """Withdraw the verdict ``good`` on nodes whose jobs do not show whether they are slow."""
         for node, why in self.unsure.items():
-            self.say(node, Word.NOT_SEEN, f"its jobs pass, but do not show whether it is slow: {why}")
+            self.note(node, Word.NOT_SEEN, f"its jobs pass, but do not show whether it is slow: {why}")
 
     def of(self, word: Word) -> list[str]:
-        """Return the nodes of which something is said."""
-        return [node for node, said in self.words.items() if said is word]
+        """Return the nodes with a verdict."""
+        return [node for node, verdict in self.words.items() if verdict is word]
 
 
 @dataclass
@@ -137,19 +135,14 @@ class _Cross:
 Round = list[Group]
 
 
-def vet(nodes: Sequence[str]) -> Generator[Round, list[Outcome], Verdicts]:
-    """Yield rounds of disjoint groups of two nodes or more to be tested at once, and return the verdicts.
+def started(nodes: Sequence[str]) -> tuple[Verdicts, Generator[Round, list[Outcome], Verdicts]]:
+    """Return the verdicts, which grow, and a generator of rounds: disjoint groups of two nodes or more to test at once.
 
-    It is sent an outcome for each group, in their order. Closed before its end, it leaves what it has noted in the
-    verdicts of :func:`started`.
+    The generator is sent an outcome for each group of a round, in their order, and returns the verdicts. Closed before
+    its end, it leaves its notes in them.
 
     :param nodes: at least two, each once.
     """
-    return (yield from started(nodes)[1])
-
-
-def started(nodes: Sequence[str]) -> tuple[Verdicts, Generator[Round, list[Outcome], Verdicts]]:
-    """Return the verdicts as they are known so far, and the generator of :func:`vet` that notes them."""
     verdicts = Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN))
     return verdicts, _rounds(verdicts, tuple(nodes))
 
@@ -185,48 +178,44 @@ def _rounds(verdicts: Verdicts, nodes: Group) -> Generator[Round, list[Outcome],
         tasks = _without_settled(verdicts, tasks, crosses)
     for task in tasks:
         for node in task.members:
-            of_last = f": {why[node]}" if why.get(node) else ""
-            verdicts.say(node, Word.NOT_SEEN, f"its jobs fail, and no healthy node was found to test it with{of_last}")
+            last = f": {why[node]}" if why.get(node) else ""
+            verdicts.note(node, Word.NOT_SEEN, f"its jobs fail, and no healthy node was found to test it with{last}")
     verdicts.settle()
     return verdicts
 
 
-#: So often all good nodes are tested together, if that leaves open which are slow.
+#: How often all good nodes are tested together, if that leaves open which are slow.
 MOST_TOGETHER = 3
 
 
 def _together(verdicts: Verdicts, largest: Group) -> Generator[Round, list[Outcome]]:
     """Test all good nodes in one job, unless a job did that, or some are known to fail together.
 
-    :param largest: the largest group that has passed, of those whose job tells which nodes are slow.
+    :param largest: the largest group that has passed, of those whose job shows which nodes are slow.
     """
     for _ in range(MOST_TOGETHER):
         good = tuple(verdicts.of(Word.GOOD))
         if len(good) < 2 or set(good) <= set(largest):
             return
-        outcome = yield from _all_good(verdicts, good, len(largest))
-        if outcome is None or not outcome.passed or not outcome.unsure:
+        if verdicts.paths:
+            verdicts.notes.append(
+                f"the good nodes were not tested all together, but at most {len(largest)} at a time: among few nodes a "
+                "slow one may look like the others"
+            )
             return
-
-
-def _all_good(verdicts: Verdicts, good: Group, most: int) -> Generator[Round, list[Outcome], Outcome | None]:
-    """Test all good nodes in one job, of which at most so many were tested in one before."""
-    if verdicts.paths:
-        verdicts.notes.append(
-            f"the good nodes were not tested all together, but at most {most} at a time: among few nodes a slow one "
-            "may look like the others"
-        )
-        return None
-    (outcome,) = yield [good]
-    _note(verdicts, good, outcome)
-    if not outcome.passed and not outcome.faulty:
-        verdicts.paths.append(f"a job on all nodes that passed in smaller ones, {_listed(good)}, failed: {outcome.why}")
-    return outcome
+        (outcome,) = yield [good]
+        _note(verdicts, good, outcome)
+        if not outcome.passed and not outcome.faulty:
+            verdicts.paths.append(
+                f"a job on all nodes that passed in smaller ones, {_listed(good)}, failed: {outcome.why}"
+            )
+        if not outcome.passed or not outcome.unsure:
+            return
 
 
 #: Into so many parts a group is split.
 PARTS = 4
-#: So often nodes are paired without knowing one that is healthy.
+#: How often nodes are paired without knowing one that is healthy.
 MOST_BLIND = 3
 
 
@@ -256,7 +245,7 @@ class _Blind:
 
 
 def _without_settled(verdicts: Verdicts, tasks: Sequence[_Task], crosses: list[_Cross]) -> list[_Task]:
-    """Return the tasks without nodes alone of which all is known, as of a partner, and what follows from these."""
+    """Return the tasks that are left without single nodes that have a verdict, as partners may, and what follows."""
     left: list[_Task] = []
     for task in tasks:
         word = verdicts.words[task.members[0]] if len(task.members) == 1 else Word.NOT_SEEN
@@ -295,15 +284,15 @@ def _with_partners(
 def _note(verdicts: Verdicts, group: Group, outcome: Outcome) -> None:
     for node, why in outcome.faulty.items():
         if node in group:
-            verdicts.say(node, Word.FAULTY, why)
+            verdicts.note(node, Word.FAULTY, why)
     for node, why in outcome.slow.items():
         if node in group:
-            verdicts.say(node, Word.SLOW, why)
+            verdicts.note(node, Word.SLOW, why)
     verdicts.paths += [path for path in outcome.paths if path not in verdicts.paths]
     if outcome.passed:
         verdicts.notes += [f"on {_listed(group)}: {note}" for note in outcome.notes]
         for node in group:
-            verdicts.say(node, Word.GOOD)
+            verdicts.note(node, Word.GOOD)
             if outcome.unsure:
                 verdicts.unsure.setdefault(node, outcome.unsure)
             else:
@@ -311,7 +300,7 @@ def _note(verdicts: Verdicts, group: Group, outcome: Outcome) -> None:
 
 
 def _after(verdicts: Verdicts, task: _Task, outcome: Outcome) -> list[_Task]:
-    """Return what is to be tested after a task."""
+    """Return the tasks that follow a task."""
     task.passed = outcome.passed
     if outcome.passed:
         return []
@@ -326,7 +315,7 @@ def _after(verdicts: Verdicts, task: _Task, outcome: Outcome) -> list[_Task]:
 
 
 def _split(task: _Task, parts: int) -> list[_Task]:
-    """Return what a task is split into, as even as can be."""
+    """Return the parts of a task, as even as can be."""
     parts = 2 if task.by_halves else parts
     edges = [-(-len(task.members) * number // parts) for number in range(parts + 1)]
     task.parts = [
@@ -342,12 +331,12 @@ def _alone(verdicts: Verdicts, task: _Task, partner: str, outcome: Outcome) -> l
     in_common = task.parent is not None and partner in task.parent.members
     if len(task.tried) > 1 or not in_common:
         with_ = " and ".join(task.tried)
-        verdicts.say(node, Word.FAULTY, f"its jobs fail, also with the healthy {with_}: {outcome.why}")
+        verdicts.note(node, Word.FAULTY, f"its jobs fail, also with the healthy {with_}: {outcome.why}")
         return []
     others = [other for other in verdicts.of(Word.GOOD) if other not in task.tried]
     if others:
         return [task]
-    verdicts.say(
+    verdicts.note(
         node,
         Word.FAULTY,
         f"its jobs fail with {partner}, the only healthy node: {outcome.why}; the node or the path to it",
@@ -356,7 +345,7 @@ def _alone(verdicts: Verdicts, task: _Task, partner: str, outcome: Outcome) -> l
 
 
 def _go_on(task: _Task, tasks: list[_Task], crosses: list[_Cross]) -> None:
-    """Add what is to be tested of a group all of whose parts have passed, once: when the last of them is looked at."""
+    """Add the tests that follow a group all of whose parts have passed, once: when the last of them is done."""
     parent = task.parent
     if parent is None or not parent.parts or not all(part.passed for part in parent.parts):
         return
@@ -369,7 +358,7 @@ def _go_on(task: _Task, tasks: list[_Task], crosses: list[_Cross]) -> None:
 
 
 def _narrowed(verdicts: Verdicts, cross: _Cross, outcome: Outcome) -> bool:
-    """Go on with two groups that fail together; tell whether all is said of them."""
+    """Narrow two groups that fail together; return whether that is finished."""
     one = f"{_listed(cross.left)} and {_listed(cross.right)}"
     if outcome.faulty:
         return True  # a node of them has a name now
@@ -384,9 +373,9 @@ def _narrowed(verdicts: Verdicts, cross: _Cross, outcome: Outcome) -> bool:
     elif cross.stage == "right":
         cross.right = cross.right[len(cross.tried) :] if outcome.passed else cross.tried
     elif cross.stage == "last":
-        said = f"the path between {one} fails: each side passes by itself, both together do not"
+        fails = f"the path between {one} fails: each side passes by itself, both together do not"
         verdicts.paths.append(
-            f"{said} ({outcome.why})" if not outcome.passed else
+            f"{fails} ({outcome.why})" if not outcome.passed else
             "some paths fail only together: groups of nodes that pass by themselves fail with each other, but no "
             f"single pair fails; the last tried is {one}, and the last failure said: {cross.why}"
         )  # fmt: skip

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The jobs of a round: a ReFrame each, with ``Rotate`` on the nodes of its group, all at once."""
+"""Run the jobs of a round: a ReFrame each, with the case that is tagged ``vet`` on the nodes of its group, at once."""
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -13,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.levels import VET
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import one_line
-from fabric_checks.nightly.running import GRACE_S
+from fabric_checks.nightly.running import supervised
 from fabric_checks.nightly.vetting.planning import Group, Outcome
 from fabric_checks.records import run_records as records
 from fabric_checks.records.record import is_success
@@ -23,7 +23,7 @@ from fabric_checks.schedulers import reservations
 
 
 class VetError(FabricError):
-    """A job of a vet that says nothing of its nodes, as where nothing could be built."""
+    """A job of a vet that shows nothing of its nodes, as where nothing could be built."""
 
 
 @dataclass
@@ -45,20 +45,17 @@ class Jobs:
     sessions: list[str] = field(default_factory=list)
 
     def run(self, groups: Sequence[Group]) -> list[tuple[Outcome, float]]:
-        """Run a job on each group, all at once, and return what came of it, and for how many minutes it ran.
+        """Run a job on each group, all at once, and return the outcome and for how many minutes it ran.
 
-        :raises VetError: if a job says nothing of its nodes.
+        :raises VetError: if a job shows nothing of its nodes.
         """
         names = [f"{self.session}-{len(self.sessions) + number}" for number, _ in enumerate(groups, 1)]
         self.sessions += names
-        said = _all(
-            [
-                (self._line(len(group)), self._environment(name, group))
-                for name, group in zip(names, groups, strict=True)
-            ]
-        )
+        lines = [
+            (self._line(len(group)), self._environment(name, group)) for name, group in zip(names, groups, strict=True)
+        ]
         done = []
-        for name, (last, minutes) in zip(names, said, strict=True):
+        for name, (last, minutes) in zip(names, run_all(lines), strict=True):
             try:
                 session = records.load_session(self.results, name)
             except RecordError:
@@ -69,8 +66,8 @@ class Jobs:
 
     def _line(self, nodes: int) -> list[str]:
         limit = f"time_limit={max(1, round(60 * self.limit_minutes))}s"
-        case = f"^Rotate%pattern=round-robin%layout={nodes}x1$"
-        own = ["--system", self.partition, "-n", case, "-p", f"^{self.environ}$", "-S", f"Rotate.{limit}"]
+        case = ["--tag", f"^{VET}$", "-n", f"%layout={nodes}x1$"]
+        own = ["--system", self.partition, *case, "-p", f"^{self.environ}$", "-S", limit]
         return ["reframe", "-c", str(ROOT / "checks"), *own, *self.options, "-r"]
 
     def _environment(self, session: str, group: Group) -> dict[str, str]:
@@ -82,9 +79,9 @@ class Jobs:
 
 
 def outcome_of(session: records.Session, last: str) -> Outcome:
-    """Return what a session of one case says of its nodes.
+    """Return the outcome for the nodes of a session of one case.
 
-    A case that misses references has run: how fast the nodes are, its findings say.
+    A case that misses references has run: its findings say how fast the nodes are.
 
     :param last: the last line that ReFrame printed.
     :raises VetError: if no case ran, or what it needs could not be built.
@@ -95,25 +92,30 @@ def outcome_of(session: records.Session, last: str) -> Outcome:
         why = one_line(broken[0]) if broken else f"{len(cases)} cases ran instead of one: {last}"
         raise VetError(f"{session.name}: {why}")
     case = cases[0]
-    records_of = list(session.records)
-    faulty = {str(node): one_line(str(why)) for r in records_of[:1] for node, why in (r["node_faults"] or {}).items()}
+    record = session.records[0] if session.records else None
+    faulty = (record["node_faults"] or {}) if record else {}
     passed = is_success(case.result) or case.phase == "performance"
-    slow, paths, notes = _said(records_of[0] if records_of else {})
+    slow, paths, notes = _blamed(record or {})
     reason = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
-    why = one_line(reason[0]) if reason else case.result
     return Outcome(
-        passed, {} if passed else faulty, slow, paths, why, notes, _unsure(records_of[0]) if records_of else ""
+        passed,
+        {} if passed else {str(node): one_line(str(why)) for node, why in faulty.items()},
+        slow,
+        paths,
+        one_line(reason[0]) if reason else case.result,
+        notes,
+        _unsure(record) if record else "",
     )
 
 
-#: Findings that tell how much a run would have seen.
+#: Findings on the smallest faults that a run would have seen.
 _OF_SIGHT = ("limits", "noise")
 #: A job has to be able to name a node that has lost so much of its rate. Of fewer nodes than these none can.
 LEAST_SIGHT, FEWEST_NODES = 0.5, 4
 
 
 def _unsure(record: Mapping[str, Any]) -> str:
-    """Return why a run does not tell which nodes are slow; nothing if it does."""
+    """Return why a run does not show which nodes are slow; nothing if it does."""
     found = {str(each.get("kind")): each for each in record.get("findings") or () if isinstance(each, Mapping)}
     node = found.get("limits", {}).get("node", 0.0)
     if isinstance(node, float):
@@ -123,8 +125,8 @@ def _unsure(record: Mapping[str, Any]) -> str:
     return one_line(str(found["noise"].get("text") if "noise" in found else least)) if is_unsure else ""
 
 
-def _said(record: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
-    """Return the slow nodes, the slow ways between nodes, and what the run would have seen."""
+def _blamed(record: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+    """Return the slow nodes, the slow paths, and the smallest faults that the run would have seen."""
     slow: dict[str, str] = {}
     paths, notes = [], []
     for found in record.get("findings") or ():
@@ -142,52 +144,20 @@ def _said(record: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...], t
     return slow, tuple(paths), tuple(notes)
 
 
-def _all(lines: Sequence[tuple[list[str], dict[str, str]]]) -> list[tuple[str, float]]:
-    """Run commands at once; return of each the last line that it printed, and how many minutes it took.
-
-    Whoever ends this process ends them too: ReFrame cancels its jobs when it is interrupted.
-    """
-    before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
+def run_all(lines: Sequence[tuple[list[str], dict[str, str]]]) -> list[tuple[str, float]]:
+    """Run commands at once; return for each the last line that it printed, and how many minutes it took."""
     began = time.monotonic()
-    running: list[subprocess.Popen[str]] = []
-    try:
+    with supervised() as start:
+        running = []
         for line, environment in lines:
-            running.append(_started(line, environment))
+            options = {"env": os.environ | environment, "stdout": subprocess.PIPE, "text": True, "errors": "replace"}
+            try:
+                running.append(start(line, **options))
+            except OSError as error:
+                raise VetError(f"{line[0]}: {error.strerror}; call ci/run --mode vet, or `. ci/env.sh` first") from None
         done = []
         for process in running:  # a pipe holds little: each is read to its end, and waits for that at worst
-            said = process.communicate()[0].strip()
-            done.append((one_line(said.splitlines()[-1]) if said else "it printed nothing", _minutes(began)))
+            text = process.communicate()[0].strip()
+            minutes = (time.monotonic() - began) / 60
+            done.append((one_line(text.splitlines()[-1]) if text else "it printed nothing", minutes))
         return done
-    finally:
-        for process in running:
-            if process.poll() is None:
-                _interrupt(process)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _started(line: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
-    try:
-        return subprocess.Popen(
-            line, env=os.environ | environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
-    except OSError as error:
-        raise VetError(f"{line[0]}: {error.strerror}; call ci/run --mode vet, or `. ci/env.sh` first") from None
-
-
-def _end(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
-
-
-def _minutes(began: float) -> float:
-    return (time.monotonic() - began) / 60
-
-
-def _interrupt(process: subprocess.Popen[str]) -> None:
-    os.killpg(process.pid, signal.SIGINT)
-    try:
-        process.wait(GRACE_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()

@@ -11,7 +11,6 @@ from fabric_checks.reframe_ext.mixins.launches import LauncherlessMixin, Launche
 from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layouts_of, whole_partitions
 from fabric_checks.reframe_ext.mixins.packages import PackagesMixin
 from fabric_checks.reframe_ext.mixins.perflog import PerflogMixin
-from fabric_checks.reframe_ext.mixins.pictures import PicturesMixin
 from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
 from fabric_checks.reframe_ext.mixins.ports import PortsMixin
 from fabric_checks.reframe_ext.mixins.ppn_ratio import PpnRatioMixin
@@ -29,7 +28,6 @@ __all__ = [
     "LayoutMixin",
     "PackagesMixin",
     "PerflogMixin",
-    "PicturesMixin",
     "PlacementMixin",
     "PortsMixin",
     "PpnRatioMixin",

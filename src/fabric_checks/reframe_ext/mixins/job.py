@@ -21,7 +21,7 @@ class JobMixin(RegressionTestPlugin):
 
     A partition says under ``extras['max_pending_time']`` for how long, in ReFrame's notation, such as ``12h``. One
     whose launcher bounds the time of what it starts has ``extras['launcher_bounds_time']``. A scheduler that knows why
-    a job failed has ``why_failed(job)``, which returns an :class:`~fabric_checks.schedulers.endings.Ending` or None,
+    a job failed has ``why_failed(job)``, which returns an :class:`~fabric_checks.schedulers.model.ExitReason` or None,
     and one that knows when it began ``began(job)``, which returns that in ISO 8601 or None.
 
     Needs: ``facts`` and ``last_error_line()`` (:class:`ResultsMixin`).

@@ -29,7 +29,7 @@ MOST_NAMES = 4
 class TopologyMixin(RegressionTestPlugin):
     """Give the analysis what is known of the fabric.
 
-    A partition names the files under ``extras['topology']``, a list: what ``ibnetdiscover`` or ``iblinkinfo`` and
+    A partition names the files under ``extras['topology']``, a list: what ``ibnetdiscover`` and
     ``dump_lfts`` printed, or Slurm's topology; a relative name is below ``config/systems``. Without it, a job on Slurm
     asks ``scontrol show topology``. What is broken, or has no node of the job, is not used, and the record says so,
     as it does of nodes that it lacks.

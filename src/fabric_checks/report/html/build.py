@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From sets of results to the page."""
+"""Make the page of sets of results."""
 
 from __future__ import annotations
 
@@ -11,23 +11,14 @@ from fabric_checks.comparison.nodes import Node, nodes_of
 from fabric_checks.core.plugins import report_sections
 from fabric_checks.records import reading
 from fabric_checks.records.sources import Source
-from fabric_checks.report.html import (
-    families,
-    judged,
-    latency_map,
-    nodes,
-    not_measured,
-    over_time,
-    page,
-    rotate,
-    summary,
-)
-from fabric_checks.report.html.blocks import Section
-from fabric_checks.report.html.change_points import Changed, change_points
-from fabric_checks.report.html.collecting import COLUMNS, collect
-from fabric_checks.report.html.matrices import roots
-from fabric_checks.report.html.provenance import Provenance
-from fabric_checks.report.html.values import Results
+from fabric_checks.report.blocks import Section
+from fabric_checks.report.collecting import COLUMNS, collect
+from fabric_checks.report.html import page
+from fabric_checks.report.kept_output import results_folders
+from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.sections import families, nodes, not_measured, over_time, summary, verdicts
+from fabric_checks.report.sections.over_time import Changed, change_points
+from fabric_checks.report.values import Results
 
 
 def report(
@@ -41,13 +32,13 @@ def report(
     left_out: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[str, Results]:
-    """Return the page about sets of results, and what it is about.
+    """Return the page about sets of results, and its model.
 
     :param title: its title, empty for one made of the machines' names.
     :param with_time: whether to show values over time even for several machines.
-    :param with_published: whether to show the published platforms beside the machines.
+    :param with_published: whether to show the published platforms next to the machines.
     :param opened: the findings of nights that are open, a line each.
-    :param outputs: folders of results whose outputs belong to the records, beside the sources.
+    :param outputs: more folders of results that have outputs of the records.
     :param left_out: what was left out when the sources were made, a line each.
     :param progress: is called with what is being done.
     :raises RecordError: if a source does not exist or has no record.
@@ -89,24 +80,24 @@ def sections(
 ) -> list[Section]:
     """Return all sections of the page.
 
-    :param paths: where the results are: outputs beside them have the pair matrices.
-    :param over: whether to show values over time. :param changes: :func:`fabric_checks.report.html.over_time.section`.
-    :param published: whether the published platforms stand beside the machines. :param touched: the nodes of all runs.
+    :param paths: of the results: kept outputs have the values of all pairs.
+    :param over: whether to show values over time.
+    :param changes: see :func:`fabric_checks.report.sections.over_time.section`.
+    :param published: whether to show the published platforms next to the machines.
+    :param touched: the nodes of all runs.
     :param opened: the findings of nights that are open, a line each.
     """
     found = [
         summary.section(results, provenance, changes or ()),
-        *families.sections(results, provenance),
-        rotate.section(results, roots(paths)),
-        latency_map.section(results, roots(paths)),
+        *families.sections(results, provenance, results_folders(paths)),
         families.compared(results),
         over_time.section(results, provenance, changes) if over else None,
-        judged.references(results),
-        judged.findings(results, opened),
-        judged.failures(results),
+        verdicts.references(results),
+        verdicts.findings(results, opened),
+        verdicts.failures(results),
         nodes.section(touched) if len(touched) > 1 else None,
         *(module.section(results, provenance, published) for module in report_sections()),
-        judged.faults(results),
+        verdicts.faults(results),
         not_measured.section(results),
     ]
     return [section for section in found if section]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page: sections and provenance as one HTML file that asks nothing of anywhere."""
+"""Render sections and provenance as one HTML file that loads nothing."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from markupsafe import Markup
 
 from fabric_checks import __version__
 from fabric_checks.core.paths import ROOT
-from fabric_checks.core.text import printable
-from fabric_checks.report.html.blocks import Section
-from fabric_checks.report.html.provenance import Provenance
-from fabric_checks.report.html.values import clean
+from fabric_checks.core.text import clean, printable
+from fabric_checks.report.blocks import Section
+from fabric_checks.report.provenance import Provenance
 
 #: Templates, style and script.
 TEMPLATES = ROOT / "perflogs-templates" / "report"
@@ -26,8 +25,8 @@ TEMPLATES = ROOT / "perflogs-templates" / "report"
 def render(title: str, sections: Sequence[Section], provenance: Provenance, when: datetime) -> str:
     """Return the page.
 
-    All text is escaped by the template, whatever it is; only drawings of :mod:`fabric_checks.report.html.drawing` and
-    the page's own style and script are not. What the page may load is nothing, and the only script it runs is its own.
+    The template escapes all text; only drawings of :mod:`fabric_checks.report.drawing` and the page's own style and
+    script are not escaped. By its policy the page loads nothing and runs no script but its own.
 
     :param provenance: that of the sections' values. :param when: the time of writing, in UTC.
     """
@@ -41,7 +40,7 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
     )
     environment.filters["drawing"] = Markup
     environment.globals["number_of"] = provenance.number_of
-    script, style = ((TEMPLATES / name).read_text() for name in ("page.js", "page.css"))
+    script, *styles = ((TEMPLATES / name).read_text() for name in ("page.js", "drawing.css", "page.css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Cells are numbered as they are written, so the provenance comes out of what was written.
     body = Markup(environment.get_template("sections.html.jinja").render(sections=sections))
@@ -52,7 +51,7 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
         cases=provenance.cases,
         data=provenance.data(),
         script=Markup(script),
-        style=Markup(style),
+        style=Markup("".join(styles)),
         digest=digest,
         when=f"{when:%Y-%m-%d %H:%M} UTC",
         version=__version__,
@@ -60,5 +59,5 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
 
 
 def _printable(value: Any) -> Any:
-    """Leave no control character in what a template prints, wherever it comes from; drawings have none."""
+    """Replace control characters in all that a template prints; drawings have none."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

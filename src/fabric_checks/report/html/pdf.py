@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Print the page to PDF, by a browser that is there."""
+"""Print a page to PDF with an installed browser."""
 
 from __future__ import annotations
 
@@ -15,24 +15,13 @@ from fabric_checks.core.files import replacing
 
 #: Browsers of one family, which all take the options below.
 BROWSERS = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "microsoft-edge",
-    "microsoft-edge-stable",
-    "msedge",
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    *("microsoft-edge", "microsoft-edge-stable", "msedge"),
 )
 #: No window, no first-run pages, no traffic of the browser's own.
 QUIET = (
-    "--headless",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-quic",
+    *("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--disable-quic"),
 )
 
 

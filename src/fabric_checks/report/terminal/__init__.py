@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What commands print: values, comparisons and profiles as tables, and how a run goes."""
+"""Print values, comparisons, changes, nodes and costs, and the progress of a run."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Changes as paragraphs for a terminal, and as JSON."""
+"""Print changes as paragraphs, or write them as JSON."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from rich.text import Text
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.comparison.changes.grouping import Event
-from fabric_checks.comparison.changes.model import BETTER, OPEN, STATES, Changes, Circumstance
-from fabric_checks.core.text import printable
+from fabric_checks.comparison.changes.model import BETTER, OPEN, STATES, Changes
+from fabric_checks.core.text import clean
 from fabric_checks.report.terminal.summary import plain
+from fabric_checks.report.texts import circumstance_text
 
-#: The colour of a state, beside its word.
+#: The colour of a state.
 _STYLES = {OPEN: "bold red", BETTER: "green"}
 
 
 def render(found: Changes, events: Sequence[Event], *, each: bool = False) -> list[Text]:
     """Return a paragraph for each event, and counts at the end.
 
-    :param each: a line for each series as well.
+    :param each: whether to have a line for each series as well.
     """
     parts: list[Text] = []
     for event in events:
-        head = Text(f"{event.state:6}", style=_STYLES.get(event.state, ""))
-        head = Text.assemble(head, plain(f"  {_line(event.sentence(with_state=False))}"))
-        parts.append(head)
-        parts += [plain(f"    {_line(circumstance_text(circumstance))}") for circumstance in event.circumstances]
+        state = Text(f"{event.state:6}", style=_STYLES.get(event.state, ""))
+        parts.append(Text.assemble(state, plain(f"  {clean(event.sentence(with_state=False))}")))
+        parts += [plain(f"    {clean(circumstance_text(circumstance))}") for circumstance in event.circumstances]
         if not event.circumstances:
             parts.append(plain("    nothing else changed in the records"))
         if each:
-            parts += [plain(f"    {_line(_series(event, number))}") for number in range(len(event.changes))]
+            parts += [plain(f"    {clean(_series(event, number))}") for number in range(len(event.changes))]
     return [*parts, *(plain(line) for line in counts(found, events))]
 
 
@@ -47,22 +47,8 @@ def _series(event: Event, number: int) -> str:
     )
 
 
-def circumstance_text(circumstance: Circumstance) -> str:
-    """Return what changed as in ``mpi: MPICH 4.2 -> MPICH 4.3``."""
-    before, after = (", ".join(each) or "none" for each in (circumstance.before, circumstance.after))
-    moved = circumstance.runs_later
-    when = (
-        f" ({abs(moved)} {'run' if abs(moved) == 1 else 'runs'} {'later' if moved > 0 else 'earlier'})" if moved else ""
-    )
-    return f"{circumstance.field}: {_short(before)} -> {_short(after)}{when}"
-
-
-def _short(text: str, limit: int = 70) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
-
-
 def counts(found: Changes, events: Sequence[Event]) -> list[str]:
-    """Return lines that say what was searched, what came of it, and what chance alone would bring."""
+    """Return how many series were searched, how many changed, and how many would by chance alone."""
     shown = [change for event in events for change in event.changes]
     parts = [f"{sum(change.state == state for change in shown)} {state}" for state in STATES]
     lines = [f"{found.series} series searched: {len(shown)} changes in {len(events)} events: {', '.join(parts)}"]
@@ -75,10 +61,10 @@ def counts(found: Changes, events: Sequence[Event]) -> list[str]:
 
 
 def as_json(found: Changes, events: Sequence[Event], objections: Sequence[str], faults: Sequence[str]) -> str:
-    """Return what was found as a JSON object.
+    """Return changes as a JSON object.
 
     :param events: those that are wanted, with their changes.
-    :param objections: why a gate does not let it pass; :param faults: records that could not be used.
+    :param objections: why a gate fails; :param faults: records that could not be used.
     """
     content = {
         "series": found.series,
@@ -98,8 +84,3 @@ def as_json(found: Changes, events: Sequence[Event], objections: Sequence[str], 
         ],
     }
     return json.dumps(content, indent=1, allow_nan=False, default=lambda time: time.isoformat())
-
-
-def _line(text: str) -> str:
-    """Return untrusted text on one line."""
-    return printable(" ".join(text.split()))

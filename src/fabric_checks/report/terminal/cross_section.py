@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Saved outputs of ``rotate``: read, shown, drawn and compared."""
+"""Read, print, draw and compare saved outputs of ``rotate``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pathlib import Path
 from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import one_line, value_text
+from fabric_checks.core.text import count_text, one_line, value_text
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.bandwidths import repeatability
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.report import drawing
+from fabric_checks.report.pair_drawing import pair_bandwidths
 
 Reports = Mapping[Path, Report]
 
@@ -37,7 +39,7 @@ def load(paths: Sequence[Path], link_MBps: float | None, known: FabricMap | None
 
 
 def alike(reports: Reports) -> dict[tuple[Path, Path], float]:
-    """Return how alike the patterns of each two runs are (:func:`repeatability`), where they can be compared."""
+    """Return how similar the patterns of each two runs are, by :func:`repeatability`."""
     found = {}
     for one, two in combinations(reports, 2):
         try:
@@ -48,7 +50,7 @@ def alike(reports: Reports) -> dict[tuple[Path, Path], float]:
 
 
 def as_lines(reports: Reports) -> list[str]:
-    """Return what the runs say, line by line."""
+    """Return values and findings of the runs, line by line."""
     lines = []
     for path, found in reports.items():
         lines.append(f"{path}: {found.output.pattern}, {len(found.output.hosts)} nodes, {len(found.output.scan)} pairs")
@@ -74,16 +76,15 @@ def as_json(reports: Reports) -> str:
     """Return the same as JSON."""
     runs = {str(path): {"metrics": found.metrics(), "notes": found.notes()} for path, found in reports.items()}
     pairs = [{"runs": [str(one), str(two)], "correlation": value} for (one, two), value in alike(reports).items()]
-    told = {name for run in runs.values() for name in run["metrics"]}
-    units = {metric.name: metric.unit for metric in (*METRICS, *OF_SWITCHES) if metric.name in told}
+    named = {name for run in runs.values() for name in run["metrics"]}
+    units = {metric.name: metric.unit for metric in (*METRICS, *OF_SWITCHES) if metric.name in named}
     return json.dumps({"units": units, "runs": runs, "repeatability": pairs}, indent=1)
 
 
 def draw(reports: Reports, folder: Path) -> None:
-    """Write the pictures of each run into ``folder``, or into a folder for each run if there are several."""
-    from fabric_checks.report.pictures import charts as pictures  # noqa: PLC0415  (matplotlib is slow to import)
-
+    """Write ``pairs.svg``, heat map and histogram, into ``folder``; of several runs into a folder each."""
     for path, found in reports.items():
         place = folder if len(reports) == 1 else folder / path.stem
         place.mkdir(parents=True, exist_ok=True)
-        pictures.cross_section(place, f"{found.output.pattern}, {len(found.output.hosts)} nodes", found)
+        title = f"{found.output.pattern}, {count_text(len(found.output.hosts), 'node')}"
+        drawing.save(place / "pairs.svg", pair_bandwidths(title, found.matrix, found.link_MBps))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run while it is under way: case i of n, what runs, elapsed, about how long still."""
+"""Show the progress of a run: cases done, the case that runs, elapsed and remaining time."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _BEGUN = re.compile(r"\[ RUN +\] (?P<case>.*)")
 _ENDED = re.compile(
     r"\[ +(?P<how>OK|FAIL|ERROR|ABORT|SKIP|XFAIL|XPASS) +\] \( *(?P<number>\d+)/(?P<of>\d+)\) (?P<case>.*?)(?: \[.*)?$"
 )
-_SAID = re.compile(r"^(?:\S+: )?(?:WARNING|ERROR|warning|error): ")
+_MESSAGE = re.compile(r"^(?:\S+: )?(?:WARNING|ERROR|warning|error): ")
 #: As many lines of ReFrame as are kept, should it not come to run anything.
 _KEPT = 2000
 
 
 @dataclass
 class State:
-    """How far a run is, by the lines that ReFrame prints.
+    """The progress of a run, from the lines that ReFrame prints.
 
     :param past: how long each case took before, in seconds.
-    :param lines: all it printed, the first of them; :param said: its warnings and errors.
+    :param lines: all it printed, the first of them; :param messages: its warnings and errors.
     """
 
     past: Mapping[str, float] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class State:
     running: dict[str, None] = field(default_factory=dict)
     finished: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
-    said: dict[str, None] = field(default_factory=dict)
+    messages: dict[str, None] = field(default_factory=dict)
     last_s: float = 0.0  # when the last case ended
 
     def read(self, line: str, at_s: float) -> None:
@@ -57,11 +57,11 @@ class State:
             self.failed += found["how"] in ("FAIL", "ERROR", "XPASS")
             if not _is_fixture(name):
                 self.finished.append(name)
-        elif _SAID.match(line) and "skipping " not in line:  # what is skipped is among the faults of the session
-            self.said[one_line(line)] = None
+        elif _MESSAGE.match(line) and "skipping " not in line:  # what is skipped is among the faults of the session
+            self.messages[one_line(line)] = None
 
     def running_text(self) -> str:
-        """Return what runs: where cases run one by one, the first of those that have begun."""
+        """Return the case that runs; of several, the first that has begun."""
         cases = [name for name in self.running if not _is_fixture(name)] or list(self.running)
         if not cases:
             return ""
@@ -69,7 +69,7 @@ class State:
         return f"building {name.partition(' ~')[0]}" if _is_fixture(name) else name
 
     def remaining_s(self, elapsed_s: float) -> float | None:
-        """Return about how long it will still take."""
+        """Return the estimated time that remains, in seconds."""
         unknown = max(self.cases - self.ended - len(self.running), 0)
         cases = [name for name in self.running if not _is_fixture(name)]
         return remaining_s(
@@ -77,10 +77,10 @@ class State:
         )
 
     def text(self, elapsed_s: float) -> str:
-        """Return all of it on a line."""
+        """Return the progress as one line."""
         if not self.running and not self.ended:
             return f"choosing cases, {duration_text(elapsed_s)}"
-        # Until the first has ended ReFrame has told how many checks there are, and not how many cases.
+        # Until the first case has ended, the number of checks is known, but not that of cases.
         left = self.remaining_s(elapsed_s) if self.ended else None
         parts = [
             f"{self.ended} of {self.cases} done" if self.ended else "begun",
@@ -103,9 +103,9 @@ def _is_fixture(name: str) -> bool:
 
 @contextmanager
 def shown(state: State) -> Iterator[Callable[[str], None]]:
-    """Show how far a run is: on a line that is rewritten in a terminal, else in a line a minute.
+    """Show the progress of a run: on a line that is rewritten in a terminal, else in a line a minute.
 
-    :returns: what is to be called with each line of ReFrame.
+    :returns: a function to be called with each line of ReFrame.
     """
     streams = [stream for stream in (console.out(), console.err()) if stream.isatty()]
     began = time.monotonic()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Flux: its queues, its jobs, and a scheduler for ReFrame."""
+"""Flux: what its tools print, and a scheduler for ReFrame."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LSF: its queues, and a scheduler for ReFrame."""
+"""LSF: what its tools print, and a scheduler for ReFrame."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PBS: its queues, its jobs, and a scheduler for ReFrame."""
+"""PBS: what its tools print, and a scheduler for ReFrame."""

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the build fixtures know of Spack: its scopes, its lock file, its failures and its version.
+"""Builds by Spack: the scopes, the lock file, the causes of failure, the build and the mirror.
 
-Nothing here knows ReFrame. Only `tool` runs Spack, and `inside` is run by it.
+Nothing here imports ReFrame. Only ``tool`` starts Spack; ``inside`` is the one script that Spack's own Python runs.
 """
-
-from fabric_checks.software.spack.errors import SpackError
-
-__all__ = ["SpackError"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame environments from scopes: whoever adds the scope of an MPI has added the environment.
+"""ReFrame environments from scopes: the scope of an MPI is all that an environment needs.
 
 A system's scopes are in ``config/systems/SYSTEM/spack``: the folder ``site``, and one folder for each MPI. The MPI's
 ``packages.yaml`` requires it and names it as an external, by prefix or by modules; ``env_vars.yaml``, in Spack's own
@@ -9,7 +9,6 @@ format, has the variables that its programs need.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,8 @@ from typing import Any
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software import programs, stacks
-from fabric_checks.software.spack.errors import SpackError
-from fabric_checks.software.spack.lock import same_release
-from fabric_checks.software.spack.packages import asked, why_not
-from fabric_checks.software.spack.scopes import Scopes, expand, files, load, required_version, setting
+from fabric_checks.software.spack.failure import SpackError
+from fabric_checks.software.spack.scopes import Scopes, expand, files, load, parse_requirement, same_release
 from fabric_checks.software.spack.tool import scope_defaults
 from fabric_checks.software.suites import SUITES
 
@@ -28,31 +25,23 @@ COMMON = ROOT / "spack-envs" / "common"
 SITE = "site"
 
 
-def scopes_of(spack: Path, variables: Mapping[str, str]) -> dict[str, Scopes]:
-    """Return the scopes of each MPI of a system.
+def scopes_of(spack: Path, variables: Mapping[str, str], mpis: Iterable[str] = ()) -> dict[str, Scopes]:
+    """Return the scopes of some MPIs of a system by their names; of all if none is named.
 
     :param spack: the system's folder ``spack``.
     :param variables: FABRIC_SPACK_SITE among them names a site scope to use in place of the system's.
-    :raises SpackError: if there is no site scope.
-    """
-    site = Path(variables.get("FABRIC_SPACK_SITE") or spack / SITE)
-    files(site)
-    folders = sorted(path for path in spack.iterdir() if path.is_dir() and path.name != SITE)
-    return {folder.name: Scopes(folder, site, COMMON) for folder in folders}
-
-
-def scopes_called(spack: Path, mpis: Iterable[str] | None, variables: Mapping[str, str]) -> dict[str, Scopes]:
-    """Return the scopes of some MPIs of a system; of all if none is named.
-
-    :raises SpackError: if the system has no scopes, or none of that name.
+    :raises SpackError: if the system has no scopes, no site scope, or no scope of that name.
     """
     if not spack.is_dir():
         raise SpackError(f"{spack}: this system has no Spack scopes; copy those of config/systems/local/spack")
-    found = scopes_of(spack, variables)
-    for mpi in mpis or ():
+    site = Path(variables.get("FABRIC_SPACK_SITE") or spack / SITE)
+    files(site)
+    folders = sorted(path for path in spack.iterdir() if path.is_dir() and path.name != SITE)
+    found = {folder.name: Scopes(folder, site, COMMON) for folder in folders}
+    for mpi in mpis:
         if mpi not in found:
             raise SpackError(f"{spack}: no scope {quoted(mpi)}; choose from {', '.join(found) or 'nothing'}")
-    return {mpi: found[mpi] for mpi in mpis} if mpis else found
+    return {mpi: found[mpi] for mpi in mpis or found}
 
 
 def environments(
@@ -67,65 +56,44 @@ def environments(
 
 def _environment(mpi: str, systems: Sequence[str], scopes: Scopes, variables: Mapping[str, str]) -> dict[str, Any]:
     offered, without = [], {}
-    requirement = ""
     for suite in SUITES.values():
         if suite.package is None:
             without[suite.name] = "`spack-envs` has no package for it"
-            continue
-        wanted = asked(suite.package, scopes)
-        requirement = wanted.mpi
-        if reason := why_not(suite.package, scopes):
+        elif reason := scopes.why_not(suite.package):
             without[suite.name] = reason
         else:
-            offered.append(suite.package.describe(wanted.requirement, wanted.version))
-    external = _external(scopes, requirement)
+            asked = scopes.asked(suite.package)
+            offered.append(suite.package.describe(asked.requirement, asked.version))
+    name, external = _external(scopes)
+    wait = stacks.BLOCKING_WAIT.get(name)
+    extras: dict[str, Any] = {"spack": {each: str(getattr(scopes, each)) for each in ("environ", "site", "common")}}
+    if wait:
+        extras["blocking_wait"] = wait
     known = scope_defaults() | dict(variables)
-    wait = stacks.BLOCKING_WAIT.get(_name(requirement))
+    settings = [*programs.search_paths(external.get("prefix")), *_variables(scopes.environ)]
     base = {
         "name": f"{mpi}-spack",
         "target_systems": list(systems),
         "cc": "mpicc",
         "features": ["blocking_wait"] if wait else [],
         "modules": external.get("modules", []),
-        "env_vars": [
-            *_search_paths(external.get("prefix")),
-            *_variables(scopes.environ),
-        ],
+        "env_vars": [[variable, expand(value, known, scopes.environ)] for variable, value in settings],
     }
-    base["env_vars"] = [[name, expand(value, known, scopes.environ)] for name, value in base["env_vars"]]
-    extras: dict[str, Any] = {"spack": {name: str(getattr(scopes, name)) for name in ("environ", "site", "common")}}
-    if wait:
-        extras["blocking_wait"] = wait
     return programs.environment(base, "spack", *offered, why_not=without, extras=extras)
 
 
-def _name(requirement: str) -> str:
-    match = re.match(r"[-\w]+", requirement)
-    return match[0] if match else ""
-
-
-def _external(scopes: Scopes, requirement: str) -> Mapping[str, Any]:
-    """Return the external that a requirement on MPI means."""
-    name, version = _name(requirement), required_version(requirement)
-    found, _ = setting([scopes.environ, scopes.site], name, "externals")
-    for external in found or []:
-        release = required_version(external.get("spec", ""))
+def _external(scopes: Scopes) -> tuple[str, Mapping[str, Any]]:
+    """Return the name of the required MPI, and the external that has the required release."""
+    requirement = scopes.requirement("mpi") or ""
+    name, version = parse_requirement(requirement)
+    for external in scopes.setting(name, "externals")[0] or []:
+        _, release = parse_requirement(external.get("spec", ""))
         if version is None or (release is not None and same_release(release, version)):
-            return dict(external)
+            return name, external
     raise SpackError(
-        f"{scopes.environ}: requires {requirement}, which is not an external here; name its prefix or modules under "
-        f"`packages: {name}: externals:` (an MPI is never built: the site's own is what is tested)"
+        f"{scopes.environ}: requires {requirement or 'no MPI'}, which is not an external here; name its prefix or "
+        f"modules under `packages: {name or 'NAME'}: externals:` (an MPI is never built: the site's own is tested)"
     )
-
-
-def _search_paths(prefix: str | None) -> list[list[str]]:
-    """Put an MPI first on the search paths."""
-    if not prefix:
-        return []
-    return [
-        ["PATH", f"{prefix}/bin:$PATH"],
-        ["LD_LIBRARY_PATH", f"{prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"],
-    ]
 
 
 def _variables(scope: Path) -> list[list[str]]:
@@ -133,8 +101,7 @@ def _variables(scope: Path) -> list[list[str]]:
     found = []
     for file in files(scope):
         section = load(file).get("env_vars") or {}
-        other = sorted(set(section) - {"set", "prepend_path"})
-        if other:
+        if other := sorted(set(section) - {"set", "prepend_path"}):
             raise SpackError(f"{file}: env_vars has {other[0]!r}; only `set` and `prepend_path` are understood here")
         found += [[name, str(value)] for name, value in (section.get("set") or {}).items()]
         found += [

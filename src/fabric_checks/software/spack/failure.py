@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turn what Spack printed into a message that says what failed and what to do."""
+"""Turn the output of a Spack that failed into a message with cause, evidence and remedy."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-#: How many lines of a build log, or of Spack's own error, a message holds at most.
-TELLING_LINES = 4
+from fabric_checks.core.errors import FabricError
 
-#: How long a line of a message may be; compiler command lines are longer.
+#: The most lines of a build log, or of Spack's own error, in a message.
+MOST_LINES = 4
+
+#: The longest line of a message; compiler command lines are longer.
 LINE_LENGTH = 200
 
-ERROR = re.compile(r"^==> Error: (?P<text>.*(?:\n(?!==> |\[\+\]).*)*)", re.MULTILINE)
-#: `spack mirror` only warns of each source that it cannot fetch, and names the package in an error at the end.
+#: An error of Spack with its continuation lines. `spack mirror` only warns of each source that it cannot fetch.
+ERROR = re.compile(r"^==> Error: (.*(?:\n(?!==> |\[\+\]).*)*)", re.MULTILINE)
 WARNING = re.compile(ERROR.pattern.replace("Error", "Warning"), re.MULTILINE)
-PACKAGE = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
-#: A package in the error itself, often as the name of its stage or prefix.
-NAMED = re.compile(r"(?:spack-stage-|[\s/'\"]|^)((?!spack-stage-)[a-z0-9_][^\s/'\":,;]*?)-[a-z2-7]{32}\b", re.MULTILINE)
+INSTALLING = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
 LOG = re.compile(r"^\s+(/\S+/spack-build-(?:out|\d\d-[\w-]+-out)\.txt)$", re.MULTILINE)
 #: The lines of the build log that Spack itself picks out, wrapped to the width of the terminal.
 QUOTED_LOG = re.compile(r"^ {2}>> \d+ +(.*(?:\n {12}\S.*)*)", re.MULTILINE)
@@ -27,51 +26,76 @@ WRAPPED = re.compile(r"\n {12}")
 COMPLAINT = re.compile(
     r"(?<![\w-])(?:error: |undefined reference|cannot find |command not found)|\*\*\*", re.IGNORECASE
 )
-FIRST_CAUSE = re.compile(r"(?<![\w-])(?:fatal |internal compiler )?error: ", re.IGNORECASE)
+FIRST_ERROR = re.compile(r"(?<![\w-])(?:fatal |internal compiler )?error: ", re.IGNORECASE)
+
+
+class SpackError(FabricError):
+    """Spack, its configuration or its result is not as asked for; the text has the cause and the remedy."""
 
 
 @dataclass(frozen=True)
 class Cause:
     """A way in which Spack fails.
 
-    :param name: what messages call it.
-    :param pattern: finds it in the output, or in the build log.
-    :param remedy: what to do.
+    :param name: its name in messages; :param remedy: what the user can do.
+    :param pattern: matches it in the output, or, if ``in_log``, in the build log too.
     """
 
     name: str
     pattern: re.Pattern[str]
     remedy: str
+    in_log: bool = False
 
 
-def _cause(name: str, pattern: str, remedy: str) -> Cause:
-    return Cause(name, re.compile(pattern, re.IGNORECASE | re.MULTILINE), remedy)
+def _cause(name: str, pattern: str, remedy: str, *, in_log: bool = False) -> Cause:
+    return Cause(name, re.compile(pattern, re.IGNORECASE | re.MULTILINE), remedy, in_log)
 
 
-BUILD_FAILED = "the build failed"
+NO_GIT = _cause(
+    "git is missing",
+    r"spack requires 'git'|git: (?:command )?not found|No such file or directory: '(?:\S*/)?git'",
+    "install git, or load its module: Spack fetches its package repository with it",
+)
+NO_REPOSITORY = _cause(
+    "no package repository",
+    r"Error constructing repository|No repo\.yaml found|UnknownRepo|Unable to clone"
+    r"|no repositor(?:y|ies) configured",
+    "make sure that FABRIC_SPACK_PACKAGES_URL can be cloned, and delete the folder named, which holds half a "
+    "clone; or name a clone of spack-packages, at the pinned release, in repos.yaml of the site's scope",
+)
+INTERRUPTED = _cause(
+    "it was interrupted",
+    r"Keyboard interrupt|KeyboardInterrupt|Terminated$|received signal|Killed$",
+    "run it again; what is already built is kept",
+)
+BUILD_FAILED = _cause(
+    "the build failed",
+    r"ProcessError|InstallError|See build log for details|Command exited with status",
+    "see the log; the compiler or MPI of this environment may not suit this release",
+)
+NOT_THERE = _cause("Spack is missing", r"not found", "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one")
+UNKNOWN = _cause("it failed", r"^==> Error: ", "run the same command by hand in the stage folder, with `spack -d`")
 
-#: The causes, the most telling first: a full disk breaks builds in many ways.
+#: The most telling causes first: a full disk breaks builds in many ways.
 CAUSES = (
     _cause(
         "the disk is full",
         r"No space left on device|Disk quota exceeded|\[Errno 28\]|\[Errno 122\]",
         "free space, or move install_tree and build_stage (config.yaml of the site's scope)",
+        in_log=True,
     ),
     _cause(
         "it cannot write",
         r"\[Errno (?:1|13|30)\]|read-only file|PermissionError|Lock(?:RO|Permission)\w*Error|No accessible stage paths",
-        "check who owns the folder named and whether its file system is mounted for writing, or move install_tree, "
+        "check the owner of the folder named and whether its file system is mounted for writing, or move install_tree, "
         "build_stage and the caches (config.yaml of the site's scope)",
     ),
-    _cause(
-        "git is missing",
-        r"spack requires 'git'|git: (?:command )?not found|No such file or directory: '(?:\S*/)?git'",
-        "install git, or load its module: Spack fetches its package repository with it",
-    ),
+    NO_GIT,
     _cause(
         "out of memory",
         r"Killed signal terminated program|Cannot allocate memory|virtual memory exhausted|std::bad_alloc",
-        "build with fewer jobs (`config: build_jobs:` in the site's scope), or where there is more memory",
+        "build with fewer jobs (`config: build_jobs:` in the site's scope), or on a host with more memory",
+        in_log=True,
     ),
     _cause(
         "checksum mismatch",
@@ -96,13 +120,7 @@ CAUSES = (
         "correct the file and line named",
     ),
     # Without a repository Spack knows no compilers either, so this comes before those.
-    _cause(
-        "no package repository",
-        r"Error constructing repository|No repo\.yaml found|UnknownRepo|Unable to clone"
-        r"|no repositor(?:y|ies) configured",
-        "make sure that FABRIC_SPACK_PACKAGES_URL can be cloned, and delete the folder named, which holds half a "
-        "clone; or name a clone of spack-packages, at the pinned release, in repos.yaml of the site's scope",
-    ),
+    NO_REPOSITORY,
     _cause(
         "a compiler is missing",
         r"no compiler configured|cannot find working compilers"
@@ -135,120 +153,84 @@ CAUSES = (
         r"failed to concretize|cannot concretize|UnsatisfiableSpecError|No solution|conflicts? with",
         "check what the scopes require of the packages named, and whether the externals offer it",
     ),
-    _cause(
-        "it was interrupted",
-        r"Keyboard interrupt|KeyboardInterrupt|Terminated$|received signal|Killed$",
-        "run it again; what is already built is kept",
-    ),
-    _cause(
-        BUILD_FAILED,
-        r"ProcessError|InstallError|See build log for details|Command exited with status",
-        "see the log; the compiler or MPI of this environment may not suit this release",
-    ),
+    INTERRUPTED,
+    BUILD_FAILED,
 )
 
-_BY_NAME = {cause.name: cause for cause in CAUSES}
 
-#: What a build log shows, and Spack's own words may not.
-IN_LOG = (_BY_NAME["the disk is full"], _BY_NAME["out of memory"])
-INTERRUPTED = _BY_NAME["it was interrupted"]
-NO_GIT = _BY_NAME["git is missing"]
-NO_REPOSITORY = _BY_NAME["no package repository"]
-NOT_THERE = Cause(
-    "Spack is missing", re.compile(""), "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one"
-)
-UNKNOWN = Cause("it failed", re.compile(""), "run the same command by hand in the stage folder, with `spack -d`")
+def explain(output: str, exit_code: int) -> str:
+    """Return a message of a few lines: the cause, the lines of the output or build log that show it, the remedy.
 
-
-def telling(output: str) -> list[str]:
-    """Return the lines of an output that say something, each of a readable length."""
-    return _cut([line.strip() for line in output.splitlines() if line.strip()])
+    :param output: the output of Spack, both streams together.
+    :param exit_code: its exit status; negative, or over 128, for a signal.
+    """
+    named = LOG.findall(output)
+    log = _read(Path(named[-1])) if named else ""
+    cause = _find(output, log, exit_code)
+    package = _package(output, cause)
+    head = f"Spack: {cause.name}{f' ({package})' if package else ''}, exit status {exit_code}"
+    evidence = _evidence(cause, output, log) + [f"build log: {path}" for path in named[-1:]]
+    return "\n".join([head, *(f"  {shortened(line)}" for line in evidence), f"To do: {cause.remedy}"])
 
 
-def read_text(path: Path) -> str:
+def distinct_lines(text: str) -> list[str]:
+    """Return the lines of a text without their indentation, each once, in order; no blank ones."""
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+
+def shortened(line: str) -> str:
+    """Return a line, cut in its middle to a readable length: an address is long, and the reason follows it."""
+    head = LINE_LENGTH // 2 - 5
+    return line if len(line) <= LINE_LENGTH else f"{line[:head]} ... {line[head + 5 - LINE_LENGTH :]}"
+
+
+def _read(log: Path) -> str:
     """Return the text of a build log, or nothing if it is gone: stages are cleaned."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
 
-def explain(output: str, exit_code: int, read_log: Callable[[Path], str] = read_text) -> str:
-    """Return a message of a few lines: what failed, its most telling lines, what to do.
-
-    :param output: all that ``spack concretize`` or ``spack install`` printed, both streams together.
-    :param exit_code: its exit status; negative, or over 128, for a signal.
-    :param read_log: returns the text of the build log that the output names.
-    """
-    named = LOG.findall(output)
-    log = read_log(Path(named[-1])) if named else ""
-    cause = _find(output, log, exit_code)
-    package = _package(output, cause)
-    head = f"Spack: {cause.name}{f' ({package})' if package else ''}, exit status {exit_code}"
-    where = [f"build log: {named[-1]}"] if named else []
-    return "\n".join(
-        [head, *(f"  {line}" for line in [*_telling(cause, log, output), *where]), f"To do: {cause.remedy}"]
-    )
-
-
 def _find(output: str, log: str, exit_code: int) -> Cause:
-    """Return the first cause that the output, or in a full machine the build log, shows."""
+    """Return the first cause that the output shows, or the build log for those that break a compiler."""
     if exit_code == 127:
         return NOT_THERE
     for cause in CAUSES:
-        if cause.pattern.search(output) or (cause in IN_LOG and cause.pattern.search(log)):
+        if cause.pattern.search(output) or (cause.in_log and cause.pattern.search(log)):
             return cause
         if cause is INTERRUPTED and (exit_code < 0 or exit_code > 128):
             return cause
     return UNKNOWN
 
 
-def _package(output: str, cause: Cause) -> str:
-    """Return the package that the error names, else the one that was being installed when the cause showed.
+def _errors(output: str, cause: Cause) -> list[str]:
+    """Return the errors, then the warnings, of Spack that show a cause."""
+    found = [*ERROR.findall(output), *WARNING.findall(output)]
+    return [text for text in found if cause.pattern.search(text)]
 
-    While concretizing there is none.
-    """
-    shown = cause.pattern.search(output) if cause.pattern.pattern else None
-    if shown:
-        error = next((text for text in _complaining(output) if cause.pattern.search(text)), "")
-        named = NAMED.search(error)
-        if named:
-            return named[1]
-    installing = PACKAGE.findall(output[: shown.start()] if shown else output)
+
+def _package(output: str, cause: Cause) -> str:
+    """Return the package that was being installed when the cause showed; none while concretizing."""
+    shown = cause.pattern.search(output)
+    installing = INSTALLING.findall(output[: shown.start()] if shown else output)
     return installing[-1] if installing else ""
 
 
-def _complaining(output: str) -> list[str]:
-    """Return what Spack says in errors, then in warnings."""
-    return [match["text"] for pattern in (ERROR, WARNING) for match in pattern.finditer(output)]
-
-
-def _telling(cause: Cause, log: str, output: str) -> list[str]:
-    """Return the lines that say most: complaints of the build log, else Spack's own error, else the last lines."""
-    if cause.name == BUILD_FAILED:
+def _evidence(cause: Cause, output: str, log: str) -> list[str]:
+    """Return the most telling lines: complaints of the build log, else Spack's own error, else the last lines."""
+    if cause is BUILD_FAILED:
         complaints = _complaints(log) or [WRAPPED.sub("", text) for text in QUOTED_LOG.findall(output)]
         if complaints:
-            return _cut(list(dict.fromkeys(complaints))[:TELLING_LINES])
-    for error in _complaining(output):
-        if cause.pattern.pattern and cause.pattern.search(error):
-            return _cut([line.strip() for line in error.splitlines() if line.strip()][:TELLING_LINES])
-    if cause is UNKNOWN and ERROR.search(output):
-        return _cut([ERROR.findall(output)[-1].splitlines()[0]])
-    lines = [line.strip() for line in [*output.splitlines(), *log.splitlines()] if line.strip()]
-    hits = [line for line in lines if cause.pattern.pattern and cause.pattern.search(line)]
-    return _cut(list(dict.fromkeys(hits))[:2] or lines[-TELLING_LINES:])
+            return complaints[:MOST_LINES]
+    for error in _errors(output, cause):
+        return distinct_lines(error)[:MOST_LINES]
+    lines = [*distinct_lines(output), *distinct_lines(log)]
+    return [line for line in lines if cause.pattern.search(line)][:2] or lines[-MOST_LINES:]
 
 
 def _complaints(log: str) -> list[str]:
     """Return the lines of a build log that complain, from the first real error on; its last lines if none does."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    first = next((i for i, line in enumerate(lines) if FIRST_CAUSE.search(line)), 0)
-    return [line for line in lines[first:] if COMPLAINT.search(line)] or lines[-TELLING_LINES:]
-
-
-def _cut(lines: list[str]) -> list[str]:
-    """Return the lines, each cut to a readable length in its middle: an address is long, its reason stands last."""
-    head = LINE_LENGTH // 2 - 5
-    return [
-        line if len(line) <= LINE_LENGTH else f"{line[:head]} ... {line[head + 5 - LINE_LENGTH :]}" for line in lines
-    ]
+    lines = distinct_lines(log)
+    first = next((i for i, line in enumerate(lines) if FIRST_ERROR.search(line)), 0)
+    return [line for line in lines[first:] if COMPLAINT.search(line)] or lines[-MOST_LINES:]

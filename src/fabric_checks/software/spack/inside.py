@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What only Spack itself knows of an environment, printed as one line of JSON.
+"""Questions about an environment that only Spack itself can answer; the answer is one line of JSON.
 
 `spack -e ENVIRONMENT python inside.py QUESTION` runs it, with Spack's Python and nothing of this library:
 
-decides    what a build depends on: Spack's release, the configuration as all its scopes together give it, those of the
-           instance and of conditional includes too, and the package repositories. And where it builds.
-installed  every package of the lock that the built programs need to run: its prefix, what is lost of it, and whether it
-           was taken from a build cache.
+configured the configuration as all scopes together give it, those of the instance and of conditional includes too: the
+           package repositories by their names, the mirrors, and the folder of the builds.
+installed  every package of the lock that the built programs need to run: its prefix, its lost files, and whether it was
+           taken from a build cache.
 """
 
 import json
@@ -22,22 +22,21 @@ import spack.stage
 import spack.traverse
 import spack.verify
 
-#: What a manifest may say of a file that makes it another one; owners, modes and times change with a copy.
+#: The differences from the manifest that make another file; owners, modes and times change with a copy.
 LOST = {"deleted", "size", "hash", "link", "manifest missing", "manifest corrupted"}
 
 
-def decides() -> object:
-    """Return what a build depends on."""
+def configured() -> object:
+    """Return the configuration."""
     return {
-        "release": spack.get_version(),
-        "config": {name: spack.config.get(name) for name in sorted(spack.config.SECTION_SCHEMAS)},
-        "repositories": [[each.namespace, each.root] for each in spack.repo.PATH.repos],
+        "repositories": {each.namespace: each.root for each in spack.repo.PATH.repos},
+        "mirrors": spack.config.get("mirrors"),
         "stage": spack.stage.get_stage_root(),
     }
 
 
 def installed() -> object:
-    """Return what stands of each package."""
+    """Return the state of each package."""
     roots = spack.environment.active_environment().concrete_roots()
     nodes = spack.traverse.traverse_nodes(roots, deptype=("link", "run"))
     return [
@@ -62,4 +61,4 @@ def lost(spec: Any) -> object:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"decides": decides, "installed": installed}[sys.argv[-1]](), default=str))
+    print(json.dumps({"configured": configured, "installed": installed}[sys.argv[-1]](), default=str))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The configuration scopes that an environment gets: rendered, found, and read.
+"""The configuration scopes of an environment, and what they ask of a package.
 
 A scope is a folder of YAML files, as Spack has them. Spack expands environment variables in its own paths (install
 tree, caches, mirrors, repositories), but takes the prefix of an external as it stands, so scopes are rendered first.
@@ -8,22 +8,33 @@ tree, caches, mirrors, repositories), but takes the prefix of an external as it 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from fabric_checks.core import yaml_file
 from fabric_checks.core.errors import quoted
-from fabric_checks.software.spack.errors import SpackError
+from fabric_checks.software.spack.failure import SpackError
+from fabric_checks.software.suite import Package
 
-#: What is expanded: ``${FABRIC_HOME}``. Spack's own variables (``$env``, ``${spack}``) have small letters and stay.
+#: ``${FABRIC_HOME}`` is expanded. Spack's own variables (``$env``, ``${spack}``) have small letters and stay.
 VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 
-#: The pure Python loader takes ten times as long.
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+@dataclass(frozen=True)
+class Asked:
+    """The requirements of the scopes on a package.
+
+    :param requirement: on the package itself; :param version: the release in it.
+    :param mpi: the requirement on MPI; :param compiler: that on the C compiler, if there is one.
+    """
+
+    requirement: str
+    version: str
+    mpi: str
+    compiler: str | None
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,7 @@ class Scopes:
     common: Path
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables by which `spack.yaml` finds them."""
+        """Return the environment variables by which `spack.yaml` finds the scopes."""
         return {
             "FABRIC_SPACK_ENVIRON": str(self.environ),
             "FABRIC_SPACK_SITE": str(self.site),
@@ -55,17 +66,76 @@ class Scopes:
             render(self.common, folder / "common", variables),
         )
 
+    def setting(self, package: str, key: str) -> tuple[Any, Path | None]:
+        """Return the strongest value of ``packages: PACKAGE: KEY:`` and its file; None twice if there is none.
+
+        :raises SpackError: if a scope is missing, even an optional one: Spack would ignore its wrong path.
+        """
+        for scope in (self.environ, self.site, self.common):
+            for file in _with_included(scope):
+                section = (load(file).get("packages") or {}).get(package) or {}
+                if section.get(key) is not None:
+                    return section[key], file
+        return None, None
+
+    def requirement(self, package: str) -> str | None:
+        """Return the strongest requirement on a package, or a virtual one such as ``mpi``; None if there is none.
+
+        :raises SpackError: if it has a form other than one text or a list of one.
+        """
+        value, file = self.setting(package, "require")
+        one = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if not isinstance(one, str | None):
+            raise SpackError(f"{file}: `require` of {package} must be a single string here, such as '@1.2'")
+        return one
+
+    def asked(self, package: Package) -> Asked:
+        """Return what a package's environment is to be built as.
+
+        :raises SpackError: if the scopes leave release or MPI open.
+        """
+        requirement = self.requirement(package.name) or ""
+        _, version = parse_requirement(requirement)
+        if version is None:
+            raise SpackError(
+                f"{self.common}: no scope requires a release of {package.name}; write `packages: {package.name}: "
+                "require: '@RELEASE'`"
+            )
+        mpi = self.requirement("mpi")
+        if mpi is None:
+            raise SpackError(
+                f"{self.environ}: requires no MPI, so Spack would choose one; write `packages: mpi: require: [NAME]`"
+            )
+        return Asked(requirement, version, mpi, self.requirement("c"))
+
+    def why_not(self, package: Package) -> str | None:
+        """Return why a site does not want a package (``buildable: false`` and no external), or None if it does."""
+        buildable, file = self.setting(package.name, "buildable")
+        externals, _ = self.setting(package.name, "externals")
+        return f"{file} says `buildable: false` of {package.name}" if buildable is False and not externals else None
+
 
 def files(scope: Path) -> list[Path]:
     """Return the YAML files of a scope in the order of their names; a scope may be a single file.
 
-    :raises SpackError: if there is no such scope, or it is empty: Spack would ignore that without a word.
+    :raises SpackError: if there is no such scope, or it is empty, which Spack would ignore silently.
     """
     found = [scope] if scope.is_file() else sorted(scope.glob("*.yaml"))
     if not found:
-        what = "has no .yaml file" if scope.is_dir() else "does not exist"
-        raise SpackError(f"{scope}: this Spack scope {what}; create it, or correct its path in the system's config")
+        fault = "has no .yaml file" if scope.is_dir() else "does not exist"
+        raise SpackError(f"{scope}: this Spack scope {fault}; create it, or correct its path in the system's config")
     return found
+
+
+def _with_included(scope: Path) -> Iterator[Path]:
+    """Yield the files of a scope, then those of the scopes that it includes, which are weaker."""
+    yield from files(scope)
+    for file in files(scope):
+        for entry in load(file).get("include") or []:
+            path = entry if isinstance(entry, str) else entry.get("path")
+            if path is None:
+                raise SpackError(f"{file}: include {quoted(str(entry))} has no path; only paths can be followed")
+            yield from _with_included((scope if scope.is_dir() else scope.parent) / path)
 
 
 def render(scope: Path, destination: Path, variables: Mapping[str, str]) -> Path:
@@ -74,118 +144,62 @@ def render(scope: Path, destination: Path, variables: Mapping[str, str]) -> Path
     :param variables: usually ``os.environ``.
     :raises SpackError: if the scope is missing, or names a variable that is not set.
     """
-    texts = {file.name: expand(_text(file), variables, file) for file in files(scope)}
+    texts = {file.name: expand(file.read_text(encoding="utf-8"), variables, file) for file in files(scope)}
     destination.mkdir(parents=True, exist_ok=True)
     for stale in destination.glob("*.yaml"):
-        if stale.name not in texts:
-            stale.unlink()
+        stale.unlink()
     for name, text in texts.items():
         (destination / name).write_text(text, encoding="utf-8")
     return destination
 
 
-def expand(text: str, variables: Mapping[str, str], place: Path) -> str:
+def expand(text: str, variables: Mapping[str, str], file: Path) -> str:
     """Return a text with its variables expanded, in comments too.
 
-    :param place: the file that it is from, for the message.
+    :param file: the origin of the text, for the message.
     :raises SpackError: if it names a variable that is not set.
     """
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in variables:
             line = text.count("\n", 0, match.start()) + 1
-            raise SpackError(f"{place}:{line}: the environment variable {match[1]} is not set; set it")
+            raise SpackError(f"{file}:{line}: the environment variable {match[1]} is not set; set it")
         return variables[match[1]]
 
     return VARIABLE.sub(value, text)
 
 
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpackError(f"{file}: cannot be read: {error}") from None
-
-
 def load(file: Path) -> dict[str, Any]:
-    """Return what a configuration file says; an empty one says nothing.
+    """Return the content of a configuration file; an empty one has none.
 
     :raises SpackError: if it cannot be read, is no YAML, or is no mapping.
     """
-    return _parse(file, file.stat().st_mtime_ns if file.exists() else 0)
+    return _parse(file, file.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
 def _parse(file: Path, _changed_ns: int) -> dict[str, Any]:
     """Parse a file once for each of its states: every question about every package reads all scopes."""
     try:
-        data = yaml.load(_text(file), Loader=LOADER)
-    except yaml.YAMLError as error:
-        raise SpackError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
-    if data is None:
-        return {}
-    if not isinstance(data, dict):
+        data = yaml_file.load(file)
+    except yaml_file.YamlError as error:
+        raise SpackError(str(error)) from None
+    if not isinstance(data, dict | None):
         raise SpackError(f"{file}: a {type(data).__name__} where a mapping is expected")
-    return data
+    return data or {}
 
 
-def included(environment: Path, variables: Mapping[str, str]) -> list[Path]:
-    """Return the scopes that an environment includes, and those that these include, the strongest first.
+def parse_requirement(requirement: str) -> tuple[str, str | None]:
+    """Return name and release of a requirement; the release is None if none is named, or a range.
 
-    :param environment: the folder with ``spack.yaml``.
-    :param variables: those that ``path_override_env_var`` looks in, usually ``os.environ``.
-    :raises SpackError: if one is missing, even an optional one: Spack would ignore its wrong path without a word.
+    >>> parse_requirement("mpich@5.0.2 +slurm"), parse_requirement("@7.5.2 +papi"), parse_requirement("gcc@12:")
+    (('mpich', '5.0.2'), ('', '7.5.2'), ('gcc', None))
     """
-    file = environment / "spack.yaml"
-    found: list[Path] = []
-    _follow(load(file).get("spack", {}), environment, variables, found)
-    return found
+    name = re.match(r"[-\w]*", requirement)
+    release = re.match(r"[-\w.]*@=?([^\s~+%^=:,]+)(?![:,\w])", requirement)
+    return name[0] if name else "", release[1] if release else None
 
 
-def _follow(section: dict[str, Any], base: Path, variables: Mapping[str, str], found: list[Path]) -> None:
-    """Add what one `include` section names; a scope is stronger than what it includes itself."""
-    for entry in section.get("include", []):
-        given = {"path": entry} if isinstance(entry, str) else entry
-        name = given.get("path_override_env_var", "")
-        if "path" not in given:
-            raise SpackError(f"{base}: include {quoted(str(entry))} has no path; only paths can be followed")
-        # Spack has variables of its own, which only it can expand; ours are rendered before.
-        scope = base / Path(variables.get(name, given["path"]))
-        if scope in found:
-            continue
-        found.append(scope)
-        for file in files(scope):
-            inner = load(file)
-            _follow(inner.get("spack", inner), scope if scope.is_dir() else scope.parent, variables, found)
-
-
-def requirement(scopes: list[Path], package: str) -> str | None:
-    """Return what the strongest scope requires of a package, as text; nothing if none does.
-
-    :param scopes: the strongest first, as from :func:`included`.
-    :param package: the name of a package, or a virtual one such as ``mpi``.
-    :raises SpackError: if the strongest says it in a form other than one text or a list of one.
-    """
-    said, file = setting(scopes, package, "require")
-    if said is None:
-        return None
-    one = said[0] if isinstance(said, list) and len(said) == 1 else said
-    if not isinstance(one, str):
-        raise SpackError(f"{file}: `require` of {package} must be a single string here, such as '@1.2'")
-    return one
-
-
-def setting(scopes: list[Path], package: str, key: str) -> tuple[Any, Path | None]:
-    """Return what the strongest scope says under ``packages: PACKAGE: KEY:`` and its file; None twice if none does."""
-    for scope in scopes:
-        for file in files(scope):
-            section = (load(file).get("packages") or {}).get(package) or {}
-            if section.get(key) is not None:
-                return section[key], file
-    return None, None
-
-
-def required_version(requirement: str) -> str | None:
-    """Return the release in a requirement such as ``@7.5.2 +papi`` or ``mpich@5.0.2``; nothing if it names none."""
-    match = re.match(r"[-\w.]*@=?([^\s~+%^=:,]+)(?![:,\w])", requirement)
-    return match[1] if match else None
+def same_release(found: str, asked: str) -> bool:
+    """Return whether a release is the one asked for, or one of its patch releases."""
+    return found == asked or re.match(re.escape(asked) + r"[.-]", found) is not None

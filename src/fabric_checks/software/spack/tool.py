@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -19,21 +19,23 @@ from typing import Any
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software import installed
-from fabric_checks.software.spack.credentials import for_git, redacted, without_user
-from fabric_checks.software.spack.errors import SpackError
-from fabric_checks.software.spack.failure import NO_GIT, NO_REPOSITORY, NOT_THERE, TELLING_LINES, explain, telling
-from fabric_checks.software.spack.fingerprint import contents
-from fabric_checks.software.spack.version import (
-    PACKAGES_URL,
-    Checkout,
-    require_packages,
-    require_pinned,
-    require_version,
+from fabric_checks.software.spack.failure import (
+    MOST_LINES,
+    NO_GIT,
+    NO_REPOSITORY,
+    NOT_THERE,
+    SpackError,
+    distinct_lines,
+    explain,
+    shortened,
 )
 from fabric_checks.software.stacks import WHEEL_MPIS
 
-#: The compilers that Spack looks for on PATH; their releases decide what is built.
-COMPILERS = ("gcc", "g++", "gfortran", "clang", "clang++", "flang", "icx", "icpx", "ifx", "nvc", "nvc++", "nvfortran")
+#: Older ones have no ``path_override_env_var``, so no scope of a site would reach an environment.
+OLDEST = (1, 1)
+
+#: The answer to ``spack --version``, such as ``1.1.0 (2e907202...)`` or ``1.2.0.dev0 (...)``.
+VERSION = re.compile(r"(\d+)\.(\d+)[-.\w]*(?: \([^()]+\))?")
 
 #: The script that Spack's own Python runs.
 INSIDE = Path(__file__).with_name("inside.py")
@@ -44,65 +46,29 @@ MIRROR = "fabric-checks"
 #: The name of the package repository that is pinned.
 BUILTIN = "builtin"
 
-
-def find(variables: Mapping[str, str]) -> Path:
-    """Return the program ``spack``: that below SPACK_ROOT, else the one on PATH, else the one that `ci/run` brought.
-
-    :raises SpackError: if there is none, or SPACK_ROOT names a folder without one.
-    """
-    if variables.get("SPACK_ROOT"):
-        program = Path(variables["SPACK_ROOT"]) / "bin" / "spack"
-        if not program.is_file():
-            raise SpackError(f"SPACK_ROOT is {variables['SPACK_ROOT']!r}, which has no bin/spack; correct or unset it")
-        return program
-    on_path = shutil.which("spack", path=variables.get("PATH"))
-    program = Path(on_path) if on_path else brought()
-    if not program.is_file():
-        raise SpackError(f"{NOT_THERE.name}: neither below SPACK_ROOT, on PATH nor at {program}; {NOT_THERE.remedy}")
-    return program
-
-
-def brought() -> Path:
-    """Return where `ci/run` puts the Spack that it brings."""
-    return installed.found("spack") / "bin" / "spack"
+#: The user, with password or token, in ``https://USER:TOKEN@host``; the user of ``ssh://git@host`` is no secret.
+USER = re.compile(r"(?<!ssh)(://)[^/\s'\"]+@")
 
 
 @dataclass(frozen=True)
-class Known:
-    """What Spack knows of an environment before it builds.
+class Configured:
+    """An environment's configuration, as Spack itself has put it together of all scopes.
 
-    :param release: what ``spack --version`` says.
-    :param config: every section of the configuration, as all scopes together give it.
-    :param repositories: the package repositories, the strongest first: name and folder.
-    :param stage: the folder that it builds in.
+    :param release: the answer to ``spack --version``.
+    :param stage: the folder that Spack builds in.
+    :param takes_unsigned: whether packages are taken from a mirror without a check of their signatures.
     """
 
     release: str
-    config: dict[str, Any]
-    repositories: list[tuple[str, Path]]
     stage: Path
-
-    def parts(self) -> list[bytes]:
-        """Return all that decides what is built, for a fingerprint; the builtin repository is the pinned one anyway."""
-        parts = [self.release.encode(), json.dumps(self.config).encode()]
-        for name, place in self.repositories:
-            parts.append(name.encode())
-            if name != BUILTIN:
-                parts += contents(place)
-        return parts
-
-    @property
-    def unsigned(self) -> bool:
-        """Whether the site takes built packages from a mirror without a check of their signatures."""
-        entries = [entry for entry in self.config["mirrors"].values() if isinstance(entry, dict)]
-        return any(entry.get("binary", True) and not entry.get("signed", True) for entry in entries)
+    takes_unsigned: bool
 
 
 @dataclass(frozen=True)
 class Installed:
-    """What stands of one installed package.
+    """An installed package.
 
-    :param name: its name; :param hash: Spack's; :param prefix: where it is.
+    :param name: its name; :param hash: Spack's; :param prefix: its folder.
     :param lost: its files that are not as they were installed; the prefix itself if there is none.
     :param cached: whether it was taken from a build cache.
     """
@@ -116,30 +82,40 @@ class Installed:
 
 @dataclass(frozen=True)
 class Spack:
-    """A Spack that was found, and the variables that it is run with.
+    """A Spack that runs apart from the user's own configuration.
 
-    :param program: its ``bin/spack``.
-    :param variables: those of the caller, usually ``os.environ``.
-    :param mirror: a mirror that goes before all others, a folder or an address; empty for none.
+    :param program: the path of ``spack``.
+    :param variables: those of the caller, usually ``os.environ``. FABRIC_SPACK_MIRROR among them, a folder or an
+        address, is a mirror that goes before all others.
     """
 
     program: Path
     variables: Mapping[str, str]
-    mirror: str = ""
 
     @classmethod
     def found(cls, variables: Mapping[str, str]) -> Spack:
-        """Return the Spack of this machine; FABRIC_SPACK_MIRROR names a mirror.
+        """Return the Spack below SPACK_ROOT, else the one on PATH, else the one that `ci/run` installs.
 
-        :raises SpackError: if there is none.
+        :raises SpackError: if there is none, or SPACK_ROOT names a folder without one.
         """
-        return cls(find(variables), variables, variables.get("FABRIC_SPACK_MIRROR", ""))
+        if root := variables.get("SPACK_ROOT"):
+            program = Path(root) / "bin" / "spack"
+            if not program.is_file():
+                raise SpackError(f"SPACK_ROOT is {root!r}, which has no bin/spack; correct or unset it")
+            return cls(program, variables)
+        on_path = shutil.which("spack", path=variables.get("PATH"))
+        program = Path(on_path) if on_path else installed.found("spack") / "bin" / "spack"
+        if not program.is_file():
+            raise SpackError(
+                f"{NOT_THERE.name}: neither below SPACK_ROOT, on PATH nor at {program}; {NOT_THERE.remedy}"
+            )
+        return cls(program, variables)
 
     @cached_property
     def environment(self) -> dict[str, str]:
-        """The variables for Spack: nothing of the user's own configuration or of another active environment.
+        """The variables of Spack: nothing of the user's own configuration or of another active environment.
 
-        Spack writes them down beside every build, so no credentials are in them.
+        Spack writes them into a file of every build, so no credentials are in them.
         """
         own = {
             "SPACK_DISABLE_LOCAL_CONFIG": "1",
@@ -164,168 +140,156 @@ class Spack:
         watch: Callable[[str], object] = lambda line: None,
         more: Mapping[str, str] | None = None,
     ) -> str:
-        """Run one command of Spack and return what it printed, both streams together.
+        """Run one command of Spack and return its output, both streams together.
 
-        It stays in the caller's process group, so that whoever kills that stops the compilers too.
+        It stays in the caller's process group, so that a signal to that stops the compilers too.
 
         :param environment: the folder with ``spack.yaml`` that it works on.
-        :param log: gets the output while it comes, behind what it has.
-        :param watch: is given each line when it comes.
+        :param log: is appended the output while it comes; :param watch: is called with each line when it comes.
         :param more: variables for this command alone.
         :raises SpackError: with cause and remedy, if it fails.
         """
         options = ["-e", str(environment)] if environment else []
-        if self.mirror:
-            url = self.mirror if "://" in self.mirror else Path(self.mirror).resolve().as_uri()
+        if mirror := self.variables.get("FABRIC_SPACK_MIRROR"):
+            url = mirror if "://" in mirror else Path(mirror).resolve().as_uri()
             # In quotes, because a colon divides the path of a setting.
             options += ["-c", f"mirrors:{MIRROR}:url:'{url}'", "-c", f"mirrors:{MIRROR}:signed:false"]
-        status, output = self._execute([*options, *arguments], log, watch, more or {})
-        if status:
-            where = f"\n  all of its output: {log}" if log else ""
-            raise SpackError(explain(output, status) + where)
-        return output
-
-    def _execute(
-        self,
-        arguments: list[str],
-        log: Path | None = None,
-        watch: Callable[[str], object] = lambda line: None,
-        more: Mapping[str, str] | None = None,
-    ) -> tuple[int, str]:
         lines = []
         try:
-            with ExitStack() as stack:
-                out = stack.enter_context(log.open("a", buffering=1)) if log else None
-                process = stack.enter_context(
-                    subprocess.Popen(
-                        [str(self.program), *arguments],
-                        env=self.environment | dict(more or {}),
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.STDOUT,
-                        encoding="utf-8",
-                        errors="replace",
-                    )
-                )
-                stack.callback(_end, process)
-                assert process.stdout is not None
-                for line in process.stdout:
-                    lines.append(redacted(line))
-                    if out:
-                        out.write(lines[-1])
+            with (
+                log.open("a", buffering=1) if log else nullcontext() as file,
+                subprocess.Popen(
+                    [str(self.program), *options, *arguments],
+                    env=self.environment | dict(more or {}),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    encoding="utf-8",
+                    errors="replace",
+                ) as process,
+            ):
+                for line in process.stdout or ():
+                    lines.append(installed.redacted(line))
+                    if file:
+                        file.write(lines[-1])
                     watch(lines[-1].rstrip("\n"))
-                return process.wait(), "".join(lines)
+                status = process.wait()
         except OSError as error:
             raise SpackError(f"{error.filename or self.program}: cannot be run: {error.strerror}") from None
+        if status:
+            all_of_it = f"\n  all of its output: {log}" if log else ""
+            raise SpackError(explain("".join(lines), status) + all_of_it)
+        return "".join(lines)
 
-    def release(self) -> str:
-        """Return what ``spack --version`` says.
-
-        :raises SpackError: if it is too old or no Spack.
-        """
-        _, output = self._execute(["--version"])
-        require_version(output, str(self.program))
-        return output.strip().splitlines()[-1].strip()
-
-    def known(self, environment: Path) -> Known:
-        """Return what Spack knows of an environment before it builds; clone the package repository if need be.
+    def configured(self, environment: Path) -> Configured:
+        """Return the configuration of an environment; clone the package repository if need be.
 
         :raises SpackError: if Spack is too old, or the package repository is not the pinned one.
         """
         if shutil.which("git", path=self.variables.get("PATH")) is None:
             raise SpackError(f"Spack: {NO_GIT.name}\nTo do: {NO_GIT.remedy}")
-        said = ""
-        try:
-            said = self.run(
-                *("python", str(INSIDE), "decides"),
-                environment=environment,
-                more=for_git(self.variables, "FABRIC_SPACK_PACKAGES_URL"),
-            )
-            answer = json.loads(said.strip().splitlines()[-1])
-            release, config = answer["release"], answer["config"]
-            repositories = [(name, Path(place)) for name, place in answer["repositories"]]
-            config["mirrors"].pop(MIRROR, None)  # where a source comes from does not change what it is
-            known = Known(release, config, repositories, Path(answer["stage"]))
-        except SpackError:
-            self.release()  # one that is too old has errors of its own, and that is the reason
-            raise
-        except (ValueError, LookupError, TypeError, AttributeError):
-            last = said.strip().splitlines()[-1:] or ["nothing"]
-            raise SpackError(f"{self.program}: `spack python` said {quoted(last[0])}, which is not an answer") from None
-        require_version(release, str(self.program))
-        if self.program == brought():
-            require_pinned(release, str(self.program))
-        place = next((place for name, place in repositories if name == BUILTIN), None)
-        warnings = [line for line in telling(said)[:-1] if NO_REPOSITORY.pattern.search(line)]
-        if place is None or warnings:
-            # Spack only warns, does without the recipes, and takes a clone that broke off for one that is there.
-            words = [f"  {line}" for line in telling(said)[-TELLING_LINES:-1]]
-            raise SpackError("\n".join([f"Spack: {NO_REPOSITORY.name}", *words, f"To do: {NO_REPOSITORY.remedy}"]))
-        require_packages(self._checkout(place), str(place))
-        return known
-
-    def _checkout(self, place: Path) -> Checkout:
-        # The first line names the branch, so that silence is never taken for a clone without changes.
-        said = git(place, "status", "--porcelain", "--branch").splitlines()
-        commit = git(place, "rev-parse", "HEAD") if said else ""
-        return Checkout(commit, git(place, "describe", "--tags"), tuple(line[3:] for line in said[1:]))
+        release = require_version(self.run("--version"), str(self.program))
+        answer, before = self._ask("configured", environment, _for_git(self.variables, "FABRIC_SPACK_PACKAGES_URL"))
+        builtin = answer["repositories"].get(BUILTIN)
+        if builtin is None or NO_REPOSITORY.pattern.search("\n".join(before)):
+            # Spack only warns, does without the recipes, and takes a clone that broke off for a complete one.
+            evidence = [f"  {shortened(line)}" for line in before[-MOST_LINES:]]
+            raise SpackError("\n".join([f"Spack: {NO_REPOSITORY.name}", *evidence, f"To do: {NO_REPOSITORY.remedy}"]))
+        require_packages(Path(builtin))
+        mirrors = [mirror for mirror in answer["mirrors"].values() if isinstance(mirror, dict)]
+        unsigned = any(mirror.get("binary", True) and not mirror.get("signed", True) for mirror in mirrors)
+        return Configured(release, Path(answer["stage"]), unsigned)
 
     def installed(self, environment: Path) -> list[Installed]:
-        """Return what stands of every package that the built programs need.
+        """Return every installed package that the built programs need at run time.
 
         :raises SpackError: if Spack fails.
         """
-        said = self.run("python", str(INSIDE), "installed", environment=environment)
-        return [Installed(**each) for each in json.loads(said.strip().splitlines()[-1])]
+        answer, _ = self._ask("installed", environment)
+        return [Installed(**each) for each in answer]
 
-    def identity(self) -> list[str]:
-        """Return what tells this Spack from another one of the same release: where it is, and its edits."""
-        root = self.program.resolve().parent.parent
-        edits = [git(root, "rev-parse", "HEAD"), git(root, "diff", "HEAD")] if (root / ".git").exists() else []
-        return [str(root), *edits]
-
-    def machine(self) -> list[str]:
-        """Return what Spack finds out by itself: the compilers on PATH and the instructions of the processor."""
-        found = [shutil.which(name, path=self.variables.get("PATH")) for name in COMPILERS]
-        versions = [f"{path} {first_line([path, '--version'])}" for path in found if path]
+    def _ask(self, question: str, environment: Path, more: Mapping[str, str] | None = None) -> tuple[Any, list[str]]:
+        """Return the answer of ``inside.py``, the last line, and the lines that Spack printed before it."""
+        output = self.run("python", str(INSIDE), question, environment=environment, more=more)
+        *before, last = distinct_lines(output) or [""]
         try:
-            flags = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")]
-        except OSError:
-            flags = []
-        return [os.uname().machine, *sorted(set(flags)), *versions]
+            return json.loads(last), before
+        except ValueError:
+            raise SpackError(f"{self.program}: the answer of `spack python` is {quoted(last)}, not JSON") from None
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """End a process that is still running: whatever ended its reader ends Spack too."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
+def require_version(output: str, program: str) -> str:
+    """Return the release from the output of ``spack --version`` if it is recent enough.
+
+    :param program: the path of that Spack, for the message.
+    :raises SpackError: if it is older than 1.1 or no release at all.
+    """
+    # Spack may warn, of a configuration for instance, before it answers: the answer is the last line.
+    last = (output.strip().splitlines() or [""])[-1].strip()
+    match = VERSION.fullmatch(last)
+    if not match:
+        raise SpackError(f"{program}: `spack --version` says {quoted(last)}, which is not a version; is that Spack?")
+    if (int(match[1]), int(match[2])) < OLDEST:
+        raise SpackError(
+            f"{program}: Spack {last.split()[0]} is too old: 1.1 or later is needed; name another with SPACK_ROOT, or "
+            f"unset it to have {installed.SPACK.tag.removeprefix('v')} installed"
+        )
+    return last
+
+
+def require_packages(folder: Path) -> None:
+    """Hold a clone of the package repository to the commit of the pinned release, unchanged.
+
+    :raises SpackError: if it is another commit, was edited, or is no clone.
+    """
+    pinned = installed.PACKAGES
+    # The first line names the branch, so that silence is never taken for a clone without changes.
+    status = git(folder, "status", "--porcelain", "--branch").splitlines()
+    commit = git(folder, "rev-parse", "HEAD") if status else "no Git clone"
+    if commit != pinned.commit:
+        raise SpackError(
+            f"{folder}: {commit[:12]}, where release {pinned.tag} of spack-packages, commit {pinned.commit[:12]}, is "
+            "needed; delete a clone that Spack made, and set FABRIC_SPACK_PACKAGES_URL to a sound copy, or name a "
+            "clone of that release in the site's repos.yaml"
+        )
+    if changed := [line[3:] for line in status[1:]]:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise SpackError(
+            f"{folder}: {quoted(changed[0])}{more} differs from release {pinned.tag}; undo the change, and put your "
+            "own recipes into a repository of your own (repos.yaml of the site's scope)"
+        )
 
 
 def scope_defaults() -> dict[str, str]:
-    """Return the variables that the shipped scopes use, as they are if the user does not set them."""
+    """Return the defaults of the variables that the shipped scopes use."""
     prefixes = {f"FABRIC_{mpi.upper()}": str(installed.found(mpi)) for mpi in WHEEL_MPIS}
-    found = {"FABRIC_HOME": str(home()), "FABRIC_CLONE": str(ROOT), "FABRIC_SPACK_PACKAGES_URL": PACKAGES_URL}
-    return found | prefixes
+    url = {"FABRIC_SPACK_PACKAGES_URL": installed.PACKAGES.url}
+    return {"FABRIC_HOME": str(home()), "FABRIC_CLONE": str(ROOT)} | url | prefixes
+
+
+def without_user(url: str) -> str:
+    """Return an address without user and token: those go to Git, and to nothing that is printed or written."""
+    return USER.sub(r"\1", url)
+
+
+def _for_git(variables: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return the variables by which Git finds the credentials of an address that it is given without them.
+
+    :param variables: those of the process, which may hold settings of this kind already.
+    :param name: the variable that holds the address.
+    """
+    url = variables.get(name, "")
+    if without_user(url) == url:
+        return {}
+    count = int(variables.get("GIT_CONFIG_COUNT") or 0)
+    return {
+        "GIT_CONFIG_COUNT": str(count + 1),
+        f"GIT_CONFIG_KEY_{count}": f"url.{url}.insteadOf",
+        f"GIT_CONFIG_VALUE_{count}": without_user(url),
+    }
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Return what a command of Git prints about a folder; nothing if it is in no repository."""
+    """Return the output of a command of Git on a folder; nothing if it is in no repository."""
     # A repository that somebody else owns, such as root's on a shared file system, can still be read.
-    return output_of(["git", "-c", "safe.directory=*", "-C", str(folder), *arguments], timeout_s=600)
-
-
-def first_line(command: list[str]) -> str:
-    """Return the first line that a command prints; nothing if it fails or is missing."""
-    return output_of(command).partition("\n")[0].strip()
-
-
-def output_of(command: list[str], timeout_s: float = 60) -> str:
-    """Return what a command prints, without an empty end; nothing if it fails or is missing."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=timeout_s)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.rstrip() if done.returncode == 0 else ""
+    command = ["git", "-c", "safe.directory=*", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout.rstrip()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The suites: a file for each, which says what environments may offer of it and how it is built.
+"""The suites, a file for each.
 
-A file defines ``SUITE``, and functions that describe an installation of it for the configuration. That is all there is
-to declare: what a configuration may name, what Spack builds and what builds it for the checks are made from it.
+A file defines ``SUITE``, and functions that describe an installation of it for the configuration. The fixtures that
+build it, its environments by Spack and the names in the configuration all follow from that.
 """
 
 from importlib import import_module
@@ -15,3 +15,6 @@ SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (import_module(f"{__name__}.{module.name}").SUITE for module in iter_modules(__path__))
 }
+
+#: The packages of `spack-envs` by name.
+PACKAGES = {suite.package.name: suite.package for suite in SUITES.values() if suite.package}

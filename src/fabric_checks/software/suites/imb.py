@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from fabric_checks.software.suite import VIEW, Package, Program, Suite
 
-#: The programs beside IMB-MPI1.
+#: The programs in addition to IMB-MPI1.
 _PROGRAMS = ("nbc", "rma", "p2p")
 
 
 def installed(prefix: str, version: str, programs: tuple[str, ...] = _PROGRAMS) -> Program:
-    """Describe an installation: IMB-MPI1, and those of the others that it has.
+    """Describe an installation: IMB-MPI1 and some of the other programs.
 
     :param prefix: the folder whose ``bin`` has them.
     """
@@ -38,6 +38,6 @@ def _proof(requirement: str) -> list[str]:
 SUITE = Suite(
     "imb",
     "Intel MPI Benchmarks",
-    features={f"imb_{name}": f"IMB-{name.upper()} beside IMB-MPI1" for name in _PROGRAMS},
+    features={f"imb_{name}": f"IMB-{name.upper()} in addition to IMB-MPI1" for name in _PROGRAMS},
     package=Package("intel-mpi-benchmarks", _built, _proof),
 )

@@ -7,12 +7,12 @@ from fabric_checks.software.suite import Program, Suite
 
 
 def installed(binary: str, version: str, deck: str, pfile: str = "", options: tuple[str, ...] = ()) -> Program:
-    """Describe a binary, and the deck that it is run with.
+    """Describe a binary and its input deck.
 
-    :param binary: the path of the MPP version that was made for the environment's MPI; its licence is found as on any
-        day, by ``LSTC_LICENSE_SERVER`` or what the site uses, among the environment's ``env_vars``.
+    :param binary: the path of the MPP version for the environment's MPI; its licence is found as usual, by
+        ``LSTC_LICENSE_SERVER`` or the site's own variable among the environment's ``env_vars``.
     :param deck: the path of the input. :param pfile: that of a file with another decomposition, for ``p=``.
-    :param options: what else the command line has, such as ``memory=200m``.
+    :param options: further words of the command line, such as ``memory=200m``.
     """
     return SUITE.program(
         " ".join((binary, *options)),

@@ -33,13 +33,13 @@ def _built(requirement: str, version: str) -> Program:
 
 
 def _proof(requirement: str) -> list[str]:
-    # The recipe's make goes on after a program that failed, so every one of them is looked for.
+    # The recipe's make continues after a failed program, so every one of them is required.
     return [f"bin/{kernel}.{size}.x" for kernel in _wanted(requirement) for size in "ABC"]
 
 
 SUITE = Suite(
     "npb",
     "NAS Parallel Benchmarks",
-    features={"npb_ft": "FT, which needs an MPI with Fortran, beside IS"},
+    features={"npb_ft": "FT, which needs an MPI with Fortran, in addition to IS"},
     package=Package("npb", _built, _proof),
 )

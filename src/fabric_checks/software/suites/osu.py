@@ -6,7 +6,7 @@ from __future__ import annotations
 from fabric_checks.software.suite import VIEW, Package, Program, Suite, release_of
 
 _FOLDER = "libexec/osu-micro-benchmarks/mpi"
-#: The features that came with a later release than 5.9.
+#: The features of releases later than 5.9.
 _SINCE = {"osu_7_3": (7, 3), "osu_7_4": (7, 4)}
 _DEVICES = ("cuda", "rocm")
 
@@ -14,7 +14,7 @@ _DEVICES = ("cuda", "rocm")
 def installed(prefix: str, version: str, devices: tuple[str, ...] = ()) -> Program:
     """Describe an installation of OSU's own programs, release 5.9 or later.
 
-    :param prefix: what it was configured with; the programs are in ``libexec/osu-micro-benchmarks/mpi`` below it.
+    :param prefix: its prefix; the programs are in ``libexec/osu-micro-benchmarks/mpi`` below it.
     :param version: its release, such as ``7.5.2``.
     :param devices: ``cuda`` or ``rocm`` if it was built for buffers in device memory.
     """
@@ -37,7 +37,7 @@ def installed(prefix: str, version: str, devices: tuple[str, ...] = ()) -> Progr
 def python_ports(command: str, version: str, why_not: str) -> Program:
     """Describe the ports that come with mpi4py.
 
-    :param why_not: why OSU's own programs are not there.
+    :param why_not: the reason why OSU's own programs are missing.
     """
     return SUITE.program(
         command,
@@ -72,7 +72,7 @@ SUITE = Suite(
         "takes_sizes": "whether it takes `-m FIRST:LAST`",
         "smallest_message_B": "0, or 1 for releases that do not measure empty messages (7.x)",
     },
-    # In a command, {folder} stands for where a benchmark is: pt2pt, pt2pt/persistent, collective, one-sided, startup.
+    # In a command, {folder} stands for that of a benchmark: pt2pt, pt2pt/persistent, collective, one-sided, startup.
     called=("osu", "osu-py"),
     package=Package("osu-micro-benchmarks", _built, _proof),
 )

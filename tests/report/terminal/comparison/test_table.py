@@ -12,7 +12,8 @@ from rich.console import Console
 
 from fabric_checks.comparison import folding
 from fabric_checks.comparison.analysis import COLUMNS, compare
-from fabric_checks.report.terminal.comparison import documents, table, terminal
+from fabric_checks.report.comparison import documents, table
+from fabric_checks.report.terminal import comparison as terminal
 from tests.comparison.making import parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]

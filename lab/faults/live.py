@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults on a real cluster of eight nodes (`ci/cluster`): how many are named rightly, kind by kind.
+
+    python -m lab.faults.live --trials 20                    all kinds, about an hour and a half
+    python -m lab.faults.live --trials 20 --beside           with a job of other people on every node
+    python -m lab.faults.live --trials 1 --kind sending      one trial of one kind
+
+Each trial runs what the level nightly runs: eight ranks of the pattern round-robin, with --confirm. A trial is right if
+exactly the node that was shaped is blamed, with the side on which it is slow, and of a healthy cluster nobody is.
+"""
+
+import argparse
+import contextlib
+import random
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric_checks.diagnosis.cross_section import evaluation, findings
+from fabric_checks.diagnosis.fabric_map import topology_files
+from fabric_checks.parsers import rotate_patterns
+from tests.cluster.conftest import Cluster
+from tests.cluster.test_mpi import MPIS
+from tests.fabric.test_programs import Mpi
+
+#: A rate that a few cores reach for all pairs at once, also beside other work: what is measured is the links.
+NODES, RATE, HALF = 8, "200mbit", "100mbit"
+#: What is shaped, and what has to be said: the kind of the finding.
+KINDS = {
+    "healthy": ((), None),
+    "half rate": (("send", "receive"), "node"),
+    "sending": (("send",), "sender"),
+    "receiving": (("receive",), "receiver"),
+}
+#: Less than the check moves, so that a trial takes seconds: still an eighth of a second a pair.
+LESS = ("--size", "512K", "--messages", "6", "--tests", "2")
+#: Fewer repeats, without the pause before the last: for one trial of each kind in the tests. With fewer bytes a pair
+#: differs by a tenth from one measurement to the next, and nothing is certain.
+SOON = ("--confirm-repeats", "2", "--confirm-pause", "0")
+#: What other people do: a process on each node that computes and talks to the next node, a little at a time.
+OTHERS = """
+import os, socket, threading, time
+me = os.environ["SLURMD_NODENAME"]
+other = f"n{int(me[1:]) % 8 + 1}"
+def listen():
+    with socket.create_server(("", 5999)) as server:
+        while True:
+            peer, _ = server.accept()
+            while peer.recv(1 << 16): pass
+threading.Thread(target=listen, daemon=True).start()
+time.sleep(2)
+peer = socket.create_connection((other, 5999))
+while True:
+    peer.sendall(bytes(1 << 18)); sum(range(200000)); time.sleep(0.1)
+"""
+
+
+@dataclass
+class Trial:
+    """What was broken, as kinds by node, and what was said: kinds and nodes of all that was blamed, with the words."""
+
+    broken: dict
+    blamed: list
+    words: list
+
+    @property
+    def is_right(self):
+        told = [(KINDS[kind][1], node) for node, kind in self.broken.items()]
+        return self.blamed == sorted(each for each in told if each[0])
+
+
+class Laboratory:
+    """A cluster that is up, `rotate` for it, and what Slurm says of its switches."""
+
+    def __init__(self, cluster, folder, mpi="mpich"):
+        self.cluster, self.built = cluster, Mpi(mpi, folder, "rotate")
+        self.plugin, self.more = MPIS[mpi]
+        self.known = topology_files.of_texts([("scontrol", cluster.on("n1", "scontrol", "show", "topology"))])
+
+    def measure(self, *options):
+        """Return the output of a run on all nodes."""
+        shifts = str(rotate_patterns.nightly_rounds(NODES))
+        line = [f"--mpi={self.plugin}", f"-N{NODES}", f"-n{NODES}", "--overcommit", self.built.folder / "rotate"]
+        line += ["--pattern", "round-robin", "--shifts", shifts, "--confirm", *LESS, *options]
+        environment = {name: self.built.env[name] for name in ("PATH", "LD_LIBRARY_PATH", "I_MPI_ROOT")} | self.more
+        done = self.cluster.srun(*line, **environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def try_(self, broken, *options):
+        """Break nodes, each in its way, measure, and mend them.
+
+        :param broken: kinds by node.
+        """
+        for node, kind in broken.items():
+            for side in KINDS[kind][0]:
+                self.cluster("shape", f"{node}.{side}={HALF}")
+        try:
+            report = evaluation.of_text(self.measure(*options), "round-robin", known=self.known)
+        finally:
+            for node in broken:
+                self.cluster("shape", f"{node}={RATE}")
+        faults = findings.faults(report.findings)
+        blamed = sorted((found.kind, " ".join(found.hosts)) for found in faults)
+        return Trial(broken, blamed, [found.text for found in report.findings])
+
+    @contextlib.contextmanager
+    def others_at_work(self):
+        """Let other people's processes run on every node meanwhile."""
+        line = [*self.cluster.command, "exec", "head", "--name", self.cluster.name, "--"]
+        line += ["srun", f"-N{NODES}", f"-n{NODES}", "--overcommit", "--overlap", sys.executable, "-c", OTHERS]
+        with subprocess.Popen(line, env=self.cluster.environment(), stdout=subprocess.DEVNULL) as work:
+            try:
+                yield
+            finally:
+                work.terminate()
+
+
+@contextlib.contextmanager
+def laboratory():
+    """Start a cluster for the trials, and end it."""
+    cluster = Cluster()
+    cluster("up", "--nodes", str(NODES), "--rate", RATE, "--cores", "4", "--switches", "2")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Laboratory(cluster, Path(folder))
+    finally:
+        cluster("down")
+
+
+def main():
+    """Run the trials and print a line for each that was wrong, and a line for each kind."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--trials", type=int, required=True, help="of each kind")
+    options.add_argument("--kind", action="append", choices=KINDS, help="only this one; may be given again")
+    options.add_argument("--beside", action="store_true", help="other people's processes run on every node")
+    options.add_argument("--seed", type=int, default=1, help="of the nodes that are broken (default: 1)")
+    asked = options.parse_args()
+    nodes = random.Random(asked.seed)
+    wrong = 0
+    with laboratory() as place, place.others_at_work() if asked.beside else contextlib.nullcontext():
+        for kind in asked.kind or KINDS:
+            right = 0
+            for number in range(asked.trials):
+                node = f"n{nodes.randint(1, NODES)}"
+                trial = place.try_({node: kind})
+                right += trial.is_right
+                if not trial.is_right:
+                    print(f"{kind}, trial {number}, {node}: {trial.words}", flush=True)
+            wrong += asked.trials - right
+            print(f"{kind}: {right} of {asked.trials} right", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

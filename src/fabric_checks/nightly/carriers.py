@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Find cases whose bytes left by other ports than on the night before, where the system's file names none."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fabric_checks.nightly.model import Finding, first_of
+from fabric_checks.ports.transport import ENOUGH_B
+from fabric_checks.records import reading
+from fabric_checks.records.record import case_name
+from fabric_checks.records.sources import Source
+
+_CASE = ("system", "partition", "environ", "test")
+#: A port carried a case if it had this share of its bytes.
+PART = 0.1
+
+
+def changes(archive: Path, system: str, session: str) -> tuple[Finding, ...]:
+    """Return a finding for each change of the ports that carried a session's cases, against the last run of each.
+
+    :param archive: the archive, with the records of the session.
+    :raises RecordError: if there is none.
+    """
+    source = Source("history", archive, None, None, {"system": system})
+    frame = reading.load([source], [*_CASE, "session", "time", "ports"]).frame
+    runs = frame.filter(pl.col("ports").is_not_null()).unique([*_CASE, "session"], keep="first", maintain_order=True)
+    found: dict[tuple[str, str], list[str]] = {}
+    for _, of_case in runs.group_by(_CASE, maintain_order=True):
+        rows = of_case.sort("time").rows(named=True)
+        now = [number for number, row in enumerate(rows) if row["session"] == session]
+        if not now or not now[0]:
+            continue
+        before, after = (_carriers(json.loads(rows[number]["ports"])) for number in (now[0] - 1, now[-1]))
+        if before and after and before != after:
+            found.setdefault((before, after), []).append(case_name(rows[now[-1]]))
+    return tuple(_finding(before, after, cases) for (before, after), cases in found.items())
+
+
+def _carriers(ports: Mapping[str, Any]) -> str | None:
+    """Return the kinds of ports that carried a case, as in ``eth*``; None if one is named, or few bytes were moved."""
+    carried = ports.get("carried_B") or {}
+    total = sum(carried.values())
+    if ports.get("fabric") or total < ENOUGH_B:
+        return None
+    kinds = {re.sub(r"\d+(:\d+)?$", "*", name) for name, count in carried.items() if count >= PART * total}
+    return " and ".join(sorted(kinds))
+
+
+def _finding(before: str, after: str, cases: list[str]) -> Finding:
+    many = f"{len(cases)} cases" if len(cases) > 1 else cases[0]
+    return Finding(
+        title=f"the bytes of {many} went over {after}; when last measured, they went over {before}",
+        details=(f"seen by {', '.join(first_of(cases))}", "name the right one with `fabric` in the partition's extras"),
+        keys=frozenset(f"wire:{case}" for case in cases),
+        cases=frozenset(cases),
+        signs={f"{case}: over {before}, then over {after}": 0.0 for case in cases},
+    )

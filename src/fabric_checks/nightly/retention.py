@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Retention of a night: its records in the archive, its report, and its files, each replaced when whole."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from fabric_checks.core import files
+from fabric_checks.core.errors import FileError, RecordError
+from fabric_checks.nightly import journal, summary
+from fabric_checks.nightly.plan import folder_of
+from fabric_checks.records import archiving
+from fabric_checks.records.sources import Source
+
+#: How long another process may write the archive, as the night of another system does.
+TIMEOUT_S = 120
+#: The report has the values of so many days.
+DAYS = 92
+
+
+def archive_results(results: Path, archive: Path, session: str) -> list[str]:
+    """Add all results to the archive.
+
+    A file of the archive that cannot be read is moved aside, and rewritten from the results that are left.
+
+    :returns: what could not be used, and what was moved aside, a line each.
+    :raises RecordError: if they cannot be added.
+    """
+    lines: list[str] = []
+    until = time.monotonic() + TIMEOUT_S
+    while True:
+        try:
+            return [*lines, *archiving.add(results, archive).faults]
+        except archiving.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(1)
+        except FileError as error:
+            aside = error.path.with_name(f"{error.path.name}.broken-{session}")
+            error.path.rename(aside)
+            lines.append(f"{error}; it was moved aside to {aside.name}, and rewritten from the results that are left")
+
+
+def write_report(
+    results: Path, system: str, path: Path, *, archive: Path | None = None, left_out: Sequence[str] = ()
+) -> None:
+    """Write the report on the last months of a system, with the open findings of its nights.
+
+    :param archive: has all results; None: the report is made from the results, of which all years are read.
+    :param left_out: records that could not be archived, a line each.
+    :raises RecordError: if there is nothing to report.
+    """
+    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow to import; a failed night has no report)
+
+    since = datetime.now(timezone.utc) - timedelta(days=DAYS)
+    found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))
+    text, _ = report(
+        [Source(system, archive or results, since, None, {"system": system})],
+        opened=summary.lines_of(found),
+        outputs=[results],
+        left_out=left_out,
+    )
+    replace_text(path, text)
+
+
+def only_new(lines: Sequence[str], path: Path) -> list[str]:
+    """Return the lines that no earlier night reported, and a count of the others; remember all of them.
+
+    :param path: the file with those that are known; if it cannot be read, all are new.
+    """
+    try:
+        known = set(map(str, json.loads(files.read_bytes(path))))
+    except (OSError, ValueError, TypeError, RecursionError):
+        known = set()
+    new = [line for line in lines if line not in known]
+    if new:
+        replace_text(path, json.dumps(sorted({*lines}), indent=1))
+    old = len(lines) - len(new)
+    return [*new, *([f"{old} more in {path.name}, known from earlier nights"] if new and old else [])]
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Replace the text of a file at once.
+
+    :raises RecordError: if it cannot be written; the file is unchanged.
+    """
+    try:
+        files.write_text(path, text)
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror}; fix that and judge the night again") from None

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sites that nobody has, one for each scheduler: what ``init`` writes of them is there to read and to copy."""
+
+from __future__ import annotations
+
+from fabric_checks.onboarding import questions, writing
+from fabric_checks.onboarding.facts import Facts, Mpi, Suite
+from fabric_checks.onboarding.hardware import Link
+from fabric_checks.schedulers.model import Queue
+
+#: The schedulers of the examples, by the names that users give them.
+SCHEDULERS = {"slurm": "slurm", "pbs": "pbs", "lsf": "lsf", "flux": "flux", "one-host": "local"}
+
+_SUITES = (
+    Suite("osu", "osu-micro-benchmarks", "7.5", "/apps/osu-micro-benchmarks/7.5"),
+    Suite("imb", "imb", "2021.7", "/apps/imb/2021.7"),
+    Suite("lammps", "lammps", "22 Jul 2025", "/apps/lammps/22Jul2025"),
+    Suite("npb", "npb/3.4.3", "3.4.3", None),
+)
+
+
+def files(name: str) -> dict[str, str]:
+    """Return the files of the example ``name`` of :data:`SCHEDULERS`, a system called ``yours``, by their paths."""
+    scheduler = SCHEDULERS[name]
+    facts = Facts(
+        "login1.yours.example",
+        scheduler=scheduler,
+        queues=(Queue("compute", 64, 64), Queue("debug", 4, 64)) if scheduler != "local" else (),
+        links=(Link("mlx5_0", "InfiniBand", 25000.0),),
+        cores=64,
+        modules="lmod",
+        mpis=(Mpi("openmpi", "5.0.8", "openmpi/5.0.8", "mpicc", "pmix" if scheduler == "slurm" else "", _SUITES),),
+    )
+    return writing.files(facts, questions.guesses(facts, lambda _: True, name="yours"))
+
+
+def system(name: str) -> str:
+    """Return the system's file of an example."""
+    return files(name)["systems/yours.py"]

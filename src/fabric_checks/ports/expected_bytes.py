@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Expected bytes: what a program moved between nodes, by its output, and ports therefore carried at least.
+
+They are payload only: headers, acknowledgements and an MPI library's own messages come on top.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from fabric_checks.core.errors import OutputError
+
+#: Repetitions of OSU's bandwidth programs, and of mpi4py's ports of them: many up to a size and few above it, each of a
+#: window of messages, warm-up included (osu_util.h: BW_LOOP_SMALL,
+#: BW_LOOP_LARGE, BW_SKIP_SMALL, BW_SKIP_LARGE, LARGE_MESSAGE_SIZE, WINDOW_SIZE_LARGE; osu_bw.py has the same).
+OSU_LARGE_B, OSU_WINDOW = 8192, 64
+OSU_SMALL_LOOP, OSU_LARGE_LOOP = 100 + 10, 20 + 2
+
+
+def stated_B(text: str) -> int | None:
+    """Return the bytes that ranks sent to each other as our own programs state them; None if they do not."""
+    stated = re.search(r"^# moved: (\d{1,19}) bytes$", text, re.MULTILINE)
+    return int(stated[1]) if stated else None
+
+
+def osu_bandwidth_B(sizes_B: Iterable[int], *, pairs: int = 1, both_ways: bool = False) -> int:
+    """Return what the pairs of osu_bw, osu_bibw (both ways) and osu_mbw_mr send to each other.
+
+    :param pairs: of processes on two nodes each.
+    """
+    one = sum(
+        size * OSU_WINDOW * (OSU_LARGE_LOOP if size > OSU_LARGE_B else OSU_SMALL_LOOP) for size in sizes_B if size > 0
+    )
+    return one * pairs * (2 if both_ways else 1)
+
+
+def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_ways: bool) -> int:
+    """Return what the nodes of IMB's Sendrecv (to the right) and Exchange (both ways) send to each other at least.
+
+    On top of the repetitions that it prints, IMB does one more, a tenth as warm-up, and before that up to as many as it
+    prints, to find out how many there is time for (src_c/IMB_warm_up.c, IMB_init_buffers_iter). The last ones are not
+    printed and not counted here. Releases after 2021.11 warm up with 10 at least.
+
+    :param repetitions: as the output has them, by message size in bytes.
+    :param nodes: the node of each rank, in their order in the ring.
+    """
+    crossing = sum(node != following for node, following in zip(nodes, [*nodes[1:], *nodes[:1]], strict=True))
+    done = {size: int(count) + int(count) // 10 + 1 for size, count in repetitions.items()}
+    return sum(size * count for size, count in done.items()) * crossing * (2 if both_ways else 1)
+
+
+def rotate_B(options: str, hosts: Sequence[str], pairs: Iterable[tuple[int, int]]) -> int:
+    """Return what the pairs of our program ``rotate`` send between nodes: each row is several tests of messages.
+
+    :param options: the line of the output's header. :param hosts: the host of each rank.
+    :param pairs: the ranks of each row; those on one host send nothing between nodes.
+    :raises OutputError: if the options lack the size or number of messages.
+    """
+    options_of = dict(re.findall(r"(size|messages|tests) (\d{1,18})(?= |$)", options))
+    if len(options_of) < 3:
+        raise OutputError("the line '# options: ...' of rotate does not have size, messages and tests")
+    rows = sum(hosts[sender] != hosts[receiver] for sender, receiver in pairs)
+    return rows * math.prod(int(value) for value in options_of.values())

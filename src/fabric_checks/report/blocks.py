@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The blocks of a report: sections of tables, pictures and lists, without any HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fabric_checks.core.text import value_text
+from fabric_checks.report.values import Value
+
+#: The text of a cell without a value.
+NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    :param text: of the cell; :param value: that it shows, for its provenance.
+    :param mark: a word next to the value, such as the kind of a simulated value.
+    :param best: whether it is the best of its column; :param missing: whether there is no value.
+    """
+
+    text: str
+    value: Value | None = None
+    mark: str = ""
+    best: bool = False
+    missing: bool = False
+
+
+def number(value: Value | None, *, marked: bool = True, best: bool = False) -> Cell:
+    """Return the cell of a value, its median over the runs; ``not measured`` for None.
+
+    :param marked: whether to mark a simulated value and one that missed its reference; if not, the head of the column
+        has to.
+    """
+    if value is None:
+        return Cell(NOT_MEASURED, missing=True)
+    words = [value.evidence, value.verdict if value.verdict not in ("", "met") else ""]
+    return Cell(value_text(value.median), value, ", ".join(filter(None, words)) if marked else "", best)
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column: its title, its unit, and a word about all its values."""
+
+    title: str
+    unit: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first cell of each row names it.
+
+    :param key: its identity in the page; :param caption: its title.
+    :param corner: the head of the first column; :param rows: for each its head and cells.
+    :param notes: sentences below it.
+    """
+
+    key: str
+    caption: str
+    corner: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    notes: tuple[str, ...] = ()
+    kind: str = field(default="table", init=False)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure.
+
+    :param description: what it shows, in words, for those who do not see it.
+    :param svgs: its panels, drawn by :mod:`fabric_checks.report.drawing`; none where there is only a sentence.
+    :param legend: (name, classes of the page's style) of each line. :param data: tables besides those of the lines.
+    :param absent: the sentence in place of a drawing that is not there.
+    """
+
+    key: str
+    title: str
+    description: str
+    svgs: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    data: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    absent: str = NOT_MEASURED
+    kind: str = field(default="picture", init=False)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Sentences by subject."""
+
+    key: str
+    title: str
+    groups: tuple[tuple[str, tuple[str, ...]], ...]
+    empty: str = ""
+    folded: bool = False
+    kind: str = field(default="lines", init=False)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page.
+
+    :param intro: sentences before its blocks.
+    """
+
+    key: str
+    title: str
+    blocks: tuple[Table | Picture | Lines, ...]
+    intro: tuple[str, ...] = ()
+
+
+def grouped(lines: Iterable[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return (subject, line) pairs as the groups of :class:`Lines`, each line once, in the order of the subjects."""
+    groups: dict[str, dict[str, None]] = {}
+    for subject, line in lines:
+        groups.setdefault(subject, {})[line] = None
+    return tuple((subject, tuple(of)) for subject, of in groups.items())
+
+
+def of_machines(key: str, caption: str, titles: Mapping[str, str], rows: Mapping[str, Sequence[Value | None]]) -> Table:
+    """Return a table of metrics, a row a machine. The machines differ in their numbers of nodes, so none is the best.
+
+    :param titles: of the columns, by metric; :param rows: the values of a machine, one for each metric, by its name.
+    """
+    columns = list(zip(*rows.values(), strict=True))
+    cells = zip(*(column_of(column, compared=False) for column in columns), strict=True)
+    heads = tuple(
+        Column(title, next((value.unit for value in column if value and value.unit != "1"), ""))
+        for title, column in zip(titles.values(), columns, strict=True)
+    )
+    return Table(key, caption, "machine, layout", heads, tuple(zip(rows, map(tuple, cells), strict=True)))
+
+
+def best_of(values: Sequence[Value | None]) -> str:
+    """Return the best median of a column as it is printed; empty if more than half of the column has it."""
+    found = [value for value in values if value is not None]
+    if not found:
+        return ""
+    best = min if found[0].record["better"] == "smaller" else max
+    text = value_text(best(value.median for value in found))
+    return text if 2 * sum(value_text(value.median) == text for value in found) <= len(found) else ""
+
+
+def column_of(values: Sequence[Value | None], *, compared: bool = True) -> list[Cell]:
+    """Return the cells of a column in which every row has one value.
+
+    :param compared: whether to mark the best: the values are of the same thing.
+    """
+    best = best_of(values) if compared else ""
+    return [number(value, best=value is not None and value_text(value.median) == best) for value in values]

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Turn a comparison into a table of texts, for a terminal, Markdown or HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from fabric_checks.comparison import folding
+from fabric_checks.comparison.analysis import Comparison
+from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
+from fabric_checks.core.text import clean, signed, size_text, test_text, value_text
+from fabric_checks.report.texts import Footnotes
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Untrusted texts in rows and columns; none has a control character.
+
+    :param title: the two sets; :param header: the titles of the columns.
+    :param rows: cells a row; the first is the verdict.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A comparison as texts.
+
+    :param tables: one for each set that is compared with the baseline.
+    :param notes: the meaning of the marks in the tables; :param counts: lines that count the verdicts.
+    """
+
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...]
+    counts: tuple[str, ...]
+
+
+def page(
+    comparison: Comparison, verdicts: Sequence[str] = (), order: str = "verdict", *, every_point: bool = False
+) -> Page:
+    """Return a comparison as texts.
+
+    :param verdicts: those that are wanted, of all sets; none: all. The counts are of everything.
+    :param order: as :func:`fabric_checks.comparison.folding.chosen` takes it.
+    :param every_point: a row a value, instead of one for all values that agree.
+    """
+    notes = Footnotes()
+    rows = folding.folded(folding.chosen(comparison.frame, verdicts, order), fold=not every_point)
+    tables = tuple(
+        _table(comparison.baseline, side, rows.filter(pl.col("side") == side), notes) for side in comparison.sides
+    )
+    numbered = tuple(f"[{number}] {clean(reason)}" for number, reason in enumerate(notes.reasons, 1))
+    return Page(tables, numbered, tuple(clean(each) for each in counts(comparison)))
+
+
+def counts(comparison: Comparison) -> list[str]:
+    """Return lines that say how many values got which verdict, and how many of these chance alone would make."""
+    lines = []
+    for side in comparison.sides:
+        found = comparison.frame.filter(pl.col("side") == side)["verdict"]
+        parts = [f"{(found == verdict).sum()} {verdict}" for verdict in VERDICTS if (found == verdict).any()]
+        lines.append(f"{side} against {comparison.baseline}: {len(found)} metrics: {', '.join(parts)}")
+    by_chance = comparison.by_chance
+    if by_chance:
+        few = "less than 1" if by_chance < 1 else f"about {by_chance:.0f}"
+        lines.append(
+            f"{comparison.bootstrapped} were judged by intervals at {100 * comparison.confidence:g} %: if nothing had "
+            f"changed, {few} would differ by chance, half of them for the worse"
+        )
+    if comparison.count(TOO_FEW):
+        lines.append(
+            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat, say within "
+            "5 %, --repeatable 5% judges by that"
+        )
+    return lines
+
+
+def _table(baseline: str, side: str, rows: pl.DataFrame, notes: Footnotes) -> Table:
+    places = {(row["where_baseline"], row["where_side"]) for row in rows.select(_WHERE).iter_rows(named=True)}
+    known = {place for place in places if None not in place}
+    # The title has the place that all rows share; a value that is missing on a side has no place there.
+    shared = next(iter(known)) if len(known) == 1 else None
+    title = f"{side} against {baseline}" + (f": {_place(*shared)}" if shared else "")
+    header = ("verdict", "test", "layout", "metric", f"median, {baseline}", f"median, {side}", "unit", "change", "note")
+    lines = [_cells(row, shared, notes) for row in rows.iter_rows(named=True)]
+    return Table(clean(title), tuple(clean(each) for each in header), tuple(lines))
+
+
+_WHERE = ("where_baseline", "where_side")
+
+
+def _cells(row: Row, shared: tuple[str, str] | None, notes: Footnotes) -> tuple[str, ...]:
+    test = test_text(str(row["check"]), row["parameters"])
+    place = (row["where_baseline"], row["where_side"])
+    if not (shared and all(one in (None, two) for one, two in zip(place, shared, strict=True))):
+        test += f" ({_place(*place)})"
+    marks = [notes.mark(text) if len(text) > 24 else text for text in (row["why"], row["note"]) if text]
+    cells = (
+        row["verdict"],
+        test,
+        row["layout"],
+        _metric(row),
+        _medians(row, "baseline"),
+        _medians(row, "side"),
+        row["unit"] or "",
+        _change(row),
+        " ".join(["simulated"] * bool(row["simulated"]) + marks),
+    )
+    return tuple(clean(str(cell)) for cell in cells)
+
+
+def _place(one: str | None, two: str | None) -> str:
+    if one is None or two is None or one == two:
+        return one or two or ""
+    return f"{two} against {one}"
+
+
+def _metric(row: Row) -> str:
+    metrics = [metric for metric in row["metrics"] if metric is not None]
+    if not metrics:
+        return "all"
+    if len(metrics) == 1:
+        return str(metrics[0])
+    if row["quantity"] is None:
+        return f"{len(metrics)} metrics"
+    sizes = [size_text(size) for size in row["sizes_B"]]
+    return f"{row['quantity']}, {_sizes(sizes)}" if sizes else str(row["quantity"])
+
+
+def _sizes(sizes: Sequence[str]) -> str:
+    if len(sizes) <= 4:
+        return " ".join(sizes) + " B"
+    return f"{len(sizes)} sizes {sizes[0]} .. {sizes[-1]} B"
+
+
+def _medians(row: Row, side: str) -> str:
+    least, most = row[f"n_{side}_min"], row[f"n_{side}_max"]
+    if least is None:
+        return ""
+    runs = f"n {least}" if least == most else f"n {least} .. {most}"
+    if row["unit"] is None or (row["quantity"] is None and len(row["metrics"]) > 1):
+        return runs  # values of several kinds have no range
+    low, high = value_text(row[f"median_{side}_min"]), value_text(row[f"median_{side}_max"])
+    value = low if low == high else f"{low} .. {high}"
+    if len(row["metrics"]) == 1 and row[f"low_{side}_min"] is not None:
+        value += f" ({value_text(row[f'low_{side}_min'])} to {value_text(row[f'high_{side}_max'])})"
+    return f"{value}, {runs}"
+
+
+def _change(row: Row) -> str:
+    if row["change_min"] is None:
+        return ""
+    unit = "%" if row["change_unit"] is None else ("points" if row["change_unit"] == "%" else row["change_unit"])
+    low, high = signed(row["change_min"]), signed(row["change_max"])
+    text = f"{low} {unit}" if low == high else f"{low} .. {high} {unit}"
+    if row["verdict"] == NO_DIFFERENCE and row["detectable_max"] is not None:
+        return f"{text}; {row['detectable_max']:.2g} {unit} would be detected"
+    if len(row["metrics"]) == 1 and row["change_low_min"] is not None:
+        text += f" ({signed(row['change_low_min'])} to {signed(row['change_high_max'])})"
+    return text

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures of a report: small panels next to each other, with one legend. The page's script makes tables of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fabric_checks.core.layouts import Layout
+from fabric_checks.report import drawing
+from fabric_checks.report.blocks import Picture
+from fabric_checks.report.drawing import Line, Panel
+from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.values import Results, Value
+
+
+def layout_of(text: str) -> Layout | None:
+    """Return a layout, or None for any other text."""
+    try:
+        return Layout.of(text)
+    except ValueError:
+        return None
+
+
+def largest(values: Iterable[Value]) -> str:
+    """Return the layout of the most nodes with one process each that values are of, or of the most at all."""
+    layouts = [layout for layout in (layout_of(value.layout) for value in values) if layout]
+    single = [layout for layout in layouts if layout.ppn == 1] or layouts
+    return str(max(single)) if single else ""
+
+
+def label(results: Results, machine: str, more: str = "") -> str:
+    """Return the name of a line: the machine, more about the line, and whether it is simulated."""
+    name = f"{machine}, {more}" if more else machine
+    return f"{name} (simulated)" if results.simulated(machine) else name
+
+
+def line(name: str, points: Iterable[tuple[float, Value]]) -> Line:
+    """Return a line of values, in the order of their positions."""
+    listed = sorted(points, key=lambda point: point[0])
+    return Line(name, tuple((x, value.median) for x, value in listed), tuple(value for _, value in listed))
+
+
+def by_size(name: str, values: Sequence[Value]) -> Line | None:
+    """Return a line over message sizes, or None without values."""
+    points = [(float(value.size_B), value) for value in values if value.size_B is not None]
+    return line(name, points) if points else None
+
+
+def picture(key: str, title: str, description: str, panels: Sequence[Panel], provenance: Provenance) -> Picture | None:
+    """Return a figure, or None where nothing was measured."""
+    shown = [panel for panel in panels if any(line.points for line in panel.lines)]
+    if not shown:
+        return None
+    looks = drawing.looks(shown)
+    svgs = tuple(drawing.panel(panel, looks, provenance.series_of) for panel in shown)
+    return Picture(key, title, description, svgs, tuple((text, drawing.style(at)) for text, at in looks.items()))

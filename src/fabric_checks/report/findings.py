@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Find what needs attention in a run, the worst first, and list what was not run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fabric_checks.core.text import count_text, names_text, one_line, range_text, test_text, value_text
+from fabric_checks.records import run_records as records
+from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
+from fabric_checks.records.run_records import Case, Session
+
+#: Findings of these kinds describe a machine, or what was not seen again, and blame nothing.
+DESCRIBING = (
+    *("not repeated", "slowest pair", "plateaus", "sharing", "limits", "not measured", "by switch", "groups"),
+    *("protocol switch", "blocking wait"),
+)
+#: The most characters that are quoted of a reason.
+_LONGEST = 270
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence about something that needs attention, and lines below it."""
+
+    text: str
+    details: tuple[str, ...] = ()
+
+
+def case_text(record: Record) -> str:
+    """Return the name of a case on one line: its check, parameters and layout, and where it ran."""
+    return f"{test_text(record['check'], record['parameters'])} {record['layout']} @{machine_name(record)}"
+
+
+def findings(session: Session) -> list[Finding]:
+    """Return what needs attention, the worst first.
+
+    These are errors of the run, findings that blame, failed cases, missed references, and warnings. A change of
+    protocol, and what else only describes, is not among them.
+    """
+    missed = [record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]]
+    explained = {case_name(record) for record in missed}
+    failed = [case for case in records.failed(session) if case.result != "abort"]
+    again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
+    return [
+        *_first("error", records.other_faults(session), most=3),
+        *_blamed(session.records),
+        *_failures([case for case in failed if not (case.name in explained and case.phase == "performance")]),
+        *_missed(missed),
+        *_first("warning: passed only when rerun", again),
+        *_first("warning", session.unreadable),
+    ]
+
+
+def _blamed(of: Iterable[Record]) -> list[Finding]:
+    """Return each finding that blames something once, with the cases that have it."""
+    by_text: dict[str, dict[str, None]] = {}
+    for record in of:
+        for finding in record.get("findings") or ():
+            if finding.get("kind") not in DESCRIBING:
+                by_text.setdefault(finding["text"], {})[case_text(record)] = None
+    return [Finding(text, (f"seen by {names_text(list(cases))}",)) for text, cases in by_text.items()]
+
+
+def _failures(cases: Sequence[Case]) -> list[Finding]:
+    """Return the failures, those of one cause together: numbers and the name of the check are no part of a cause."""
+    by_cause: dict[str, list[Case]] = {}
+    for case in cases:
+        cause = "" if case.result == "fail_deps" else f"in {case.phase}: {one_line(case.reason or '')}"
+        alike = re.sub(r"\d+(?:\.\d+)?", "0", cause.replace(case.name.split(" ")[0], ""))
+        by_cause.setdefault(alike, []).append(case)
+    found = []
+    for group in sorted(by_cause.values(), key=len, reverse=True):
+        first, names = group[0], names_text([short_name(case.name) for case in group])
+        if first.result == "fail_deps":
+            text = f"{count_text(len(group), 'case')} not run, because something they depend on failed"
+            found.append(Finding(text, (names,)))
+            continue
+        reason = one_line(first.reason or "no reason was given")
+        reason = reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
+        which = names if len(group) == 1 else f"{count_text(len(group), 'case')}: {names}"
+        found.append(Finding(f"failed: {which}", (f"in {first.phase}: {reason}",)))
+    return found
+
+
+def _missed(of: Sequence[Record]) -> list[Finding]:
+    """Return the values that missed their references, a finding for each case."""
+    by_case: dict[str, list[Record]] = {}
+    for record in of:
+        by_case.setdefault(case_text(record), []).append(record)
+    found = []
+    for name, missed in by_case.items():
+        first = missed[0]
+        value = "" if first["value"] is None else value_text(first["value"])
+        within = range_text(*bounds(first)) or "without bounds"
+        others = f"; {len(missed) - 1} more of its values" if len(missed) > 1 else ""
+        verb = "missed" if first["result"] == "fail" else "met, although it was expected to miss"
+        found.append(
+            Finding(f"{name}: {first['metric']} is {value} {first['unit']}, reference {within}: {verb}{others}")
+        )
+    return found
+
+
+def _first(kind: str, lines: Sequence[str], most: int = 1) -> list[Finding]:
+    """Return the first of some lines, and how many more there are of their kind."""
+    shown = [Finding(f"{kind}: {line}") for line in lines[:most]]
+    if len(lines) > most:
+        shown[-1] = Finding(f"{shown[-1].text}; and {len(lines) - most} more like this")
+    return shown
+
+
+def not_run(session: Session) -> list[str]:
+    """Return what was not run and why, a line for each reason."""
+    environs: dict[tuple[str, str], dict[str, None]] = {}
+    for record in session.records:
+        for suite, why in (record["not_offered"] or {}).items():
+            environs.setdefault((suite, why), {})[str(record["environ"])] = None
+    suites: dict[tuple[str, str], list[str]] = {}
+    for (suite, why), names in environs.items():
+        suites.setdefault((", ".join(names), why), []).append(suite)
+    lines = [f"{', '.join(names)} ({where}): {why}" for (where, why), names in suites.items()]
+    counts = Counter(case.result for case in session.cases if not case.fixture)
+    if counts["skip"]:
+        reason = next((case.reason for case in session.cases if case.result == "skip" and case.reason), "")
+        lines.append(f"{count_text(counts['skip'], 'case')} skipped{f': {one_line(reason)}' if reason else ''}")
+    if counts["abort"]:
+        them = "it" if counts["abort"] == 1 else "them"
+        lines.append(f"{count_text(counts['abort'], 'case')}, because the run ended before {them}")
+    return lines
+
+
+def short_name(name: str) -> str:
+    """Return the name of a case without the names of its parameters.
+
+    >>> short_name("ImbBarrier %layout=1x2 @local:node+mpich")
+    'ImbBarrier 1x2 @local:node+mpich'
+    """
+    return re.sub(r"%\w+=", "", name)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The section of what was not measured, and how to measure it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fabric_checks.core import families
+from fabric_checks.core.families import tag
+from fabric_checks.report.blocks import Lines, Section, grouped
+from fabric_checks.report.values import Results, Value
+
+#: Layouts that people look for: their name, whether a value is of one, and how to measure it.
+_LAYOUTS: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
+    (
+        "between nodes",
+        lambda value: (value.record["nodes"] or 0) > 1,
+        "a system of two nodes or more (docs/adding-a-system.md), or `--system minicluster` to try it",
+    ),
+    ("within a node", lambda value: value.record["nodes"] == 1, "the level nightly, or the default run"),
+    (
+        "one process a node against more",
+        lambda value: bool(value.record["compared"]),
+        "`ci/run --tag ppn-ratio`",
+    ),
+)
+
+
+def section(results: Results) -> Section:
+    """Return what was not measured on which machine; what no machine has is listed once."""
+    lacking: dict[str, list[str]] = {}
+    for name, is_of, how in _LAYOUTS:
+        having = {value.machine for value in results.values if is_of(value)}
+        lacking[f"{name}: {how}"] = [machine for machine in results.machines if machine not in having]
+    for family in families.KNOWN:
+        having = {value.machine for value in results.values if value.family == family}
+        line = f"{family.partition(':')[0]}: `ci/run --tag {tag(family)}`"
+        lacking[line] = [machine for machine in results.machines if machine not in having]
+    for machine in results.machines:
+        for suite, why in results.not_offered.get(machine, {}).items():
+            lacking.setdefault(f"{suite}: {why}", []).append(machine)
+    everywhere = len(results.machines)
+    listed = grouped(
+        ("" if len(machines) == everywhere else ", ".join(machines), line)
+        for line, machines in lacking.items()
+        if machines
+    )
+    title = "What was not measured, and how to measure it"
+    return Section(
+        "not-measured", "Not measured", (Lines("not-measured-list", title, tuple(sorted(listed)), "Nothing."),)
+    )

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cross-section and the latency of every pair: values of each machine, and maps of the nodes from kept outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric_checks.core.families import CROSS_SECTION, LATENCY_MAP
+from fabric_checks.core.text import clean, value_text
+from fabric_checks.diagnosis.cross_section import bandwidths
+from fabric_checks.diagnosis.cross_section import evaluation as cross_section_evaluation
+from fabric_checks.diagnosis.cross_section.evaluation import Report
+from fabric_checks.diagnosis.latency_map import evaluation as latency_evaluation
+from fabric_checks.report import drawing
+from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Table, of_machines
+from fabric_checks.report.figures import label, largest
+from fabric_checks.report.kept_output import NOT_KEPT, evaluated
+from fabric_checks.report.pair_drawing import pair_drawings
+from fabric_checks.report.values import Results, Value
+
+#: The patterns in the order in which they are shown.
+_PATTERNS = ("rotate", "round-robin", "shift", "bisection")
+_METRICS = {
+    "median_bandwidth": "median pair",
+    "p5_bandwidth": "5th percentile",
+    "slowest_pair_bandwidth": "slowest pair",
+    "slowest_to_median": "slowest to median",
+    "aggregate_bandwidth": "aggregate",
+    "perceived_aggregate_bandwidth": "perceived aggregate",
+    "full_rate_share": "pairs at full rate",
+    "faults": "faults",
+}
+#: In a table of their own, for paper is narrow.
+_SENSITIVITY = {
+    "measured_pairs": "pairs measured",
+    "one_way_nodes": "nodes one way only",
+    "smallest_node_fault": "smallest slow node named",
+    "smallest_pair_fault": "smallest slow pair named",
+    "smallest_cable_fault": "smallest slow cable named",
+    "median_within_switches": "median within switches",
+    "median_between_switches": "median between switches",
+}
+_LATENCIES = {
+    "median_latency": "median pair",
+    "largest_pair_latency": "largest pair",
+    "latency_spread": "spread",
+    "faults": "faults",
+}
+#: A matrix with more rows is too large to be read as a table.
+_MOST_ROWS = 16
+
+Block = Table | Picture | Lines
+#: The first sentences of a section, its blocks, and the checks whose values these show.
+Shown = tuple[str, list[Block], frozenset[str]]
+
+
+def cross_section(results: Results, folders: Sequence[Path]) -> Shown:
+    """Return the cross-section of each machine, by pattern; the first pattern that it has is drawn.
+
+    :param folders: of kept outputs, see :func:`fabric_checks.report.kept_output.results_folders`.
+    """
+    blocks: list[Block] = []
+    shown: list[Value] = []
+    drawn: set[str] = set()
+    for pattern in _PATTERNS:
+        medians = _medians(results, CROSS_SECTION, "median_bandwidth", pattern=pattern)
+        for key, title, metrics in (
+            ("", "", _METRICS),
+            ("-seen", ": what was measured, and what would have been found", _SENSITIVITY),
+        ):
+            rows = _rows(results, medians, metrics)
+            had = {metric: title for metric, title in metrics.items() if any(row[metric] for row in rows.values())}
+            if had:
+                chosen = {name: [row[metric] for metric in had] for name, row in rows.items()}
+                blocks.append(of_machines(f"rotate-{pattern}{key}", f"Pattern {pattern}{title}", had, chosen))
+        for median in medians:
+            if median.machine not in drawn:
+                name = label(results, median.machine, median.layout)
+                blocks += _bandwidths(f"rotate-{len(drawn)}", name, median, folders)
+                drawn.add(median.machine)
+        shown += medians
+    intro = (
+        "Every pair of nodes while all others communicate too. An exchange over all pairs takes as long as its "
+        "slowest pair: the perceived aggregate is pairs x slowest (Naegle, cross-sectional bandwidth testing, e-mails "
+        "of June 2004)."
+    )
+    return intro if blocks else "", blocks, frozenset(str(value.record["check"]) for value in shown)
+
+
+def latency_map(results: Results, folders: Sequence[Path]) -> Shown:
+    """Return the latency of every pair of each machine.
+
+    :param folders: of kept outputs, see :func:`fabric_checks.report.kept_output.results_folders`.
+    """
+    medians = _medians(results, LATENCY_MAP, "median_latency")
+    if not medians:
+        return "", [], frozenset()
+    rows = {name: list(row.values()) for name, row in _rows(results, medians, _LATENCIES).items()}
+    blocks: list[Block] = [of_machines("latency-map-figures", "Latency of all pairs", _LATENCIES, rows)]
+    for index, median in enumerate(medians):
+        name = label(results, median.machine, median.layout)
+        blocks.append(_latencies(f"latency-map-{index}", name, median, folders))
+    intro = (
+        "Half the time of an 8-byte ping-pong between every two nodes: nodes on the same switch are nearer to each "
+        "other."
+    )
+    return intro, blocks, frozenset(str(median.record["check"]) for median in medians)
+
+
+def nothing(results: Results, folders: Sequence[Path]) -> Shown:
+    """Return nothing: the values of other families are curves and tables."""
+    del results, folders
+    return "", [], frozenset()
+
+
+#: The families whose sections begin with more than curves and tables of values.
+FAMILIES: Mapping[str, Callable[[Results, Sequence[Path]], Shown]] = {
+    CROSS_SECTION: cross_section,
+    LATENCY_MAP: latency_map,
+}
+
+
+def _medians(results: Results, family: str, quantity: str, **parameters: str) -> list[Value]:
+    """Return the median of each machine that has one, in the layout that :func:`largest` chooses."""
+    found = []
+    for machine in results.machines:
+        values = results.of(machine, quantity, family=family, **parameters)
+        found += [value for value in values if value.layout == largest(values)][:1]
+    return found
+
+
+def _rows(results: Results, medians: Sequence[Value], metrics: Mapping[str, str]) -> dict[str, dict[str, Value | None]]:
+    """Return by machine and layout the values of the same test as the median, by metric."""
+    rows: dict[str, dict[str, Value | None]] = {}
+    for of in medians:
+        test = {"check": str(of.record["check"]), **of.parameters}
+        found = {metric: results.of(of.machine, metric, of.layout, **test) for metric in metrics}
+        rows[f"{of.machine}, {of.layout}"] = {metric: next(iter(values), None) for metric, values in found.items()}
+    return rows
+
+
+def _origin(median: Value) -> str:
+    """Return the run that a map is of."""
+    time, session, _ = median.runs[-1]
+    marked = "Simulated. " if median.evidence else ""
+    return f"{marked}Of the run {session}{f', {time:%Y-%m-%d}' if time else ''}"
+
+
+def _bandwidths(key: str, name: str, median: Value, folders: Sequence[Path]) -> list[Block]:
+    """Return heat map and histogram of the bandwidths of all pairs."""
+    link_MBps = median.record["link_MBps"]
+    found = evaluated(median, folders, lambda text: cross_section_evaluation.of_text(text, link_MBps=link_MBps))
+    if found is None or found.matrix.measured.size < 2:
+        absent = "only one pair" if found else NOT_KEPT
+        return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", absent=absent)]
+    spread = "Slowest {}, median {}, fastest {} MB/s.".format(*_spread(found.matrix.measured))
+    senders, receivers = (found.matrix.host_labels(ranks) for ranks in (found.matrix.senders, found.matrix.receivers))
+    heat_map, histogram = pair_drawings(found.matrix, found.link_MBps)
+    counts, edges = bandwidths.histogram(found.matrix)
+    bins = tuple(
+        (f"{value_text(low)} to {value_text(high)}", (Cell(str(count)),))
+        for low, high, count in zip(edges, edges[1:], counts, strict=False)
+        if count
+    )
+    return [
+        Picture(
+            f"{key}-map",
+            f"Heat map of {name}",
+            f"Bandwidth of every pair: senders down, receivers across. {spread}",
+            (heat_map,),
+            (),
+            (_matrix_table(f"{key}-map-data", name, found, senders, receivers),),
+            (f"{_origin(median)}: {found.output.pairs} pairs a round.",),
+        ),
+        Picture(
+            f"{key}-histogram",
+            f"Histogram of {name}",
+            f"Number of pairs by bandwidth; dashed: a link shared by 1, 2, ... pairs. {spread}",
+            (histogram,),
+            (),
+            (Table(f"{key}-histogram-data", f"Pairs of {name} by bandwidth", "MB/s", (Column("pairs"),), bins),),
+            tuple(clean(note["text"]) for note in found.notes()),
+        ),
+    ]
+
+
+def _spread(values: NDArray[np.float64]) -> list[str]:
+    return [value_text(float(value)) for value in np.percentile(values, (0, 50, 100))]
+
+
+def _matrix_table(key: str, name: str, found: Report, senders: Sequence[str], receivers: Sequence[str]) -> Table:
+    """Return the matrix, or of a large one the slowest and the median pair of each node."""
+    MBps = found.matrix.MBps
+    if max(MBps.shape) <= _MOST_ROWS:
+        rows = tuple(
+            (
+                clean(sender),
+                tuple(Cell("" if np.isnan(v) else value_text(float(v)), missing=bool(np.isnan(v))) for v in row),
+            )
+            for sender, row in zip(senders, MBps, strict=True)
+        )
+        columns = tuple(Column(clean(receiver)) for receiver in receivers)
+        return Table(key, f"Pairs of {name}, MB/s", "sender", columns, rows)
+    lines = []
+    for names, values, role in ((senders, MBps, "sends"), (receivers, MBps.T, "receives")):
+        for host, row in zip(names, values, strict=True):
+            cells = (Cell(value_text(float(np.nanmin(row)))), Cell(value_text(float(np.nanmedian(row)))))
+            lines.append((f"{clean(host)} {role}", cells))
+    columns = (Column("slowest pair", "MB/s"), Column("median pair", "MB/s"))
+    return Table(key, f"Nodes of {name}", "node", columns, tuple(lines))
+
+
+def _latencies(key: str, name: str, median: Value, folders: Sequence[Path]) -> Picture:
+    """Return the map of the latencies, with the nearest, the median and the farthest node of each."""
+    found = evaluated(median, folders, latency_evaluation.of_text)
+    if found is None:
+        return Picture(key, f"Latencies of {name}", "The latency of every pair.", absent=NOT_KEPT)
+    hosts = list(found.output.hosts)
+    rows = tuple(
+        (clean(host), tuple(Cell(text) for text in _spread(row[~np.isnan(row)])))
+        for host, row in zip(hosts, found.latency_us, strict=True)
+        if not np.isnan(row).all()
+    )
+    columns = (Column("nearest", "us"), Column("median", "us"), Column("farthest", "us"))
+    return Picture(
+        key,
+        f"Latency map of {name}",
+        "Latency of every pair. Least {}, median {}, largest {} us.".format(*_spread(found.measured_us)),
+        (drawing.heat_map(found.latency_us, hosts, hosts),),
+        (),
+        (Table(f"{key}-data", f"Nodes of {name}", "node", columns, rows),),
+        (f"{_origin(median)}.", *(clean(note["text"]) for note in found.notes())),
+    )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read what LSF prints of a cluster: ``bhosts -w``, ``lshosts -w``, ``bqueues -w``."""
+
+from __future__ import annotations
+
+from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.schedulers.model import Queue
+
+#: States of a host of `bhosts` in which it takes no jobs by its nature, as a login node.
+_NO_HOST = ("closed_Adm", "unavail", "unreach")
+
+
+def table(text: str, first: str) -> list[dict[str, str]]:
+    """Return the rows of a table of blanks between words, by the names in its heading.
+
+    :param first: the name of its first column.
+    :raises OutputError: if it does not begin so.
+    """
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    if not lines or lines[0][0] != first:
+        raise OutputError(f"not a table that begins with {first}: {quoted(text)}")
+    return [dict(zip(lines[0], line, strict=False)) for line in lines[1:]]
+
+
+def queues(bhosts: str, lshosts: str, bqueues: str) -> list[Queue]:
+    """Return the queues. No table of LSF says which hosts a queue may use, so each gets all that take jobs.
+
+    A host has as many cores as ``lshosts`` lists (``ncpus``), which may be hardware threads (LSF's EGO_DEFINE_NCPUS).
+
+    :raises OutputError: if one of the texts is not its table.
+    """
+    cpus = {row["HOST_NAME"]: row.get("ncpus", "") for row in table(lshosts, "HOST_NAME")}
+    hosts = [
+        row
+        for row in table(bhosts, "HOST_NAME")
+        if row.get("STATUS") not in _NO_HOST and row.get("MAX", "").isdigit() and int(row["MAX"]) > 1
+    ]
+    cores = [int(cpus[host["HOST_NAME"]]) for host in hosts if cpus.get(host["HOST_NAME"], "").isdigit()]
+    return [
+        Queue(
+            row["QUEUE_NAME"],
+            len(hosts),
+            min(cores, default=None),
+            differ=len(set(cores)) > 1,
+            takes_jobs=row.get("STATUS", "").startswith("Open"),
+        )
+        for row in table(bqueues, "QUEUE_NAME")
+    ]

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Queues, nodes and jobs as all schedulers have them, and why a job did not end as it should. Knows no ReFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+#: How many nodes a message names.
+MOST_SHOWN = 8
+
+CANCELLED = "it was cancelled, but not by this session"
+NODE_FAILED = "a node of it failed"
+OUT_OF_MEMORY = "it ran out of memory"
+OVER_LIMIT = "it ran over its time limit"
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Nodes that jobs can be sent to together: Slurm's partition, a queue of PBS, LSF or Flux.
+
+    :param name: what jobs ask for; empty where there is only one and it has no name.
+    :param nodes: how many it has; :param most_nodes: how many one job may have, if that is less.
+    :param cores: physical cores of a node, the fewest if they differ; None if the tool does not tell.
+    :param differ: whether its nodes have different numbers of cores.
+    :param is_default: whether jobs that name none go there; :param takes_jobs: whether it is open.
+    :param gpus: as the tool writes them, such as ``gpu:a100:4``; empty if there are none.
+    """
+
+    name: str
+    nodes: int
+    cores: int | None = None
+    differ: bool = False
+    is_default: bool = False
+    takes_jobs: bool = True
+    most_nodes: int | None = None
+    gpus: str = ""
+
+    @property
+    def usable(self) -> int:
+        """Return how many nodes one job may have."""
+        return self.nodes if self.most_nodes is None else min(self.nodes, self.most_nodes)
+
+
+def joined(queues: Iterable[Queue]) -> list[Queue]:
+    """Return one queue for each name, with the nodes of all that have it, in the order of their first."""
+    found: dict[str, Queue] = {}
+    for queue in queues:
+        before = found.get(queue.name)
+        if before is None:
+            found[queue.name] = queue
+            continue
+        cores = [one for one in (before.cores, queue.cores) if one is not None]
+        found[queue.name] = replace(
+            before,
+            nodes=before.nodes + queue.nodes,
+            cores=min(cores, default=None),
+            differ=before.differ or queue.differ or len(set(cores)) > 1,
+            gpus=before.gpus or queue.gpus,
+            takes_jobs=before.takes_jobs or queue.takes_jobs,
+        )
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node as its scheduler knows it.
+
+    :param fault: what keeps it from taking jobs, as in ``n2 is drained (broken cable)``; None if nothing does.
+    :param is_busy: whether other jobs have it; :param partitions: of Slurm, those that it belongs to.
+    """
+
+    name: str
+    fault: str | None = None
+    is_busy: bool = False
+    partitions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as its scheduler knows it now.
+
+    :param state: in the words that records have, such as ``PENDING`` or ``COMPLETED``.
+    :param waits: whether it has not begun; :param has_ended: whether its state is final.
+    :param exit_status: of the batch script, or a number of the scheduler's own; None before its end.
+    :param nodes: the names of its nodes, empty before it has any; :param least_nodes: how many it needs, 0 if unknown.
+    :param began: when it began, ISO 8601 with time zone; None if it has not.
+    :param reason: why it waits, in words; empty if the scheduler gives no reason.
+    """
+
+    state: str
+    waits: bool
+    has_ended: bool
+    exit_status: int | None
+    nodes: tuple[str, ...]
+    least_nodes: int
+    began: str | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class ExitReason:
+    """Why a job did not end as it should.
+
+    :param text: in a line; :param node_faults: what keeps its nodes, or those that it waited for, from taking jobs.
+    """
+
+    text: str
+    node_faults: Mapping[str, str] = field(default_factory=dict)
+
+
+def faults(nodes: Iterable[Node]) -> dict[str, str]:
+    """Return what keeps nodes from taking jobs, by name, without the nodes in service."""
+    return {node.name: node.fault for node in nodes if node.fault}
+
+
+def too_few(nodes: Sequence[Node], needed: int) -> bool:
+    """Tell whether fewer nodes are in service than a job needs; not where no node is known."""
+    return bool(nodes) and sum(node.fault is None for node in nodes) < needed
+
+
+def listed(node_faults: Mapping[str, str]) -> str:
+    """Return faults of nodes for a message, the first few of many."""
+    texts = list(node_faults.values())
+    if len(texts) > MOST_SHOWN:
+        texts = [*texts[: MOST_SHOWN - 1], f"and {len(texts) - MOST_SHOWN + 1} more"]
+    return "; ".join(texts)
+
+
+def terminated(jobid: str, names: Sequence[str], cause: str, detail: str, node_faults: Mapping[str, str]) -> ExitReason:
+    """Return the exit reason of a job that was ended.
+
+    :param names: its nodes, if it had any; :param cause: such as :data:`OVER_LIMIT`; :param detail: the scheduler's
+        own words for it; :param node_faults: of its nodes.
+    """
+    history = f"ran on {', '.join(names)}" if names else "had not started"
+    blame = f": {listed(node_faults)}" if node_faults else ""
+    return ExitReason(f"job {jobid} {history}; {cause} ({detail}){blame}", node_faults)
+
+
+def timed_out(
+    jobid: str, seconds: float, scheduler: str, reason: str, nodes: Sequence[Node], *, unschedulable: bool = False
+) -> ExitReason:
+    """Return the exit reason of a job that was cancelled because it waited for too long.
+
+    :param seconds: how long it was in the queue; :param scheduler: its name; :param reason: the one that it gives.
+    :param nodes: those that the job could have had.
+    :param unschedulable: whether it could not have started, because too few nodes are in service.
+    """
+    node_faults = faults(nodes)
+    busy = [node.name for node in nodes if node.is_busy and not node.fault]
+    taken = f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {len(nodes)} nodes)" if busy else ""
+    state = "cannot start" if unschedulable else "is still waiting"
+    given = f"{scheduler} says: {reason}" if reason else f"{scheduler} gives no reason"
+    text = f"job {jobid} {state} after {seconds:.0f} s in the queue and was cancelled; {given}"
+    blame = "; ".join(filter(None, (listed(node_faults), taken)))
+    return ExitReason(f"{text}: {blame}" if blame else text, node_faults)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read what Slurm prints of its partitions, nodes and jobs, and why a job did not end as it should.
+
+The forms are those of ``scontrol -d -o show job`` and ``scontrol -o show node`` of Slurm 22.05, and, for partitions, of
+``sinfo``, ``scontrol show partition | config | topology`` and ``srun --mpi=list`` of several releases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.schedulers import model
+from fabric_checks.schedulers.model import ExitReason, Node, Queue, joined
+
+#: States of a node in which it takes no job, with their meanings; of several the first here is shown.
+UNAVAILABLE = {
+    "NOT_RESPONDING": "does not respond",
+    "NO_RESPOND": "does not respond",  # as older releases call it
+    "DOWN": "is down",
+    "FAIL": "is about to fail",
+    "ERROR": "is in error",
+    "DRAIN": "is drained",
+    "MAINTENANCE": "is in maintenance",
+    "MAINT": "is in maintenance",
+    "REBOOT_ISSUED": "reboots",
+    "POWERED_DOWN": "is powered down",
+    "INVALID_REG": "registered with less than its configuration",
+    "UNKNOWN": "is in an unknown state",
+}
+
+#: States of a node that other jobs have.
+BUSY = {"ALLOCATED", "MIXED", "COMPLETING", "RESERVED"}
+#: States of a node that a reservation puts it in: its own jobs run there all the same, also if it is for maintenance.
+OF_RESERVATION = {"MAINT", "MAINTENANCE", "RESERVED"}
+
+#: The meaning of a final state of a job, where the program's output does not explain it.
+CAUSES = {
+    "BOOT_FAIL": "its nodes did not boot",
+    "CANCELLED": model.CANCELLED,
+    "DEADLINE": "it reached its deadline",
+    "NODE_FAIL": model.NODE_FAILED,
+    "OUT_OF_MEMORY": model.OUT_OF_MEMORY,
+    "PREEMPTED": "it was preempted",
+    "TIMEOUT": model.OVER_LIMIT,
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as the controller knows it.
+
+    :param state: such as ``PENDING``; :param reason: why it is pending, in words; empty if Slurm gives no reason.
+    :param exit_status: of the batch script, or 128 and the signal that ended it.
+    :param nodelist: its nodes in Slurm's notation, empty before it has any.
+    :param partitions: the partitions that it was submitted to; :param least_nodes: how many nodes it needs.
+    :param began: when it began, ISO 8601 in the time of this host, or is to begin; empty if that is not known.
+    :param reservation: the one that it runs in, empty without one.
+    """
+
+    state: str
+    reason: str
+    exit_status: int
+    nodelist: str
+    partitions: frozenset[str]
+    least_nodes: int
+    began: str = ""
+    reservation: str = ""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Nodes that are kept for some jobs.
+
+    :param nodes: in Slurm's notation, empty if it has none; :param begins: ISO 8601 in the time of this host.
+    :param active: whether it has begun and not ended.
+    """
+
+    nodes: str
+    begins: str
+    active: bool
+
+
+def _value(text: str, key: str, pattern: str = r"\S*") -> str:
+    """Return the value of ``key=value`` in one line of scontrol."""
+    match = re.search(rf"(?:^|\s){key}=({pattern})", text)
+    if match is None:
+        raise OutputError(f"scontrol prints no {key}: {quoted(text)}")
+    return "" if match[1] in ("(null)", "None") else match[1]
+
+
+def parse_job(text: str) -> Job:
+    """Return the job of a line.
+
+    :raises OutputError: if it is not a job's.
+    """
+    status, signal = _value(text, "ExitCode", r"\d+:\d+").split(":")
+    # NodeList shrinks while a job that has ended is tidied up: it has the nodes that are still at it. The details, one
+    # for each kind of allocation, have them all.
+    allocated = ",".join(re.findall(r"\sNodes=(\S+)", text))
+    return Job(
+        state=_value(text, "JobState"),
+        reason=_value(text, "Reason").replace("_", " "),
+        exit_status=int(status) or (128 + int(signal) if int(signal) else 0),
+        nodelist=allocated or _value(text, "NodeList"),
+        partitions=frozenset(_value(text, "Partition").split(",")),
+        least_nodes=int(_value(text, "NumNodes", r"\d+")),
+        began=(re.search(r"\sStartTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s", text) or ["", ""])[1],
+        reservation=_value(text, "Reservation") if " Reservation=" in text else "",
+    )
+
+
+def parse_reservation(text: str) -> Reservation:
+    """Return the reservation of the line of ``scontrol -o show reservation NAME``.
+
+    :raises OutputError: if it is not a reservation's.
+    """
+    _value(text, "ReservationName")
+    return Reservation(_value(text, "Nodes"), _value(text, "StartTime"), _value(text, "State") == "ACTIVE")
+
+
+def parse_nodes(text: str, *, reserved: bool = False) -> list[Node]:
+    """Return the node of each line.
+
+    :param reserved: whether these are the nodes of a reservation, for its own jobs.
+    :raises OutputError: if a line is not a node's.
+    """
+    return [_node(line, reserved) for line in text.splitlines() if line.strip()]
+
+
+def _node(line: str, reserved: bool) -> Node:
+    name, state = _value(line, "NodeName"), _value(line, "State")
+    # A star, tilde or the like behind a state is how some releases write further states.
+    states = {*re.sub(r"[^A-Z_+]", "", state).split("+"), *(["NOT_RESPONDING"] if "*" in state else [])}
+    states -= OF_RESERVATION if reserved else set()
+    # Behind the reason is who gave it and when.
+    reason = (re.search(r" Reason=(.*?)(?: \[\S+@\S+\])?(?: Comment=.*)?$", line) or ["", ""])[1].strip()
+    meaning = next((meaning for state, meaning in UNAVAILABLE.items() if state in states), None)
+    # Slurm's own reason of a silent node adds nothing.
+    why = "" if reason in ("", "Not responding") else f" ({reason})"
+    partitions = frozenset(_value(line, "Partitions").split(",")) if " Partitions=" in line else frozenset()
+    return Node(name, f"{name} {meaning}{why}" if meaning else None, bool(states & BUSY), partitions)
+
+
+def too_few(job: Job, nodes: Iterable[Node]) -> bool:
+    """Tell whether a job cannot start, because its partitions have fewer nodes in service than it needs."""
+    return model.too_few([node for node in nodes if job.partitions & node.partitions], job.least_nodes)
+
+
+def exit_reason(jobid: str, state: str, names: Sequence[str], nodes: Iterable[Node]) -> ExitReason | None:
+    """Return why a job that has ended failed, or None if its output explains it better.
+
+    :param state: its final state, or several with commas; :param names: the nodes that it had, if any.
+    :param nodes: the nodes as they are now.
+    """
+    wrong = model.faults(node for node in nodes if node.name in names)
+    causes = [CAUSES[part] for part in state.split(",") if part in CAUSES]
+    if causes:
+        return model.terminated(jobid, names, causes[0], state, wrong)
+    if "FAILED" in state and wrong:
+        return ExitReason(f"job {jobid} failed on {', '.join(names)}: {model.listed(wrong)}", wrong)
+    return None
+
+
+#: The format that `sinfo --noheader --format` is asked for; a line is a group of like nodes of a partition.
+SINFO = "%P|%a|%D|%X|%Y|%T|%G"
+
+
+def queues(text: str, limits: str = "") -> list[Queue]:
+    """Return the partitions that ``sinfo --noheader --format=SINFO`` lists.
+
+    :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job.
+    :raises OutputError: for a line in another format.
+    """
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        words = line.split("|")
+        # Where nodes of a group differ, their numbers have a plus: 16+ is 16 or more.
+        numbers = [re.fullmatch(r"(\d+)(\+?)", word.strip()) for word in words[2:5]]
+        if len(words) != 7 or None in numbers:
+            raise OutputError(f"not a group of nodes as requested with {SINFO}: {quoted(line)}", number)
+        nodes, sockets, cores = (int(match[1]) for match in numbers if match)
+        name, gres = words[0].strip(), words[6].strip()
+        found.append(
+            Queue(
+                name.removesuffix("*"),
+                nodes,
+                sockets * cores or None,
+                differ=any(match[2] for match in numbers if match),
+                is_default=name.endswith("*"),
+                takes_jobs=words[1].strip() == "up",
+                gpus="" if gres in ("(null)", "N/A") else gres,
+            )
+        )
+    most = {}
+    for line in limits.splitlines():
+        fields = dict(re.findall(r"(?:^|\s)([A-Za-z]+)=(\S*)", line))
+        if fields.get("MaxNodes", "").isdigit() and "PartitionName" in fields:
+            most[fields["PartitionName"]] = int(fields["MaxNodes"])
+    return [replace(queue, most_nodes=most.get(queue.name)) for queue in joined(found)]
+
+
+def mpi_types(text: str) -> list[str]:
+    """Return the types that ``srun --mpi=list`` lists, in its order.
+
+    :raises OutputError: if the text is no such list.
+    """
+    lines = [line.removeprefix("srun:").strip() for line in text.splitlines()]
+    begin = next((number for number, line in enumerate(lines) if re.match(r"MPI (plugin )?types are", line)), None)
+    if begin is None:
+        raise OutputError(f"not a list of MPI types: {quoted(text)}")
+    return [line for line in lines[begin + 1 :] if re.fullmatch(r"[a-z0-9_]+", line) and line != "none"]
+
+
+def settings(text: str) -> dict[str, str]:
+    """Return the values of ``scontrol show config``, by name."""
+    return dict(re.findall(r"^([A-Za-z_]+)\s*= (.*?)\s*$", text, flags=re.MULTILINE))
+
+
+def leaf_switches(text: str) -> int:
+    """Return how many switches of ``scontrol --oneliner show topology`` have nodes on them; 0 if it has no tree."""
+    return sum(bool(re.match(r"SwitchName=\S+ Level=0 ", line)) for line in text.splitlines())
+
+
+def accounts(text: str) -> list[str]:
+    """Return the accounts of ``sacctmgr --noheader --parsable2 show associations format=account``, each once."""
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Let jobs end whose scheduler is silent, forgets them or cannot start them: the common part of all schedulers.
+
+:class:`Watching` keeps why each job failed; :class:`PollingScheduler` is for schedulers that tell of jobs by one
+command. Slurm has two sources, accounting and controller, and rules of its own for the two of them.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reframe.core.exceptions import SpawnedProcessError
+from reframe.core.logging import getlogger
+from reframe.core.schedulers import Job
+from reframe.utility import osext
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.reframe_ext.internals import note
+from fabric_checks.schedulers import model
+from fabric_checks.schedulers.model import ExitReason, Node
+
+#: How long a job waits for nodes that are out of service before it is cancelled, if there are too few others.
+OUT_OF_SERVICE_S = 30.0
+#: How often, while a job waits, the nodes are asked for.
+ASK_NODES_S = 5.0
+#: How long a scheduler may be silent, as when it is restarted, or not know a job, before the job is given up.
+SILENCE_S, UNKNOWN_S = 180.0, 15.0
+#: How long one command of a scheduler may take.
+COMMAND_S = 60.0
+
+#: The errors of a command of a scheduler.
+FAILURES = (SpawnedProcessError, OSError, OutputError)
+
+
+@dataclass
+class Watch:
+    """The state of a job that ReFrame does not keep.
+
+    ``silent``, ``unknown``, ``unschedulable`` are since when, in seconds of the monotonic clock, the scheduler has not
+    answered, has not known the job, has had too few nodes; None while that is not so.
+    """
+
+    failure: ExitReason | None = None
+    began: str | None = None
+    cancelled: bool = False
+    silent: float | None = None
+    unknown: float | None = None
+    unschedulable: float | None = None
+    nodes_asked: float = 0.0
+
+
+def since(previous: float | None) -> tuple[float, float]:
+    """Return when a state of things began, and how long it has lasted, in seconds."""
+    now = time.monotonic()
+    begin = now if previous is None else previous
+    return begin, now - begin
+
+
+def run(command: str, timeout_s: float = COMMAND_S) -> str:
+    """Return what a command prints.
+
+    :raises SpawnedProcessError, OSError: if it fails, or cannot be started.
+    """
+    return str(osext.run_command(command, check=True, timeout=timeout_s, log=False).stdout)
+
+
+def last_line(error: Exception) -> str:
+    """Return the last line of a command's standard error, without its own prefix, or why it could not be started."""
+    lines = (error.stderr or "").splitlines() if isinstance(error, SpawnedProcessError) else []
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    if not last and isinstance(error, SpawnedProcessError):
+        return f"{error.command.split()[0]} failed with status {error.exitcode}"
+    return re.sub(r"^\w+: error: ", "", last) or str(error)
+
+
+class Watching:
+    """The part of a scheduler that keeps why jobs failed and when they began."""
+
+    watch_type: type[Watch] = Watch
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._watches: dict[str, Any] = {}
+
+    def _watch(self, job: Job) -> Any:
+        return self._watches.setdefault(str(job.jobid), self.watch_type())
+
+    def why_failed(self, job: Job) -> ExitReason | None:
+        """Return why a job that has ended failed, with its nodes, or None if its output has to say it."""
+        failure: ExitReason | None = self._watch(job).failure
+        return failure
+
+    def began(self, job: Job) -> str | None:
+        """Return when a job began, ISO 8601 with time zone; None if it has not, or that is not known."""
+        began: str | None = self._watch(job).began
+        return began
+
+    def give_up(self, job: Job, why: str) -> None:
+        """Note that nobody waits for a job any more."""
+        watch = self._watch(job)
+        watch.failure = watch.failure or ExitReason(f"job {job.jobid} was given up: {why}")
+
+
+class PollingScheduler(Watching):
+    """The part of a scheduler that polls jobs by one command; it comes before ReFrame's class among the bases.
+
+    A subclass has ``name``, the scheduler's; ``command``, which lists jobs; ``forgotten``, why it may not know a job;
+    ``exit_reason`` of its tools' output, of a job's id, the job and the nodes; ``_end``, which lets ReFrame see that a
+    job is over; ``_ask``, which returns the jobs that are known, by id; and ``_ask_nodes``, which returns the nodes.
+    The last two raise one of :data:`FAILURES`.
+    """
+
+    name: str
+    command: str
+    forgotten: str
+    exit_reason: Callable[[str, Any, Sequence[Node]], ExitReason | None]
+    cancel: Callable[[Job], None]
+    log: Callable[[str], None]
+    _end: Callable[[Job], None]
+    _ask: Callable[[Sequence[Job]], dict[str, Any]]
+    _ask_nodes: Callable[[], list[Node]]
+
+    def is_unschedulable(self, now: Any, nodes: list[Node]) -> bool:
+        """Tell whether a job cannot start."""
+        return model.too_few(nodes, now.least_nodes)
+
+    def poll(self, *jobs: Job) -> None:
+        """Bring jobs up to date, and cancel those that have waited for too long; no exception leaves here.
+
+        Why: ReFrame's raises where the command fails, which ends the session with its jobs left in the queue, or takes
+        the jobs for cancelled; and none notes why a job ended.
+        """
+        running = [job for job in jobs if job is not None and not job.completed]
+        try:
+            known = self._ask(running) if running else {}
+        except FAILURES as error:
+            for job in running:
+                self._bear_silence(job, str(error))
+            return
+        for job in running:
+            self._watch(job).silent = None
+            if job.jobid in known:
+                self._update(job, known[job.jobid])
+            else:
+                self._bear_ignorance(job)
+
+    def _bear_silence(self, job: Job, error: str) -> None:
+        watch = self._watch(job)
+        if watch.silent is None:
+            getlogger().warning(f"{self.command} fails ({' '.join(error.split())}); trying again")
+        watch.silent, seconds = since(watch.silent)
+        if seconds >= SILENCE_S:
+            self.give_up(job, f"{self.command} has failed for {seconds:.0f} s; it may still be in the queue")
+
+    def _bear_ignorance(self, job: Job) -> None:
+        watch = self._watch(job)
+        watch.unknown, seconds = since(watch.unknown)
+        if seconds >= UNKNOWN_S:
+            self.forget(job)
+
+    def forget(self, job: Job) -> None:
+        """Give up a job that has been unknown for long enough."""
+        self.give_up(job, f"{self.name} does not know it; {self.forgotten}")
+
+    def give_up(self, job: Job, why: str) -> None:
+        """End a job for ReFrame, whatever becomes of it in the queue."""
+        super().give_up(job, why)
+        note(job, state="FAILED")
+        self._end(job)
+
+    def _update(self, job: Job, now: Any) -> None:
+        watch = self._watch(job)
+        watch.unknown = None
+        watch.began = now.began or watch.began
+        if now.nodes:
+            note(job, nodelist=list(now.nodes))
+        note(job, state=now.state)
+        if now.has_ended:
+            self._note_end(job, now)
+        elif now.waits:
+            self._cancel_if_late(job, now)
+
+    def _note_end(self, job: Job, now: Any) -> None:
+        watch = self._watch(job)
+        note(job, completion_time=time.time())
+        if now.exit_status is not None:
+            note(job, exitcode=now.exit_status)
+        if now.state == "COMPLETED":
+            watch.failure = None  # it began after all, before it could be cancelled
+        elif watch.failure is None and not watch.cancelled:
+            watch.failure = self.exit_reason(job.jobid, now, self._nodes())
+        self._end(job)
+
+    def _cancel_if_late(self, job: Job, now: Any) -> None:
+        """Cancel a job that has waited for too long, or that too few nodes are in service for."""
+        watch = self._watch(job)
+        if watch.cancelled:
+            return
+        waited_s = time.time() - job.submit_time
+        is_late = bool(job.max_pending_time) and waited_s >= job.max_pending_time
+        if not is_late and time.monotonic() < watch.nodes_asked + ASK_NODES_S:
+            return
+        watch.nodes_asked = time.monotonic()
+        nodes = self._nodes()
+        if not is_late:
+            if not self.is_unschedulable(now, nodes):
+                watch.unschedulable = None
+                return
+            watch.unschedulable, seconds = since(watch.unschedulable)
+            if seconds < OUT_OF_SERVICE_S:
+                return
+        watch.failure = model.timed_out(job.jobid, waited_s, self.name, now.reason, nodes, unschedulable=not is_late)
+        self.cancel(job)
+
+    def _nodes(self) -> list[Node]:
+        """Return the nodes as they are now; none if the scheduler does not say."""
+        try:
+            return self._ask_nodes()
+        except FAILURES as error:
+            self.log(f"{self.name}: its nodes: {last_line(error)}")
+            return []

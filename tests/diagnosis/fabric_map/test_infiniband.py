@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What InfiniBand's tools print: devices, cables with both ends, and tables that are whole."""
+
+import pytest
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.diagnosis.fabric_map import infiniband
+from fabric_checks.diagnosis.fabric_map.infiniband import Device, Link
+
+NET = """\
+Switch\t36 "S-01"\t# "leaf" enhanced port 0 lid 7 lmc 0
+[4]\t"H-02"[1](2)\t# "n1 mlx5_0" lid 11 4xEDR
+[9]\t"H-03"[2](3)\t# "n2 mlx5_0" lid 12 4xEDR
+Ca\t1 "H-02"\t# "n1 mlx5_0"
+[1](2)\t"S-01"[4]\t# lid 11 lmc 0 "leaf" lid 7 4xEDR
+Ca\t2 "H-03"\t# "n2 mlx5_0"
+[1](4)\t"S-01"[8]\t# lid 13 lmc 0 "leaf" lid 7 4xEDR
+[2](3)\t"S-01"[9]\t# lid 12 lmc 0 "leaf" lid 7 4xEDR
+"""
+TABLE = "Unicast lids [0x0-0xc] of switch Lid 7 guid 0x{} (leaf):\n0x000b 004 : (n1)\n0x000c 009 : (n2)\n"
+
+
+def test_cables_and_the_lid_of_the_first_port():
+    text = NET.replace('[9]\t"H-03"', '[8]\t"H-03"[1](4)\t# "n2 mlx5_0" lid 13 4xEDR\n[9]\t"H-03"')
+    fabric = infiniband.parse_ibnetdiscover(text)
+    assert fabric.devices["H-02"] == Device("H-02", "n1 mlx5_0", False, 11)
+    assert fabric.devices["H-03"].lid == 13 and fabric.devices["S-01"].is_switch
+    ends = {frozenset({(link.a, link.a_port), (link.b, link.b_port)}) for link in fabric.links}
+    assert ends == {
+        frozenset({("S-01", 4), ("H-02", 1)}),
+        frozenset({("S-01", 8), ("H-03", 1)}),
+        frozenset({("S-01", 9), ("H-03", 2)}),
+    }
+    assert all(isinstance(link, Link) for link in fabric.links)
+
+
+def test_a_cable_with_one_end_is_refused():
+    with pytest.raises(OutputError, match="is not"):
+        infiniband.parse_ibnetdiscover(NET)
+
+
+def test_tables_are_read_and_a_torn_one_is_refused():
+    whole = "".join(TABLE.format(guid) + "2 valid lids dumped\n" for guid in "ab")
+    route = {11: 4, 12: 9}
+    assert infiniband.parse_forwarding(whole) == {"a".zfill(16): route, "b".zfill(16): route}
+    for torn, line in ((TABLE.format("a"), 3), (TABLE.format("a") + TABLE.format("b"), 3)):
+        with pytest.raises(OutputError, match=f"line {line}: the table ends here"):
+            infiniband.parse_forwarding(torn)

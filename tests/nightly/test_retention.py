@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Retention: a broken file costs no record."""
+
+import re
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from fabric_checks.core.errors import RecordError
+from fabric_checks.nightly import retention
+from fabric_checks.records import archiving
+from fabric_checks.records.faults import Faults
+from tests.records import samples
+
+
+def results(tmp_path, *records):
+    samples.write(tmp_path / "results/perflogs/s/p/A.jsonl", records)
+    return tmp_path / "results"
+
+
+def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
+    folder, archive = results(tmp_path, samples.record(0), samples.record(0, metric="other")), tmp_path / "archive"
+    assert retention.archive_results(folder, archive, "one") == []
+    (path,) = archive.rglob("*.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    (line,) = retention.archive_results(folder, archive, "two")
+    assert str(path) in line and "it was moved aside to records.parquet.broken-two" in line
+    assert path.with_name("records.parquet.broken-two").read_bytes() == whole[: len(whole) // 2]
+    assert len(list(archiving.export(archive, Faults()))) == 2
+    assert retention.archive_results(folder, archive, "three") == []
+
+
+def test_unusable_lines_are_reported(tmp_path):
+    folder = results(tmp_path, samples.record(0), b"{broken\n", samples.record(1))
+    (line,) = retention.archive_results(folder, tmp_path / "archive", "one")
+    assert "A.jsonl:2" in line
+    assert len(list(archiving.export(tmp_path / "archive", Faults()))) == 2
+
+
+def test_an_archive_that_another_writes_is_waited_for(tmp_path, monkeypatch):
+    folder, waits = results(tmp_path, samples.record(0)), []
+    with archiving._alone(tmp_path / "archive"):
+        clock = iter([0.0, 1.0, 1000.0])
+        monkeypatch.setattr(retention.time, "monotonic", lambda: next(clock))
+        monkeypatch.setattr(retention.time, "sleep", waits.append)
+        with pytest.raises(RecordError, match="another process is writing this archive"):
+            retention.archive_results(folder, tmp_path / "archive", "one")
+    assert waits == [1]
+
+
+def test_known_warnings_are_reported_once(tmp_path):
+    path = tmp_path / "known.json"
+    assert retention.only_new(["a", "b"], path) == ["a", "b"]
+    assert retention.only_new(["a", "b"], path) == []
+    assert retention.only_new(["a", "c"], path) == ["c", "1 more in known.json, known from earlier nights"]
+    path.write_text("{")
+    assert retention.only_new(["a"], path) == ["a"]
+
+
+def test_a_file_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    retention.replace_text(path, "one")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(retention.files.os, "fsync", full)
+    with pytest.raises(RecordError, match=r"a: No space left on device; it is unchanged; fix that"):
+        retention.replace_text(path, "two")
+    assert path.read_text() == "one"
+
+
+def test_a_report_of_the_archive_equals_that_of_the_results(tmp_path):
+    """And what could not be archived."""
+    now = datetime.now(timezone.utc)
+    folder = results(tmp_path, *(samples.record(0, time=(now - timedelta(days=n)).isoformat()) for n in (2, 1)), b"{\n")
+    left_out = retention.archive_results(folder, tmp_path / "archive", "one")
+    retention.write_report(folder, "s", tmp_path / "one.html")
+    retention.write_report(folder, "s", tmp_path / "two.html", archive=tmp_path / "archive", left_out=left_out)
+    one, two = (re.sub(r"\d\d:\d\d(:\d\d)?", "", (tmp_path / name).read_text()) for name in ("one.html", "two.html"))
+    assert "A.jsonl:3" in one and one == two

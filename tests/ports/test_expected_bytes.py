@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How many bytes a program moved between nodes: against what ports of the test cluster counted."""
+
+import pytest
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import powers_of_two
+from fabric_checks.ports.expected_bytes import imb_ring_B, osu_bandwidth_B, rotate_B, stated_B
+
+
+def test_what_our_own_programs_say():
+    assert stated_B("1 2 3\n# moved: 257075990 bytes\n# complete: 25 rows\n") == 257_075_990
+    assert stated_B("# complete: 25 rows\n") is None is stated_B("# moved: -1 bytes\n")
+
+
+def test_osu_bandwidth():
+    assert osu_bandwidth_B([0, 1, 8192]) == 64 * 110 * 8193
+    assert osu_bandwidth_B([16384], pairs=3, both_ways=True) == 64 * 22 * 16384 * 6
+    # Counted at the sender of a run of osu_bw on two nodes: 0.2 % more.
+    assert 1 < 11_926_701_143 / osu_bandwidth_B(powers_of_two(1, 4 * 1024**2)) < 1.003
+
+
+def test_rotate():
+    options = "size 4194304 messages 6 tests 3 pattern shift shifts 0 seed 1 confirm yes"
+    pairs = [(0, 1), (1, 0)] * 18
+    assert rotate_B(options, ["a", "b"], pairs) == 36 * 18 * 4194304
+    assert 1 < 2_725_173_113 / rotate_B(options, ["a", "b"], pairs) < 1.003
+    with pytest.raises(OutputError, match="does not have size, messages and tests"):
+        rotate_B("size 4194304 messages 6", ["a", "b"], pairs)
+
+
+def test_rotate_with_two_ranks_on_a_node():
+    """Of the twelve pairs, four stay on their node. The ports of such a run, and twelve rows more, counted 506 MB."""
+    options, hosts = "size 1048576 messages 8 tests 3", ["n1", "n1", "n2", "n2"]
+    every = [(sender, receiver) for sender in range(4) for receiver in range(4) if sender != receiver]
+    assert rotate_B(options, hosts, every) == 8 * 24 * 1048576
+    again = [(0, 2), (1, 3), (2, 0), (3, 1), (0, 3), (3, 0)] * 2
+    assert 1 < 506e6 / rotate_B(options, hosts, every + again) < 1.01
+
+
+def test_only_neighbours_on_different_nodes_cross():
+    assert imb_ring_B({0: 1000, 8: 10}, ["a", "b"], both_ways=True) == 8 * 12 * 2 * 2
+    assert imb_ring_B({8: 1000}, ["a", "a", "b", "b"], both_ways=True) == 8 * 1101 * 2 * 2
+    assert imb_ring_B({8: 5}, ["a", "b", "c"], both_ways=False) == 8 * 6 * 3
+    assert imb_ring_B({8: 10}, ["a", "a"], both_ways=True) == 0
+
+
+def test_what_imb_moves_of_few_repetitions():
+    """Sendrecv of IMB 2021.11 between two nodes with -iter 1,8, with 8,1 and with 50,2: ports counted so many bytes."""
+    counted_B = {(1, 8): 34357791, (8, 1): 51727801, (50, 2): 90286178}
+    for (most, volume_MB), carried_B in counted_B.items():
+        sizes = [2**power for power in range(23)]
+        done = {size: max(1, min(most, volume_MB * 2**20 // size)) for size in sizes}
+        assert 1 < carried_B / imb_ring_B(done, ["a", "b"], both_ways=False) < 2

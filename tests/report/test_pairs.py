@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cross-section and latency map: values from the records, maps from the kept output, and from nowhere else."""
+
+from functools import partial
+
+import pytest
+
+from fabric_checks.diagnosis.cross_section import evaluation as cross_section
+from fabric_checks.diagnosis.latency_map import evaluation as latency_map
+from fabric_checks.report.collecting import collect
+from fabric_checks.report.kept_output import evaluated, results_folders
+from fabric_checks.report.sections import pairs
+from tests.diagnosis.latency_map.model import latencies, text_of
+from tests.report import records
+from tests.report.records import record
+
+SESSION = "20261101T120000Z-0001"
+evaluate = partial(cross_section.of_text, link_MBps=None)
+
+
+@pytest.fixture
+def golden_run(golden):
+    """A saved output of rotate on four ranks, and its evaluation."""
+    text = golden("rotate/mpich-5.0.2.txt")
+    return text, evaluate(text)
+
+
+@pytest.fixture
+def latency_run():
+    text = text_of(latencies([0] * 4 + [1] * 4, pair={(0, 5): 2.0}))
+    return text, latency_map.of_text(text)
+
+
+def rows_of(found, check="Rotate", **fields):
+    hosts, ranks = list(dict.fromkeys(found.output.hosts)), len(found.output.hosts)
+    at = {
+        "check": check,
+        "parameters": {"pattern": "rotate"} if check == "Rotate" else {},
+        "layout": f"{len(hosts)}x{ranks // len(hosts)}",
+        "nodelist": hosts,
+        "findings": found.notes(),
+        "output": f"output/{SESSION}/oak/compute/mpich/{check}_1",
+    }
+    return [record(name, value, **(at | fields)) for name, value in found.metrics().items()]
+
+
+def place(folder, text, *, kind="output", case="Rotate_1"):
+    path = folder / kind / SESSION / "oak" / "compute" / "mpich" / case / "rfm_job.out"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return path
+
+
+def kept(rows, folder):
+    (median,) = collect(records.frame(rows)).of("oak", "median_bandwidth")
+    return evaluated(median, results_folders([folder]), evaluate)
+
+
+@pytest.mark.parametrize("kind", ["output", "stage"])
+@pytest.mark.parametrize("where", [".", "perflogs", "perflogs/oak/compute"])
+def test_the_output_is_found_from_results_and_from_perflogs(tmp_path, golden_run, kind, where):
+    text, found = golden_run
+    place(tmp_path, text, kind=kind)
+    (tmp_path / where).mkdir(parents=True, exist_ok=True)
+    assert kept(rows_of(found), tmp_path / where).metrics() == found.metrics()
+
+
+def test_the_output_of_another_run_is_not_taken(tmp_path, golden_run):
+    """Of a case that ran several times in a session, the last output is kept."""
+    text, found = golden_run
+    place(tmp_path, text)
+    assert kept([row | {"value": row["value"] * 1.01} for row in rows_of(found)], tmp_path) is None
+    assert kept(rows_of(found, output=None), tmp_path) is None
+
+
+def test_a_broken_output_is_none(tmp_path, golden_run):
+    text, found = golden_run
+    place(tmp_path, text[: len(text) // 2])
+    assert kept(rows_of(found), tmp_path) is None
+
+
+@pytest.mark.parametrize("name", ["../../../../../secret", "{outside}", "..", "a\0b"])
+def test_no_record_leads_out_of_the_folder(tmp_path, golden_run, name):
+    """The file is really there, at the other end of the name."""
+    text, found = golden_run
+    name = name.format(outside=tmp_path / "outside")
+    mpich = place(tmp_path / "results", text).parent.parent
+    if "\0" not in name:
+        target = (mpich.parent / name / "Rotate_1" / "rfm_job.out").resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    assert kept(rows_of(found), tmp_path / "results")
+    leads_out = f"output/{SESSION}/oak/compute/{name}/Rotate_1"
+    assert kept(rows_of(found, output=leads_out), tmp_path / "results") is None
+
+
+def test_a_link_is_not_followed(tmp_path, golden_run):
+    text, found = golden_run
+    path = place(tmp_path, text)
+    path.symlink_to(path.rename(tmp_path / "elsewhere.out"))
+    assert kept(rows_of(found), tmp_path) is None
+
+
+def blocks(section, rows, folder):
+    _, shown, checks = section(collect(records.frame(rows)), results_folders([folder]))
+    assert checks == {row["check"] for row in rows}
+    return {block.key: block for block in shown}
+
+
+def test_the_report_has_heat_map_histogram_and_findings(tmp_path, golden_run):
+    text, found = golden_run
+    place(tmp_path, text)
+    shown = blocks(pairs.cross_section, rows_of(found), tmp_path)
+    heat_map, histogram = shown["rotate-0-map"], shown["rotate-0-histogram"]
+    assert "data:image/png;base64," in heat_map.svgs[0]
+    (matrix,) = heat_map.data
+    numbers = sorted(float(cell.text) for _, row in matrix.rows for cell in row if not cell.missing)
+    assert numbers == pytest.approx(sorted(found.matrix.measured), rel=1e-3)
+    (bins,) = histogram.data
+    assert sum(int(row[0].text) for _, row in bins.rows) == len(found.matrix.measured)
+    assert [note["text"] for note in found.notes()] == list(histogram.notes)
+
+
+def test_values_and_latency_map_are_shown(tmp_path, latency_run):
+    text, found = latency_run
+    place(tmp_path, text, case="LatencyMap_1")
+    table, picture = blocks(pairs.latency_map, rows_of(found, "LatencyMap"), tmp_path).values()
+    assert [column.title for column in table.columns] == ["median pair", "largest pair", "spread", "faults"]
+    (svg,) = picture.svgs
+    assert "n005" in svg and picture.description.endswith(" us.")
+    assert any("n000 and n005 are " in note for note in picture.notes)
+
+
+@pytest.mark.parametrize("text", [None, text_of(latencies([0] * 8)), text_of(latencies([0] * 8))[:-30]])
+def test_a_map_that_is_gone_broken_or_of_another_run_is_not_shown(tmp_path, latency_run, golden_run, text):
+    if text:
+        place(tmp_path, text, case="LatencyMap_1")
+    _, picture = blocks(pairs.latency_map, rows_of(latency_run[1], "LatencyMap"), tmp_path).values()
+    assert picture.svgs == () and "matrix not kept" in picture.absent
+    picture = blocks(pairs.cross_section, rows_of(golden_run[1]), tmp_path)["rotate-0-map"]
+    assert picture.svgs == () and "matrix not kept" in picture.absent
+
+
+def test_a_family_without_its_metrics_has_no_map():
+    rows = [record("waves", family=family, check="Waves") for family in pairs.FAMILIES]
+    assert [section(collect(records.frame(rows)), ()) for section in pairs.FAMILIES.values()] == [
+        ("", [], frozenset())
+    ] * 2

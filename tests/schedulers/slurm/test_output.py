@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Slurm's texts of jobs, nodes and partitions are read as meant. Those of jobs and nodes are of Slurm 22.05.8."""
+
+import pytest
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.schedulers.slurm import output as slurm
+
+PENDING = (
+    "JobId=4 JobName=wrap UserId=root(0) Priority=4294901756 JobState=PENDING "
+    "Reason=Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions "
+    "Dependency=(null) ExitCode=0:0 RunTime=00:00:00 TimeLimit=00:01:00 Partition=compute AllocNode:Sid=head:0 "
+    "ReqNodeList=(null) ExcNodeList=n9 NodeList= NumNodes=2-2 NumCPUs=2"
+)
+ENDED = (
+    "JobId=5 JobName=a JobState=FAILED Reason=NonZeroExitCode ExitCode=3:0 Partition=a,b ReqNodeList=n7 ExcNodeList=n9 "
+    "NodeList=n[1-2] BatchHost=n1 NumNodes=2 NumCPUs=4"
+)
+NODE = (
+    "NodeName={name} Arch=x86_64 CPUAlloc=0 NodeHostName={name} Version=22.05.8 RealMemory=1024 State={state} "
+    "ThreadsPerCore=1 Partitions={partitions}  BootTime=2026-11-21T12:10:59 ExtSensorsTemp=n/s{rest}"
+)
+
+
+def node(name, state="IDLE", partitions="compute", rest=""):
+    (found,) = slurm.parse_nodes(NODE.format(name=name, state=state, partitions=partitions, rest=rest))
+    return found
+
+
+DRAINED = node("n2", "IDLE+DRAIN", rest=" Reason=broken cable [root@2026-11-21T12:28:06]")
+SILENT = node("n2", "DOWN+NOT_RESPONDING", rest=" Reason=Not responding [slurm@2026-11-21T12:28:06]")
+
+
+def test_a_pending_job():
+    job = slurm.parse_job(PENDING)
+    assert (job.state, job.exit_status, job.nodelist, job.least_nodes) == ("PENDING", 0, "", 2)
+    assert job.reason.startswith("Nodes required for job are DOWN, DRAINED or reserved for jobs in")
+    assert job.partitions == {"compute"}
+
+
+@pytest.mark.parametrize(("exit_code", "status"), [("3:0", 3), ("0:9", 137), ("0:0", 0), ("1:15", 1)])
+def test_a_job_that_has_ended(exit_code, status):
+    job = slurm.parse_job(ENDED.replace("3:0", exit_code))
+    assert (job.state, job.exit_status, job.nodelist) == ("FAILED", status, "n[1-2]")
+    assert job.partitions == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("details", "nodes"),
+    [
+        ("   Nodes=n[1-3] CPU_IDs=0-1 Mem=0 GRES= ", "n[1-3]"),
+        ("   Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=   Nodes=n3 CPU_IDs=0 Mem=0 GRES= ", "n[1-2],n3"),
+        (" ", "n2"),
+    ],
+)
+def test_a_job_that_is_tidied_up_has_all_its_nodes(details, nodes):
+    line = ENDED.replace("FAILED", "COMPLETING").replace("n[1-2]", "n2") + f" JOB_GRES=(null){details}MinCPUsNode=1"
+    assert slurm.parse_job(line).nodelist == nodes
+
+
+@pytest.mark.parametrize("key", ["JobState", "ExitCode", " NodeList", "NumNodes"])
+def test_a_line_without_a_field_of_a_job_names_it(key):
+    with pytest.raises(OutputError, match=f"scontrol prints no {key.strip()}: "):
+        slurm.parse_job(PENDING.replace(f"{key}=", " Other="))
+
+
+def test_a_node_in_service():
+    found = node("n1", "MIXED+PLANNED", "a,b")
+    assert (found.name, found.is_busy, found.partitions, found.fault) == ("n1", True, {"a", "b"}, None)
+
+
+@pytest.mark.parametrize(
+    ("found", "fault"),
+    [
+        (DRAINED, "n2 is drained (broken cable)"),
+        (SILENT, "n2 does not respond"),
+        (node("n3", "DOWN*"), "n3 does not respond"),
+        (node("n3", "DOWN", rest=" Reason=a=b c [x@y] Comment=late"), "n3 is down (a=b c)"),
+        (node("n3", "ALLOCATED+MAINTENANCE"), "n3 is in maintenance"),
+    ],
+)
+def test_a_node_out_of_service_has_its_reason(found, fault):
+    assert found.fault == fault
+
+
+def test_nothing_is_no_node():
+    assert slurm.parse_nodes("\n") == []
+
+
+def test_too_few_nodes_are_those_of_the_jobs_partitions():
+    job = slurm.parse_job(PENDING)
+    assert slurm.too_few(job, [node("n1"), DRAINED])
+    assert slurm.too_few(job, [node("n1"), DRAINED, node("n3", partitions="other")])
+    assert not slurm.too_few(job, [node("n1"), DRAINED, node("n3", "ALLOCATED")])
+    # Who cannot say which nodes there are does not know that they are too few.
+    assert not slurm.too_few(job, [])
+
+
+@pytest.mark.parametrize(
+    ("state", "names", "nodes", "says"),
+    [
+        ("NODE_FAIL", ["n1", "n2"], [node("n1"), SILENT],
+         "job 7 ran on n1, n2; a node of it failed (NODE_FAIL): n2 does not respond"),
+        ("TIMEOUT", ["n1"], [node("n1"), SILENT], "job 7 ran on n1; it ran over its time limit (TIMEOUT)"),
+        ("CANCELLED", [], [DRAINED], "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"),
+        ("FAILED", ["n1", "n2"], [DRAINED], "job 7 failed on n1, n2: n2 is drained (broken cable)"),
+        # Its output says why.
+        ("FAILED", ["n1", "n2"], [node("n1"), node("n2")], None),
+        ("COMPLETED", ["n1"], [node("n1")], None),
+    ],
+)  # fmt: skip
+def test_why_a_job_ended(state, names, nodes, says):
+    reason = slurm.exit_reason("7", state, names, nodes)
+    assert (reason and reason.text) == says
+    if reason:
+        assert list(reason.node_faults) == [node.name for node in nodes if node.fault and node.name in names]
+
+
+def test_a_reservation_and_its_nodes_for_its_own_jobs():
+    line = "ReservationName=w StartTime=2026-01-02T03:04:05 EndTime=x Nodes=n[1-8] NodeCnt=8 Flags=MAINT State={}"
+    assert slurm.parse_reservation(line.format("ACTIVE")) == slurm.Reservation("n[1-8]", "2026-01-02T03:04:05", True)
+    assert not slurm.parse_reservation(line.format("INACTIVE")).active
+    with pytest.raises(OutputError, match="prints no ReservationName"):
+        slurm.parse_reservation("No reservations in the system")
+    lines = [NODE.format(name=name, state=state, partitions="a", rest="")
+             for name, state in (("n1", "IDLE+MAINT+RESERVED"), ("n2", "IDLE+DRAIN+MAINT"))]  # fmt: skip
+    planned, drained = slurm.parse_nodes("\n".join(lines), reserved=True)
+    assert planned.fault is None and not planned.is_busy and drained.fault == "n2 is drained"
+
+
+def test_the_reservation_of_a_job():
+    assert slurm.parse_job(ENDED).reservation == ""
+    assert slurm.parse_job(f"{ENDED} Reservation=w MinCPUsNode=1").reservation == "w"
+    assert slurm.parse_job(f"{ENDED} Reservation=(null)").reservation == ""
+
+
+def test_partitions():
+    (one,) = slurm.queues("all*|up|4|1|2|idle|(null)\n\nall*|up|2|1|2|down*|N/A\n")
+    assert (one.name, one.nodes, one.cores, one.is_default, one.takes_jobs, one.gpus) == ("all", 6, 2, True, True, "")
+    assert slurm.queues("") == []
+    (one,) = slurm.queues("old|drain|4|2+|8|idle|gpu:4")
+    assert (one.takes_jobs, one.differ, one.cores, one.gpus) == (False, True, 16, "gpu:4")
+
+
+@pytest.mark.parametrize("line", ["a|up|4", "a|up|x|1|2|idle|n", "a|up|4|1|2|idle|n|m", "sinfo: error: timeout"])
+def test_lines_of_another_form(line):
+    with pytest.raises(OutputError, match="line 2: not a group of nodes as requested"):
+        slurm.queues(f"b|up|1|1|1|idle|(null)\n{line}\n")
+
+
+def test_limits():
+    listed = "a|up|9|1|2|idle|(null)\nb|up|9|1|2|idle|(null)\n"
+    limits = "PartitionName=a MaxNodes=4 State=UP\nPartitionName=b MaxNodes=UNLIMITED\nMaxNodes=1\n"
+    assert [queue.most_nodes for queue in slurm.queues(listed, limits)] == [4, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("srun: MPI types are...\nsrun: none\nsrun: pmi2\nsrun: openmpi\n", ["pmi2", "openmpi"]),
+        ("MPI plugin types are...\n\tnone\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n", ["pmix"]),
+        ("warning\nMPI plugin types are...\n\tnone\n", []),
+    ],
+)
+def test_mpi_types(text, types):
+    assert slurm.mpi_types(text) == types
+
+
+def test_no_list_of_mpi_types():
+    with pytest.raises(OutputError, match="not a list of MPI types: 'slurm_load_ctl_conf error'"):
+        slurm.mpi_types("slurm_load_ctl_conf error")
+
+
+def test_settings_topology_and_accounts():
+    assert slurm.settings("A         = x = y\nClusterName             = c\nNo value  = \n")["ClusterName"] == "c"
+    assert slurm.leaf_switches("SwitchName=a Level=0 Nodes=n\nSwitchName=b Level=1 Nodes=n\n") == 1
+    assert slurm.leaf_switches("No topology information available") == 0
+    assert slurm.accounts("a\n\nb\na\n") == ["a", "b"]

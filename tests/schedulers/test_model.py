@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Queues, nodes and exit reasons as all schedulers have them."""
+
+from fabric_checks.schedulers import model
+from fabric_checks.schedulers.model import Node, Queue
+
+
+def test_groups_of_one_name_are_one_queue():
+    one, two = model.joined([Queue("a", 3, 64, is_default=True), Queue("b", 1, None), Queue("a", 2, 32, gpus="gpu:2")])
+    assert (one.nodes, one.cores, one.differ, one.is_default, one.gpus) == (5, 32, True, True, "gpu:2")
+    assert (two.nodes, two.cores, two.differ) == (1, None, False)
+
+
+def test_a_job_may_have_fewer_nodes_than_there_are():
+    assert Queue("a", 10, most_nodes=4).usable == 4 and Queue("a", 10).usable == 10
+    assert Queue("a", 2, most_nodes=4).usable == 2
+
+
+def test_of_many_nodes_some_are_named():
+    found = {f"n{i}": f"n{i} is down" for i in range(20)}
+    *some, last = model.listed(found).split("; ")
+    assert len(some) == model.MOST_SHOWN - 1 and last == "and 13 more"
+    assert model.listed(dict(list(found.items())[:2])) == "n0 is down; n1 is down"
+
+
+def test_nodes_are_too_few_only_if_they_are_known():
+    nodes = [Node("n1"), Node("n2", "n2 is down"), Node("n3", is_busy=True)]
+    assert model.too_few(nodes, 3) and not model.too_few(nodes, 2)
+    assert not model.too_few([], 3)
+
+
+def test_a_job_that_never_had_a_node():
+    reason = model.terminated("7", [], model.CANCELLED, "CA", {})
+    assert reason.text == "job 7 had not started; it was cancelled, but not by this session (CA)"
+
+
+def test_the_exit_reason_of_a_wait_names_what_the_job_waited_for():
+    # One that is out of service and still busy is named once.
+    nodes = [Node("a", "a is down", is_busy=True), Node("b", is_busy=True), Node("c")]
+    reason = model.timed_out("7", 9.6, "X", "no", nodes)
+    assert reason.node_faults == {"a": "a is down"}
+    assert reason.text == (
+        "job 7 is still waiting after 10 s in the queue and was cancelled; X says: no: a is down; "
+        "b taken by other jobs (1 of 3 nodes)"
+    )
+    assert model.timed_out("7", 5, "X", "", [], unschedulable=True).text == (
+        "job 7 cannot start after 5 s in the queue and was cancelled; X gives no reason"
+    )

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules of one scheduler alone, of Flux and PBS."""
+
+import pytest
+from reframe.core.exceptions import JobSchedulerError
+
+from fabric_checks.schedulers import watching
+from tests.schedulers.stand_ins import Flux, Pbs, standing_clock
+
+
+@pytest.fixture
+def flux(tmp_path, monkeypatch):
+    return Flux(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def pbs(tmp_path, monkeypatch):
+    return Pbs(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("line", ["", "hello; rm x"])
+def test_flux_batch_that_prints_no_job_id_is_an_error(flux, line):
+    flux.say("flux-batch", line)
+    flux.say("flux-job", (1, "", "not a job id"))
+    with pytest.raises(JobSchedulerError, match=f"^flux batch printed '{line}' instead of a job id$"):
+        flux.submitted()
+    assert flux.calls[0] == "flux batch a.sh"
+
+
+def test_flux_passes_on_the_options_of_a_job(flux):
+    job = flux.job(exclusive_access=True, num_cpus_per_task=3, options=["--requires=host:n1"])
+    assert job.scheduler.emit_preamble(job)[3:] == [
+        "#flux: --nodes=2",
+        "#flux: --nslots=4",
+        "#flux: --cores-per-slot=3",
+        "#flux: --time-limit=90s",
+        "#flux: --exclusive",
+        "#flux: --requires=host:n1",
+    ]
+
+
+def test_pbs_runs_no_job_twice(pbs):
+    job = pbs.submitted()
+    assert job.scheduler.emit_preamble(job)[0] == "#PBS -r n"
+
+
+def test_a_job_that_pbs_can_never_run_does_not_wait(pbs, monkeypatch):
+    monkeypatch.setattr(watching, "OUT_OF_SERVICE_S", 0)
+    job = pbs.submitted()
+    pbs.knows("never")
+    pbs.polled(job)
+    assert "cannot start after 0 s in the queue" in job.scheduler.why_failed(job).text and pbs.count("qdel 7.head") == 1
+
+
+def test_without_a_history_a_job_of_pbs_that_ran_has_ended(pbs, monkeypatch):
+    clock = standing_clock(monkeypatch, watching)
+    job = pbs.submitted()
+    pbs.knows("running")
+    pbs.polled(job)
+    pbs.say("qstat", (1, "", (pbs.printed / "unknown.err").read_text()))
+    pbs.polled(job)
+    clock.now += watching.UNKNOWN_S
+    assert pbs.polled(job) == ("COMPLETED", True) and job.scheduler.why_failed(job) is None
