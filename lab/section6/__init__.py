@@ -26,7 +26,7 @@ def unpacked(folder):
     """Unpack the traces into a folder, and return them by problem."""
     for problem in PROBLEMS:
         with tarfile.open(TRACES / f"lammps-{problem}.tar.xz") as archive:
-            # Pythons before 3.11.4 and 3.10.12 have no filters; later ones want to be told.
+            # Pythons before 3.11.4 and 3.10.12 have no filters; later ones warn without one.
             archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     return {problem: replay_series.load(folder / problem) for problem in PROBLEMS}
 

@@ -18,7 +18,7 @@ OFFER = Path(__file__).resolve().parent / "recorded" / "offer.tar"
 
 
 def parts():
-    """Return what the manifest says beside the files, and the files by name."""
+    """Return the facts of the manifest other than the files, and the files by name."""
     with tempfile.TemporaryDirectory() as folder:
         opened = bundle_file.unpack(OFFER, Path(folder))
         assert not opened.faults

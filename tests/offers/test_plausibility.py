@@ -31,7 +31,7 @@ RECORD = {
 SYSTEM = {"partitions": [{"name": "compute", "features": [], "extras": {"link_MBps": 25000.0, "nics": 1}}]}
 
 
-def said(tmp_path, *changes, link_MBps=None):
+def texts(tmp_path, *changes, link_MBps=None):
     runs = [Run(f"output/s/oak/compute/mpich/run_{i}", [{**RECORD, **change}]) for i, change in enumerate(changes)]
     return [each.text for each in implausible(tmp_path, runs, SYSTEM, link_MBps)]
 
@@ -58,11 +58,11 @@ BOTH = {"one_way": False, "value": 48000.0}
     ],
 )
 def test_implausible_values_and_times_of_a_run_are_found(tmp_path, change, link_MBps, what):
-    found = said(tmp_path, change, link_MBps=link_MBps)
+    found = texts(tmp_path, change, link_MBps=link_MBps)
     assert len(found) == (what is not None) and (what is None or what in found[0])
 
 
 def test_two_runs_on_one_node_at_once(tmp_path):
-    assert said(tmp_path, {}, LATER) == []
-    assert len(said(tmp_path, {}, {"nodelist": ["n2", "n3"]})) == 1
-    assert said(tmp_path, {}, {"nodelist": ["n3", "n4"]}) == []
+    assert texts(tmp_path, {}, LATER) == []
+    assert len(texts(tmp_path, {}, {"nodelist": ["n2", "n3"]})) == 1
+    assert texts(tmp_path, {}, {"nodelist": ["n3", "n4"]}) == []

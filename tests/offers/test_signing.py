@@ -38,7 +38,7 @@ def test_the_signer_is_named(keys, tmp_path):
     for key in (other, None):
         (objection,) = checking.check(request(tmp_path / "b.tar", key), signers=signers).objections
         assert objection.kind == "signature"
-    # Without a list of signers any key is a signature, and none is no fault; both are told.
+    # Without a list of signers any key is a signature, and none is no fault; both are noted.
     assert "SHA256:" in checking.check(request(tmp_path / "c.tar", other)).notes[0]
     assert "not signed" in checking.check(request(tmp_path / "d.tar", None)).notes[0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is said of a profile, counted by hand."""
+"""The values of a profile, counted by hand."""
 
 import pytest
 

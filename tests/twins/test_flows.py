@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rotate by flows: held against all shares worked out anew at each event, and against SimGrid."""
+"""rotate by flows, compared with shares worked out anew at each event, and with SimGrid."""
 
 import json
 import subprocess
@@ -117,19 +117,19 @@ def planned(tmp_path):
 
 
 def test_the_engine_is_on_the_screen_and_in_json(planned):
-    told = CliRunner().invoke(cli, ["twin", "predict", "--flows", str(planned)])
-    assert told.exit_code == 0 and "all pairs at once; by flows\n" in told.stdout
+    done = CliRunner().invoke(cli, ["twin", "predict", "--flows", str(planned)])
+    assert done.exit_code == 0 and "all pairs at once; by flows\n" in done.stdout
     found = json.loads(CliRunner().invoke(cli, ["twin", "predict", "--flows", "--json", str(planned)]).stdout)
     assert found["engine"] == "flows"
-    assert found["alternatives"][0]["findings"] is None  # nobody looked
+    assert found["alternatives"][0]["findings"] is None  # not analysed
 
 
 @pytest.mark.parametrize("option", ["--confirm", "--alltoall"])
 def test_options_that_flows_lack_are_refused_in_one_line(planned, option):
-    told = CliRunner().invoke(cli, ["twin", "predict", "--flows", option, str(planned)])
-    assert told.exit_code == 1
+    done = CliRunner().invoke(cli, ["twin", "predict", "--flows", option, str(planned)])
+    assert done.exit_code == 1
     expected = f"{planned}: {option} needs simulated processes, and --flows has none; leave out one of them"
-    assert str(told.exception) == expected or expected in told.stderr
+    assert str(done.exception) == expected or expected in done.stderr
 
 
 def test_many_nodes_are_computed_by_flows_by_default(planned, monkeypatch):

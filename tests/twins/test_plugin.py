@@ -60,9 +60,9 @@ def test_a_wrong_platform_file_ends_the_program_with_one_line(simulator, small, 
     text = platform(small())
     assert old in text
     done = simulator.run(small(), 2, 1, ROTATE, platform=text.replace(old, new, 1))
-    said = [line for line in done.stderr.splitlines() if line.strip()]
-    assert done.returncode != 0 and len(said) == 1, done.stderr
-    assert said[0].startswith("twin.so: ") and "small.platform" in said[0] and message in said[0]
+    printed = [line for line in done.stderr.splitlines() if line.strip()]
+    assert done.returncode != 0 and len(printed) == 1, done.stderr
+    assert printed[0].startswith("twin.so: ") and "small.platform" in printed[0] and message in printed[0]
 
 
 def test_an_empty_platform_file(simulator, small):

@@ -51,7 +51,7 @@ def call(*arguments):
 
 
 def refused(*arguments):
-    """Return the one line of an error; nothing else may be said on standard output."""
+    """Return the one line of an error; standard output stays empty."""
     done = CliRunner().invoke(load("replay"), list(map(str, arguments)))
     assert isinstance(done.exception, FabricError) and done.stdout == ""
     assert "\n" not in str(done.exception)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the documents say without a number of several clusters together: direction and rough factor, on their twins.
+"""Statements of the documents without a number about several clusters: direction and rough factor, on their twins.
 
-What they say of one cluster is a reference of its twin (`said` in config/twins).
+Statements about one cluster are references of its twin (`said` in config/twins).
 """
 
 import pytest

@@ -75,8 +75,8 @@ def test_a_program_knows_its_options(name):
 
 def test_an_end_without_the_last_line_is_a_failure_whatever_the_status():
     assert smpirun.failure("x\n# complete: 3 rows\n\n", "", 0, LAST) is None
-    said = smpirun.failure("1 2\n3 4\n", "", 0, LAST)
-    assert said == "the simulation ended before the program's last line; the last thing it said is '3 4'"
+    cause = smpirun.failure("1 2\n3 4\n", "", 0, LAST)
+    assert cause == "the simulation ended before the program's last line; the last thing it said is '3 4'"
     assert "with status 2" in smpirun.failure("# complete: 3 rows\n", "", 2, LAST)
     assert "before the program's last line; the last thing it said is 'nothing'" in smpirun.failure("", "", 0, LAST)
 
@@ -93,8 +93,8 @@ def test_simgrid_that_is_not_there(tmp_path, path):
     command = smpirun.command(shipped("cbc"), tmp_path, tmp_path, 2, ["x"])
     script = ["/bin/bash", "-c", " ".join(command)]
     done = subprocess.run(script, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True)
-    said = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
-    assert done.returncode == 127 and said == "SimGrid is not there; install SimGrid 3.32"
+    cause = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
+    assert done.returncode == 127 and cause == "SimGrid is not there; install SimGrid 3.32"
 
 
 PROGRAM = """\
@@ -155,8 +155,8 @@ def test_a_plugin_that_was_not_built(simulator, tmp_path):
     (tmp_path / "hosts").write_text(smpirun.hostfile(twin, 2, 1))
     command = smpirun.command(twin, tmp_path / "twin.so", tmp_path / "hosts", 2, ["x"])
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    said = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
-    assert said == f"{tmp_path}/twin.so is not there; build or write it first"
+    cause = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
+    assert cause == f"{tmp_path}/twin.so is not there; build or write it first"
 
 
 @simgrid
@@ -164,5 +164,5 @@ def test_a_platform_file_of_another_format(simulator):
     twin = shipped("cbc")
     platform = platform_file.platform(twin).replace("platform 1", "platform 2")
     done = simulator.run(twin, 2, 1, SOURCES / "streaming.c", platform=platform)
-    said = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
-    assert "cbc.platform:1: this is no platform file of format 1; write it with" in said
+    cause = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
+    assert "cbc.platform:1: this is no platform file of format 1; write it with" in cause

@@ -29,7 +29,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabric_checks.core.layouts import Layout
-from fabric_twins.errors import TwinError
 from fabric_twins.model.reading import UNITS, Section, Source, Table, read
 from fabric_twins.model.topology import MOST_NODES, Dragonfly, FatTree, Fault, Routing, Star, read_faults, read_topology
 
@@ -196,11 +195,11 @@ def describe(top: Section) -> Twin:
     """
     name = top.text("name")
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
-        raise TwinError(f"{top.place('name')}: {name!r} is not a name; use small letters, digits and dashes")
+        raise top.error("name", f"{name!r} is not a name; use small letters, digits and dashes")
     about = top.text("about")
     nodes = top.count("nodes", 2)
     if nodes > MOST_NODES:
-        raise TwinError(f"{top.place('nodes')}: {nodes} nodes are more than the {MOST_NODES} that can be simulated")
+        raise top.error("nodes", f"{nodes} nodes are more than the {MOST_NODES} that can be simulated")
     cpus_per_node = top.count("cpus_per_node")
     between = top.section("inter_node")
     eager_below_B = between.count("eager_below_B", 0)
@@ -231,7 +230,7 @@ def describe(top: Section) -> Twin:
 def _costs(section: Section, *, between_nodes: bool) -> Costs:
     send, receive, latency = (section.table(key) for key in ("send_us", "receive_us", "latency_us"))
     if min(value for _, value in latency) <= 0:
-        raise TwinError(f"{section.place('latency_us')}: is zero; write a number above 0, which SimGrid needs")
+        raise section.error("latency_us", "is zero; write a number above 0, which SimGrid needs")
     costs = Costs(send, receive, latency, section.number("rate_MBps"))
     if between_nodes:
         costs = replace(
@@ -255,7 +254,7 @@ def _host_bus(section: Section) -> HostBus:
         bus = HostBus(section.number("rate_MBps", default=None), section.number("aggregate_MBps", default=None))
     section.finish()
     if bus == HostBus(None, None):
-        raise TwinError(f"{section.place()}: has no limit; write rate_MBps or aggregate_MBps, or leave it out")
+        raise section.error("", "has no limit; write rate_MBps or aggregate_MBps, or leave it out")
     return bus
 
 
@@ -276,7 +275,7 @@ def _published_value(name: str, section: Section) -> PublishedValue:
     """Read one value: ``peak_bandwidth_streaming_MBps: {value: 954, published: SAND Table 4, twin: fitted}``."""
     metric, _, ending = name.rpartition("_")
     if ending not in UNITS:
-        raise TwinError(f"{section.place()}: has no unit; end the name in one of {', '.join(UNITS)}")
+        raise section.error("", f"has no unit; end the name in one of {', '.join(UNITS)}")
     section.source = source = Source("published", section.text("published"))
     why_not = section.text("not_reproduced", default="")
     twin = PREDICTED if why_not else section.choice("twin", (FITTED, PREDICTED))
@@ -293,7 +292,7 @@ def _statement(section: Section) -> Statement:
     section.source = source = Source("published", section.text("published"))
     given = [bound for bound in BOUNDS if section.optional(bound)]
     if len(given) != 1:
-        raise TwinError(f"{section.place()}: needs one bound; write one of {' and '.join(BOUNDS)}")
+        raise section.error("", f"needs one bound; write one of {' and '.join(BOUNDS)}")
     statement = Statement(
         section.text("check"),
         section.text("layout"),

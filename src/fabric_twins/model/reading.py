@@ -86,7 +86,7 @@ class Section:
     ) -> None:
         self.file, self.path, self.sources = file, path, sources
         if not isinstance(content, dict):
-            raise TwinError(f"{self.place()}: a mapping is expected here, not {quoted(repr(content))}")
+            raise self.error("", f"a mapping is expected here, not {quoted(repr(content))}")
         self._rest: dict[Any, Any] = dict(content)
         self._known: list[str] = ["source"]
         given = self._rest.pop("source", None)
@@ -95,6 +95,10 @@ class Section:
     def place(self, key: str = "") -> str:
         """Return file and full key for a message."""
         return f"{self.file}: {self.key(key)}" if self.key(key) else str(self.file)
+
+    def error(self, key: str, text: str) -> TwinError:
+        """Return the error of a key; the text says what is wrong with it, and the remedy."""
+        return TwinError(f"{self.place(key)}: {text}")
 
     def key(self, key: str = "") -> str:
         """Return the full name of a key: ``inter_node.rate_MBps``."""
@@ -109,7 +113,7 @@ class Section:
         self._known.append(key)
         if key not in self._rest:
             self._require_unit(key)
-            raise TwinError(f"{self.place(key)}: is missing; write {remedy}")
+            raise self.error(key, f"is missing; write {remedy}")
         return self._rest.pop(key)
 
     def optional(self, key: str) -> bool:
@@ -129,7 +133,7 @@ class Section:
             return default
         content = self.take(key, "a list of mappings")
         if not isinstance(content, list):
-            raise TwinError(f"{self.place(key)}: a list is expected here, not {quoted(repr(content))}")
+            raise self.error(key, f"a list is expected here, not {quoted(repr(content))}")
         return [
             Section(self.file, f"{self.key(key)}[{number}]", item, self.source, self.sources)
             for number, item in enumerate(content)
@@ -161,7 +165,7 @@ class Section:
             return default
         value = self.number(key, least=least, above=False)
         if value != int(value):
-            raise TwinError(f"{self.place(key)}: {value:g} is not a whole number; write one")
+            raise self.error(key, f"{value:g} is not a whole number; write one")
         return int(value)
 
     def layout(self, key: str) -> Layout:
@@ -169,7 +173,7 @@ class Section:
         try:
             return Layout.of(self.text(key))
         except ValueError as error:
-            raise TwinError(f"{self.place(key)}: {error}") from None
+            raise self.error(key, str(error)) from None
 
     def table(self, key: str, *, default: Table = _REQUIRED) -> Table:
         """Return a table by message size in bytes, linear between its points; a bare number is one for all sizes."""
@@ -179,13 +183,13 @@ class Section:
         if not isinstance(value, dict):
             return ((0, self._number(key, value, 0.0, above=False)),)
         if not value:
-            raise TwinError(f"{self.place(key)}: the table is empty; write {{0: ...}}")
+            raise self.error(key, "the table is empty; write {0: ...}")
         for size in value:
             if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-                raise TwinError(f"{self.place(key)}: {quoted(str(size))} is not a message size; write whole bytes")
+                raise self.error(key, f"{quoted(str(size))} is not a message size; write whole bytes")
         points = [(size, self._number(f"{key}.{size}", each, 0.0, above=False)) for size, each in value.items()]
         if points != sorted(points):
-            raise TwinError(f"{self.place(key)}: the sizes do not increase; write them in order")
+            raise self.error(key, "the sizes do not increase; write them in order")
         return tuple(points)
 
     def choice(self, key: str, choices: tuple[str, ...], *, default: str = _REQUIRED) -> str:
@@ -195,7 +199,7 @@ class Section:
         remedy = f"one of {', '.join(choices)}"
         value = self._unwrapped(key, self.take(key, remedy))
         if value not in choices:
-            raise TwinError(f"{self.place(key)}: {quoted(str(value))} is unknown; write {remedy}")
+            raise self.error(key, f"{quoted(str(value))} is unknown; write {remedy}")
         return str(value)
 
     def text(self, key: str, *, default: str = _REQUIRED) -> str:
@@ -204,7 +208,7 @@ class Section:
             return default
         value = self.take(key, "a text")
         if not isinstance(value, str) or not value.strip():
-            raise TwinError(f"{self.place(key)}: {quoted(repr(value))} is not text; write text")
+            raise self.error(key, f"{quoted(repr(value))} is not text; write text")
         return " ".join(value.split())
 
     def finish(self) -> None:
@@ -212,7 +216,7 @@ class Section:
         for key in self._rest:
             near = difflib.get_close_matches(str(key), self._known, 1, 0.5)
             remedy = f"did you mean {near[0]}?" if near else f"known keys are {', '.join(sorted(self._known))}"
-            raise TwinError(f"{self.place(str(key))}: unknown key; {remedy}")
+            raise self.error(str(key), f"unknown key; {remedy}")
 
     def _is_left_out(self, key: str, default: object) -> bool:
         """Return whether a key that has a default is not there."""
@@ -222,16 +226,15 @@ class Section:
         """Say of a key without its unit that it is that, and not that another one is missing."""
         bare = _UNIT.sub("", key)
         if bare != key and key not in self._rest and bare in self._rest:
-            raise TwinError(f"{self.place(bare)}: has no unit; write {key}")
+            raise self.error(bare, f"has no unit; write {key}")
 
     def _sourced(self, key: str, remedy: str) -> Any:
         """Take a value and book its source, which it must have."""
         value = self._unwrapped(key, self.take(key, remedy))
         if self.key(key) not in self.sources:
             if self.source is None:
-                raise TwinError(
-                    f"{self.place(key)}: does not say where it comes from; write {{value: ..., published: ...}}, "
-                    "or fitted or assumed"
+                raise self.error(
+                    key, "does not say where it comes from; write {value: ..., published: ...}, or fitted or assumed"
                 )
             self.sources[self.key(key)] = self.source
         return value
@@ -249,14 +252,14 @@ class Section:
             ((kind, text),) = content.items()
             if kind in KINDS and isinstance(text, str) and text.strip():
                 return Source(kind, " ".join(text.split()))
-        raise TwinError(f"{self.place(key)}: no source; write one of published, fitted and assumed, with a text")
+        raise self.error(key, "no source; write one of published, fitted and assumed, with a text")
 
     def _number(self, key: str, value: object, least: float, above: bool) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-            raise TwinError(f"{self.place(key)}: {quoted(str(value))} is not a number; write one, without a unit")
+            raise self.error(key, f"{quoted(str(value))} is not a number; write one, without a unit")
         if value < least or (above and value == least):
             bound = f"above {least:g}" if above else f"at least {least:g}"
-            raise TwinError(f"{self.place(key)}: {value:g} is too small; write a number {bound}")
+            raise self.error(key, f"{value:g} is too small; write a number {bound}")
         return float(value)
 
 

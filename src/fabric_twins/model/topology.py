@@ -241,9 +241,8 @@ def read_topology(section: Section, nodes: int) -> tuple[Star | FatTree | Dragon
         routing = _routing(section.section("routing"))
     section.finish()
     if topology.parts > MOST_PARTS:
-        raise TwinError(
-            f"{section.place()}: asks for more than {MOST_PARTS} switches and cables; write fewer levels, ports, "
-            "groups or routers"
+        raise section.error(
+            "", f"asks for more than {MOST_PARTS} switches and cables; write fewer levels, ports, groups or routers"
         )
     return topology, routing
 
@@ -251,26 +250,24 @@ def read_topology(section: Section, nodes: int) -> tuple[Star | FatTree | Dragon
 def _fat_tree(section: Section, nodes: int) -> FatTree:
     ports = section.count("ports", 2)
     if ports % 2:
-        raise TwinError(f"{section.place('ports')}: {ports} is odd; write the even number of ports that a switch has")
+        raise section.error("ports", f"{ports} is odd; write the even number of ports that a switch has")
     levels = section.count("levels")
     if levels > MOST_LEVELS:
-        raise TwinError(
-            f"{section.place('levels')}: {levels} levels are more than the {MOST_LEVELS} that a fat tree can have"
-        )
+        raise section.error("levels", f"{levels} levels are more than the {MOST_LEVELS} that a fat tree can have")
     oversubscription = section.number("oversubscription", default=1.0)
     share = Fraction(oversubscription).limit_denominator(ports)
     up = Fraction(ports) / (1 + share)
     if up.denominator != 1 or not 1 <= up < ports:
-        raise TwinError(
-            f"{section.place('oversubscription')}: {oversubscription:g} does not divide {ports} ports; write one that "
-            f"does, such as 1 or {ports - 1}"
+        raise section.error(
+            "oversubscription",
+            f"{oversubscription:g} does not divide {ports} ports; write one that does, such as 1 or {ports - 1}",
         )
     tree = FatTree(nodes, ports, levels, ports - int(up), int(up), section.number("link_MBps"))
     places = prod(tree.children[:-1]) * ports
     if nodes > places:
-        raise TwinError(
-            f"{section.place('levels')}: {levels} levels of {ports} ports have room for {places} of the "
-            f"{nodes} nodes; write more levels or ports"
+        raise section.error(
+            "levels",
+            f"{levels} levels of {ports} ports have room for {places} of the {nodes} nodes; write more levels or ports",
         )
     return tree
 
@@ -281,14 +278,13 @@ def _dragonfly(section: Section, nodes: int) -> Dragonfly:
     rate = section.number("link_MBps")
     global_rate = section.number("global_link_MBps", default=rate)
     if routers * ports < groups - 1:
-        raise TwinError(
-            f"{section.place('global_ports')}: {routers} routers with {ports} do not reach the {groups - 1} other "
-            "groups; write more"
+        raise section.error(
+            "global_ports", f"{routers} routers with {ports} do not reach the {groups - 1} other groups; write more"
         )
     if nodes > groups * routers * hosts:
-        raise TwinError(
-            f"{section.place('hosts')}: there is room for {groups * routers * hosts} of the {nodes} nodes; write more "
-            "groups, routers or hosts"
+        raise section.error(
+            "hosts",
+            f"there is room for {groups * routers * hosts} of the {nodes} nodes; write more groups, routers or hosts",
         )
     return Dragonfly(nodes, groups, routers, hosts, ports, rate, global_rate)
 
@@ -306,21 +302,19 @@ def read_faults(top: Section) -> tuple[Fault, ...]:
     for item in top.items("faults", default=()):
         what = next((each for each in ("cable", "switch", "host", "swap") if item.optional(each)), None)
         if what is None:
-            raise TwinError(f"{item.place()}: does not say what is wrong; write cable, switch, host or swap")
+            raise item.error("", "does not say what is wrong; write cable, switch, host or swap")
         if what == "swap":
             value = item.take("swap", "two hosts, or two cables")
             ends = tuple(tuple(each) if isinstance(each, list) else (each,) for each in _pair(item, value))
             if len({len(end) for end in ends}) != 1 or len(ends[0]) > 2:
-                raise TwinError(f"{item.place('swap')}: does not swap two of a kind; write two hosts, or two cables")
+                raise item.error("swap", "does not swap two of a kind; write two hosts, or two cables")
         elif what == "cable":
             ends = (tuple(map(str, _pair(item, item.take("cable", "two switches")))),)
         else:
             ends = ((item.text(what),),)
         fraction = 1.0 if what == "swap" else item.plain_number("fraction")
         if fraction > 1 or (what == "host" and fraction == 0):
-            raise TwinError(
-                f"{item.place('fraction')}: {fraction:g} is not a fraction of a rate; write one from 0 to 1"
-            )
+            raise item.error("fraction", f"{fraction:g} is not a fraction of a rate; write one from 0 to 1")
         item.finish()
         faults.append(Fault(what, ends, fraction, item.place(what)))
     return tuple(faults)
@@ -328,7 +322,7 @@ def read_faults(top: Section) -> tuple[Fault, ...]:
 
 def _pair(item: Section, value: Any) -> Sequence[Any]:
     if not isinstance(value, list) or len(value) != 2:
-        raise TwinError(f"{item.place()}: two names are expected here, as in [leaf-0, spine-1], not {value!r}")
+        raise item.error("", f"two names are expected here, as in [leaf-0, spine-1], not {value!r}")
     return value
 
 
