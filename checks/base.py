@@ -6,98 +6,79 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before
 
-from fabric_checks.records.cost.counters import AFTER, BEFORE
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
-from fabric_checks.reframe_ext.mixins import (
-    CostMixin,
-    HostLockMixin,
-    JobMixin,
-    LayoutMixin,
-    PackagesMixin,
-    PerflogMixin,
-    PlacementMixin,
-    PortsMixin,
-    ReferencesMixin,
-    ResultsMixin,
-)
+from fabric_checks.reframe_ext.mixins import EvidenceMixin, LayoutMixin, RecordMixin, ReferencesMixin
+from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE
 from fabric_profile.mixin import ProfileMixin
 
 from .builds import FabricPrograms
 
-#: What values follow from beside the job's own output, in the stage folder: other launches' output, what the placement
-#: probes and the ports said, the topology, and the snapshots that the time is taken from.
+#: The files in the stage folder that values follow from, with the job's own output: outputs of the other launches, of
+#: the placement probes and of the ports, the topology, and the times at which the job began and ended.
 EVIDENCE = ("placement*.txt", "launch-*.out", "ports*", "topology.txt", BEFORE, AFTER)
 
 
 @without_deprecated_alias
 class FabricCheck(
     LayoutMixin,
-    PlacementMixin,
-    PortsMixin,
+    EvidenceMixin,
     ProfileMixin,
-    JobMixin,
     ReferencesMixin,
-    PackagesMixin,
-    ResultsMixin,  # ReFrame runs the hooks of the last of these first: it begins the facts that the others fill
-    CostMixin,
-    PerflogMixin,
-    HostLockMixin,
+    RecordMixin,  # ReFrame runs the hooks of the last of these first: it begins the facts that the others fill
     rfm.RunOnlyRegressionTest,
 ):
     """One launch of one program in one layout, with declared metrics, verified placement and references.
 
-    Subclasses give the parameter ``layout`` from the start, and three methods, which are called from the phase setup on
-    and may look at system and environment: ``metrics()``, ``command()`` and ``measure(text)``. ``command()`` says what
-    is run: a list of the executable and its options. It is asked for once for each launch, so it goes by
-    ``current_layout`` and ``num_tasks`` and changes nothing.
+    Subclasses declare the parameter ``layout``, ``family``, ``levels``, ``needs`` and ``headlines``, and three methods,
+    which are called from the phase setup on and may use system and environment: ``metrics()``, ``command()`` and
+    ``measure(text)``. ``command()`` returns a list of the executable and its options. It is called once for each
+    launch, so it depends on ``current_layout`` and ``num_tasks`` and changes nothing.
 
-    The hooks run in this order, and leave behind what later ones stand on. OWN are those of suites and of checks, in
-    the order of the classes; a star marks what several launches in one job add or do otherwise::
+    The hooks run in this order; later ones depend on the results of earlier ones. OWN are those of suites and of
+    checks, in the order of the classes; a star marks those that several launches in one job add or replace::
 
         phase               hook                        by its end there is
         ------------------  --------------------------  -----------------------------------------------------------
-        after init          apply_layout                num_tasks, num_tasks_per_node, valid_systems
-                            ask_for_suite               valid_prog_environs
-                            OWN                         more of both, tags, dependencies
+        after init          apply_layout                num_tasks, num_tasks_per_node, valid_systems,
+                                                        valid_prog_environs
+                            OWN                         fewer of them, tags, dependencies
                             allow_time_for_all *        time_limit
                             tag_comparison *            the tag of comparisons
                             ask_for_launch_options *    valid_systems without those that cannot launch fewer
-                            tag_levels                  the tags of levels: all that selects cases
+                            add_tags                    the tags of family and levels: all that selects cases
         after setup         begin_facts                 facts: the session, the check, its output, its metrics
-                            require_packages            what its analysis needs of Python beyond ReFrame
+                            require_packages            the Python packages of its analysis
                             read_references             reference; facts: no_reference, evidence
-                            bound_pending_time          max_pending_time
                             skip_what_has_no_profile    with a profile, comparisons and simulations are skipped
-                            keep_profile                the file of the profile beside the output
+                            keep_profile                the file of the profile among those that are kept
+                            bound_pending_time          max_pending_time
                             find_program                program; facts: program, program_version, stack
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
         before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
-                            keep_evidence               keep_files: what values follow from, beside the output
-                            ask_for_topology            the topology behind it, of checks that look at the fabric
-                            wrap_launch                 what is around the launch behind it, and in postrun_cmds
-                            leave_time_to_the_launcher  no time_limit where the launcher has one
-                            take_snapshots              the state of the node before all of prerun_cmds
+                            ask_for_topology            the topology behind it, of checks that use it
+                            keep_evidence               keep_files: the files that values follow from
+                            wrap_launch                 commands around the launch behind it, and in postrun_cmds
                             wait_for_host               the host of a partition that is this host: free
-        before sanity       note_time                   facts: elapsed_s
-                            note_job                    facts: job_state, job_began
+                            leave_time_to_the_launcher  no time_limit where the launcher has one
+                            note_times                  the uptime before all of prerun_cmds
+        before sanity       note_job                    facts: elapsed_s, job_state, job_began
                             note_ports                  facts: ports, findings, of a program that failed, too
                             note_build                  facts: spec, spec_hash, spack
         sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
                                                         values
-        after sanity        note_traffic_and_files      facts: disk_B, node_traffic_B
         before performance  declare_performance         perf_variables
                             note_doubts                 facts: findings
         after performance   require_references          a failure, if the file of references is wrong
         before cleanup      require_records             a failure, if the perflog does not have the records
 
-    That makes this script. What is in brackets may be there, once or several times::
+    That makes this script. Lines in brackets may be there, once or several times::
 
         #!/bin/bash
         [#SBATCH ...]                            the scheduler, from the layout and the limits
         [PREPARE]                                the partition's prepare_cmds
         [export ...]                             the partition, then the environment
-        fabric_folder=$PWD                       take_snapshots
+        fabric_folder=$PWD                       note_times
         fabric_snapshot() ...
         trap ... EXIT                            at the script's end, however it ends
         fabric_snapshot cost-before.txt || :
@@ -117,8 +98,12 @@ class FabricCheck(
         LAUNCH [PORTS ]PROGRAM
         [BEHIND]
 
-    PORTS is our program that records what the ports say and starts the other one; only between nodes (PortsMixin).
+    PORTS is our program that records the port counters and starts the other one; only between nodes (EvidenceMixin).
     """
+
+    #: The kinds of device memory, ``cuda`` and ``rocm``, that its buffers can be in: then it has a variant with them
+    #: (``checks/registration.py``).
+    devices: tuple[str, ...] = ()
 
     fabric_programs = fixture(FabricPrograms, scope="environment")
     require_reference = True
@@ -128,7 +113,7 @@ class FabricCheck(
 
     @run_after("setup", always_last=True)
     def set_command(self):
-        """Run what the check's ``command()`` says, the executable and its options, with its ports recorded."""
+        """Run the check's ``command()``, with its ports recorded."""
         self.executable, *self.executable_opts = self.recorded(self.profiled(self.command()))
 
     def partition_options(self, program):
@@ -136,15 +121,15 @@ class FabricCheck(
         return self.current_partition.extras.get("program_options", {}).get(program, [])
 
     def around_launch(self):
-        """Return the commands before and behind a launch: two lists of shell commands, none by default.
+        """Return the commands before and after a launch: two lists of shell commands, none by default.
 
-        What stands behind it keeps its exit status.
+        Those after it have to keep its exit status.
         """
         return [], []
 
     @run_before("run")
     def keep_evidence(self):
-        """Keep it all, so that whoever has the files can compute every value anew."""
+        """Keep all files from which every value can be computed again."""
         self.keep_files = [*self.keep_files, *EVIDENCE]
 
     @run_before("run", always_last=True)
@@ -161,7 +146,7 @@ class FabricCheck(
 
     @property
     def ports_program(self):
-        """The path of the program that records what the ports say, built for this environment."""
+        """The path of the program that records the port counters, built for this environment."""
         return Path(self.fabric_programs.stagedir) / "ports"
 
     @property

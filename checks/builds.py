@@ -18,8 +18,6 @@ from reframe.core.runtime import runtime
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.software.programs import build_own
-from fabric_checks.software.spack import lock
-from fabric_checks.software.suites import SUITES
 
 
 @without_deprecated_alias
@@ -149,6 +147,8 @@ class SpackPackage(Build):
 
         :param reported: what the library says of itself.
         """
+        from fabric_checks.software.spack import lock  # noqa: PLC0415  (a listing needs none)
+
         return lock.contradiction(self.built["mpi"], reported)
 
 
@@ -167,6 +167,8 @@ def built_by_spack(name):
 @cache
 def _package_of(name):
     """Return the fixture's class: one for all checks of a suite, so that it is built once."""
+    from fabric_checks.software.suites import SUITES  # noqa: PLC0415  (only where Spack builds)
+
     suite = SUITES[name]
     body = {"descr": f"Build {suite.title} by Spack", "package": suite.package.name, "suite": suite.name}
     words = suite.package.name.split("-")

@@ -1,37 +1,66 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a class becomes a check, and gets the check that compares its layouts."""
+"""How a class becomes a check on the current system, with its variants."""
 
 import reframe as rfm
 from reframe.core.builtins import parameter
 from reframe.core.meta import make_test
+from reframe.core.runtime import runtime
 
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.layouts import Layout
 from fabric_checks.reframe_ext.internals import parameter_values
-from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of
+from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of, offered
+from fabric_checks.reframe_ext.mixins.references import ON_DEVICE
 
-from .offers import offered
 
+def check(*, compare=True):
+    """Make a class a check, if some environment of the current system has the features that it needs.
 
-def check(*features, compare=True):
-    """Make a class a check if some environment of the current system has all of ``features``.
-
-    Every instance costs milliseconds of each start, and some classes have many; what an environment lacks is printed by
-    the summary from its ``extras['without']``.
+    Every instance costs milliseconds of each start, and some classes have many: values of parameters that need a
+    feature which no environment has are left out too. The summary lists them from ``extras['without']``.
 
     :param compare: whether there is a second check, ``<name>PpnRatio``, of one process a node against more. It is left
         out where the current system has no two layouts to compare.
     """
 
     def register(cls):
-        # Where no layout fits, `layouts` has said so; ReFrame would call it an error.
-        if offered(*features) and parameter_values(cls)["layout"]:
-            rfm.simple_test(cls)
+        # Where no layout fits, `layouts` has warned; ReFrame would call it an error.
+        if not offered(*cls.needed()) or not parameter_values(cls)["layout"]:
+            return cls
+        for each in map(offered_part, (cls, *on_device(cls))):
+            rfm.simple_test(each)
             if compare:
-                add_ppn_ratio(cls)
+                add_ppn_ratio(each)
         return cls
 
     return register
+
+
+def offered_part(cls):
+    """Return a class with those values of its parameters that some environment offers; itself, if it offers all."""
+    body = {}
+    for name, by_value in cls.needs_of.items():
+        values = parameter_values(cls).get(name, [])
+        kept = [value for value in values if offered(*cls.needed(), *by_value.get(str(value), ()))]
+        if kept != values:
+            body[name] = parameter(kept, type=type(values[0]))
+    return make_test(cls.__name__, (cls,), {"__doc__": cls.__doc__, **body}, module=cls.__module__) if body else cls
+
+
+def on_device(cls):
+    """Return the variant of a check with buffers in device memory, if a partition has one and the check allows it."""
+    kinds = {kind for partition in runtime().system.partitions for kind in partition.features}
+    found = [kind for kind in cls.devices if kind in kinds]
+    if not found:
+        return []
+    body = {
+        "__doc__": f"{cls.__name__} with buffers in the memory of a device.",
+        "descr": f"{cls.descr}, in device memory",
+        "device": parameter(found, type=str),
+        "levels": type(cls.levels)(procurement=cls.levels.procurement),
+        "headlines": (),
+    }
+    return [make_test(cls.__name__ + ON_DEVICE, (cls,), body, module=cls.__module__)]
 
 
 def add_ppn_ratio(cls):

@@ -48,7 +48,7 @@ from fabric_checks.core.metrics import half_octaves, powers_of_two
 from fabric_checks.parsers import imb, streaming
 from fabric_checks.records import archiving
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import COLUMNS
+from fabric_checks.records.table import COLUMNS
 from fabric_checks.software import installed
 from fabric_twins import simgrid, simulate, what_if
 from fabric_twins.launch import prepare

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What docs/adding-a-benchmark.md says, done word by word in a copy of the collection."""
+"""The steps of docs/adding-a-benchmark.md, done word by word in a copy of the collection."""
 
 import json
 import os
@@ -35,6 +35,7 @@ def copy(tmp_path_factory):
             subprocess.run(["git", "apply", "-"], cwd=folder, input=block["text"], text=True, check=True)
         else:
             assert not (folder / path).exists()
+            (folder / path).parent.mkdir(exist_ok=True)
             (folder / path).write_text(block["text"])
     return folder, blocks
 
@@ -45,11 +46,17 @@ def run(folder, *command, **variables):
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=GUARD_S, check=False)
 
 
-def test_it_touches_six_files(copy):
-    assert len(copy[1]) == 6
+def test_the_suite_is_three_files(copy):
+    code = [path for path in copy[1] if path.startswith(("src/", "checks/"))]
+    assert len(code) == 3
+    assert set(copy[1]) - set(code) == {
+        "tests/parsers/test_ringtest.py",
+        "config/environments/wheels.py",
+        "docs/checks.md",
+    }
 
 
-def test_the_files_are_as_the_others_are(copy):
+def test_the_files_pass_format_lint_and_types(copy):
     folder, blocks = copy
     files = [path for path in blocks if path.endswith(".py")]
     library = [path for path in files if path.startswith("src/fabric_checks")]
@@ -64,19 +71,56 @@ def test_the_parsers_test_passes(copy, tmp_path):
     assert done.returncode == 0 and "9 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_the_check_runs_and_leaves_its_records(copy, tmp_path):
+@pytest.fixture(scope="module")
+def results(copy, tmp_path_factory):
+    """Return the folder of results of two runs of the check."""
+    folder = tmp_path_factory.mktemp("results")
     reframe = [str(REFRAME), "-C", "config/settings.py", "-c", "checks", "-R"]
-    chosen = ["--system", "local", "-n", "RingTest%layout=1x2", "-r"]
-    done = run(copy[0], *reframe, *chosen, FABRIC_RESULTS=str(tmp_path), FABRIC_MPI="mpich")
-    assert done.returncode == 0, done.stdout + done.stderr
-    (line,) = (tmp_path / "perflogs/local/node/RingTest.jsonl").read_text().splitlines()
-    record = json.loads(line)
-    assert (record["metric"], record["unit"], record["program"]) == ("hop_time", "us", "ringtest")
-    assert record["value"] > 0 and record["stack"] == "wheels" and record["layout"] == "1x2"
+    for _ in range(2):
+        chosen = ["--system", "local", "-n", "RingTest%layout=1x2", "-r"]
+        done = run(copy[0], *reframe, *chosen, FABRIC_RESULTS=str(folder), FABRIC_MPI="mpich")
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder
 
 
-def test_who_does_not_have_it_says_so(copy):
-    """The suite is known to all environments as soon as it is declared."""
+def records(results):
+    lines = (results / "perflogs/local/node/RingTest.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_the_check_runs_and_leaves_its_records(results):
+    for record in records(results):
+        assert (record["metric"], record["unit"], record["program"]) == ("hop_time", "us", "ringtest")
+        assert record["value"] > 0 and record["stack"] == "wheels" and record["layout"] == "1x2"
+
+
+def test_the_records_carry_what_screen_and_report_show(results):
+    for record in records(results):
+        assert record["family"] == "Pairs of processes" and record["one_way"] is False
+        headline = record["headline"]
+        assert (headline["title"], headline["section"], headline["order"]) == ("hop around a ring", "All processes", 25)
+
+
+def command(copy, results, *words):
+    """Return what a command of the collection prints of the results."""
+    done = run(copy[0], sys.executable, "-m", "fabric_checks", *words, FABRIC_RESULTS=str(results), FABRIC_MPI="mpich")
+    assert not done.stderr.startswith("error"), done.stderr
+    return done.stdout + done.stderr
+
+
+def test_it_is_compared(copy, results):
+    first, second = dict.fromkeys(record["session"] for record in records(results))
+    perflogs = results / "perflogs"
+    text = command(copy, results, "compare", f"a={perflogs},session={first}", f"b={perflogs},session={second}")
+    assert "RingTest" in text and "hop_time" in text
+
+
+def test_references_are_proposed(copy, results):
+    text = command(copy, results, "references", "propose", "--system", "local", "--min-runs", "2")
+    assert "+RingTest:" in text and "hop_time: [" in text
+
+
+def test_an_environment_without_it_has_a_reason(copy):
     ask = "import runpy; print(runpy.run_path('config/systems/twins.py')['environments'][0]['extras']['without'])"
     done = run(copy[0], sys.executable, "-c", ask)
     assert "'ringtest': 'the environment does not name it'" in done.stdout, done.stderr

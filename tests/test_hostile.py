@@ -14,16 +14,15 @@ from hypothesis import strategies as st
 
 from fabric_checks.cli import ending
 from fabric_checks.cli.main import cli
-from fabric_checks.comparison import gathering, history
-from fabric_checks.comparison.changes import search
+from fabric_checks.comparison import changes, history
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import retention
-from fabric_checks.records import archiving, validation
-from fabric_checks.records.faults import Faults
+from fabric_checks.records import archiving, cost, series, validation
 from fabric_checks.records.record import FIELDS
+from fabric_checks.records.sources import Faults
 from fabric_checks.references import propose
 from fabric_checks.report import collecting
-from tests.records.samples import load, record, write
+from tests.builders import load, record, write
 
 NAME = record()["session"]
 #: More than the statistics need, so that they have something to say.
@@ -123,11 +122,11 @@ VERBS = {
     "show as JSON": (lambda folder: ["show", "--results", folder, "--session", NAME, "--json"], 1, FIELDS),
     "show of records": (lambda folder: ["show", "--results", folder / "perflogs", "--session", NAME], 1, FIELDS),
     "history": (lambda folder: ["history", "latency_8B", folder, "--json"], 1, history.COLUMNS),
-    "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, gathering.FIELDS),
-    "changes": (lambda folder: ["changes", folder], 1, search.FIELDS),
+    "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, series.COMPARED),
+    "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collecting.COLUMNS),
     "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),
-    "cost": (lambda folder: ["show", "--cost", "--results", folder], 0, ()),
+    "cost": (lambda folder: ["show", "--cost", "--results", folder], 1, cost.COLUMNS),
     "references propose": (lambda folder: ["references", "propose", folder, "--system", "s"], 1, propose.COLUMNS),
     "nightly": (night, 0, FIELDS),
 }
@@ -218,7 +217,7 @@ mutated = st.builds(
 )
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("cost", "nightly", "report")])
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("nightly", "report")])
 @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(bad=st.lists(mutated, min_size=5, max_size=20))
 def test_whatever_fields_have_in_them(verb, tmp_path_factory, bad):
@@ -296,10 +295,8 @@ def test_run_reports(name, folder, capsys):
     assert len([line for line in said.splitlines() if line.startswith(f"warning: {path}: ")]) == status
     status, said = run(*night(folder))
     assert status == 1 and "the night failed" in said
-    # What the run cost is noted, too.
     ending.end(folder, NAME, 0.0)
-    shown = capsys.readouterr().out
-    assert (folder / "costs.jsonl").exists() and len(shown.splitlines()) <= 60
+    assert len(capsys.readouterr().out.splitlines()) <= 60
 
 
 def test_the_latest_run_is_not_shown_as_if_a_broken_report_were_none(folder):
@@ -307,28 +304,6 @@ def test_the_latest_run_is_not_shown_as_if_a_broken_report_were_none(folder):
     status, said = run("show", "--results", folder)
     assert status == 1
     assert f"warning: {folder}/reports/run-report-1.json: a run report that does not name its run" in said
-
-
-@pytest.mark.parametrize(
-    ("line", "cause"),
-    [
-        (b"[" * 10_000, "not a JSON object"),
-        (b'{"kind": ' + b"[" * 10_000 + b"]" * 10_000 + b"}", "nested too deeply"),
-        (b'{"kind": ["measured"]}', "not the cost of a run"),
-        (b'{"kind": "measured"}', "time is not text"),
-        (b"\xff\xfe", "not a JSON object"),
-        (b'{"kind": "computed", "time": "", "system": "", "command": "", "jobs": 1e300}', "jobs is not a number"),
-        (b'{"kind": "computed", "time": "", "system": "", "command": "", "level": []}', "level is not text"),
-    ],
-)
-def test_lines_of_costs(line, cause, folder):
-    ending.end(folder, NAME, 0.0)
-    good = (folder / "costs.jsonl").read_bytes()
-    (folder / "costs.jsonl").write_bytes(line + b"\n" + good)
-    status, said = run("show", "--cost", "--results", folder)
-    assert status == 1 and NAME in said
-    (warning,) = [line for line in said.splitlines() if "warning" in line]
-    assert warning.startswith(f"warning: {folder}/costs.jsonl:1: ") and cause in warning, warning
 
 
 @pytest.mark.parametrize(
@@ -382,7 +357,7 @@ def outside(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("cost", "show of records")])
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "show of records"])
 def test_what_is_no_file_of_the_folder_is_refused(verb, kind, folder, outside):
     kind(folder / "perflogs/s/p/Z.jsonl", outside)
     status, said = run(*VERBS[verb][0](folder))
@@ -392,15 +367,11 @@ def test_what_is_no_file_of_the_folder_is_refused(verb, kind, folder, outside):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("place", ["reports/run-report-9.json", "costs.jsonl", "nightly/s/nights.jsonl"])
+@pytest.mark.parametrize("place", ["reports/run-report-9.json", "nightly/s/nights.jsonl"])
 def test_nor_is_it_among_reports_and_journals(place, kind, folder, outside):
     (folder / place).parent.mkdir(parents=True, exist_ok=True)
     kind(folder / place, outside)
-    verb = {
-        "r": ["show", "--results", folder, "--list"],
-        "c": ["show", "--cost", "--results", folder],
-        "n": night(folder),
-    }[place[0]]
+    verb = {"r": ["show", "--results", folder, "--list"], "n": night(folder)}[place[0]]
     _, said = run(*verb)
     assert place.rsplit("/", 1)[-1] in said and "Traceback" not in said and "secret" not in said
 

@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
 
@@ -24,7 +24,7 @@ def session(results, *arguments):
     env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "FABRIC_MPI": "mpich"}
     command = [Path(sys.executable).with_name("reframe"), "-C", TESTS / "settings.py", "-c", ROOT / "checks"]
     done = subprocess.run([*command, *arguments, "-r"], env=env, capture_output=True, text=True, timeout=GUARD_S)
-    return done.returncode, records.load_session(results, SESSION)
+    return done.returncode, runs.load_session(results, SESSION)
 
 
 @contextlib.contextmanager
@@ -59,7 +59,7 @@ def test_a_killed_rank_fails_every_check_and_says_so(tmp_path):
         left_out = "queue_depth=(16|32)|poll=test|pattern=(rotate|shift|bisection)|wait=blocking"
         status, found = session(tmp_path, "--tag", "fabric", "-x", left_out)
     assert status != 0
-    assert records.verdict(found)
+    assert runs.verdict(found)
     cases = [case for case in found.cases if not case.fixture]
     assert {case.name.split()[0] for case in cases} == {
         "BufferReuse",

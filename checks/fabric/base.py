@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the checks of our own programs share."""
+"""The base of the checks of our own programs."""
 
 from pathlib import Path
 
 from reframe.core.builtins import run_after, variable
 
+from fabric_checks.core.levels import Levels
 from fabric_checks.ports import expected_bytes
 
 from ..base import FabricCheck
@@ -22,8 +23,8 @@ class OwnProgram(FabricCheck):
     #: :default: required
     own_program = variable(str)
 
-    valid_prog_environs = ["+mpi +mpicc"]
-    for_procurement = True
+    needs = ("mpi", "mpicc")
+    levels = Levels(procurement=True)
 
     @run_after("setup")
     def note_program(self):
@@ -37,5 +38,5 @@ class OwnProgram(FabricCheck):
         return [str(Path(self.fabric_programs.stagedir) / self.own_program), *self.arguments(), *own]
 
     def moved_B(self, text):
-        """Take the program's word where every rank has a node for itself; which of others share one it does not say."""
+        """Return the bytes that the program prints, if each rank has its own node: it does not know who shares one."""
         return expected_bytes.stated_B(text) if self.current_layout.ppn == 1 else None

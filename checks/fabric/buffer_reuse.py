@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fresh buffer costs."""
+"""The cost of fresh buffers."""
 
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
 from fabric_checks.analysis.curves import bandwidth_MBps
+from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric, curve, points
 from fabric_checks.parsers import buffer_reuse
 from fabric_checks.reframe_ext.mixins import layouts
@@ -24,6 +25,7 @@ class BufferReuse(OwnProgram):
     layout = layouts("pair")
     own_program = "buffer_reuse"
     tags = {"fabric", "pt2pt"}
+    family = families.STRESS
     sizes_B = buffer_reuse.message_sizes()
 
     def arguments(self):
@@ -39,25 +41,23 @@ class BufferReuse(OwnProgram):
                 for percent in buffer_reuse.PERCENTS
                 for metric in (
                     *curve(f"latency_reuse_{percent}", "us", "smaller", self.sizes_B),
-                    *curve(f"bandwidth_reuse_{percent}", "MB/s", "larger", self.sizes_B),
+                    *curve(f"bandwidth_reuse_{percent}", "MB/s", "larger", self.sizes_B, one_way=True),
                 )
             ),
         ]
 
     def measure(self, text):
         output = buffer_reuse.parse(text, self.sizes_B)
-        self.latency = {percent: output.times_us("latency", reuse_percent=percent) for percent in buffer_reuse.PERCENTS}
-        self.bandwidth = {
+        latency = {percent: output.times_us("latency", reuse_percent=percent) for percent in buffer_reuse.PERCENTS}
+        bandwidth = {
             percent: bandwidth_MBps(output.times_us("stream", reuse_percent=percent))
             for percent in buffer_reuse.PERCENTS
         }
         values = {}
-        for name, by_percent in (("latency", self.latency), ("bandwidth", self.bandwidth)):
+        for name, by_percent in (("latency", latency), ("bandwidth", bandwidth)):
             for percent, by_size in by_percent.items():
                 values |= points(f"{name}_reuse_{percent}", by_size)
         # The worst over the sizes: buffers that are all new against one that is used again and again.
-        values["fresh_buffer_latency_ratio"] = max(self.latency[0][s] / self.latency[100][s] for s in self.sizes_B)
-        values["fresh_buffer_bandwidth_ratio"] = min(
-            self.bandwidth[0][s] / self.bandwidth[100][s] for s in self.sizes_B
-        )
+        values["fresh_buffer_latency_ratio"] = max(latency[0][s] / latency[100][s] for s in self.sizes_B)
+        values["fresh_buffer_bandwidth_ratio"] = min(bandwidth[0][s] / bandwidth[100][s] for s in self.sizes_B)
         return values

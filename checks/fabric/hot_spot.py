@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one busy node costs when more and more others talk to it."""
+"""Hot spot: one busy node and more and more others that send to it."""
 
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
+from fabric_checks.core import families
+from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric, curve, point
 from fabric_checks.parsers import hot_spot
 from fabric_checks.reframe_ext.mixins import layouts
@@ -22,7 +24,8 @@ class HotSpot(OwnProgram):
     layout = layouts("several")
     own_program = "hot_spot"
     tags = {"fabric"}
-    short = True
+    family = families.STRESS
+    levels = Levels(nightly=True, procurement=True)
     sizes_B = hot_spot.message_sizes()
 
     @property
@@ -44,13 +47,13 @@ class HotSpot(OwnProgram):
         return [*growth, *times]
 
     def measure(self, text):
-        self.output = hot_spot.parse(text, self.sizes_B, self.slaves)
+        output = hot_spot.parse(text, self.sizes_B, self.slaves)
         values = {}
         for operation in hot_spot.OPERATIONS:
             for size in self.sizes_B:
-                times = self.output.times_us(operation, size_B=size)
+                times = output.times_us(operation, size_B=size)
                 values |= {point(f"{operation}_time_to_{slaves}", size): time for slaves, time in times.items()}
             # How much longer all slaves take than one, at the smallest message: 1 would be a fabric without a hot spot.
-            times = self.output.times_us(operation, size_B=self.sizes_B[0])
+            times = output.times_us(operation, size_B=self.sizes_B[0])
             values[f"{operation}_growth"] = times[self.slaves[-1]] / times[self.slaves[0]]
         return values

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The latency of every pair: who is near whom."""
+"""The latency of every pair: which nodes are near each other."""
 
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
+from fabric_checks.core import families
+from fabric_checks.core.levels import Levels
 from fabric_checks.diagnosis.latency_map.metrics import METRICS
-from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import OwnProgram
 
 
 @check()
-class LatencyMap(TopologyMixin, OwnProgram):
-    """Small-message latency of every pair, which nodes are near each other, and which are not where they should be.
+class LatencyMap(OwnProgram):
+    """Small-message latency of every pair, which nodes are near each other, and which are misplaced.
 
     All pairs by ping-pong, in the rounds of a tournament, each pair several times and from both ends. A hop more or
     less shows here, and in no bandwidth: two hosts in each other's place, a way over one switch too many.
@@ -24,7 +26,9 @@ class LatencyMap(TopologyMixin, OwnProgram):
     packages = ("polars", "numpy", "scipy")
     packages_for = "to find groups of nodes and chance in the matrix of pairs"
     tags = {"fabric", "cross-section"}
-    short = True
+    family = families.LATENCY_MAP
+    levels = Levels(nightly=True, procurement=True)
+    uses_topology = True
     #: Beyond so many ranks only so many rounds are measured: the output has a row for each pair.
     most_rounds = 1024
 
@@ -35,11 +39,11 @@ class LatencyMap(TopologyMixin, OwnProgram):
         return list(METRICS)
 
     def measure(self, text):
-        # Only a run: a ReFrame of one's own may lack NumPy, and is to list this and run the rest.
+        # Only in a run: a site's own ReFrame may lack NumPy, and has to list this check and run the others.
         from fabric_checks.diagnosis.latency_map import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text)
         known, doubts = self.known_fabric(output.hosts)
-        self.report = evaluation.of_run(output, known)
-        self.facts.findings = [*self.report.notes(), *doubts]
-        return self.report.metrics()
+        report = evaluation.of_run(output, known)
+        self.facts.findings = [*report.notes(), *doubts]
+        return report.metrics()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What it costs to learn that a message has arrived."""
+"""The cost of completing a receive: polling or waiting."""
 
 from reframe.core.builtins import parameter, run_after
 
+from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric, curve, points, powers_of_two
 from fabric_checks.parsers import notification
 from fabric_checks.reframe_ext.mixins import layouts
@@ -26,13 +27,9 @@ class Notification(OwnProgram):
     layout = layouts("pair")
     own_program = "notification"
     tags = {"fabric", "pt2pt"}
+    family = families.STRESS
+    needs_of = {"wait": {"blocking": ("blocking_wait",)}}
     sizes_B = powers_of_two(0, 65536)
-
-    @run_after("init")
-    def ask_for_blocking_wait(self):
-        """Wait by blocking only where the environment knows how."""
-        if self.wait == "blocking":
-            self.valid_prog_environs = ["+mpi +mpicc +blocking_wait"]
 
     @run_after("setup")
     def wait_by_blocking(self):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much of the host is left for work while messages move."""
+"""The share of the host that is left for work while messages move."""
 
 from reframe.core.builtins import parameter, run_after
 from reframe.core.runtime import runtime
 
-from fabric_checks.core.metrics import curve, points, powers_of_two
+from fabric_checks.core import families
+from fabric_checks.core.metrics import Headline, curve, points, powers_of_two
 from fabric_checks.parsers import overlap
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -12,6 +13,8 @@ from ..registration import check
 from .base import OwnProgram
 
 MiB = 1024**2
+#: The section of the screen.
+LEFT = "Left for other work"
 
 
 class OverlapCheck(OwnProgram):
@@ -21,6 +24,8 @@ class OverlapCheck(OwnProgram):
     message, and ``parse``. A partition may end at less (``extras['largest_work_B']``) and at fewer ranks: the work
     reads the clock all the time, which on a simulated one costs more than the transfer.
     """
+
+    family = families.OVERLAP
 
     @run_after("init")
     def leave_out_many_ranks(self):
@@ -37,18 +42,18 @@ class OverlapCheck(OwnProgram):
         return powers_of_two(first, min(last, self.current_partition.extras.get("largest_work_B", last)))
 
     def measure(self, text):
-        self.output = self.parse(text)
+        output = self.parse(text)
         values = {}
         for transfer in self.transfers:
-            for quantity, by_size in self.quantities(transfer).items():
+            for quantity, by_size in self.quantities(output, transfer).items():
                 values |= points(quantity, by_size)
         return values
 
-    def quantities(self, transfer):
-        """Return what is measured of one transfer: the curves by name."""
+    def quantities(self, output, transfer):
+        """Return the curves of one transfer by name."""
         return {
-            f"{transfer}_overhead": self.output.overhead_us(transfer),
-            f"{transfer}_availability": self.output.availability_percent(transfer),
+            f"{transfer}_overhead": output.overhead_us(transfer),
+            f"{transfer}_availability": output.availability_percent(transfer),
         }
 
 
@@ -66,6 +71,18 @@ class Overlap(OverlapCheck):
     own_program = "overlap"
     tags = {"fabric", "pt2pt", "overlap"}
     transfers = overlap.TRANSFERS
+    headlines = tuple(
+        Headline(
+            f"{transfer}, largest size",
+            f"{transfer}_availability",
+            LEFT,
+            order,
+            point="last",
+            layouts="most nodes",
+            parameters={"poll": "none"},
+        )
+        for order, transfer in enumerate(("isend", "irecv"), 50)
+    )
     range_B = (0, 4 * MiB)
 
     def arguments(self):
@@ -97,6 +114,7 @@ class CollectiveOverlap(OverlapCheck):
     own_program = "collective_overlap"
     tags = {"fabric", "collective", "overlap"}
     transfers = overlap.COLLECTIVES
+    headlines = (Headline("iallreduce, largest size", "iallreduce_availability", LEFT, 52, point="last"),)
     range_B = (8, MiB)
 
     def arguments(self):
@@ -116,5 +134,6 @@ class CollectiveOverlap(OverlapCheck):
     def parse(self, text):
         return overlap.parse_collectives(text, self.sizes_B)
 
-    def quantities(self, transfer):
-        return super().quantities(transfer) | {f"{transfer}_osu_overlap": self.output.osu_overlap_percent(transfer)}
+    def quantities(self, output, transfer):
+        osu_overlap = output.osu_overlap_percent(transfer)
+        return super().quantities(output, transfer) | {f"{transfer}_osu_overlap": osu_overlap}

@@ -1,19 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cross-section bandwidth: what the fabric gives when every node talks at once."""
+"""Cross-section bandwidth: the rates of all pairs while every node sends at once."""
 
-from reframe.core.builtins import parameter, run_after
+from dataclasses import replace
 
+from reframe.core.builtins import parameter
+
+from fabric_checks.core import families
+from fabric_checks.core.levels import Levels
+from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.ports import expected_bytes
-from fabric_checks.reframe_ext.mixins import TopologyMixin, layouts
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import OwnProgram
 
 
+def _headlines(rank, pattern):
+    """Return the headlines of one pattern."""
+    of = {"rank": rank, "layouts": "most nodes", "parameters": {"pattern": pattern}}
+    section = "All pairs at once"
+    return (
+        Headline("median pair", "median_bandwidth", section, 40, **of),
+        Headline("slowest pair", "slowest_pair_bandwidth", section, 41, least_tasks=3, **of),
+        Headline("slowest pair to median", "slowest_to_median", section, 42, least_tasks=3, short="slowest pair", **of),
+    )
+
+
 @check()
-class Rotate(TopologyMixin, OwnProgram):
+class Rotate(OwnProgram):
     """Bandwidth of every pair while all pairs of a round run, and which node or path is slow.
 
     ``round-robin``: a tournament, of which a night has as many rounds as ``rotate`` does: every node sends and
@@ -29,30 +45,34 @@ class Rotate(TopologyMixin, OwnProgram):
     layout = layouts("several")
     own_program = "rotate"
     packages = ("polars", "numpy", "scipy")
-    packages_for = "to tell slow nodes, slow paths and chance apart in the matrix of pairs"
+    packages_for = "to separate slow nodes, slow paths and chance in the matrix of pairs"
     tags = {"fabric", "cross-section"}
+    family = families.CROSS_SECTION
+    #: The pattern that measures every node both ways.
+    levels = Levels(nightly={"pattern": ["round-robin"]}, procurement=True, vet={"pattern": ["round-robin"]})
+    headlines = tuple(
+        headline
+        for rank, pattern in enumerate(("rotate", "round-robin", "shift", "bisection"))
+        for headline in _headlines(rank, pattern)
+    )
+    uses_topology = True
     #: The medians within and between switches, once they are known.
     of_switches = {}
     #: On links of 1 Gbit/s the rounds that confirm a node at half rate take nine minutes.
     time_limit = "20m"
 
-    @run_after("init")
-    def keep_short(self):
-        """Count the pattern that looks at every node both ways among the short checks; a vet goes by it."""
-        self.short = self.pattern == "round-robin"
-        if self.short and not hasattr(self, "counterparts"):  # a comparison of layouts is no vet
-            self.tags = {*self.tags, "vet"}
-
     def arguments(self):
-        few = ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))] if self.short else []
+        is_nightly = self.pattern == "round-robin"
+        few = ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))] if is_nightly else []
         return ["--pattern", self.pattern, *few, "--confirm"]
 
     def metrics(self):
-        """Declare what every run has, and behind it what this one has because the switches of its nodes are known."""
-        return [*METRICS, *(metric for metric in OF_SWITCHES if metric.name in self.of_switches)]
+        """Declare the metrics of every run, then those of a run whose switches are known. A pair's rate is one way."""
+        declared = [*METRICS, *(metric for metric in OF_SWITCHES if metric.name in self.of_switches)]
+        return [replace(metric, one_way=metric.unit == "MB/s") for metric in declared]
 
     def measure(self, text):
-        # Only a run: a ReFrame of one's own may lack NumPy, and is to list this and run the rest.
+        # Only in a run: a site's own ReFrame may lack NumPy, and has to list this check and run the others.
         from fabric_checks.diagnosis.cross_section import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text, self.pattern)

@@ -4,11 +4,14 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.analysis import curves
+from fabric_checks.core import families
+from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric, curve, half_octaves, points
 from fabric_checks.core.text import size_text
 from fabric_checks.parsers import streaming
 from fabric_checks.reframe_ext.mixins import layouts
 
+from .. import screen
 from ..registration import check
 from .base import OwnProgram
 
@@ -22,6 +25,7 @@ class StreamingCheck(OwnProgram):
     ``of_curves`` they give. Where those curves break is among the findings.
     """
 
+    family = families.STREAMING
     own_program = "streaming"
     sizes_B = half_octaves(0, 4 * MiB)
     seconds_per_point = 0.15
@@ -39,10 +43,8 @@ class StreamingCheck(OwnProgram):
 
     def measure(self, text):
         output = streaming.parse(text, self.sizes_B, directions="both", queue_depth=self.queue_depth)
-        self.times = {mode: output.times_us(mode) for mode in self.modes}
-        self.switches = {
-            mode: curves.protocol_switches(self.times[mode], output.intervals_us(mode)) for mode in self.modes
-        }
+        times = {mode: output.times_us(mode) for mode in self.modes}
+        switches = {mode: curves.protocol_switches(times[mode], output.intervals_us(mode)) for mode in self.modes}
         self.facts.findings = [
             {
                 "kind": "protocol switch",
@@ -52,12 +54,12 @@ class StreamingCheck(OwnProgram):
                 "text": f"the curve {mode} breaks between {size_text(switch.below_B)} and {size_text(switch.above_B)} "
                 f"bytes: a message takes {switch.jump:.2f} times as long as smaller ones predict",
             }
-            for mode, found in self.switches.items()
+            for mode, found in switches.items()
             for switch in found
         ]
         values = {}
         for mode in self.modes:
-            values |= points(f"{mode}_time", self.times[mode])
+            values |= points(f"{mode}_time", times[mode])
         found = curves.streaming_values(output.times_us("ping_pong"), output.times_us("streaming"))
         found |= curves.bidirectional_values(*(output.times_us(mode) for mode in streaming.MODES["both"][1:]))
         return values | {metric.name: found[metric.name] for metric in self.of_curves}
@@ -74,7 +76,13 @@ class Streaming(StreamingCheck):
     descr = "Streaming against ping-pong"
     layout = layouts("pair")
     tags = {"fabric", "pt2pt"}
-    short = True
+    levels = Levels(nightly=True, procurement=True)
+    headlines = (
+        screen.latency("ping_pong_time", rank=2),
+        screen.bandwidth("peak_bandwidth_streaming", rank=1),
+        screen.both_ways("peak_bandwidth_exchange", rank=1),
+        screen.message_rate("message_rate_8B"),
+    )
     queue_depth = 0
     modes = streaming.MODES["both"]
     of_curves = (
@@ -82,8 +90,8 @@ class Streaming(StreamingCheck):
         Metric("zero_byte_latency_streaming", "us", "smaller"),
         Metric("zero_byte_latency_reduction", "%", "larger"),
         Metric("message_rate_8B", "Mmsg/s", "larger"),
-        Metric("peak_bandwidth_ping_pong", "MB/s", "larger"),
-        Metric("peak_bandwidth_streaming", "MB/s", "larger"),
+        Metric("peak_bandwidth_ping_pong", "MB/s", "larger", one_way=True),
+        Metric("peak_bandwidth_streaming", "MB/s", "larger", one_way=True),
         Metric("half_peak_size_ping_pong", "B", "smaller"),
         Metric("half_peak_size_streaming", "B", "smaller"),
         Metric("half_peak_size_increase", "%", "larger"),
@@ -96,7 +104,7 @@ class Streaming(StreamingCheck):
 
 @check()
 class StreamingQueue(StreamingCheck):
-    """What a bounded queue gives: between half of it and all of it in flight, one way and both ways.
+    """Rates with a bounded queue: between half of it and all of it in flight, one way and both ways.
 
     Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003), which has
     queue depths of 8, 16 and 32.
@@ -109,6 +117,6 @@ class StreamingQueue(StreamingCheck):
     seconds_per_point = 0.05
     modes = ("streaming", "bidirectional_streaming")
     of_curves = (
-        Metric("peak_bandwidth_streaming", "MB/s", "larger"),
+        Metric("peak_bandwidth_streaming", "MB/s", "larger", one_way=True),
         Metric("peak_bandwidth_bidirectional", "MB/s", "larger"),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the checks of the Intel MPI Benchmarks share."""
+"""The base of the checks of the Intel MPI Benchmarks."""
 
 from fabric_checks.core.metrics import curve, point, powers_of_two
 from fabric_checks.parsers import imb
@@ -17,7 +17,7 @@ class ImbProgram(ProgramMixin, FabricCheck):
     """One benchmark of IMB, all message sizes in one launch.
 
     Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, ``sizes_B`` and in
-    ``needs`` what the environment has to offer beside ``imb``.
+    ``needs`` the features that the environment has to have in addition to ``imb``.
     """
 
     suite = "imb"
@@ -46,12 +46,17 @@ class ImbProgram(ProgramMixin, FabricCheck):
         return output.rows
 
 
-def curves(columns, sizes_B):
+def curves(columns, sizes_B, *, one_way=False):
     """Declare the metrics of a table.
 
-    :param columns: for each column of the output what it measures: name, unit, better, column, and a factor.
+    :param one_way: whether its bandwidths count one direction only.
+    :param columns: for each column of the output the name, unit and better of its metric, the column, and a factor.
     """
-    return [metric for name, unit, better, *_ in columns for metric in curve(name, unit, better, sizes_B)]
+    return [
+        metric
+        for name, unit, better, *_ in columns
+        for metric in curve(name, unit, better, sizes_B, one_way=one_way and unit == "MB/s")
+    ]
 
 
 def values(columns, rows, sizes_B):

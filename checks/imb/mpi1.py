@@ -3,11 +3,14 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.core import families
+from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric, curve, powers_of_two
 from fabric_checks.parsers import imb
 from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
 
+from .. import screen
 from ..registration import check
 from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, ImbProgram, curves, values
 
@@ -33,11 +36,12 @@ class ImbCheck(ImbProgram):
     """One benchmark of IMB-MPI1.
 
     The time is IMB's ``t[usec]``, or the average over the processes where it prints three. Subclasses declare whether
-    it has a ``bandwidth``, and whether it is measured well (``thorough``).
+    it has a ``bandwidth``, whether that is ``one_way``, and whether all sizes are measured well (``thorough``).
     """
 
+    family = families.PAIRS
     imb_program = "IMB-MPI1"
-    bandwidth = False
+    bandwidth = one_way = False
     thorough = True
 
     @property
@@ -59,7 +63,8 @@ class ImbCheck(ImbProgram):
         first = 1 if self.benchmark in imb.COLLECTIVES else 0
         declared = curve("time", "us", "smaller", [size for size in self.sizes_B if size >= first])
         if self.bandwidth:
-            declared += curve("bandwidth", "MB/s", "larger", [size for size in self.sizes_B if size > 0])
+            sizes_B = [size for size in self.sizes_B if size > 0]
+            declared += curve("bandwidth", "MB/s", "larger", sizes_B, one_way=self.one_way)
         return declared
 
     def measure(self, text):
@@ -77,11 +82,13 @@ class ImbPointToPoint(ImbCheck):
     benchmark = parameter(["PingPong", "PingPing"], type=str)
     layout = layouts("pair")
     tags = {"imb", "pt2pt"}
-    short = True
-    for_procurement = True
-    ppn_short = ("PingPong",)
+    levels = Levels(nightly=True, procurement=True, ppn_ratio={"benchmark": ["PingPong"]})
+    headlines = (
+        screen.latency("time", rank=1, benchmark="PingPong"),
+        screen.bandwidth("bandwidth", rank=2, benchmark="PingPong"),
+    )
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
-    bandwidth = True
+    bandwidth = one_way = True
 
 
 @check()
@@ -96,7 +103,7 @@ class ImbSource(ImbCheck):
     tags = {"imb", "pt2pt"}
     thorough = False
     sizes_B = [0, *QUICK_B]
-    bandwidth = True
+    bandwidth = one_way = True
 
 
 @check()
@@ -107,13 +114,13 @@ class ImbBand(ImbCheck):
     benchmark = parameter(["Uniband", "Biband"], type=str)
     layout = layouts("pairs")
     tags = {"imb", "pt2pt"}
-    ppn_short = ("Uniband",)
+    levels = Levels(ppn_ratio={"benchmark": ["Uniband"]})
     thorough = False
     repetitions = (20, 1)
     sizes_B = [0, *QUICK_B]
 
     def metrics(self):
-        return curves([BANDWIDTH, MESSAGE_RATE], QUICK_B)
+        return curves([BANDWIDTH, MESSAGE_RATE], QUICK_B, one_way=self.benchmark == "Uniband")
 
     def measure(self, text):
         return values([BANDWIDTH, MESSAGE_RATE], self.read_rows(text), QUICK_B)
@@ -127,8 +134,8 @@ class ImbParallel(ImbCheck):
     benchmark = parameter(["Sendrecv", "Exchange"], type=str)
     layout = layouts("several")
     tags = {"imb", "pt2pt"}
-    for_procurement = True
-    ppn_short = ("Sendrecv",)
+    levels = Levels(procurement=True, ppn_ratio={"benchmark": ["Sendrecv"]})
+    headlines = (screen.both_ways("bandwidth", rank=2, benchmark="Sendrecv"),)
     sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
 
@@ -143,19 +150,17 @@ class ImbCollective(ImbCheck):
     """Collectives over all processes."""
 
     descr = "IMB-MPI1 collective"
+    family = families.COLLECTIVES
     benchmark = parameter(THOROUGH + QUICK, type=str)
     layout = layouts("several")
     tags = {"imb", "collective"}
+    levels = Levels(procurement={"benchmark": THOROUGH})
+    headlines = screen.collectives("time", rank=1, names=("Allreduce", "Alltoall", "Allgather", "Bcast"))
 
     @property
     def thorough(self):
         """Whether it is measured at all sizes and well."""
         return self.benchmark in THOROUGH
-
-    @property
-    def for_procurement(self):
-        """What is measured well is compared."""
-        return self.thorough
 
     @property
     def sizes_B(self):
@@ -171,10 +176,12 @@ class ImbBarrier(ImbCheck):
     """A barrier over all processes."""
 
     descr = "IMB-MPI1 barrier"
+    family = families.COLLECTIVES
     benchmark = "Barrier"
     layout = layouts("several")
     tags = {"imb", "collective"}
-    short = True
+    levels = Levels(nightly=True)
+    headlines = (screen.barrier("time", rank=1),)
     sizes_B = [0]
 
     def metrics(self):

@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -20,13 +21,14 @@ OVERLAP = (
 class ImbNonBlockingProgram(ImbProgram):
     """A benchmark of IMB-NBC."""
 
+    family = families.NON_BLOCKING
     imb_program = "IMB-NBC"
     needs = ("imb_nbc",)
     tags = {"imb", "collective", "nbc"}
     repetitions = (100, 4)
 
 
-@check("imb", "imb_nbc")
+@check()
 class ImbNonBlocking(ImbNonBlockingProgram):
     """A non-blocking collective with work meanwhile: ``t_ovrl``, ``t_pure``, ``t_CPU`` and ``overlap[%]``.
 
@@ -62,7 +64,7 @@ class ImbNonBlocking(ImbNonBlockingProgram):
         return values(OVERLAP, self.read_rows(text), QUICK_B)
 
 
-@check("imb", "imb_nbc")
+@check()
 class ImbNonBlockingBarrier(ImbNonBlockingProgram):
     """A non-blocking barrier with work meanwhile; see :class:`ImbNonBlocking`."""
 

@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.core import families
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -20,6 +21,7 @@ def prime_factors(number):
 class ImbP2P(ImbProgram):
     """A benchmark of IMB-P2P: time, bandwidth and message rate."""
 
+    family = families.PAIRS
     imb_program = "IMB-P2P"
     needs = ("imb_p2p",)
     tags = {"imb", "pt2pt"}
@@ -37,7 +39,7 @@ class ImbP2P(ImbProgram):
         return values(COLUMNS, self.read_rows(text), QUICK_B)
 
 
-@check("imb", "imb_p2p")
+@check()
 class ImbAllPairs(ImbP2P):
     """All processes in pairs: fixed ones (PingPong, PingPing, SendRecv_Replace), or random ones for each message."""
 
@@ -46,7 +48,7 @@ class ImbAllPairs(ImbP2P):
     layout = layouts("pairs", scan=False)
 
 
-@check("imb", "imb_p2p")
+@check()
 class ImbStencil2D(ImbP2P):
     """Exchange with the neighbours in a grid of two dimensions."""
 
@@ -56,7 +58,7 @@ class ImbStencil2D(ImbP2P):
     layout = layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 2)
 
 
-@check("imb", "imb_p2p")
+@check()
 class ImbStencil3D(ImbP2P):
     """Exchange with the neighbours in a grid of three dimensions."""
 

@@ -3,6 +3,7 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import layouts
@@ -10,6 +11,8 @@ from fabric_checks.reframe_ext.mixins import layouts
 from ..registration import check
 from .base import BANDWIDTH, QUICK_B, TIME, ImbProgram, curves, values
 
+#: Benchmarks whose bandwidth is of one direction.
+ONE_WAY = ("Unidir_put", "Unidir_get", "Put_local", "Get_local")
 ATOMIC = ["Compare_and_swap", "Fetch_and_op"]
 #: A put is over at the origin, or, without "local", at the target; many are completed at once in the mode "aggregate".
 AGGREGATED = [(f"aggregate_{name}", *rest) for name, *rest in (TIME, BANDWIDTH)]
@@ -18,12 +21,13 @@ AGGREGATED = [(f"aggregate_{name}", *rest) for name, *rest in (TIME, BANDWIDTH)]
 class ImbOneSidedProgram(ImbProgram):
     """A benchmark of IMB-RMA."""
 
+    family = families.ONE_SIDED
     imb_program = "IMB-RMA"
     needs = ("imb_rma",)
     tags = {"imb", "one-sided"}
 
 
-@check("imb", "imb_rma")
+@check()
 class ImbOneSided(ImbOneSidedProgram):
     """Two processes: puts, gets and accumulates, each completed on its own and many completed at once (aggregate)."""
 
@@ -45,14 +49,14 @@ class ImbOneSided(ImbOneSidedProgram):
     sizes_B = [0, *QUICK_B]
 
     def metrics(self):
-        return curves([TIME, BANDWIDTH, *AGGREGATED], QUICK_B)
+        return curves([TIME, BANDWIDTH, *AGGREGATED], QUICK_B, one_way=self.benchmark in ONE_WAY)
 
     def measure(self, text):
         alone = values([TIME, BANDWIDTH], self.read_rows(text, imb.NON_AGGREGATE), QUICK_B)
         return alone | values(AGGREGATED, self.read_rows(text, imb.AGGREGATE), QUICK_B)
 
 
-@check("imb", "imb_rma")
+@check()
 class ImbAtomic(ImbOneSidedProgram):
     """Two processes: atomic operations on one number of 4 bytes, each completed on its own and many at once."""
 
@@ -69,7 +73,7 @@ class ImbAtomic(ImbOneSidedProgram):
         return {"time": alone.values["time_us"], "aggregate_time": many.values["time_us"]}
 
 
-@check("imb", "imb_rma")
+@check()
 class ImbOneSidedGroup(ImbOneSidedProgram):
     """All processes: one to or from all others, all to or from all others, and neighbours; the average time."""
 
@@ -97,7 +101,7 @@ class ImbOneSidedGroup(ImbOneSidedProgram):
         return values([TIME], self.read_rows(text), QUICK_B)
 
 
-@check("imb", "imb_rma")
+@check()
 class ImbPassiveTarget(ImbOneSidedProgram):
     """A put to a process that waits in a barrier (time), and to one that computes (time_busy_target).
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the LAMMPS checks share: the five inputs of its own bench folder."""
+"""The base of the LAMMPS checks: the five inputs of its own bench folder."""
 
 from reframe.core.builtins import run_after
 
 from fabric_checks.analysis import ppn_series
+from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.metrics import Metric
+from fabric_checks.core.levels import Levels
+from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.parsers import lammps
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
@@ -14,7 +16,7 @@ from ..builds import built_by_spack
 from . import physics
 
 PROBLEMS = ["lj", "chain", "eam", "chute", "rhodo"]
-#: What each input reads beside itself.
+#: The data files that each input reads.
 DATA_FILES = {
     "lj": [],
     "chain": ["data.chain"],
@@ -23,6 +25,14 @@ DATA_FILES = {
     "rhodo": ["data.rhodo"],
 }
 STEPS, ATOMS = 100, 32000
+
+
+def timesteps(rank=0):
+    """Return the headlines of the five problems."""
+    return tuple(
+        Headline(f"{problem}, timesteps", "timestep_rate", "LAMMPS", order, rank, parameters={"problem": problem})
+        for order, problem in enumerate(PROBLEMS, 30)
+    )
 
 
 def grid(count, dimensions):
@@ -42,7 +52,7 @@ def grid(count, dimensions):
 
 
 def note_compared(facts, times_s):
-    """Note the two run times behind each gap between one process a node and more, which the report shows beside it."""
+    """Note the two run times behind each gap between one process a node and more, which the report shows with it."""
     for metric, values in ppn_series.compared(times_s).items():
         facts.metrics[metric].compared = {"metric": "loop_time", "quantity": "loop_time", "unit": "s", "values": values}
 
@@ -56,7 +66,8 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     suite = "lammps"
     built = built_by_spack("lammps")
     tags = {"lammps", "applications"}
-    for_procurement = True
+    family = families.APPLICATIONS
+    levels = Levels(nightly={"problem": ["lj"]}, procurement=True)
     scaled = False
     # A batch system may set it to the cores of a job, and LAMMPS then starts so many threads in each process.
     env_vars = {"OMP_NUM_THREADS": "1"}

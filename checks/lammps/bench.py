@@ -4,11 +4,12 @@
 from reframe.core.builtins import parameter, run_after
 from reframe.utility import udeps
 
+from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import PROBLEMS, LammpsCheck
+from .base import PROBLEMS, LammpsCheck, timesteps
 
 ONE_RANK = "1x1"
 
@@ -25,12 +26,11 @@ class LammpsBench(LammpsCheck):
     descr = "LAMMPS bench"
     problem = parameter(PROBLEMS, type=str)
     layout = layouts("any")
+    headlines = timesteps()
 
     @run_after("init")
     def depend_on_one_rank(self):
         """The speed-up is against the same problem on one process, run just before in the same environment."""
-        if self.problem == "lj":
-            self.short = True
         if self.current_layout.tasks > 1:
             (variant,) = type(self).get_variant_nums(problem=self.problem, layout=ONE_RANK)
             self.depends_on(type(self).variant_name(variant), how=udeps.by_case)
@@ -69,6 +69,8 @@ class LammpsScaled(LammpsCheck):
     problem = parameter(PROBLEMS, type=str)
     layout = layouts("several", where=lambda layout: layout.nodes > 1)
     scaled = True
+    levels = Levels(procurement=True)
+    headlines = timesteps(rank=1)
 
     @run_after("init")
     def depend_on_one_node(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """LAMMPS with one process a node against more, from one node to all of them."""
 
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import parameter
 
 from fabric_checks.analysis import ppn_series
 from fabric_checks.core.layouts import Layout
@@ -40,11 +40,6 @@ class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
     def launches(self):
         """One process a node and more, on 1, 2, 4 ... and on all nodes."""
         return ppn_series.launches(Layout.of(self.layout))
-
-    @run_after("init")
-    def keep_short(self):
-        """Count the quickest among the short checks."""
-        self.short = self.problem == "lj"
 
     def metrics(self):
         return ppn_series.metrics(Layout.of(self.layout))

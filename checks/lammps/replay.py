@@ -6,6 +6,8 @@ import sys
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.analysis import ppn_series
+from fabric_checks.core import families
+from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
 from fabric_checks.parsers import replay
@@ -21,7 +23,7 @@ RANKS = (1, 2, 4, 8, 16, 32)
 LARGEST = [str(layout) for layout in whole_partitions() if layout.ppn == 2 and layout.tasks in RANKS]
 
 
-@check("replay", compare=False)
+@check(compare=False)
 class LammpsReplay(LauncherlessMixin, FabricCheck):
     """Run time, efficiency and gap between one process a node and two, over the nodes: predicted by replay.
 
@@ -33,17 +35,14 @@ class LammpsReplay(LauncherlessMixin, FabricCheck):
     problem = parameter(["lj", "rhodo"], type=str)
     layout = parameter(LARGEST, type=str)
     tags = {"lammps", "applications"}
-    valid_prog_environs = ["+replay"]
+    family = families.APPLICATIONS
+    levels = Levels(nightly={"problem": ["lj"]})
+    needs = ("replay",)
 
     @property
     def replayed(self):
         """The layouts that are replayed: one process a node and two, on 1, 2, 4 ... and on all nodes."""
         return ppn_series.launches(self.current_layout)
-
-    @run_after("init")
-    def keep_short(self):
-        """It takes seconds."""
-        self.short = self.problem == "lj"
 
     @run_after("setup")
     def note_program(self):

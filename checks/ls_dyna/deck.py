@@ -4,6 +4,8 @@
 from reframe.core.builtins import run_after
 from reframe.utility import udeps
 
+from fabric_checks.core import families
+from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers import ls_dyna
 from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
@@ -30,7 +32,8 @@ class DynaDeck(ProgramMixin, FabricCheck):
     suite = "ls_dyna"
     built = built_by_spack("ls_dyna")
     tags = {"ls_dyna", "applications"}
-    for_procurement = True
+    family = families.APPLICATIONS
+    levels = Levels(procurement=True)
     time_limit = "4h"
     env_vars = {"OMP_NUM_THREADS": "1"}
     decomposition = ()
@@ -60,7 +63,7 @@ class DynaDeck(ProgramMixin, FabricCheck):
         }
 
 
-@check("ls_dyna", compare=False)
+@check(compare=False)
 class MppDyna(DynaDeck):
     """Elapsed time of a crash simulation with its own decomposition, its parts, and the speed-up against one process.
 
@@ -99,7 +102,7 @@ class MppDyna(DynaDeck):
         return values
 
 
-@check("ls_dyna", "ls_dyna_pfile", compare=False)
+@check(compare=False)
 class MppDynaDecomposition(DynaDeck):
     """The same deck with the decomposition of the site's pfile, and how many times as fast that is.
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The NAS Parallel Benchmarks whose time goes into communication: IS and FT."""
 
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import parameter
 
+from fabric_checks.core import families
+from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers import npb
 from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
@@ -12,7 +14,7 @@ from ..builds import built_by_spack
 from ..registration import check
 
 
-@check("npb")
+@check()
 class NpbKernel(ProgramMixin, FabricCheck):
     """Integer sort (IS: all-to-all of small and of large messages) and 3D Fourier transform (FT: all-to-all of large).
 
@@ -28,14 +30,11 @@ class NpbKernel(ProgramMixin, FabricCheck):
     # IS and FT take powers of two only.
     layout = layouts("any", where=lambda layout: layout.tasks & (layout.tasks - 1) == 0)
     tags = {"npb", "applications"}
-    for_procurement = True
+    family = families.APPLICATIONS
+    levels = Levels(procurement=True)
+    # FT is Fortran, which some environments lack.
+    needs_of = {"kernel": {"ft": ("npb_ft",)}}
     time_limit = "30m"
-
-    @run_after("init")
-    def ask_for_fortran(self):
-        """FT is Fortran, which some environments lack."""
-        if self.kernel == "ft":
-            self.valid_prog_environs = [f"{environ} +npb_ft" for environ in self.valid_prog_environs]
 
     def command(self):
         """Each class is a program of its own."""

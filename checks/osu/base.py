@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the OSU checks share."""
+"""The base of the OSU checks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import run_after
 from reframe.core.runtime import runtime
 
 from fabric_checks.core.errors import OutputError
@@ -13,7 +13,6 @@ from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
-from ..offers import devices
 
 MiB = 1024**2
 HOST = "host"
@@ -21,7 +20,7 @@ HOST = "host"
 
 @dataclass(frozen=True)
 class Curve:
-    """One column of a table as metrics: what ``fabric_checks.core.metrics.curve`` takes, and its position.
+    """One column of a table as metrics: the arguments of ``fabric_checks.core.metrics.curve``, and the column.
 
     The column times ``factor`` is the metric in its unit.
     """
@@ -31,10 +30,12 @@ class Curve:
     better: str
     column: str
     factor: float = 1
+    one_way: bool = False
 
 
 LATENCY = Curve("latency", "us", "smaller", "latency_us")
 BANDWIDTH = Curve("bandwidth", "MB/s", "larger", "bandwidth_MBps")
+ONE_WAY = replace(BANDWIDTH, one_way=True)
 MESSAGE_RATE = Curve("message_rate", "Mmsg/s", "larger", "message_rate_per_s", 1e-6)
 
 
@@ -42,10 +43,10 @@ class OsuProgram(ProgramMixin, FabricCheck):
     """One OSU benchmark in one launch.
 
     Source: the OSU Micro-Benchmarks of the Ohio State University. Where an environment offers the Python ports that
-    come with mpi4py, results say ``osu-py``: their values include the interpreter.
+    come with mpi4py, results are of ``osu-py``: their values include the interpreter.
 
-    Subclasses declare ``benchmark``, its ``folder`` in OSU's own installation, and in ``needs`` what the environment
-    has to offer beside ``osu``.
+    Subclasses declare ``benchmark``, its ``folder`` in OSU's own installation, and in ``needs`` the features that the
+    environment has to have in addition to ``osu``.
     """
 
     suite = "osu"
@@ -60,26 +61,30 @@ class OsuProgram(ProgramMixin, FabricCheck):
 class OsuCheck(OsuProgram):
     """A benchmark that goes through message sizes, all in one launch.
 
-    Subclasses declare ``largest_B`` and ``curves``; ``has_zero`` tells whether a message of zero bytes makes sense.
+    Subclasses declare ``largest_B`` and ``curves``, and in ``has_zero`` whether a message of zero bytes makes sense.
     With buffers in the memory of a device the partition needs the feature ``cuda`` or ``rocm`` and the environment
-    ``osu_cuda`` or ``osu_rocm``; the check has a parameter ``memory`` where a partition has such a feature.
+    ``osu_cuda`` or ``osu_rocm``; the variant of the check with such buffers has a parameter ``device``.
     """
 
     curves = (LATENCY,)
     has_zero = True
-    #: What follows `-d cuda`: point-to-point programs want to know both ranks' buffers, collectives do not.
+    #: The arguments after `-d cuda`: point-to-point programs take both ranks' buffers, collectives none.
     device_buffers = ()
-    memory = parameter([HOST, *devices()], type=str) if devices() else variable(str, value=HOST)
+    devices = ("cuda", "rocm")
+    needs_of = {"device": {"cuda": ("osu_cuda",), "rocm": ("osu_rocm",)}}
+
+    @property
+    def memory(self):
+        """The memory of the buffers: the host's, or the kind of device of the variant with such buffers."""
+        return getattr(self, "device", HOST)
 
     @run_after("init")
     def ask_for_device(self):
-        """Run with buffers on a device where partition and programs can do that."""
+        """Run with buffers on a device only on partitions that have it."""
         if self.memory != HOST:
             able = {p.fullname for p in runtime().system.partitions if self.memory in p.features}
             self.valid_systems = [name for name in self.valid_systems if name in able]
-            self.valid_prog_environs = [f"{environ} +osu_{self.memory}" for environ in self.valid_prog_environs]
             self.tags = {*self.tags, self.memory}
-            self.short = False
 
     @property
     def smallest_B(self):
@@ -98,7 +103,7 @@ class OsuCheck(OsuProgram):
         return powers_of_two(self.smallest_B, self.largest_B)
 
     def command(self):
-        """Give the message sizes to programs that take them, and where the buffers are to be."""
+        """Pass the message sizes to programs that take them, and the memory of the buffers."""
         words = super().command()
         if self.program["takes_sizes"] and len(self.sizes_B) > 1:
             words += ["-m", f"{self.sizes_B[0]}:{self.sizes_B[-1]}"]
@@ -108,11 +113,15 @@ class OsuCheck(OsuProgram):
         return words
 
     def own_options(self):
-        """Return what else the benchmark is to be told."""
+        """Return further options of the benchmark."""
         return []
 
     def metrics(self):
-        return [metric for c in self.curves for metric in curve(c.quantity, c.unit, c.better, self.sizes_B)]
+        return [
+            metric
+            for c in self.curves
+            for metric in curve(c.quantity, c.unit, c.better, self.sizes_B, one_way=c.one_way)
+        ]
 
     def read(self, text):
         """Return the parsed output; raise :class:`OutputError` if its buffers were elsewhere than asked for."""

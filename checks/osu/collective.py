@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU blocking and non-blocking collectives."""
 
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import parameter
 
+from fabric_checks.core import families
+from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
-from ..offers import devices, offered
+from .. import screen
 from ..registration import check
-from .base import HOST, LATENCY, Curve, MiB, OsuCheck
+from .base import LATENCY, Curve, MiB, OsuCheck
 
 PORTED = ["allgather", "alltoall", "bcast", "gather", "scatter"]
 C_ONLY = ["allgatherv", "allreduce", "alltoallv", "gatherv", "reduce", "reduce_scatter", "scatterv"]
@@ -41,14 +43,10 @@ OVERLAP = (
 MEMORY_LIMIT_B = 512 * MiB
 
 
-def rings():
-    """Return the layouts of a neighbourhood: none where there is no program of them, which then misses none either."""
-    return layouts("ring", scan=False) if offered("osu_c", "osu_7_3") else parameter([], type=str)
-
-
 class OsuCollectives(OsuCheck):
     """Collectives over all processes."""
 
+    family = families.COLLECTIVES
     folder = "collective"
 
     @property
@@ -65,25 +63,19 @@ class OsuCollective(OsuCollectives):
     """Time of a blocking collective, averaged over the processes; with persistent requests too."""
 
     descr = "OSU blocking collective"
-    benchmark = parameter(
-        [
-            *PORTED,
-            *(C_ONLY if offered("osu_c") else []),
-            *(C_ONLY_7_3 if offered("osu_c", "osu_7_3") else []),
-            *(C_ONLY_7_4 if offered("osu_c", "osu_7_4") else []),
-        ],
-        type=str,
-    )
+    benchmark = parameter([*PORTED, *C_ONLY, *C_ONLY_7_3, *C_ONLY_7_4], type=str)
+    needs_of = {
+        **OsuCheck.needs_of,
+        "benchmark": {
+            **dict.fromkeys(C_ONLY, ("osu_c",)),
+            **dict.fromkeys(C_ONLY_7_3, ("osu_c", "osu_7_3")),
+            **dict.fromkeys(C_ONLY_7_4, ("osu_c", "osu_7_4")),
+        },
+    }
     layout = layouts("several")
     tags = {"osu", "collective"}
+    headlines = screen.collectives("latency")
     curves = (LATENCY,)
-
-    @run_after("init")
-    def ask_for_benchmark(self):
-        """Ask for programs of the kind and age that have this benchmark."""
-        for feature, benchmarks in (("osu_c", C_ONLY), ("osu_7_3", C_ONLY_7_3), ("osu_7_4", C_ONLY_7_4)):
-            if self.benchmark in benchmarks:
-                self.valid_prog_environs = [f"{environ} +osu_c +{feature}" for environ in self.valid_prog_environs]
 
 
 @check()
@@ -92,12 +84,11 @@ class OsuBarrier(OsuCollectives):
 
     descr = "OSU barrier"
     benchmark = "barrier"
-    if devices():
-        # There is no buffer.
-        memory = parameter([HOST], type=str)
+    devices = ()  # there is no buffer
     layout = layouts("several")
     tags = {"osu", "collective"}
-    short = True
+    levels = Levels(nightly=True)
+    headlines = (screen.barrier("latency"),)
     sizes_B = [0]
 
     def metrics(self):
@@ -108,13 +99,14 @@ class OsuBarrier(OsuCollectives):
         return {"latency": row.values["latency_us"]}
 
 
-@check("osu_c", "osu_7_3")
+@check()
 class OsuPersistentBarrier(OsuBarrier):
     """Time of a barrier with persistent requests, averaged over the processes."""
 
     descr = "OSU barrier with persistent requests"
     benchmark = "barrier_persistent"
-    short = False
+    levels = Levels()
+    headlines = ()
     needs = ("osu_c", "osu_7_3")
     tags = {"osu", "collective"}
 
@@ -125,13 +117,13 @@ class OsuNeighbourhood(OsuCollectives):
 
     descr = "OSU neighbourhood collective"
     benchmark = parameter([f"neighbor_{name}" for name in NEIGHBOURHOOD], type=str)
-    layout = rings()
     needs = ("osu_c", "osu_7_3")
+    layout = layouts("ring", scan=False, needs=needs)
     tags = {"osu", "collective"}
     has_zero = False
 
 
-@check("osu_c")
+@check()
 class OsuNonBlocking(OsuCollectives):
     """A non-blocking collective with work meanwhile: time of both, of the communication alone, and their overlap.
 
@@ -140,37 +132,30 @@ class OsuNonBlocking(OsuCollectives):
     """
 
     descr = "OSU non-blocking collective"
-    benchmark = parameter(
-        [
-            *NON_BLOCKING,
-            *(NON_BLOCKING_7_3 if offered("osu_c", "osu_7_3") else []),
-            *(NON_BLOCKING_7_4 if offered("osu_c", "osu_7_4") else []),
-        ],
-        type=str,
-    )
+    family = families.NON_BLOCKING
+    benchmark = parameter([*NON_BLOCKING, *NON_BLOCKING_7_3, *NON_BLOCKING_7_4], type=str)
     needs = ("osu_c",)
+    needs_of = {
+        **OsuCheck.needs_of,
+        "benchmark": {
+            **dict.fromkeys(NON_BLOCKING_7_3, ("osu_7_3",)),
+            **dict.fromkeys(NON_BLOCKING_7_4, ("osu_7_4",)),
+        },
+    }
     layout = layouts("several", scan=False)
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP
 
-    @run_after("init")
-    def ask_for_benchmark(self):
-        """Ask for programs of the age that have this benchmark."""
-        for feature, benchmarks in (("osu_7_3", NON_BLOCKING_7_3), ("osu_7_4", NON_BLOCKING_7_4)):
-            if self.benchmark in benchmarks:
-                self.valid_prog_environs = [f"{environ} +{feature}" for environ in self.valid_prog_environs]
 
-
-@check("osu_c")
+@check()
 class OsuNonBlockingBarrier(OsuCollectives):
     """A non-blocking barrier with work meanwhile; see :class:`OsuNonBlocking`."""
 
     descr = "OSU non-blocking barrier"
+    family = families.NON_BLOCKING
     benchmark = "ibarrier"
-    if devices():
-        # There is no buffer.
-        memory = parameter([HOST], type=str)
+    devices = ()  # there is no buffer
     needs = ("osu_c",)
     layout = layouts("several", scan=False)
     tags = {"osu", "collective", "nbc"}
@@ -189,9 +174,10 @@ class OsuNonBlockingNeighbourhood(OsuCollectives):
     """A non-blocking collective with the neighbours of a ring only; see :class:`OsuNonBlocking`."""
 
     descr = "OSU non-blocking neighbourhood collective"
+    family = families.NON_BLOCKING
     benchmark = parameter([f"ineighbor_{name}" for name in NEIGHBOURHOOD], type=str)
-    layout = rings()
     needs = ("osu_c", "osu_7_3")
+    layout = layouts("ring", scan=False, needs=needs)
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP

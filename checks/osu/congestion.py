@@ -3,13 +3,14 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.core import families
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
 from .base import BANDWIDTH, MiB, OsuCheck
 
 
-@check("osu_c", "osu_7_4")
+@check()
 class OsuCongestion(OsuCheck):
     """Bandwidth into one node from all others at once (fan-in), and out of it to all others (fan-out).
 
@@ -18,6 +19,7 @@ class OsuCongestion(OsuCheck):
 
     descr = "OSU congestion"
     benchmark = parameter(["bw_fan_in", "bw_fan_out"], type=str)
+    family = families.STRESS
     folder = "congestion"
     needs = ("osu_c", "osu_7_4")
     layout = layouts("several", where=lambda layout: layout.nodes > 1)

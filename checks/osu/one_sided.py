@@ -3,12 +3,13 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, HOST, LATENCY, MiB, OsuCheck
+from .base import BANDWIDTH, HOST, LATENCY, ONE_WAY, MiB, OsuCheck
 
 #: The values of `-s`.
 SYNCHRONISATIONS = ["lock", "flush", "flush_local", "lock_all", "pscw", "fence"]
@@ -22,6 +23,7 @@ class OsuOneSided(OsuCheck):
     device can only be made one by ``MPI_Win_create``.
     """
 
+    family = families.ONE_SIDED
     folder = "one-sided"
     needs = ("osu_c",)
     tags = {"osu", "one-sided"}
@@ -34,13 +36,13 @@ class OsuOneSided(OsuCheck):
 
     def read(self, text):
         output = super().read(text)
-        asked, told = osu.SYNCHRONISATIONS[self.synchronisation], output.header.get("Synchronization")
-        if told != asked:
-            raise OutputError(f"the synchronisation {asked} was asked for, but the output says {told}")
+        asked, found = osu.SYNCHRONISATIONS[self.synchronisation], output.header.get("Synchronization")
+        if found != asked:
+            raise OutputError(f"the synchronisation {asked} was asked for, but the output names {found}")
         return output
 
 
-@check("osu_c")
+@check()
 class OsuOneSidedLatency(OsuOneSided):
     """Time of a put, get, accumulate or get-and-accumulate, with its synchronisation."""
 
@@ -51,7 +53,7 @@ class OsuOneSidedLatency(OsuOneSided):
     curves = (LATENCY,)
 
 
-@check("osu_c")
+@check()
 class OsuOneSidedAtomic(OsuOneSided):
     """Time of an atomic operation on one number: compare-and-swap, fetch-and-op."""
 
@@ -66,7 +68,7 @@ class OsuOneSidedAtomic(OsuOneSided):
         return [8 if self.current_environ.extras["programs"]["osu"]["smallest_message_B"] == 0 else 1]
 
 
-@check("osu_c")
+@check()
 class OsuOneSidedBandwidth(OsuOneSided):
     """Bandwidth of puts and gets with a window of them in flight."""
 
@@ -74,10 +76,10 @@ class OsuOneSidedBandwidth(OsuOneSided):
     benchmark = parameter(["put_bw", "get_bw"], type=str)
     synchronisation = parameter(SYNCHRONISATIONS, type=str)
     layout = layouts("pair")
-    curves = (BANDWIDTH,)
+    curves = (ONE_WAY,)
 
 
-@check("osu_c")
+@check()
 class OsuOneSidedBothWays(OsuOneSided):
     """Bandwidth of puts both ways at once; both sides take part in its synchronisation."""
 

@@ -3,29 +3,46 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.levels import Levels
 from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
 
-from ..offers import devices
+from .. import screen
 from ..registration import check
-from .base import BANDWIDTH, HOST, LATENCY, MESSAGE_RATE, MiB, OsuCheck
+from .base import BANDWIDTH, LATENCY, MESSAGE_RATE, ONE_WAY, MiB, OsuCheck
 
 
 class OsuPointToPoint(OsuCheck):
     """Messages between pairs of processes."""
 
+    family = families.PAIRS
     folder = "pt2pt"
     largest_B = 4 * MiB
     device_buffers = ("D", "D")
 
 
 class OsuWindows(OsuPointToPoint):
-    """Windows of messages: the same repetitions in all programs, so that what was moved is known."""
+    """Bandwidth of windows of messages: the same repetitions in all programs, so that the bytes moved are known.
+
+    The bandwidth of ``bibw`` programs is that of both directions.
+    """
+
+    has_zero = False
+
+    @property
+    def curves(self):
+        """The bandwidth."""
+        return (BANDWIDTH if self.both_ways else ONE_WAY,)
+
+    @property
+    def both_ways(self):
+        """Whether the program sends both ways."""
+        return self.benchmark.startswith("bibw")
 
     def moved_B(self, text):
-        both_ways = self.benchmark.startswith("bibw")
-        return expected_bytes.osu_bandwidth_B(self.sizes_B, pairs=self.num_tasks // 2, both_ways=both_ways)
+        return expected_bytes.osu_bandwidth_B(self.sizes_B, pairs=self.num_tasks // 2, both_ways=self.both_ways)
 
 
 @check()
@@ -36,8 +53,8 @@ class OsuLatency(OsuPointToPoint):
     benchmark = "latency"
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
-    short = True
-    for_procurement = True
+    levels = Levels(nightly=True, procurement=True)
+    headlines = (screen.latency("latency"),)
 
 
 @check()
@@ -58,10 +75,11 @@ class OsuBandwidth(OsuWindows):
     benchmark = parameter(["bw", "bibw"], type=str)
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
-    short = True
-    for_procurement = True
-    has_zero = False
-    curves = (BANDWIDTH,)
+    levels = Levels(nightly=True, procurement=True)
+    headlines = (
+        screen.bandwidth("bandwidth", benchmark="bw"),
+        screen.both_ways("bandwidth", benchmark="bibw"),
+    )
 
     def measure(self, text):
         # mpi4py's port of bibw counts the bytes of one direction, OSU's own program those of both.
@@ -69,7 +87,7 @@ class OsuBandwidth(OsuWindows):
         return {name: factor * value for name, value in super().measure(text).items()}
 
 
-@check("osu_c")
+@check()
 class OsuMessageRate(OsuWindows):
     """Bandwidth and message rate of many pairs at once, one way, summed over the pairs."""
 
@@ -78,19 +96,19 @@ class OsuMessageRate(OsuWindows):
     needs = ("osu_c",)
     layout = layouts("pairs")
     tags = {"osu", "pt2pt"}
-    for_procurement = True
-    has_zero = False
-    curves = (BANDWIDTH, MESSAGE_RATE)
+    levels = Levels(procurement=True)
+    headlines = (screen.message_rate("message_rate", rank=1),)
+    curves = (ONE_WAY, MESSAGE_RATE)
 
     def read(self, text):
         output = super().read(text)
         pairs, asked = output.header.get("pairs"), str(self.num_tasks // 2)
         if pairs != asked:
-            raise OutputError(f"{asked} pairs of processes were asked for, but the output says {pairs}")
+            raise OutputError(f"{asked} pairs of processes were asked for, but the output names {pairs}")
         return output
 
 
-@check("osu_c")
+@check()
 class OsuConcurrentLatency(OsuPointToPoint):
     """Ping-pong latency with two threads on the receiver (latency_mt) or two forked processes a side (latency_mp).
 
@@ -100,16 +118,14 @@ class OsuConcurrentLatency(OsuPointToPoint):
 
     descr = "OSU latency with many threads or processes on a side"
     benchmark = parameter(["latency_mt", "latency_mp"], type=str)
-    if devices():
-        # A forked process has no device.
-        memory = parameter([HOST], type=str)
+    devices = ()  # a forked process has none
     needs = ("osu_c",)
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     curves = (LATENCY,)
 
 
-@check("osu_c", "osu_7_3")
+@check()
 class OsuPersistentLatency(OsuPointToPoint):
     """Ping-pong latency between two processes with persistent requests."""
 
@@ -122,7 +138,7 @@ class OsuPersistentLatency(OsuPointToPoint):
     curves = (LATENCY,)
 
 
-@check("osu_c", "osu_7_3")
+@check()
 class OsuPersistentBandwidth(OsuWindows):
     """Bandwidth between two processes with persistent requests, one way and both ways."""
 
@@ -132,5 +148,3 @@ class OsuPersistentBandwidth(OsuWindows):
     needs = ("osu_c", "osu_7_3")
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
-    has_zero = False
-    curves = (BANDWIDTH,)

@@ -3,6 +3,7 @@
 
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
+from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import layouts
@@ -14,13 +15,14 @@ from .base import OsuProgram
 class OsuStartup(OsuProgram):
     """How long it takes to start the processes of an MPI program."""
 
+    family = families.START_UP
     folder = "startup"
     needs = ("osu_c",)
-    records_ports = False  # it would be a part of the start, and nothing worth it is moved
+    records_ports = False  # the program `ports` would be a part of the start
     tags = {"osu", "startup"}
 
 
-@check("osu_c")
+@check()
 class OsuInit(OsuStartup):
     """Time of ``MPI_Init``: minimum, average and maximum over the processes. The program prints whole milliseconds."""
 
@@ -37,7 +39,7 @@ class OsuInit(OsuStartup):
         return {f"{name}_init_time": seconds for name, seconds in output.times_s.items()}
 
 
-@check("osu_c")
+@check()
 class OsuHello(OsuStartup):
     """Time from the launch of a program that does nothing but start and end MPI until the launcher has ended."""
 

@@ -17,7 +17,7 @@ EXTRAS = {
     "link_MBps": 25000.0,
     "nics": 1,
     "max_pending_time": "12h",
-    # Nothing: `flux run` is always told the nodes and the tasks.
+    # Nothing: `flux run` always gets the nodes and the tasks.
     "launch_options": [],
 }
 
@@ -34,7 +34,7 @@ def partition(name):
         "name": name,
         "descr": f"Nodes of one kind on one fabric, MPIs by {LAUNCHER[name]}",
         # ReFrame's `flux` gives every job one core, whatever it asks for; `fabric-flux` submits by `flux batch`, with
-        # nodes and slots, so that each job is a Flux instance on nodes of its own, and says why a job failed.
+        # nodes and slots, so that each job is a Flux instance on nodes of its own, and knows why a job failed.
         "scheduler": "fabric-flux",
         # `flux run --nodes=NODES --ntasks=TASKS`, in that instance.
         "launcher": LAUNCHER[name],

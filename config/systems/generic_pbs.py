@@ -33,8 +33,8 @@ def partition(name):
         # What results and references call it: generic_pbs:hydra.
         "name": name,
         "descr": f"Nodes of one kind on one fabric, MPIs by {name}",
-        # Jobs ask for `select=NODES:mpiprocs=PPN:ncpus=PPN`: a chunk for each node. It is ReFrame's `pbs`, but says why
-        # a job failed, which needs job history on the server (job_history_enable). Torque is `torque`.
+        # Jobs ask for `select=NODES:mpiprocs=PPN:ncpus=PPN`: a chunk for each node. ReFrame's `pbs`, which
+        # also knows why a job failed: that needs job history on the server (job_history_enable). Torque is `torque`.
         "scheduler": "fabric-pbs",
         "launcher": LAUNCHER[name],
         # What every job is submitted with. An option begins with a dash; anything else is added to each chunk, as

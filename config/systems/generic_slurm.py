@@ -3,7 +3,7 @@
 
 It matches no host by itself; `ci/run --system generic_slurm` runs it as it stands, where `sbatch` and `sacct` are and
 the folder of results (FABRIC_RESULTS) is on a file system that the nodes share. A copy needs another `name`, and a file
-config/references/yours.yaml beside that of this system.
+config/references/yours.yaml next to that of this system.
 """
 
 from fabric_checks.software.stacks import selected_mpis, selected_stack
@@ -29,7 +29,7 @@ EXTRAS = {
     "nics": 1,
     # Which ports have to carry the traffic between nodes, as patterns: ["mlx5_*"], ["hsn*"], ["eth0"]. If others do, as
     # when MPI falls back to TCP, the case fails; of several, one that idles is a finding. docs/ports.md. Without it the
-    # record says what carried it.
+    # record names what carried it.
     "fabric": [],
     # What is known of the switches, as files: what ibnetdiscover and dump_lfts.sh print, or Slurm's
     # topology.yaml; a relative name is below config/systems. Without it a job asks `scontrol show topology`. Where it
@@ -38,7 +38,7 @@ EXTRAS = {
     # How long a job may wait in the queue before it is cancelled and its case fails, in ReFrame's notation: 30m, 12h,
     # 2d. Without it: 1d. A job for which too few nodes are in service does not wait.
     "max_pending_time": "12h",
-    # What the launcher has to be told to start fewer processes than the job has room for, with {nodes}, {ppn} and
+    # The options of the launcher to start fewer processes than the job has room for, with {nodes}, {ppn} and
     # {tasks} for the numbers. The checks that compare one process a node with more start their program several times in
     # one job; without it they are left out. The list of nodes keeps a program on those of the probe before it: where
     # there are more, Slurm passes over nodes that have not yet ended their part of the step before.
@@ -63,7 +63,7 @@ def partition(name):
         "name": name,
         "descr": f"Nodes of one kind on one fabric, MPIs by srun --mpi={name}",
         # ReFrame's `slurm`, which takes the state of jobs from sacct, and where that fails or is behind from the
-        # controller; it says why a job failed, and on which node.
+        # controller; it knows why a job failed, and on which node.
         "scheduler": "fabric-slurm",
         # In the job, the probe of the placement and the program are started by this. `mpirun` works too where the MPI
         # was built with Slurm; then there is no need for SLURM_MPI_TYPE, nor for two partitions.

@@ -13,7 +13,7 @@ from fabric_checks.software.stacks import WHEEL_MPIS, selected_mpis, selected_st
 # ReFrame detects the topology by itself only where the launcher is local too; this is the same detection, done anew
 # each time, because a container may have other cores than it had yesterday.
 processor = cpuinfo()
-# Where /sys tells no topology, as in some containers, each CPU counts as a core.
+# Where /sys has no topology, as in some containers, each CPU counts as a core.
 physical_cores = (processor.get("num_cpus") or os.cpu_count()) // (processor.get("num_cpus_per_core") or 1)
 
 # Wheels, unless another stack is asked for; what Spack builds is built with the same MPIs.
@@ -46,7 +46,7 @@ systems = [
                 "extras": {
                     "host_lock": str(host_lock()),
                     "nodes": 1,
-                    # On one node the launcher needs to know the number of processes only, and that ReFrame tells it.
+                    # On one node the launcher needs to know the number of processes only, and ReFrame passes that.
                     "launch_options": [],
                     # A container or a batch system may allow fewer cores than the machine has.
                     "cores": min(physical_cores, len(os.sched_getaffinity(0))),

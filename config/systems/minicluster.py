@@ -8,7 +8,7 @@
     FABRIC_CLUSTER_SCHEDULER=flux ci/run --system minicluster --mode smoke
     ci/cluster run --nodes 4 --rails 2 --rate 100mbit -- env FABRIC_USED_RAILS=1 ci/run --system minicluster
 
-It is chosen by name only. What its values can tell is bandwidth between nodes, against the rate of their links: the
+It is chosen by name only. Its values are meaningful for bandwidth between nodes, against the rate of their links: the
 nodes share the machine's cores, so latencies, and everything within a node, are those of a crowded machine.
 """
 
@@ -39,7 +39,7 @@ def link_MBps(rate):
     return float(match[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}[match[2]] / 8e6
 
 
-# `ci/cluster` says what the cluster is that a command runs in; `ci/run` starts one of what is said here.
+# `ci/cluster` sets the size of the cluster that a command runs in; `ci/run` starts one of this size.
 nodes = count("FABRIC_CLUSTER_NODES", "4")
 cores = count("FABRIC_CLUSTER_CORES", "2")
 rate = os.environ.get("FABRIC_CLUSTER_RATE") or "1gbit"
@@ -88,7 +88,7 @@ DESCRIPTION = {
     "prrte": "mpirun",
 }
 LAUNCHER = {"pmi2": "srun", "pmix": "srun", "pmi": "flux-run", "hydra": "mpiexec", "prrte": "mpirun"}
-# What `launch_options` of generic_slurm.py and generic_pbs.py are; `flux run` is always told.
+# The `launch_options` of generic_slurm.py and generic_pbs.py; `flux run` needs none.
 SRUN = [
     *("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"),
     "--nodelist=$(scontrol show hostnames | head -n{nodes} | paste -sd,)",
@@ -102,7 +102,7 @@ LAUNCH_OPTIONS = {
 ACCESS = {
     "slurm": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
     "flux": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
-    # Its server is told so.
+    # Its server gets that.
     "pbs": ["-l place=scatter:exclhost"],
 }[scheduler]
 VARIABLES = {
@@ -151,7 +151,7 @@ def partition(name):
         "launch_options": LAUNCH_OPTIONS[name],
     }
     if cores > len(os.sched_getaffinity(0)):
-        extras["oversubscribed"] = True  # a node has the machine's cores, whatever it says
+        extras["oversubscribed"] = True  # a node has the machine's cores, whatever its setting
     if link_MBps(rate) is not None:
         extras["link_MBps"] = link_MBps(rate)
     of_mpis = [mpi for mpi, by in LAUNCHED_BY.items() if by == name]

@@ -15,10 +15,10 @@ from typing import Any
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.records import bundle_file, sessions
-from fabric_checks.records.bundle_file import OFFER, Fault
+from fabric_checks.records import sessions
 from fabric_checks.records.record import is_success
-from fabric_offers import plausibility, recomputation, runs, signing
+from fabric_offers import bundle_file, plausibility, recomputation, runs, signing
+from fabric_offers.bundle_file import OFFER, Fault
 from fabric_offers.packing import BINARIES, COLLECTION, OWN, SYSTEM
 from fabric_offers.request import blobs
 from fabric_offers.runs import Run

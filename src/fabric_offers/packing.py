@@ -18,9 +18,10 @@ from typing import Any
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError, RecordError, quoted
 from fabric_checks.core.paths import LIBRARY, ROOT, name_is_sound
-from fabric_checks.records import bundle_file, jsonlines, sessions
-from fabric_checks.records.run_records import reports_of
+from fabric_checks.records import jsonlines, sessions
+from fabric_checks.records.runs import reports_of
 from fabric_checks.software.suite import STACKS
+from fabric_offers import bundle_file
 from fabric_offers.request import git
 from fabric_offers.runs import SCRIPT
 
@@ -99,7 +100,7 @@ def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, 
         for number, line in enumerate(files.read_bytes(file, results, 2**34).split(b"\n"), 1):
             if line.strip():
                 try:
-                    yield file, line, jsonlines.record_of(line)
+                    yield file, line, jsonlines.parsed(line)
                 except ValueError as error:
                     raise RecordError(f"{file}:{number}: {error}; fix or delete the line") from None
 

@@ -16,9 +16,8 @@ from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.text import value_text
-from fabric_checks.records.bundle_file import Fault
-from fabric_checks.records.cost.counters import BEFORE
-from fabric_checks.records.cost.plan import SIMULATED
+from fabric_checks.records.record import SIMULATED
+from fabric_offers.bundle_file import Fault
 from fabric_offers.runs import OUTPUT, Run
 
 KIND = "physics"
@@ -39,17 +38,16 @@ def implausible(folder: Path, runs: Sequence[Run], system: Mapping[str, Any], li
 
 
 def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
-    """Find outputs and snapshots of two runs that are the same to the byte."""
-    for name, what in ((OUTPUT, "output"), (BEFORE, "snapshot of the node, with its counters and its uptime,")):
-        first: dict[bytes, Run] = {}
-        for run in runs:
-            path = folder / run.place / name
-            if not path.is_file() or path.stat().st_size < _FEW_B or len(run.records) < _FEW:
-                continue
-            digest = hashlib.sha256(files.read_bytes(path, folder)).digest()
-            other = first.setdefault(digest, run)
-            if other is not run:
-                yield Fault(KIND, run.name, f"its {what} is byte for byte that of {other.name}: one of them is a copy")
+    """Find outputs of two runs that are the same to the byte."""
+    first: dict[bytes, Run] = {}
+    for run in runs:
+        path = folder / run.place / OUTPUT
+        if not path.is_file() or path.stat().st_size < _FEW_B or len(run.records) < _FEW:
+            continue
+        digest = hashlib.sha256(files.read_bytes(path, folder)).digest()
+        other = first.setdefault(digest, run)
+        if other is not run:
+            yield Fault(KIND, run.name, f"its output is byte for byte that of {other.name}: one of them is a copy")
 
 
 def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> Iterator[Fault]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Add the verb of offers."""
+"""Add the verb of offers, and the reader of their bundles."""
 
 VERBS = {
     "offers": (
@@ -8,3 +8,5 @@ VERBS = {
         "Exchange one file with vendors, check it, rank offers.",
     ),
 }
+
+RECORD_SOURCES = ("fabric_offers.bundle_file",)

@@ -17,7 +17,7 @@ from typing import Any
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import LIBRARY
 from fabric_checks.core.text import value_text
-from fabric_checks.records.bundle_file import Fault
+from fabric_offers.bundle_file import Fault
 from fabric_offers.runs import OUTPUT, Run, script
 
 #: The fields of a record that follow from the files of its run, in addition to the value.

@@ -14,7 +14,7 @@ from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import ROOT
 from fabric_checks.onboarding import examples
-from fabric_checks.records import bundle_file
+from fabric_offers import bundle_file
 
 #: The names of the examples of a system's file.
 TEMPLATES = tuple(examples.SCHEDULERS)

@@ -11,9 +11,9 @@ from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import quoted
-from fabric_checks.records import jsonlines, objects, rows
-from fabric_checks.records.bundle_file import Fault
+from fabric_checks.records import jsonlines, table, validation
 from fabric_checks.records.record import FIELDS, Record, case_name
+from fabric_offers.bundle_file import Fault
 
 #: The job's output and its script, as ReFrame calls them.
 OUTPUT, SCRIPT = "rfm_job.out", "rfm_job.sh"
@@ -88,9 +88,9 @@ def _records(path: Path, name: str, faults: list[Fault]) -> Iterator[dict[str, A
         faults.append(Fault("record", f"{name}:{line}", cause))
 
     for block in jsonlines.blocks(path, report):
-        good, as_they_were = objects.checked(list(jsonlines.records(block, report)), report)
+        good, as_they_were = validation.checked_records(list(jsonlines.records(block, report)), report)
         for record, row in zip(as_they_were, good.iter_rows(named=True), strict=True):
-            yield {**record, **rows.record_of(row)}
+            yield {**record, **table.record_of(row)}
 
 
 def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faults: list[Fault]) -> None:

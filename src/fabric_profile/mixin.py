@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Profile the program of a check: its calls of MPI are recorded in place of what the check measures."""
+"""A check whose program is profiled: its MPI calls are recorded in place of the check's own values."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import SanityError
@@ -11,10 +12,12 @@ from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import Metric
-from fabric_checks.records.cost.plan import SIMULATED
-from fabric_profile import evaluation as analysis
-from fabric_profile import profile as parser
-from fabric_profile.profile import Profile
+from fabric_checks.records.record import SIMULATED
+
+# Only a run that profiles needs them.
+# ruff: noqa: PLC0415
+if TYPE_CHECKING:
+    from fabric_profile.profile import Profile
 
 #: The file with the profile, in the stage folder.
 FILE = "profile.txt"
@@ -23,12 +26,12 @@ FILE = "profile.txt"
 class ProfileMixin(RegressionTestPlugin):
     """Profile the check's program, if ``profile`` is set, as by ``ci/run --profile`` or ``-S profile=true``.
 
-    The output has to pass all that the check demands of it, but the record has the metrics of the profile: times under
-    a profiler are no values of the check. Checks that compare several launches are not profiled, nor simulations, all
-    of whose ranks are one process.
+    The output passes the check's own sanity, but the metrics of the profile are recorded: timings under a profiler are
+    no values of the check. A comparison of several launches is not profiled, nor is a simulation, all of whose ranks
+    are one process.
 
-    Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`PortsMixin`) from the start;
-    before the phase ``run``, ``profile_library``, the path of the library.
+    Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`EvidenceMixin`) from the start; before the phase
+    ``run``, ``profile_library``, the path of the library.
     """
 
     #: Whether the program is profiled.
@@ -39,7 +42,11 @@ class ProfileMixin(RegressionTestPlugin):
 
     def recorded_metrics(self) -> list[Metric]:
         """Return the metrics that go into the record."""
-        return [*(analysis.METRICS if self.profile else self.metrics()), *self.rail_metrics()]
+        if not self.profile:
+            return [*self.metrics(), *self.rail_metrics()]
+        from fabric_profile import evaluation
+
+        return [*evaluation.METRICS, *self.rail_metrics()]
 
     def recorded_values(self, values: dict[str, float]) -> dict[str, float]:
         """Return the values that go into the record.
@@ -47,7 +54,11 @@ class ProfileMixin(RegressionTestPlugin):
         :param values: those of the check.
         :raises SanityError: if there is no profile, or none that is whole.
         """
-        return analysis.values(self._read_profile()) if self.profile else values
+        if not self.profile:
+            return values
+        from fabric_profile import evaluation
+
+        return evaluation.values(self._read_profile())
 
     @run_after("setup")
     def skip_what_has_no_profile(self):
@@ -68,11 +79,13 @@ class ProfileMixin(RegressionTestPlugin):
 
     @run_after("setup")
     def keep_profile(self):
-        """Keep the file with the output; `fabric-checks profile --read FILE` prints and draws it."""
+        """Keep the file with the output."""
         if self.profile:
             self.keep_files = [*self.keep_files, FILE]
 
     def _read_profile(self) -> Profile:
+        from fabric_profile import profile as parser
+
         path = Path(self.stagedir) / FILE
         try:
             return parser.parse(path.read_text(errors="replace"), self.num_tasks)

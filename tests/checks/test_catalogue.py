@@ -6,6 +6,7 @@ import runpy
 
 import pytest
 
+from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import osu
 from fabric_checks.references import audit, reference_file
@@ -127,6 +128,64 @@ def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
             type(check).__name__[:3]
         )
         assert suite is None or suite in check.tags
+
+
+def test_every_feature_that_a_check_needs_is_declared(all_cases):
+    """Without a declaration no environment offers it, and the cases would never run."""
+    declared = {name for suite in SUITES.values() for name in (suite.name, *suite.features)}
+    needed = set()
+    for cls in {type(case.check) for case in all_cases}:
+        of_values = [needs for by_value in cls.needs_of.values() for needs in by_value.values()]
+        needed |= {feature for features in (cls.needed(), *of_values) for feature in features}
+    # A trace is no program of a suite, and what waits by blocking is an MPI.
+    assert {"osu_c", "imb_rma", "npb"} <= needed <= declared | {"mpi", "mpicc", "replay", "blocking_wait"}
+
+
+def test_every_check_has_a_family_and_its_tag(all_cases):
+    of_class = {type(case.check).__name__.removesuffix("PpnRatio"): case.check for case in all_cases}
+    assert not [name for name, check in of_class.items() if check.family == families.OTHERS]
+    assert all(families.tag(check.family) in check.tags for check in of_class.values())
+    assert {
+        name: of_class[name].family for name in ("ImbAllPairs", "ImbStencil2D", "OsuInit", "OsuHello", "MppDyna")
+    } == {
+        "ImbAllPairs": families.PAIRS,
+        "ImbStencil2D": families.PAIRS,
+        "OsuInit": families.START_UP,
+        "OsuHello": families.START_UP,
+        "MppDyna": families.APPLICATIONS,
+    }
+
+
+def test_every_headline_is_of_a_declared_metric(all_cases):
+    """One that fits nothing would leave a row of the screen empty; programs of one row agree about its place."""
+    rows, fitted = {}, set()
+    for check in (case.check for case in all_cases):
+        for headline in check.headlines:
+            rows.setdefault(headline.title, set()).add(
+                (headline.section, headline.order, headline.point, headline.short)
+            )
+            if any(headline.fits(metric.quantity, check.own_parameters) for metric in check.metrics()):
+                fitted.add((type(check).__name__, headline.title))
+    assert len(rows) == 20 and all(len(places) == 1 for places in rows.values()), rows
+    declared = {(type(c.check).__name__, each.title) for c in all_cases for each in c.check.headlines}
+    assert fitted == declared
+
+
+def test_a_bandwidth_of_one_direction_is_marked(all_cases):
+    def one_way(name, **parameters):
+        (found, *_) = [
+            case.check
+            for case in all_cases
+            if type(case.check).__name__ == name
+            and all(getattr(case.check, key) == value for key, value in parameters.items())
+        ]
+        return {metric.quantity for metric in found.metrics() if metric.one_way}
+
+    assert one_way("OsuBandwidth", benchmark="bw") == one_way("OsuMessageRate") == {"bandwidth"}
+    assert one_way("ImbPointToPoint", benchmark="PingPong") == {"bandwidth"}
+    assert "median_bandwidth" in one_way("Rotate", pattern="shift")
+    assert one_way("Streaming") == {"peak_bandwidth_ping_pong", "peak_bandwidth_streaming"}
+    assert one_way("OsuBandwidth", benchmark="bibw") == one_way("ImbParallel") == one_way("OsuCongestion") == set()
 
 
 def test_applications_have_their_tag(all_cases):

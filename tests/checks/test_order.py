@@ -98,31 +98,14 @@ def dry_run(folder):
     settings = folder / "settings.py"
     settings.write_text(SETTINGS.format(rich=str(everything.SETTINGS)))
     env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
-    env |= {
-        "FABRIC_HOME": str(home()),
-        "FABRIC_RESULTS": str(folder),
-        "RFM_REFERENCE_PREFIX": str(folder),
-        "RFM_COLORIZE": "no",
-    }
+    env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder)}
+    env |= {"RFM_REFERENCE_PREFIX": str(folder), "RFM_COLORIZE": "no"}
     (folder / "rich.yaml").write_text("no_reference:\n- why: it is no machine\n")
-    command = [
-        Path(sys.executable).with_name("reframe"),
-        "-C",
-        settings,
-        "-c",
-        ROOT / "checks",
-        "-R",
-        "--system=rich:cpu",
-    ]
+    reframe = Path(sys.executable).with_name("reframe")
+    command = [reframe, "-C", settings, "-c", ROOT / "checks", "-R", "--system=rich:cpu"]
     names = "|".join(re.escape(case.replace(" ", "")) for case in (*PLAIN, *SEVERAL))
-    done = subprocess.run(
-        [*command, "-n", f"^({names})$", "--dry-run"],
-        env=env,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=GUARD_S,
-    )
+    line = [*command, "-n", f"^({names})$", "--dry-run"]
+    done = subprocess.run(line, env=env, cwd=folder, capture_output=True, text=True, timeout=GUARD_S)
     found = {}
     for case, digest in re.findall(r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @", done.stdout):
         if case in (*PLAIN, *SEVERAL):

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
+from tests.builders import record, write
 from tests.conftest import FABRIC_CHECKS
 from tests.guard import GUARD_S
-from tests.records.samples import record, write
 
 
 def run(*arguments, **options):

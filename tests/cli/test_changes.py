@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli import main
-from tests.comparison.making import json_lines, runs
+from tests.builders import runs, write_runs
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def log(tmp_path):
         values = [(1.2 if run >= 20 else 1) * 10 * (1 + 0.02 * draw.normal()) for run in range(40)]
         point = {"metric": f"latency_{size}B", "size_B": size}
         records += runs("", values, mpi=lambda run: "MPICH 4.2" if run < 20 else "MPICH\x1b[31m 4.3", **point)
-    return json_lines(tmp_path / "log.jsonl", records, runs("", [1.0] * 3, metric="short", size_B=None))
+    return write_runs(tmp_path / "log.jsonl", records, runs("", [1.0] * 3, metric="short", size_B=None))
 
 
 def changes(*arguments):

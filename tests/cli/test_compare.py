@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli import main
-from tests.comparison.making import json_lines, runs
+from tests.builders import runs, write_runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
@@ -16,8 +16,8 @@ TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 def logs(tmp_path):
     """Two perflogs, the second 20 % worse and without one value."""
     other = {"metric": "latency_16B", "size_B": 16}
-    json_lines(tmp_path / "old.jsonl", runs("", TIGHT), runs("", TIGHT, **other))
-    json_lines(tmp_path / "new.jsonl", runs("", [1.2 * value for value in TIGHT], session="20261201T000000Z-0002"))
+    write_runs(tmp_path / "old.jsonl", runs("", TIGHT), runs("", TIGHT, **other))
+    write_runs(tmp_path / "new.jsonl", runs("", [1.2 * value for value in TIGHT], session="20261201T000000Z-0002"))
     return tmp_path
 
 
@@ -81,7 +81,7 @@ def test_only_and_all_and_sort(logs):
 
 
 def test_one_set_before_and_after_a_date(tmp_path):
-    path = json_lines(tmp_path / "log.jsonl", runs("", [1.0] * 10 + [1.3] * 10))
+    path = write_runs(tmp_path / "log.jsonl", runs("", [1.0] * 10 + [1.3] * 10))
     result = compare(f"before={path}@..2026-10-11T00:00Z", f"after={path}@2026-10-11..", "--json")
     (row,) = json.loads(result.stdout)["rows"]
     assert (row["n_baseline"], row["n_side"], row["verdict"]) == (10, 10, "worse")
@@ -89,8 +89,8 @@ def test_one_set_before_and_after_a_date(tmp_path):
 
 
 def test_a_mistake_of_the_user_is_one_line(logs, monkeypatch, capsys):
-    json_lines(logs / "old.jsonl", runs("", TIGHT), runs("", TIGHT, partition="gpu"))
-    json_lines(logs / "new.jsonl", runs("", TIGHT, partition="other"))
+    write_runs(logs / "old.jsonl", runs("", TIGHT), runs("", TIGHT, partition="gpu"))
+    write_runs(logs / "new.jsonl", runs("", TIGHT, partition="other"))
     monkeypatch.setattr("sys.argv", ["fabric-checks", "compare", *labelled(logs)])
     with pytest.raises(SystemExit) as stop:
         main.main()

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from fabric_checks.cli import main
 from fabric_checks.cli.commands import verbs
-from fabric_checks.records import bundle_file
+from fabric_offers import bundle_file
 from fabric_twins import published_table, replay, what_if
 from tests.conftest import GOLDEN
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
@@ -165,8 +165,8 @@ CALLS = (
     ("references propose --system ODD", 1, "text"),
     ("references check --system yours", 1, "text"),
     ("references check --system yours --json", 1, "json"),
-    ("show --cost", 0, "text"),
-    ("show --cost --json", 0, "json"),
+    ("show --cost", 1, "text"),
+    ("show --cost --json", 1, "json"),
     ("cost --plan ODD", 1, "text"),
     ("report -o a.html", 1, "text"),
     ("report sound -o a.html --json --title ODD", 0, "json"),

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
 from fabric_checks.core.errors import FabricError
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from fabric_checks.references import cases, reference_file
 from tests.conftest import GOLDEN, TESTS
 from tests.guard import GUARD_S
@@ -131,7 +131,7 @@ def _played(results, playback, folder):
         "-r",
     ]
     done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=GUARD_S)
-    return done.returncode, records.load_session(results, name)
+    return done.returncode, runs.load_session(results, name)
 
 
 def test_the_whole_way(folder, tmp_path):

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
 from fabric_checks.core.errors import FabricError
-from fabric_checks.records import archiving
-from fabric_checks.records import run_records as records
+from fabric_checks.records import archiving, runs
 from tests.references.records import record, write
 
 NAMES = [record(day)["session"] for day in range(3)]
@@ -94,7 +93,7 @@ def test_records_alone_will_do(results, archive, kind):
     assert f"session:  {NAMES[1]}\nrecords:  {path}" in shown.stdout
     # Nothing of a record is lost on the way.
     content = json.loads(invoke("--results", path, "--session", NAMES[0][:8], "--json").stdout)
-    assert content == json.loads(json.dumps(list(records.load_session(results, NAMES[0]).records)))
+    assert content == json.loads(json.dumps(list(runs.load_session(results, NAMES[0]).records)))
 
 
 def test_what_failed_is_known_from_records_alone(tmp_path):
@@ -108,6 +107,6 @@ def test_what_failed_is_known_from_records_alone(tmp_path):
 def test_other_sessions_lines_are_not_parsed_and_broken_ones_are_named(results):
     path = next((results / "perflogs").rglob("*.jsonl"))
     path.write_text("not json\n" + '{"session": "another", broken}\n' + path.read_text())
-    session = records.load_session(results, NAMES[0])
+    session = runs.load_session(results, NAMES[0])
     assert len(session.records) == 1
     assert [line.split(": ")[0].rsplit(":", 1)[1] for line in session.unreadable] == ["1"]

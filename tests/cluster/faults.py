@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from tests.cluster.conftest import Cluster
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import GUARD_S, wait_for
@@ -114,7 +114,7 @@ class Outcome:
     def __post_init__(self):
         files = sorted((self.results / "seen").rglob("*.jsonl"))
         self.lines = [line for file in files for line in file.read_bytes().splitlines(keepends=True)]
-        self.session = records.load_session(self.results, self.name)
+        self.session = runs.load_session(self.results, self.name)
 
     @property
     def cases(self):

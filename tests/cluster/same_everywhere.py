@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric_checks.records.record import is_success
-from fabric_checks.records.run_records import load_session
+from fabric_checks.records.runs import load_session
 from tests.cluster.conftest import CI, Cluster
 from tests.conftest import FABRIC_CHECKS, TESTS
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run costs, computed before it and measured after it, against what Slurm, a node's link and the disk say."""
+"""What a run costs, computed before it and measured after it, against Slurm's accounting."""
 
 import json
 import os
@@ -29,24 +29,11 @@ def two(machine):
     cluster("down")
 
 
-def at_first_node(cluster):
-    """Return the bytes that went through the link of the first node so far, as its end on the bridge counts them."""
-    text = cluster.on("head", "cat", "/proc/net/dev")
-    (row,) = [line.split(":")[1].split() for line in text.splitlines() if line.strip().startswith("to-n1:")]
-    return int(row[0]) + int(row[8])
-
-
 def by_slurm(cluster):
     """Return the node-minutes of all jobs so far, by Slurm's accounting of whole seconds."""
     text = cluster.on("head", "sacct", "-aXnP", "--starttime=now-1hour", "--format=ElapsedRaw,NNodes,JobName")
     rows = [line.split("|") for line in text.splitlines()]
     return sum(int(seconds) * int(nodes) for seconds, nodes, _ in rows) / 60
-
-
-def disk_B(folder):
-    """Return what is on disk but for the costs themselves, as du counts it."""
-    done = subprocess.run(["du", "-sb", "--exclude=costs.jsonl", folder], capture_output=True, text=True, check=True)
-    return int(done.stdout.split()[0])
 
 
 def computed(folder, *options):
@@ -60,51 +47,44 @@ def computed(folder, *options):
     return json.loads(done.stdout)
 
 
-def seen_by_others(cluster, folder):
-    return {"node_minutes": by_slurm(cluster), "node_traffic_B": at_first_node(cluster), "disk_B": disk_B(folder)}
-
-
 def run_again(cluster, folder):
-    """Run once more; return what was computed before, what was recorded, what others saw, and what the run said."""
+    """Run once more; return what was computed before, what its records say, and the node-minutes that Slurm saw."""
     estimate = computed(folder)
-    assert estimate["rests"]["elapsed_s"] == {"own": 3}
-    before = seen_by_others(cluster, folder)
+    assert (estimate["timed_jobs"], estimate["bounded_jobs"]) == (3, 0)
+    before = by_slurm(cluster)
     cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
-    seen = {name: after - before[name] for name, after in seen_by_others(cluster, folder).items()}
-    recorded = [json.loads(line) for line in (folder / "costs.jsonl").read_text().splitlines()][-1]
-    assert recorded["jobs"] == recorded["timed_jobs"] == recorded["traffic_jobs"] == 3
-    assert recorded["computed"]["wall_minutes"] == estimate["wall_minutes"]
-    said = cluster.on("head", FABRIC_CHECKS, "show", FABRIC_RESULTS=str(folder))
-    return estimate, recorded, seen | {"wall_minutes": recorded["wall_minutes"]}, said
+    seen = by_slurm(cluster) - before
+    listed = json.loads(cluster.on("head", FABRIC_CHECKS, "cost", "--json", FABRIC_RESULTS=str(folder)))
+    assert listed[-1]["jobs"] == listed[-1]["timed_jobs"] == 3
+    return estimate, listed[-1], seen
 
 
 @pytest.mark.alone
 def test_what_is_computed_is_what_is_measured(two, tmp_path, report_table):
     first = computed(tmp_path)
-    assert (first["jobs"], first["nodes"], first["rests"]["elapsed_s"]) == (3, 2, {"time limit": 3})
+    assert (first["jobs"], first["nodes"], first["bounded_jobs"]) == (3, 2, 3)
     two.on("head", *RUN, FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)
     rows = []
     # Another load of the machine changes times, and nothing else: then it is run again.
     for _ in range(3):
-        estimate, recorded, seen, said = run_again(two, tmp_path)
-        rows += [
-            f"{name}: computed {estimate.get(name, 'not')}, recorded {recorded[name]}, seen {seen[name]:.6g}"
-            for name in seen
-        ]
-        assert "cost:     3 jobs, 2 nodes at most, " in said and "(computed " in said
-        slack = dict.fromkeys(seen, 0) | {"node_minutes": WHOLE_SECONDS}
-        assert all(abs(recorded[name] - seen[name]) < CLOSE * seen[name] + slack[name] for name in seen), rows
-        assert abs(estimate["disk_B"] - seen["disk_B"]) < CLOSE * seen["disk_B"], rows
-        if all(abs(estimate[name] - recorded[name]) < CLOSE * recorded[name] for name in seen.keys() & estimate.keys()):
+        estimate, measured, seen = run_again(two, tmp_path)
+        rows.append(
+            f"node-minutes: computed {estimate['node_minutes']}, recorded {measured['node_minutes']}, seen {seen:.6g}"
+        )
+        assert abs(measured["node_minutes"] - seen) < CLOSE * seen + WHOLE_SECONDS, rows
+        names = ("node_minutes", "job_minutes")
+        if all(abs(estimate[name] - measured[name]) < CLOSE * measured[name] for name in names):
             break
     else:
         pytest.fail("\n".join(rows))
+    said = two.on("head", FABRIC_CHECKS, "show", FABRIC_RESULTS=str(tmp_path))
+    assert "cost:     3 jobs, 2 nodes at most, " in said
     report_table("cost of a run, computed and measured", rows)
 
 
 def test_a_run_of_which_nothing_is_known_is_bounded_and_leaves_nothing(tmp_path):
     found = computed(tmp_path, "--reruns=2")
     assert (found["passes"], found["jobs"]) == (3, 9)
-    assert found["bounded_minutes"] == found["job_minutes"] == 9 * 10
+    assert found["bounded_job_minutes"] == found["job_minutes"] == 9 * 10
     assert found["bounded_node_minutes"] == 3 * (2 * 2 + 1) * 10
-    assert {path.name for path in tmp_path.rglob("*")} == {"costs.jsonl", ".lock"}
+    assert list(tmp_path.rglob("*")) == []

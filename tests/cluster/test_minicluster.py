@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from tests.cluster.conftest import CI, Cluster, skip_without_programs
 from tests.guard import GUARD_S
 
@@ -91,7 +91,7 @@ def test_bandwidth_between_two_nodes_is_that_of_their_links(two, tmp_path):
     """And the hosts are those that the ranks ran on."""
     run = [CI / "run", "--system", "minicluster", "-n", "^Rotate%pattern=rotate%layout=2x1"]
     two.on("head", *run, FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)
-    found = records.load_session(tmp_path)
+    found = runs.load_session(tmp_path)
     measured = value(found, "median_bandwidth")
     assert 0.9 * LINK_MBps * PAYLOAD < measured < 1.01 * LINK_MBps * PAYLOAD
     for record in found.records:
@@ -106,7 +106,7 @@ def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):
         pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
     two.on("head", CI / "run", "--system", "minicluster", "--mpi", "all", "-n", "OsuBarrier%layout=2x2",
            FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)  # fmt: skip
-    found = records.load_session(tmp_path).records
+    found = runs.load_session(tmp_path).records
     assert {(record["partition"], record["environ"]) for record in found} == {
         ("pmi2", "mpich"),
         ("pmi2", "impi"),

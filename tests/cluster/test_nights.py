@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from fabric_checks.records.run_records import load_session
+from fabric_checks.records.runs import load_session
 from tests.cluster.conftest import CI, Cluster
 from tests.conftest import TESTS
 from tests.guard import GUARD_S, wait_for

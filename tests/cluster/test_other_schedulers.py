@@ -15,7 +15,7 @@ import pytest
 from ci.minicluster import control, needs, state
 from ci.minicluster.errors import ClusterError
 from ci.minicluster.spec import Spec
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from tests.cluster import other_schedulers
 from tests.cluster.conftest import CI, Cluster
 from tests.cluster.faults import up
@@ -62,7 +62,7 @@ def test_each_layout_has_its_nodes_and_a_ratio_both_of_its_launches(two, tmp_pat
     names = [part for name in LAYOUTS for part in ("-n", name)]
     run = [CI / "run", "--system", "minicluster", "--mpi", "mpich,impi", *names]
     two.on("head", *map(str, run), FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)
-    found = records.load_session(tmp_path).records
+    found = runs.load_session(tmp_path).records
     placed = {
         (record["environ"], record["check"], record["layout"]): [rank.split(":")[0] for rank in record["placement"]]
         for record in found

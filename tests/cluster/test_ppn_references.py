@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from tests.cluster.conftest import Cluster
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import GUARD_S
@@ -56,7 +56,7 @@ class Sessions:
         self.cluster.call(
             "exec", "head", "--", *map(str, line), "-r", timeout=GUARD_S, FABRIC_SESSION=name, **self.environment
         )
-        session = records.load_session(self.results, name)
+        session = runs.load_session(self.results, name)
         (case,) = (case for case in session.cases if not case.fixture)
         return case.result, case.reason, {record["metric"]: record for record in session.records}
 

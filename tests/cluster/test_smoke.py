@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from tests.cluster.conftest import CI
 from tests.guard import GUARD_S
 
@@ -31,7 +31,7 @@ def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(ma
         run.terminate()  # which ends its cluster, too, if it is still there
         run.wait(GUARD_S)
     assert run.returncode == 0, output
-    found = records.load_session(tmp_path)
+    found = runs.load_session(tmp_path)
     cases = [case for case in found.cases if not case.fixture]
     assert len(cases) > 4 and {case.result for case in cases} == {"pass"}
     assert {record["layout"] for record in found.records} >= {"1x2", "2x1"}

@@ -4,9 +4,9 @@
 import pytest
 
 from fabric_checks.comparison import gate
-from fabric_checks.comparison.analysis import compare
+from fabric_checks.comparison.compare import compare
 from fabric_checks.comparison.gate import Gate
-from tests.comparison.making import parts, runs
+from tests.builders import parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
@@ -59,8 +59,8 @@ def test_each_kind():
         *(runs("A", TIGHT), runs("B", TIGHT, unit="s")),
         *(runs("A", TIGHT, **other), runs("A", [1], **few), runs("B", [1], **few)),
     )
-    said = gate.objections(comparison, [Gate("missing"), Gate("too-few"), Gate("not-comparable")])
-    assert said == ["1 missing", "1 too few runs", "1 not comparable"]
+    found_lines = gate.objections(comparison, [Gate("missing"), Gate("too-few"), Gate("not-comparable")])
+    assert found_lines == ["1 missing", "1 too few runs", "1 not comparable"]
 
 
 def test_a_gate_that_could_compare_nothing_does_not_pass():

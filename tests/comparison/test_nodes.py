@@ -8,7 +8,7 @@ import pytest
 
 from fabric_checks.cli import main
 from fabric_checks.comparison import nodes
-from tests.records.samples import load, record, write
+from tests.builders import load, record, write
 
 BLAMED = {"kind": "sender", "hosts": ["n3"], "fault": True, "text": "node n3 sends at 0.50 of the median"}
 PORTS = {
@@ -23,22 +23,22 @@ def runs(count=20, *, bad=lambda run: run % 2 == 0, **more):
     """Return records of as many runs on four nodes, of which some blame n3; each of two values."""
     made = []
     for run in range(count):
-        said = {"findings": [BLAMED]} if bad(run) else {}
-        about = {"nodelist": ["n1", "n2", "n3", "n4"], "ports": PORTS} | said | more
+        shown = {"findings": [BLAMED]} if bad(run) else {}
+        about = {"nodelist": ["n1", "n2", "n3", "n4"], "ports": PORTS} | shown | more
         made += [record(run, metric=f"latency_{size}B", size_B=size, **about) for size in (8, 16)]
     return made
 
 
 @pytest.fixture
-def told(tmp_path):
+def nodes_in(tmp_path):
     def of(records):
         return nodes.nodes_of(load(write(tmp_path / "A.jsonl", records), nodes.COLUMNS).frame)
 
     return of
 
 
-def test_a_lemon_shows_itself(told):
-    found = told(runs())
+def test_a_lemon_shows_itself(nodes_in):
+    found = nodes_in(runs())
     assert [node.name for node in found] == ["n3", "n1", "n2", "n4"]
     lemon, other = found[:2]
     # A case has many records and counts once.
@@ -51,16 +51,16 @@ def test_a_lemon_shows_itself(told):
     assert len(lemon.events) == 10 and lemon.events[0].text == BLAMED["text"]
 
 
-def test_one_bad_case_makes_no_lemon(told):
-    assert not any(node.stands_out for node in told(runs(bad=lambda run: run == 3)))
+def test_one_bad_case_makes_no_lemon(nodes_in):
+    assert not any(node.stands_out for node in nodes_in(runs(bad=lambda run: run == 3)))
 
 
-def test_a_node_without_others_stands_out_from_nobody(told):
-    (found,) = told([record(run, nodelist=["n3"], findings=[BLAMED]) for run in range(20)])
+def test_a_node_without_others_stands_out_from_nobody(nodes_in):
+    (found,) = nodes_in([record(run, nodelist=["n3"], findings=[BLAMED]) for run in range(20)])
     assert (found.blamed, found.others, found.stands_out) == (20, None, False)
 
 
-def test_of_many_nodes_one_is_above_the_others_by_chance(told):
+def test_of_many_nodes_one_is_above_the_others_by_chance(nodes_in):
     """6 of 20 against 6 of 60: above by the interval of one node, and not by that of the first of forty."""
     few = [record(run, nodelist=["n3"], findings=[BLAMED] if run < 6 else []) for run in range(20)]
 
@@ -68,29 +68,29 @@ def test_of_many_nodes_one_is_above_the_others_by_chance(told):
         names = [f"m{number}" for number in range(count)]
         return [record(30 + run, nodelist=names) for run in range(60 // count)]
 
-    assert next(node for node in told([*few, *others(1)]) if node.name == "n3").stands_out
-    assert not next(node for node in told([*few, *others(60)]) if node.name == "n3").stands_out
+    assert next(node for node in nodes_in([*few, *others(1)]) if node.name == "n3").stands_out
+    assert not next(node for node in nodes_in([*few, *others(60)]) if node.name == "n3").stands_out
 
 
-def test_a_case_that_failed_and_blames_nobody_is_of_all_its_nodes(told):
-    found = told(
+def test_a_case_that_failed_and_blames_nobody_is_of_all_its_nodes(nodes_in):
+    found = nodes_in(
         [*runs(3, bad=lambda run: False), record(5, nodelist=["n1", "n2"], case_result="fail", fail_reason="no\nx")]
     )
     assert {node.name: node.failed for node in found} == {"n1": 1, "n2": 1, "n3": 0, "n4": 0}
     assert next(node for node in found if node.name == "n1").events[0].text == "no"
 
 
-def test_what_is_not_certain_or_of_a_path_blames_no_node(told):
+def test_uncertain_findings_and_those_of_a_path_blame_no_node(nodes_in):
     for change in ({"fault": False}, {"hosts": ["n3", "n4"]}):
-        assert not any(node.blamed for node in told(runs(3, bad=lambda run: False, findings=[BLAMED | change])))
+        assert not any(node.blamed for node in nodes_in(runs(3, bad=lambda run: False, findings=[BLAMED | change])))
 
 
 def call(capsys, *arguments):
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
         patch.setattr(sys, "argv", ["fabric-checks", *map(str, arguments)])
         main.main()
-    said = capsys.readouterr()
-    return ended.value.code or 0, said.out, said.err
+    shown = capsys.readouterr()
+    return ended.value.code or 0, shown.out, shown.err
 
 
 def test_the_command(tmp_path, capsys, monkeypatch):

@@ -37,16 +37,16 @@ def test_together_as_alone(monkeypatch):
         together = judged(pairs, values, 0.95, repeatable)
         alone = pl.concat([judged(pairs[number], values, 0.95, repeatable) for number in range(len(pairs))])
         assert together.equals(alone)
-        told = together.filter(pl.col("comparable"))
-        assert told["verdict"].null_count() == 0 and set(told["verdict"]) >= {"no difference"}
+        judged_pairs = together.filter(pl.col("comparable"))
+        assert judged_pairs["verdict"].null_count() == 0 and set(judged_pairs["verdict"]) >= {"no difference"}
         assert together.filter(~pl.col("comparable"))["verdict"].null_count() == (~pairs["comparable"]).sum()
         for verdict in ("worse", "better"):
-            sure = told.filter(pl.col("verdict") == verdict)
+            sure = judged_pairs.filter(pl.col("verdict") == verdict)
             worse = (sure["better"] == "smaller") == (sure["change"] > 0)
             assert (worse == (verdict == "worse")).all()
 
 
-def test_what_one_run_of_each_differs_by_is_an_interval_of_what_repeats():
+def test_single_runs_differ_by_an_interval_of_their_repeatability():
     """Medians that are each within 5 % of what repeats: from 110 / (100 x 1.05) to 110 x 1.05 / 100."""
     pair = {"row_baseline": 0, "row_side": 1, "better": "smaller", "unit": "us"}
     pairs = pl.DataFrame([pair | {"by_difference": False, "comparable": True}])

@@ -6,11 +6,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fabric_checks.core.layouts import Layout
-from fabric_checks.core.levels import LEVELS, SMOKE_NODES, modes
+from fabric_checks.core.levels import LEVELS, SMOKE_NODES, VET, includes, modes
 from tests.checks import everything
 from tests.conftest import TESTS
 
@@ -21,8 +22,23 @@ def by_level(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
         cases = everything.cases(patch, set_up=False)
-    found = {name: {case.check.display_name for case in cases if name in case.check.tags} for name in LEVELS}
+    tags = (*LEVELS, VET)
+    found = {name: {case.check.display_name for case in cases if name in case.check.tags} for name in tags}
     return found | {"all": {case.check.display_name for case in cases}}
+
+
+@pytest.mark.parametrize(
+    ("cases", "expected"),
+    [
+        (True, True),
+        (False, False),
+        ({"problem": ["lj", "eam"]}, True),
+        ({"depth": ["8"]}, True),
+        ({"problem": ["lj"], "depth": ["16"]}, False),
+    ],
+)
+def test_cases_are_selected_by_the_values_of_parameters(cases, expected):
+    assert includes(cases, SimpleNamespace(problem="lj", depth=8)) is expected
 
 
 def nodes(name):
@@ -32,6 +48,11 @@ def nodes(name):
 def test_each_level_has_all_of_the_shorter_one(by_level):
     assert by_level["smoke"] <= by_level["nightly"] < by_level["acceptance"] == by_level["all"]
     assert by_level["smoke"] and by_level["procurement"] < by_level["all"]
+
+
+def test_a_vet_runs_the_round_robin_of_rotate(by_level):
+    assert by_level[VET] and all(name.startswith("Rotate %pattern=round-robin ") for name in by_level[VET])
+    assert {"name": VET, "options": ["--tag=^nightly$", "--tag=^vet$"]} in modes()
 
 
 def test_smoke_is_on_few_nodes(by_level):

@@ -5,8 +5,8 @@ from datetime import date
 from pathlib import Path
 
 from fabric_checks.nightly.model import Acknowledgement, Finding, Night
-from fabric_checks.records.run_records import Case, Session
-from tests.records import samples
+from fabric_checks.records.runs import Case, Session
+from tests import builders as samples
 
 MACHINE = "sys:part+mpich"
 

@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.nightly.carriers import changes
 from fabric_checks.records import archiving
-from tests.records import samples
+from tests import builders as samples
 
 IB, IB_TWO = {"mlx5_0:1": 10**9}, {"mlx5_0:1": 5 * 10**8, "mlx5_1:1": 5 * 10**8, "eth0": 10**6}
 TCP = {"eth0": 10**9}

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from fabric_checks.cli.child_pipeline import command
 from fabric_checks.nightly import child_pipeline
 from fabric_checks.nightly.child_pipeline import PipelineError
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 
 SESSION = "20260101T000000Z-1a2b"
 
@@ -99,7 +99,7 @@ def merged(folder):
     (folder / "logs").mkdir()
     (folder / "logs" / f"{SESSION}.log").touch()
     assert child_pipeline.merge(child(folder), folder) == (SESSION, [])
-    found = records.load_session(folder, SESSION)
+    found = runs.load_session(folder, SESSION)
     return found, json.loads(found.report.read_text())
 
 

@@ -89,7 +89,7 @@ def results(monkeypatch):
     found = session(
         case("A"), case("B", "fail", "no output"), case("Build", fixture=True), records=[record("A"), record("B", None)]
     )
-    monkeypatch.setattr(night.records, "load_session", lambda *_: found)
+    monkeypatch.setattr(night.runs, "load_session", lambda *_: found)
     monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])
     monkeypatch.setattr(night.retention, "write_report", lambda *_, **told: reported.append(told))
     monkeypatch.setattr(night, "trends", lambda *_: Trends())

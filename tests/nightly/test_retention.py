@@ -6,11 +6,12 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from fabric_checks.core import locks
 from fabric_checks.core.errors import RecordError
 from fabric_checks.nightly import retention
 from fabric_checks.records import archiving
-from fabric_checks.records.faults import Faults
-from tests.records import samples
+from fabric_checks.records.sources import Faults
+from tests import builders as samples
 
 
 def results(tmp_path, *records):
@@ -40,7 +41,8 @@ def test_unusable_lines_are_reported(tmp_path):
 
 def test_an_archive_that_another_writes_is_waited_for(tmp_path, monkeypatch):
     folder, waits = results(tmp_path, samples.record(0)), []
-    with archiving._alone(tmp_path / "archive"):
+    (tmp_path / "archive").mkdir()
+    with locks.exclusive(tmp_path / "archive/.lock", 0):
         clock = iter([0.0, 1.0, 1000.0])
         monkeypatch.setattr(retention.time, "monotonic", lambda: next(clock))
         monkeypatch.setattr(retention.time, "sleep", waits.append)

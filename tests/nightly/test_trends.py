@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.nightly.trends import by_night, stands_out, trends
+from fabric_checks.nightly.trends import stands_out, trends
 from fabric_checks.records import archiving
-from tests.records import samples
+from fabric_checks.records.series import by_session
+from tests import builders as samples
 
 #: Series of the simulation, and nights of each.
 SERIES, NIGHTS = 400, 30
@@ -86,7 +87,7 @@ def test_passes_of_one_night_are_one_run(tmp_path):
     told = trends(tmp_path / "archive", "s", records[-1]["session"])
     assert not told.findings and (told.nights, told.searched) == (11, 1)
     medians = [np.median([each["value"] for each in records[start : start + 5]]) for start in range(0, 55, 5)]
-    assert by_night(samples.load(tmp_path / "a.jsonl").frame)["value"].to_list() == medians
+    assert by_session(samples.load(tmp_path / "a.jsonl").frame)["value"].to_list() == medians
 
 
 def test_cases_that_changed_on_one_night_are_one_finding(tmp_path):

@@ -9,9 +9,8 @@ import json
 import tempfile
 from pathlib import Path
 
-from fabric_checks.records import bundle_file
 from fabric_checks.reframe_ext import recomputing
-from fabric_offers import checking, recomputation
+from fabric_offers import bundle_file, checking, recomputation
 from tests import loading
 
 OFFER = Path(__file__).resolve().parent / "recorded" / "offer.tar"

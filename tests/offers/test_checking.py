@@ -8,8 +8,7 @@ import re
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import bundle_file
-from fabric_offers import checking, packing, recomputation
+from fabric_offers import bundle_file, checking, packing, recomputation
 from fabric_offers import request as requests
 from tests.offers import offers
 

@@ -7,8 +7,7 @@ import subprocess
 import pytest
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.records import bundle_file
-from fabric_offers import checking, signing
+from fabric_offers import bundle_file, checking, signing
 
 pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="there is no ssh-keygen, which signs")
 

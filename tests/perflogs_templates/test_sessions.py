@@ -11,7 +11,7 @@ import pytest
 import requests
 from reframe.core.config import load_config
 
-from fabric_checks.records.csv_file import cell
+from fabric_checks.records.perflog import csv_cell
 from fabric_checks.records.record import FIELDS
 from tests.conftest import TESTS
 from tests.perflogs_templates.session import Session
@@ -75,7 +75,7 @@ def test_csv_has_every_record(whole):
     with (session.results / "csv/local/node/OsuLatency.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     wanted = [
-        {key: "" if record[key] is None else str(cell(record[key])) for key in FIELDS} for record in session.records
+        {key: "" if record[key] is None else str(csv_cell(record[key])) for key in FIELDS} for record in session.records
     ]
     assert rows == wanted
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.metrics import UNITS
-from fabric_checks.records import archiving, reading, series, sources
-from fabric_checks.records.faults import Faults
+from fabric_checks.records import archiving, jsonlines, reading, sources
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import COLUMNS, NESTED
+from fabric_checks.records.sources import Faults
+from fabric_checks.records.table import COLUMNS, NESTED
 from fabric_checks.records.validation import REQUIRED
-from tests.records.samples import failed, load, record, write
+from tests.builders import failed, load, record, write
 
 
 def exported(folder):
@@ -33,7 +33,7 @@ def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*.parquet")}
 
 
-def test_what_goes_in_comes_out(tmp_path):
+def test_an_archive_returns_the_records_it_was_given(tmp_path):
     records = [record(), record(40, system="other"), failed(2), record(3), record(4, vendor={"of": ["a later", 1.0]})]
     path = write(tmp_path / "a.jsonl", sorted(records, key=lambda entry: entry["time"]))
     outcome = archiving.add(path, tmp_path / "archive")
@@ -65,6 +65,9 @@ more = st.dictionaries(
 )
 finding = st.fixed_dictionaries({"kind": st.text(), "text": st.text()}, optional={"fault": st.booleans()})
 NESTED_KINDS = {
+    "headline": st.fixed_dictionaries(
+        {"title": st.text(), "quantity": st.text(), "section": st.text(), "order": st.integers(0, 99)}
+    ),
     "compared": st.fixed_dictionaries(
         dict.fromkeys(("metric", "quantity", "unit"), st.text())
         | {"values": st.dictionaries(st.text(), some_numbers, min_size=1, max_size=3)}
@@ -134,7 +137,7 @@ def test_nothing_is_lost_whatever_a_record_has(records, tmp_path_factory):
 
 
 @pytest.mark.parametrize("wanted", ["a", "b"])
-def test_what_is_broken_in_a_systems_archive_does_not_keep_from_anothers(tmp_path, wanted):
+def test_a_broken_file_of_one_system_does_not_hide_anothers(tmp_path, wanted):
     other = "b" if wanted == "a" else "a"
     archive = tmp_path / "archive"
     archiving.add(write(tmp_path / "a.jsonl", [record(n, system="ab"[n]) for n in range(2)]), archive)
@@ -144,14 +147,14 @@ def test_what_is_broken_in_a_systems_archive_does_not_keep_from_anothers(tmp_pat
     assert loaded.frame["system"].to_list() == [wanted] and loaded.faults == ()
 
 
-def test_what_is_broken_is_named_and_the_rest_is_exported(tmp_path):
+def test_a_broken_file_is_named_and_the_rest_is_exported(tmp_path):
     archive, faults = tmp_path / "archive", Faults()
     archiving.add(write(tmp_path / "a.jsonl", [record(n, system="ab"[n]) for n in range(2)]), archive)
     (broken,) = (archive / "system=a").rglob("*.parquet")
     broken.write_bytes(b"broken")
     assert [json.loads(line)["system"] for line in archiving.export(archive, faults)] == ["b"]
-    (said,) = faults.lines()
-    assert said.startswith(f"{broken}: cannot be read")
+    (line,) = faults.lines()
+    assert line.startswith(f"{broken}: cannot be read")
 
 
 def test_again_is_as_once(tmp_path):
@@ -163,15 +166,6 @@ def test_again_is_as_once(tmp_path):
     assert files(tmp_path / "archive") == before
     archiving.add(path, tmp_path / "other")
     assert [*files(tmp_path / "other").values()] == [*before.values()]
-
-
-def test_only_what_is_new_is_added(tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(n) for n in range(3)])
-    archiving.add(path, tmp_path / "archive")
-    write(path, [record(n) for n in range(5)])
-    outcome = archiving.add(path, tmp_path / "archive")
-    assert (outcome.added, outcome.known) == (2, 3)
-    assert canonical(exported(tmp_path / "archive")) == canonical(record(n) for n in range(5))
 
 
 def test_an_archive_and_perflogs_in_one_folder_count_once(tmp_path):
@@ -207,7 +201,7 @@ def test_bad_lines_are_named_and_not_archived(tmp_path):
         archiving.add(write(tmp_path / "b.jsonl", [b"x\n"]), tmp_path / "archive")
 
 
-def test_a_file_without_lines_that_is_broken_is_named_and_the_rest_is_archived(tmp_path):
+def test_a_broken_parquet_or_database_is_named_and_the_rest_is_archived(tmp_path):
     source = tmp_path / "all"
     archiving.add(write(tmp_path / "b.jsonl", [record(1)]), source)
     write(source / "a.jsonl", [record(0)])
@@ -269,13 +263,6 @@ def test_a_broken_file_is_not_overwritten(tmp_path):
     assert file.read_bytes() == b"broken"
 
 
-def test_series_of_an_archive_are_those_of_the_perflogs(tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(n, metric=f"m{n % 3}") for n in range(30)] + [failed(31)])
-    archiving.add(path, tmp_path / "archive")
-    one, other = (series.series(load(place, compact=True).frame) for place in (path, tmp_path / "archive"))
-    assert one.equals(other) and one["n"].to_list() == [10] * 3
-
-
 def names(folder):
     return sorted(path.name for path in folder.rglob("*.parquet"))
 
@@ -290,7 +277,7 @@ def nights(tmp_path, count, each=3):
     return tmp_path / "archive", every
 
 
-def test_a_night_is_a_file_of_its_own_and_a_month_has_few(tmp_path, monkeypatch):
+def test_nights_are_merged_so_that_a_month_has_few_files(tmp_path, monkeypatch):
     monkeypatch.setattr(archiving, "MERGED", 30)
     read = []
     monkeypatch.setattr(archiving.archive, "read_unchecked", reading_noted(read))
@@ -360,16 +347,120 @@ def test_no_file_is_deleted_that_has_more_than_its_name_says(tmp_path):
         (["records-0-1.parquet", "records-0-3.parquet", "x.parquet", "records-1-x.parquet"], [0]),
     ],
 )
-def test_names_tell_what_a_file_has(there, superseded):
+def test_names_of_files_show_which_are_superseded(there, superseded):
     assert archiving.archive.superseded(there) == {there[place] for place in superseded}
 
 
 def test_a_file_that_a_writer_deletes_meanwhile_is_named(tmp_path, monkeypatch):
     archive, _ = nights(tmp_path, 1)
     archiving.add(write(tmp_path / "other.jsonl", [record(system="other")]), archive)
-    found = archiving.listing.files_of(archive, Faults())
+    found = sources.files_of(archive, Faults())
     found.parquet[0].unlink()
-    monkeypatch.setattr(reading.listing, "files_of", lambda *_: found)
-    for faults in (load(archive).faults, told := []):
-        list(reading.load_folded([sources.Source("a", archive)], ("metric", "value", "time"), told))
+    monkeypatch.setattr(reading, "files_of", lambda *_: found)
+    for faults in (load(archive).faults, noted := []):
+        list(reading.load_aggregated([sources.Source("a", archive)], ("metric", "value", "time"), noted))
         assert "the archive is being written; try again" in faults[0] and len(faults) == 1
+
+
+@pytest.fixture
+def lines_read(monkeypatch):
+    """How many lines were read so far."""
+    read = []
+
+    def noted(block, report, about=None, real=jsonlines.records):
+        for number, entry in real(block, report, about):
+            read.append(number)
+            yield number, entry
+
+    monkeypatch.setattr(jsonlines, "records", noted)
+    return read
+
+
+def add(tmp_path, name="perflogs"):
+    outcome = archiving.add(tmp_path / name, tmp_path / "archive")
+    return outcome.added, outcome.known
+
+
+def test_a_night_is_added_without_reading_those_before(tmp_path, lines_read):
+    path = write(tmp_path / "perflogs/a.jsonl", [record(n) for n in range(20)])
+    write(tmp_path / "perflogs/b.jsonl", [record(n, check="B") for n in range(20)])
+    assert add(tmp_path) == (40, 0)
+    lines_read.clear()
+    with path.open("a") as file:
+        file.write(json.dumps(record(20)) + "\n" + json.dumps(record(20)) + "\n")
+    assert add(tmp_path) == (1, 41) and lines_read == [21, 22]
+    assert add(tmp_path) == (0, 42) and lines_read == [21, 22]
+    assert load(tmp_path / "archive").frame.height == 41
+
+
+def test_results_that_share_an_archive_are_each_remembered(tmp_path, lines_read):
+    for n, name in enumerate("ab"):
+        write(tmp_path / name / "x.jsonl", [record(n)])
+        assert add(tmp_path, name) == (1, 0)
+    lines_read.clear()
+    assert add(tmp_path, "a") == add(tmp_path, "b") == (0, 1) and lines_read == []
+
+
+def lost(archive, path):
+    next(archive.rglob("*.parquet")).unlink()
+
+
+def older(archive, path):
+    write(path.with_name("other.jsonl"), [record(40)])
+    next(archive.rglob("*.parquet")).touch()
+
+
+def edited(archive, path):
+    path.write_bytes(path.read_bytes().replace(b"MPICH", b"Open MPI"))
+
+
+def shorter(archive, path):
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+
+
+def garbled(archive, path):
+    (archive / archiving.MARKS).write_text("[" * 10_000)
+
+
+def of_another_kind(archive, path):
+    noted = json.loads((archive / archiving.MARKS).read_text())
+    noted["read"] = {name: mark | {"bytes": -1, "lines": "x"} for name, mark in noted["read"].items()}
+    (archive / archiving.MARKS).write_text(json.dumps(noted))
+
+
+@pytest.mark.parametrize("change", [lost, older, edited, shorter, garbled, of_another_kind])
+def test_changed_perflogs_or_archives_are_read_again(change, tmp_path, lines_read):
+    path = write(tmp_path / "perflogs/a.jsonl", [record(n) for n in range(5)])
+    add(tmp_path)
+    lines_read.clear()
+    change(tmp_path / "archive", path)
+    add(tmp_path)
+    assert lines_read[:4] == [1, 2, 3, 4]
+    loaded = load(tmp_path / "archive")
+    assert {f"{n + 1.5}" for n in range(4)} < {str(value) for value in loaded.frame["value"]} and not loaded.faults
+
+
+def test_bad_lines_are_named_each_time_until_they_are_mended(tmp_path):
+    path = write(tmp_path / "perflogs/a.jsonl", [record(0), b"{\n", record(1)])
+    lines = [archiving.add(path, tmp_path / "archive").faults for _ in range(2)]
+    assert lines[0] == lines[1] and f"{path}:2" in lines[0][0]
+    write(path, [record(0), record(2), record(1)])
+    assert add(tmp_path) == (1, 2)
+
+
+def test_a_line_without_its_end_is_read_when_it_has_one(tmp_path):
+    whole = json.dumps(record(1)).encode()
+    path = write(tmp_path / "perflogs/a.jsonl", [record(0), whole[:50]])
+    assert "half-written" in archiving.add(path, tmp_path / "archive").faults[0]
+    write(path, [record(0), whole])
+    assert add(tmp_path) == (1, 1)
+    write(path, [record(0), whole + b"\n", record(2)])
+    assert add(tmp_path) == (1, 2)
+
+
+def test_numbers_of_lines_go_on(tmp_path):
+    path = write(tmp_path / "perflogs/a.jsonl", [record(0), record(1)])
+    add(tmp_path)
+    with path.open("a") as file:
+        file.write("x\n")
+    assert archiving.add(path, tmp_path / "archive").faults[0].startswith(f"{path}:3: ")

@@ -11,7 +11,7 @@ import time
 import polars as pl
 
 from fabric_checks.records import archiving
-from tests.records.samples import load, record, write
+from tests.builders import load, record, write
 from tests.records.test_archive import canonical, exported, files
 
 ENDLESS = """
@@ -55,7 +55,7 @@ def test_a_kill_at_any_moment_leaves_an_archive_that_can_be_read(tmp_path):
     assert [path for path in folder.rglob(".records*")] == []
 
 
-def test_what_a_killed_writer_leaves_is_not_read_with_the_archive(tmp_path):
+def test_leftovers_of_a_killed_writer_are_not_read_with_the_archive(tmp_path):
     """It is killed when the first file of the archive is whole, and has not got its name."""
     path = write(tmp_path / "a.jsonl", [record()])
     code = (

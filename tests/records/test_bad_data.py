@@ -11,7 +11,7 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archiving, jsonlines
-from tests.records.samples import START, failed, load, record, write
+from tests.builders import START, failed, load, record, write
 
 
 def without(name, **changes):
@@ -77,7 +77,7 @@ def test_a_bad_line_is_named_and_the_others_are_used(name, tmp_path):
     assert fault.endswith("; the line is left out: fix or delete it")
 
 
-def test_only_few_columns_find_the_same_faults_in_what_makes_a_record(tmp_path):
+def test_a_load_of_one_column_still_checks_the_required_fields(tmp_path):
     bad = [LINES[name][0] for name in ("NaN", "no time", "another unit", "a list for a name")]
     path = write(tmp_path / "a.jsonl", [record(), *bad])
     assert load(path, ["value"]).faults == load(path).faults
@@ -96,7 +96,7 @@ def test_a_last_line_without_its_end_is_whole(tmp_path):
     assert (load(path).frame.height, load(path).faults) == (2, ())
 
 
-def test_what_editors_do_to_files_does_no_harm(tmp_path):
+def test_byte_order_marks_and_line_ends_of_editors_do_no_harm(tmp_path):
     """A byte order mark, Windows' line ends, empty lines."""
     text = b"\xef\xbb\xbf" + b"\r\n\r\n".join(json.dumps(record(n)).encode() for n in range(3)) + b"\r\n \n"
     path = write(tmp_path / "a.jsonl", [text])
@@ -105,13 +105,13 @@ def test_what_editors_do_to_files_does_no_harm(tmp_path):
 
 def test_records_that_were_written_twice(tmp_path):
     write(tmp_path / "a.jsonl", [record(0), record(1), record(0), record(2), record(1), record(1)])
-    write(tmp_path / "b.jsonl", [record(2), record(3)])
+    write(tmp_path / "b.jsonl", [record(2), record(3), failed(3), failed(3)])
     loaded = load(tmp_path)
-    assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5]
+    assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5, None]
     duplicates = [fault for fault in loaded.faults if "each is used once" in fault]
     assert [fault.split(" already in")[0] for fault in duplicates] == [
         f"{tmp_path}/a.jsonl:3: 3 records from here on are",
-        f"{tmp_path}/b.jsonl:1: this record is",
+        f"{tmp_path}/b.jsonl:1: 2 records from here on are",
     ]
 
 
@@ -119,17 +119,14 @@ def test_records_that_were_written_twice(tmp_path):
     "change",
     [{"jobid": "7"}, {"value": 9.0}, {"metric": "m"}, {"environ": "x"}, {"case_result": "fail"}, {"session": "y"}],
 )
-def test_what_differs_is_no_duplicate(change, tmp_path):
+def test_records_that_differ_in_one_field_are_no_duplicates(change, tmp_path):
     loaded = load(write(tmp_path / "a.jsonl", [record(), record(**change)]))
     assert (loaded.frame.height, loaded.faults) == (2, ())
 
 
-def test_failures_are_duplicates_too(tmp_path):
-    loaded = load(write(tmp_path / "a.jsonl", [record(), failed(), failed()]))
-    assert (loaded.frame.height, len(loaded.faults)) == (2, 1)
-
-
-def test_a_clock_that_went_backwards(tmp_path):
+def test_a_clock_that_went_backwards_is_named_once_a_file(tmp_path):
+    (fault,) = load(write(tmp_path / "b.jsonl", [record(1), record(0)])).faults
+    assert "comes after a later time; records are used" in fault
     records = [record(1), record(0), record(2), record(1, jobid="9"), record(3)]
     path = write(tmp_path / "a.jsonl", records)
     loaded = load(path)
@@ -138,11 +135,6 @@ def test_a_clock_that_went_backwards(tmp_path):
     assert fault.startswith(
         f"{path}:2: a clock went backwards: {START:%Y-%m-%dT%H:%M:%SZ} comes after a later time, and at 1 later lines"
     )
-
-
-def test_a_clock_that_went_backwards_once(tmp_path):
-    (fault,) = load(write(tmp_path / "a.jsonl", [record(1), record(0)])).faults
-    assert "comes after a later time; records are used" in fault
 
 
 def test_sessions_at_once_may_write_out_of_order_by_a_minute(tmp_path):
@@ -154,13 +146,6 @@ def test_two_files_may_overlap_in_time(tmp_path):
     write(tmp_path / "a.jsonl", [record(5)])
     write(tmp_path / "b.jsonl", [record(0)])
     assert load(tmp_path).faults == ()
-
-
-def test_a_value_in_two_units_is_a_note(tmp_path):
-    loaded = load(write(tmp_path / "a.jsonl", [record(0), record(1, unit="s"), record(2, metric="m")]))
-    assert loaded.faults == ()
-    (note,) = loaded.notes
-    assert note == "a: latency_8B of A %layout=1x2 @s:p+e is in several units: us, s; each becomes a separate series"
 
 
 GARBAGE = {
@@ -183,8 +168,8 @@ def test_a_file_of_garbage(kind, tmp_path, report_table):
         loaded = load(tmp_path)
         seconds[lines] = time.process_time() - start
         assert loaded.frame.height == 1
-    told = ", ".join(f"{taken:.1f} s for {lines} lines" for lines, taken in seconds.items())
-    report_table(f"garbage: {kind}", [f"processor time: {told}"])
+    timed = ", ".join(f"{taken:.1f} s for {lines} lines" for lines, taken in seconds.items())
+    report_table(f"garbage: {kind}", [f"processor time: {timed}"])
     assert seconds[1_000_000] < 30 * max(seconds[100_000], 0.1)
     if kind == "one line":
         assert len(loaded.faults) == 1
@@ -203,7 +188,7 @@ def test_a_line_without_end(tmp_path, monkeypatch):
     assert loaded.faults[0].startswith(f'{path}:2: a line of more than 1 MiB: \'{{"a": "xxx')
 
 
-def test_what_cannot_be_opened(tmp_path):
+def test_links_to_nothing_and_pipes_are_named(tmp_path):
     write(tmp_path / "a.jsonl", [record()])
     (tmp_path / "b.jsonl").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "c.jsonl")
@@ -215,7 +200,7 @@ def test_what_cannot_be_opened(tmp_path):
     )
 
 
-def test_what_may_not_be_read(tmp_path):
+def test_files_without_permission_are_named(tmp_path):
     if os.geteuid() == 0:
         pytest.skip("root may read everything")
     write(tmp_path / "a.jsonl", [record()])

@@ -21,8 +21,8 @@ from fabric_checks.core import locks
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import perflog
 from fabric_checks.records.record import FIELDS
+from tests.builders import load, record
 from tests.guard import GUARD_S
-from tests.records.samples import load, record
 
 
 def attributes(**changes):
@@ -80,7 +80,7 @@ def test_the_handler_writes_where_it_says(tmp_path):
     assert [json.loads(line)["metric"] for line in lines] == ["t", "b"]
 
 
-def test_what_cannot_be_written_is_an_error_that_names_file_and_cause(tmp_path):
+def test_a_failed_write_is_an_error_that_names_file_and_cause(tmp_path):
     (tmp_path / "s").write_text("a file where a folder has to be\n")
     with pytest.raises(
         RecordError, match=f"^{tmp_path}/s/p/A.jsonl: Not a directory: 2 records are not in the perflog"
@@ -88,7 +88,7 @@ def test_what_cannot_be_written_is_an_error_that_names_file_and_cause(tmp_path):
         perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
 
 
-def test_a_value_that_json_does_not_have_is_an_error_that_names_the_file(tmp_path):
+def test_an_infinite_value_is_an_error_that_names_the_file(tmp_path):
     values = {"s:p:t": [float("inf"), 1.0, None, 0.9, "us", "pass"]}
     with pytest.raises(RecordError, match=r"s/p/A.jsonl: Out of range float .*: 1 record is not in the perflog of A "):
         perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes(check_perfvalues=values)))
@@ -227,9 +227,9 @@ def test_kills_at_any_moment_leave_every_earlier_line(tmp_path, report_table):
 REFRAME_CONFIG = """\
 from pathlib import Path
 from reframe.core.logging import register_log_handler
-from fabric_checks.reframe_ext.mixins.perflog import PerflogHandler
+from fabric_checks.reframe_ext.handlers import PerflogHandler
 
-@register_log_handler("jsonlines")
+@register_log_handler("lines")
 def create(site_config, prefix):
     return PerflogHandler(Path(site_config.get(f"{prefix}/basedir")))
 
@@ -241,7 +241,7 @@ site_configuration = {
     "environments": [{"name": "e"}],
     "logging": [{
         "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
-        "handlers_perflog": [{"type": "jsonlines", "level": "info", "basedir": "FOLDER/perflogs"}],
+        "handlers_perflog": [{"type": "lines", "level": "info", "basedir": "FOLDER/perflogs"}],
     }],
 }
 """
@@ -302,17 +302,3 @@ def test_six_reframes_at_once_lose_and_mix_nothing(tmp_path):
         for case in range(5)
         for n in range(60)
     )
-
-
-def test_what_a_case_leaves_on_disk_is_what_it_keeps_and_its_records():
-    attributes = {
-        "version": "4", "check_system": "s", "check_partition": "p", "check_environ": "e", "check_display_name": "A",
-        "check_result": "pass", "check_fail_reason": None, "check_job_nodelist": [], "check_jobid": "1",
-        "check_perfvalues": {f"s:p:{name}": [1.0, 0, None, None, "us", "pass"] for name in ("one", "two")},
-        "check_facts": {"check": "A", "disk_B": 5000},
-    }  # fmt: skip
-    found = perflog.records_of(attributes)
-    written = sum(len(json.dumps(each)) + 1 for each in found)
-    # The number itself was not yet in what was measured.
-    assert {each["disk_B"] for each in found} == {found[0]["disk_B"]} and abs(found[0]["disk_B"] - 5000 - written) < 10
-    assert perflog.records_of(attributes | {"check_facts": {"check": "A"}})[0]["disk_B"] is None

@@ -2,6 +2,7 @@
 """Sound results, from wherever they are."""
 
 import json
+import os
 from itertools import chain
 
 import polars as pl
@@ -9,8 +10,9 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archiving, jsonlines, reading, series, sources
-from fabric_checks.records.schema import COLUMNS, NESTED, REPEATED
-from tests.records.samples import failed, load, record, write
+from fabric_checks.records.sources import Faults
+from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
+from tests.builders import failed, load, record, write
 
 
 def as_records(frame):
@@ -24,7 +26,7 @@ def as_records(frame):
 def test_all_fields_come_out_as_they_went_in(tmp_path):
     records = [record(), record(1, findings=[{"kind": "a", "text": 'quote " \\ é'}], size_B=None), failed(2)]
     loaded = load(write(tmp_path / "a.jsonl", records))
-    assert loaded.faults == () and loaded.notes == ()
+    assert loaded.faults == ()
     assert loaded.frame.schema == {"side": pl.String(), **COLUMNS}
     assert as_records(loaded.frame) == records
 
@@ -79,7 +81,7 @@ def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):
         assert (as_records(load(place).frame), load(place).faults) == ([record()], ())
 
 
-def test_what_a_file_is_does_not_hang_on_its_name(tmp_path):
+def test_the_kind_of_a_file_does_not_depend_on_its_name(tmp_path):
     assert load(write(tmp_path / "results.txt", [record()])).frame.height == 1
     archiving.add(tmp_path / "results.txt", tmp_path / "archive")
     (parquet,) = (tmp_path / "archive").rglob("*.parquet")
@@ -99,7 +101,7 @@ def test_times_of_all_offsets_are_in_utc(tmp_path):
     assert frame["value"].to_list() == [1.5, 2.5, 3.5]
 
 
-def test_only_the_columns_that_are_asked_for_in_the_order_of_the_fields(tmp_path):
+def test_only_requested_columns_are_loaded_in_the_order_of_the_fields(tmp_path):
     path = write(tmp_path / "a.jsonl", [record(1), record(0)])
     loaded = load(path, ["value", "unit", "check"])
     assert loaded.frame.columns == ["side", "check", "value", "unit"]
@@ -162,7 +164,7 @@ def test_a_file_of_many_blocks_keeps_its_lines(tmp_path, monkeypatch):
         assert [fault.split(": ")[0] for fault in loaded.faults] == [f"{path}:22", f"{path}:34"]
 
 
-def test_what_is_written_while_a_file_is_read_is_not_half_read(tmp_path):
+def test_lines_written_while_a_file_is_read_are_not_half_read(tmp_path):
     """The end of a file is taken under the writers' lock."""
     path = write(tmp_path / "a.jsonl", [record(n) for n in range(3)])
     spans = jsonlines.spans(path)
@@ -229,7 +231,7 @@ def another_month(files):
 @pytest.mark.parametrize("change", [nothing_wrong, rows_that_are_none, a_broken_file, another_month])
 @pytest.mark.parametrize("where", ["perflogs", "archive", "."])
 def test_folded_are_the_records_that_are_loaded(where, change, tmp_path):
-    """Of perflogs at once, of archives month by month; what is left out is told in the same words."""
+    """Of perflogs at once, of archives month by month; the same faults are named."""
     records = [record(n // 2, metric=f"m{n % 3}", system="st"[n % 2], size_B=n % 5) for n in range(160)]
     write(tmp_path / "perflogs/a.jsonl", [*records, b"{}\n", failed(90), failed(91)])
     archiving.add(tmp_path / "perflogs", tmp_path / "archive")
@@ -247,10 +249,10 @@ def test_folded_are_the_records_that_are_loaded(where, change, tmp_path):
     ]
     loaded, faults = reading.load(chosen, FOLDED), []
     whole = [
-        (label, series.folded(loaded.frame.filter(side=label).drop("side")))
+        (label, series.aggregated(loaded.frame.filter(side=label).drop("side")))
         for label in loaded.frame["side"].unique(maintain_order=True)
     ]
-    parts = list(reading.load_folded(chosen, FOLDED, faults))
+    parts = list(reading.load_aggregated(chosen, FOLDED, faults))
     assert together(parts) == together(whole) and tuple(faults) == loaded.faults
     assert len(parts) > 4 if where == "archive" else len(parts) == 4
     assert sum(part["n"].sum() for _, part in parts) == loaded.frame.height > 300
@@ -263,4 +265,28 @@ def test_a_part_of_an_archive_without_records_is_an_error(tmp_path):
         ("@2027-01-01..", "no sound record that"),
     ):
         with pytest.raises(RecordError, match=read):
-            list(reading.load_folded([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))
+            list(reading.load_aggregated([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))
+
+
+def test_records_of_a_session_keep_fields_that_this_release_does_not_know(tmp_path):
+    ours = record(jobid="7", vendor={"of": "later"})
+    write(tmp_path / "perflogs/s/p/A.jsonl", [record(1), ours, b"{half"])
+    write(tmp_path / "perflogs/s/p/B.jsonl", [record(metric="other")])
+    faults = Faults()
+    found = reading.of_session(tmp_path, ours["session"], 0.0, faults)
+    assert [(each["metric"], each.get("vendor")) for each in found] == [
+        ("latency_8B", {"of": "later"}),
+        ("other", None),
+    ]
+    assert len(list(faults.lines())) == 1
+
+
+def test_files_that_were_not_written_to_since_are_passed_over(tmp_path):
+    path = write(tmp_path / "perflogs/s/p/A.jsonl", [record()])
+    os.utime(path, (1000, 1000))
+    assert len(reading.of_session(tmp_path, record()["session"], 1000, Faults())) == 1
+    assert reading.of_session(tmp_path, record()["session"], 1001, Faults()) == []
+
+
+def test_without_perflogs_there_are_none(tmp_path):
+    assert reading.of_session(tmp_path, "x", 0.0, Faults()) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import selection, sources
+from fabric_checks.records import sources
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_the_form(text, wanted):
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "text"),
     [
         ("", ""),
         (",system=a,mpi=b", "system=a, mpi=b"),
@@ -64,8 +64,8 @@ def test_the_form(text, wanted):
         ("@2026-01-02..2026-01-02", "from 2026-01-02T00:00:00Z, before 2026-01-03T00:00:00Z"),
     ],
 )
-def test_the_limits_in_words(limits, said):
-    assert selection.text(sources.parse(f"results{limits}")) == said
+def test_the_limits_in_words(limits, text):
+    assert sources.limits_text(sources.parse(f"results{limits}")) == text
 
 
 @pytest.mark.parametrize("text", ["@2026-01-01..", "a=@2026-01-01..", ",system=s"])
@@ -97,7 +97,7 @@ def test_a_home_folder_may_follow_a_label(tmp_path, monkeypatch):
         ("\x1b[31m", "no file or folder"),
     ],
 )
-def test_what_is_wrong_is_one_line(text, message):
+def test_a_wrong_source_is_an_error_on_one_line(text, message):
     with pytest.raises(RecordError) as error:
         sources.parse(text)
     assert message in str(error.value)

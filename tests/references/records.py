@@ -4,11 +4,7 @@
 import json
 from datetime import datetime, timedelta, timezone
 
-import polars as pl
-
-from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import COLUMNS, NESTED
-from tests.records.samples import parameters_of
+from tests import builders
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=timezone.utc)
 
@@ -26,7 +22,7 @@ def record(day=0, value=1.3, **changes):
         "spec_hash": "abcdef1234567", "mpi": "MPICH Version:      4.2.3\nMPICH Device: ch4", "compiler": "gcc 12.2.0",
         "nodelist": ["n1", "n2"], "no_reference": "no values yet",
     } | changes  # fmt: skip
-    return dict.fromkeys(FIELDS) | {"parameters": parameters_of(values["test"])} | values
+    return builders.bare(**{"parameters": builders.parameters_of(values["test"])} | values)
 
 
 def bandwidth(day=0, value=900.0, **changes):
@@ -38,14 +34,8 @@ def bandwidth(day=0, value=900.0, **changes):
 
 
 def frame(records):
-    """Return records as a table, as the store reads them."""
-    rows = [
-        record | {name: None if record[name] is None else json.dumps(record[name]) for name in NESTED}
-        for record in records
-    ]
-    schema = dict(COLUMNS) | {"time": pl.String()}
-    table = pl.DataFrame(rows, schema=schema, orient="row")
-    return table.with_columns(pl.col("time").str.to_datetime(time_unit="us", time_zone="UTC"))
+    """Return records as a table, without their side."""
+    return builders.frame(records).drop("side")
 
 
 def write(folder, records):

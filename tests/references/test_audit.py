@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fabric_checks.core.metrics import Metric
-from fabric_checks.references import audit, reference_file, unreachable
+from fabric_checks.references import audit, reference_file
 from fabric_checks.references.cases import Case
 from tests.references.records import bandwidth, frame, record
 
@@ -173,24 +173,24 @@ def test_a_key_that_another_takes_is_an_orphan(write):
     ],
 )
 def test_bounds_that_history_shows_to_judge_nothing(write, records, message):
-    (fault,) = unreachable.of_history(write(), frame(records))
+    (fault,) = audit.of_history(write(), frame(records))
     assert message in fault and re.search(r"yours\.yaml:(7|12): ", fault)
-    assert unreachable.of_history(write(), frame(records[:4])) == []
+    assert audit.of_history(write(), frame(records[:4])) == []
 
 
 def test_a_short_series_keeps_no_other_from_being_judged(write):
     few = [record(day, 1.5, metric="latency_8B") for day in range(2)]
     records = [*few, *(record(3 + day, 1.5, metric="latency_0B") for day in range(5))]
-    (fault,) = unreachable.of_history(write(), frame(records))
+    (fault,) = audit.of_history(write(), frame(records))
     assert "unreachable: at most 1.43 us" in fault
 
 
 def test_a_bound_in_another_unit_is_not_held_against_history(write):
     records = [record(day, 1.5, metric="latency_0B", unit="s") for day in range(5)]
-    assert unreachable.of_history(write(), frame(records)) == []
+    assert audit.of_history(write(), frame(records)) == []
 
 
 def test_bounds_that_were_met_and_missed_are_sound(write):
     records = [record(day, 1.3 + 0.05 * day, metric="latency_0B") for day in range(6)]
     records += [record(day, 9.0, metric="latency_8B") for day in range(6)]  # expected to fail
-    assert unreachable.of_history(write(), frame(records)) == []
+    assert audit.of_history(write(), frame(records)) == []

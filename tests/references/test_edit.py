@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is changed in a reference file is changed, and nothing else."""
+"""Changes of a reference file change nothing else."""
 
 import difflib
+import re
 
 import pytest
 import yaml
@@ -16,16 +17,15 @@ FILE = """\
 # Head of the file.
 
 OsuLatency:
-  $index: [$partition,  $environ, layout]   # odd spaces
+  $index: [$partition, $environ, layout]   # three of them
   yours:compute:
     mpich-cray:
       1x2:
         latency_0B: [1.30, null, 0.1, us]  # accepted in May
         # about the next one
-        latency_8B: [1.5, null,
-           0.10, "us"]
+        latency_8B: [1.5, null, 0.10, "us"]
 
-        latency_16B: [$xfail, 'it''s known',  [2, null, 0.1, us]]
+        latency_16B: [$xfail, 'it''s known', [2, null, 0.1, us]]
   # about the next partition
   "yours:gpu": {mpich: {1x2: {latency_0B: [3.0, null, 0.1, us]}}}
 # What has none.
@@ -67,8 +67,7 @@ HERE = ("OsuLatency", "yours:compute", "mpich-cray", "1x2")
         (
             (*HERE, "latency_8B"),
             [
-                "-         latency_8B: [1.5, null,",
-                '-            0.10, "us"]',
+                '-         latency_8B: [1.5, null, 0.10, "us"]',
                 "+         latency_8B: [1.25, null, 0.05, us]  # from 7 runs 2026-11-01",
             ],
         ),
@@ -115,6 +114,12 @@ def test_the_comment_of_an_earlier_proposal_is_replaced():
     assert "  # accepted in May; from 9 runs 2026-12-01\n" in second
     assert "us]  # from 9 runs 2026-12-01\n" in second
     assert "from 7" not in second
+
+
+def test_odd_spaces_and_breaks_leave_and_all_values_and_comments_stay():
+    odd = FILE.replace("[$partition, ", "[$partition,   ").replace("[1.5, null, 0.10", "[1.5, null,\n           0.10")
+    after, of_even = (edited(text, [change(*HERE, "latency_1B")]) for text in (odd, FILE))
+    assert re.sub(" +#", " #", after) == re.sub(" +#", " #", of_even)
 
 
 def test_a_file_with_reasons_only_keeps_its_head_and_their_comments():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a reference stands: against ReFrame's own dictionary of references."""
+"""The keys of a reference: the same as in ReFrame's own dictionary of references; and orphans."""
 
 import warnings
 
@@ -55,3 +55,37 @@ def test_a_name_that_python_warns_of_as_a_pattern_is_found_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert lookup.key_of({"[[a]": 1}, "[") == "[[a]"
+
+
+OF_CHECK = {
+    "$index": ["$environ", "layout"],
+    "mpich.*": {"2x1": {"latency": [1, None, 0.1, "us"]}, "1x2": {"rate": [2]}},
+}
+PATHS = [("A", "mpich.*", "2x1"), ("A", "mpich.*", "1x2")]
+
+
+def test_references_come_by_their_keys():
+    assert lookup.paths("A", OF_CHECK) == PATHS
+    assert list(lookup.references("A", OF_CHECK)) == [
+        (("A", "mpich.*", "2x1", "latency"), [1, None, 0.1, "us"]),
+        (("A", "mpich.*", "1x2", "rate"), [2]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "why"),
+    [
+        ({"$environ": ["mpich-spack"], "layout": ["2x1"]}, None),
+        ({"layout": ["2x1"]}, None),  # of environments nothing is known
+        ({"$environ": ["openmpi"]}, "there is no such environ here (there is openmpi); fix or delete it"),
+        ({"$environ": ["mpich"], "layout": ["1x2"]}, "there is no such layout here (there is 1x2); fix or delete it"),
+    ],
+)
+def test_a_key_that_is_no_value_of_its_attribute_is_an_orphan(known, why):
+    expected = why and f"orphan: A: mpich.*: 2x1: {why}"
+    assert lookup.why_no_key(OF_CHECK["$index"], PATHS[0], known) == expected
+
+
+def test_an_entry_of_no_check_is_an_orphan():
+    assert lookup.why_no_check("A", {"A"}) is None
+    assert lookup.why_no_check("A\n", {"A"}) == r"orphan entry 'A\n': no check class has that name; fix or delete it"

@@ -140,4 +140,4 @@ def test_series_that_share_a_place_are_refused(file):
 def test_an_index_that_records_cannot_answer_is_said(file):
     odd = STANDING.replace("layout]", "fanciness]")
     found = proposal(file("[1.3, null, 0.1, us]", odd), runs(5))
-    assert found.why == "the $index of OsuLatency names 'fanciness', but no record says what that was"
+    assert found.why == "the $index of OsuLatency names 'fanciness', but no record has its value"

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What proposals say, word by word."""
 
-import pytest
-
 from fabric_checks.references import reference_file, wording
 from fabric_checks.references.propose import Limits, propose
 from tests.references.records import bandwidth, frame, record
@@ -28,13 +26,6 @@ def proposed(tmp_path, records, text="no_reference: [{why: none}]\n", **limits):
 def comment(tmp_path, records, text="no_reference: [{why: none}]\n"):
     (found,) = proposed(tmp_path, records, text)
     return wording.comment(found)
-
-
-def test_what_is_not_proposed_changes_nothing(tmp_path):
-    (refused,) = proposed(tmp_path, [record()])
-    assert refused.slot is not None and refused.reference is None
-    with pytest.raises(ValueError, match="^latency_8B of OsuLatency .*: nothing is proposed$"):
-        wording.change(refused)
 
 
 def test_runs_of_one_day_name_it_once(tmp_path):

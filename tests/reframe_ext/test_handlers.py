@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from fabric_checks.core import locks
-from fabric_checks.records import csv_file
+from fabric_checks.records import perflog
 from fabric_checks.reframe_ext import handlers
 from tests.records.test_perflog import attributes
 
@@ -21,9 +21,9 @@ def warnings(monkeypatch):
 
 
 def test_a_lock_that_is_not_let_go_is_a_warning_with_its_holder(tmp_path, monkeypatch, warnings):
-    monkeypatch.setattr(csv_file, "WRITER_WAIT_S", 0)
+    monkeypatch.setattr(perflog, "WRITER_WAIT_S", 0)
     (tmp_path / "s/p").mkdir(parents=True)
-    with locks.exclusive(tmp_path / "s/p" / csv_file.LOCK, 0):
+    with locks.exclusive(tmp_path / "s/p" / perflog.LOCK, 0):
         handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
     (said,) = warnings
     assert "locked by process" in said and "2 records are not in it; they are in the JSON lines" in said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a check makes of the files that `ports` left, without running one."""
+"""The evaluation of the files that `ports` leaves, without running it."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from reframe.core.exceptions import ConfigError, SanityError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers.placement import RankPlace
-from fabric_checks.reframe_ext.mixins import PortsMixin
+from fabric_checks.reframe_ext.mixins import EvidenceMixin
 from fabric_checks.software import packages
 from tests.conftest import TESTS
 
@@ -19,17 +19,10 @@ TREE = (TESTS / "golden" / "ports" / "infiniband.txt").read_text()
 MUCH = TREE.replace("port_xmit_data\t251000", "port_xmit_data\t251000000")
 
 
-class Check:
-    """What the mixin needs of a check."""
+class Check(EvidenceMixin):
+    """A check, as far as the mixin needs it."""
 
-    recorded, hold_to_ports, note_ports = PortsMixin.recorded, PortsMixin.hold_to_ports, PortsMixin.note_ports
-    _note_ports, _nodes, _files, _fastest = (
-        getattr(PortsMixin, name) for name in ("_note_ports", "_nodes", "_files", "_fastest")
-    )
-    _note_not_judged, _on_several_nodes = PortsMixin._note_not_judged, PortsMixin._on_several_nodes
-    rail_values, rail_metrics = PortsMixin.rail_values, PortsMixin.rail_metrics
-    fabric, has_ports, ports_folder = PortsMixin.fabric, PortsMixin.has_ports, PortsMixin.ports_folder
-    records_ports, ports_program, values = True, "/x/ports", None
+    ports_program, values = "/x/ports", None
 
     def __init__(self, stage, layout="2x1", *, moved=None, features=(), **extras):
         self.stagedir, self.current_layout, self.moved = str(stage), Layout.of(layout), moved
@@ -37,7 +30,8 @@ class Check:
         self.current_partition = SimpleNamespace(extras=extras, features=features, fullname="s:p")
         self.facts = SimpleNamespace(findings=None, ports=None)
         hosts = [f"n{i + 1}.domain" for i in range(self.current_layout.nodes)]
-        self.ranks = [RankPlace(i, host, host, "0", frozenset()) for i, host in enumerate(hosts)]
+        ranks = [RankPlace(i, host, host, "0", frozenset()) for i, host in enumerate(hosts)]
+        self._ranks_of = {str(self.current_layout): ranks}
 
     def launched_in(self, _):
         return nullcontext()
@@ -85,9 +79,9 @@ def test_without_what_judges_them_the_record_says_so_and_a_named_network_is_not_
     check.note_ports()
     check.hold_to_ports("")
     (found,) = check.facts.findings
-    assert found["text"] == "what the ports say was not judged: missing Python packages: scipy"
+    assert found["text"] == "the port counters were not evaluated: missing Python packages: scipy"
     assert found["fault"] is False
-    with pytest.raises(SanityError, match="what the ports say was not judged: .* scipy"):
+    with pytest.raises(SanityError, match="the port counters were not evaluated: .* scipy"):
         Check(stage, fabric=["mlx5_0"]).hold_to_ports("")
     alone = Check(stage, "1x2", fabric=["mlx5_0"])
     alone.hold_to_ports("")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a check knows of the fabric: files that the partition names, or what its job was told by Slurm."""
+"""The topology that a check knows: from files that the partition names, or from Slurm."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from reframe.core.exceptions import ConfigError
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.reframe_ext.mixins.topology import ANSWER, TopologyMixin
+from fabric_checks.reframe_ext.mixins.evidence import ANSWER, EvidenceMixin
 from fabric_twins.model.routing import routes
 from lab.faults import fabric, program
 from lab.faults.trials import NOISES
@@ -24,12 +24,10 @@ SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-31] Switches=leaf[1-2]
 HOSTS = tuple(f"n{rank}" for rank in range(32))
 
 
-class Check:
-    """What the mixin needs of a check."""
+class Check(EvidenceMixin):
+    """A check, as far as the mixin needs it."""
 
-    ask_for_topology, known_fabric = TopologyMixin.ask_for_topology, TopologyMixin.known_fabric
-    topology_names, _asks_slurm = TopologyMixin.topology_names, TopologyMixin._asks_slurm
-    _read_topology = TopologyMixin._read_topology
+    uses_topology = True
 
     def __init__(self, stage, *, layout="32x1", scheduler="fabric-slurm", answer=None, **extras):
         self.stagedir, self.current_layout, self.prerun_cmds = str(stage), Layout.of(layout), []

@@ -5,10 +5,8 @@ import json
 import re
 from datetime import datetime, timedelta, timezone
 
-import polars as pl
-
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import COLUMNS, NESTED
+from tests import builders
 from tests.report.recorded import declared
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
@@ -74,18 +72,9 @@ def curve(quantity, values, **fields):
     return [record(f"{quantity}_{size}B", value, **fields) for size, value in zip(SIZES_B, values, strict=True)]
 
 
-def _cell(name, value):
-    return json.dumps(value) if name in NESTED and value is not None else value
-
-
 def frame(records):
-    """Return records as the store gives them."""
-    rows = [
-        {"side": row.get("side", "here")}
-        | {name: _cell(name, row.get(name)) for name in FIELDS}  # files of earlier releases lack some
-        for row in records
-    ]
-    return pl.DataFrame(rows, schema={"side": pl.String()} | COLUMNS, orient="row").sort("time", maintain_order=True)
+    """Return records as they are loaded, in the order of time."""
+    return builders.frame(records, side="here").sort("time", maintain_order=True)
 
 
 def lines(records):

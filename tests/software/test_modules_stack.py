@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.onboarding import examples
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from fabric_checks.software import installed
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
@@ -62,7 +62,7 @@ def run(folder, *arguments, checks=(".",), **variables):
 def test_programs_by_prefix_run_the_same_checks(site):
     done = run(site, "-n", "^ImbPointToPoint.*PingPong|^HotSpot", "-r", checks=("imb", "fabric"))
     assert done.returncode == 0, done.stdout + done.stderr
-    found = records.load_session(site / "results", SESSION).records
+    found = runs.load_session(site / "results", SESSION).records
     assert {record["check"] for record in found} == {"ImbPointToPoint", "HotSpot"}
     (imb,) = {record["stack"] for record in found if record["check"] == "ImbPointToPoint"}
     assert imb == "modules"
@@ -100,7 +100,7 @@ def test_programs_by_module_run_the_same_checks(site):
     variables = {name: value for name, value in variables.items() if os.environ.get(name) != value}
     done = run(site, "-n", "^ImbPointToPoint.*PingPong", "-r", checks=("imb",), **variables)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = records.load_session(site / "results", SESSION).records
+    found = runs.load_session(site / "results", SESSION).records
     assert {record["environ"] for record in found} == {"openmpi-modules"}
     (script,) = (site / "results").rglob("rfm_job.sh")
     assert "module load imb" in script.read_text() and "$IMB_ROOT/bin/IMB-MPI1" in script.read_text()

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The features of each suite by the release and the parts that are installed."""
 
-import re
-
-from fabric_checks.core.paths import ROOT
 from fabric_checks.software.programs import environment
-from fabric_checks.software.suites import PACKAGES, SUITES, imb, lammps, ls_dyna, npb, osu
+from fabric_checks.software.suites import PACKAGES, imb, lammps, ls_dyna, npb, osu
 
 
 def test_features_of_osu_follow_from_its_release():
@@ -70,18 +67,3 @@ def test_a_missing_commercial_code_is_not_reported():
     assert "npb" in without and "ls_dyna" not in without
     both = ls_dyna.installed("/dyna", "R13", "/deck.k", "/pfile", ("memory=200m",))
     assert both.features == ("ls_dyna", "ls_dyna_pfile") and both.description["command"] == "/dyna memory=200m"
-
-
-def test_checks_need_only_declared_features():
-    """A feature that no suite declares is offered by no environment, and its checks would never run."""
-    declared = {name for suite in SUITES.values() for name in (suite.name, *suite.features)}
-    sources = [path.read_text() for path in (ROOT / "checks").rglob("*.py")]
-    asked = {
-        feature
-        for source in sources
-        for line in re.findall(r"(?:@check|needs = |offered)\(([^)]*)\)", source)
-        for feature in re.findall(r'"(\w+)"', line)
-    }
-    # Replay is a feature of the simulated clusters, not of a suite.
-    simulated = re.search(r'"features": \["(replay)"\]', (ROOT / "config" / "systems" / "twins.py").read_text())
-    assert {"osu_c", "imb_rma", "npb"} <= asked <= declared | {simulated[1]}

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from lab import section6
 from tests.guard import GUARD_S
 from tests.twins.simulation import ROOT, simgrid
@@ -31,7 +31,7 @@ def replayed(tmp_path_factory):
     chosen = ["--system", "escher", "--tag", "applications", "-n", "problem=lj", "-r"]
     done = subprocess.run([*reframe, *chosen], env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 0, done.stdout + done.stderr
-    return results, records.load_session(results, SESSION)
+    return results, runs.load_session(results, SESSION)
 
 
 def test_the_values_are_those_of_the_replay(replayed):

@@ -16,7 +16,7 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import results as results_folder
 from fabric_checks.core.text import count_text
 from fabric_checks.records import archiving
-from fabric_checks.records.faults import Faults
+from fabric_checks.records.sources import Faults
 
 _EPILOG = """
 \b

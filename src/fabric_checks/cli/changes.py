@@ -9,8 +9,8 @@ import click
 from rich.progress import Progress
 
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option
-from fabric_checks.comparison.changes import grouping, search
-from fabric_checks.comparison.changes.model import OPEN, STATES
+from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, find_changes
+from fabric_checks.comparison.events import events_of
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.core import console
 from fabric_checks.records import reading
@@ -58,11 +58,11 @@ def command(
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
         raise click.BadParameter(f"{other[0]!r}: only `worse` is possible here", param_hint="--fail-on")
     sets = [sets_of.parse(source) for source in sources] or [sets_of.default()]
-    loaded = reading.load(sets, search.FIELDS, compact=True)
+    loaded = reading.load(sets, FIELDS, compact=True)
     terminal = console.rich_console(console.err())
     with Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
         task = progress.add_task("series", total=None)
-        found = search.find(
+        found = find_changes(
             loaded.frame,
             since=since.replace(tzinfo=timezone.utc) if since else None,
             confidence=confidence / 100,
@@ -74,7 +74,7 @@ def command(
         if count:
             margin = f" by at least {gate.margin_percent:g} % for certain" if gate.margin_percent else ""
             objections.append(f"{count} series are worse{margin}")
-    events = grouping.events(change for change in found.changes if not wanted or change.state in wanted)
+    events = events_of(change for change in found.changes if not wanted or change.state in wanted)
     if as_json:
         console.print_json(changes.as_json(found, events, objections, loaded.faults))
     else:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import click
 
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
-from fabric_checks.comparison import folding, gate, gathering
-from fabric_checks.comparison.analysis import compare
+from fabric_checks.comparison import aggregate, gate
+from fabric_checks.comparison.compare import compare
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
+from fabric_checks.records.series import COMPARED
 from fabric_checks.report.comparison import documents, table
 from fabric_checks.report.terminal import comparison as terminal
 
@@ -88,20 +89,20 @@ def command(
         raise click.UsageError(f"two sets are called {doubled!r}; give them labels, as in LABEL=PATH")
     faults: list[str] = []
     found = compare(
-        reading.load_folded(sets, gathering.FIELDS, faults),
+        reading.load_aggregated(sets, COMPARED, faults),
         labels,
         confidence=confidence / 100,
         repeatable=repeatable,
         across_versions=across_versions,
     )
     objections = gate.objections(found, gates)
-    rows = folding.chosen(found.frame, verdicts, order)
+    rows = aggregate.select(found.frame, verdicts, order)
     if form == "json":
         console.print_json(documents.as_json(found, rows, objections, faults))
     elif form == "csv":
         console.print_document(documents.as_csv(rows))
     else:
-        page = table.page(found, verdicts, order, every_point=every_point)
+        page = table.page(found, rows, every_point=every_point)
         if form == "terminal":
             console.print_rich(terminal.render(page))
         elif form == "markdown":

@@ -1,35 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run ends: what it cost is noted, its report is written, and the one screen is printed."""
+"""The end of a run: its report is written, and the one screen is printed."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from fabric_checks.core import console
-from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import retention
-from fabric_checks.records import run_records as records
-from fabric_checks.records.cost import recorded
+from fabric_checks.records import runs
 from fabric_checks.records.record import is_success
 from fabric_checks.report.terminal import screen
 
 
 def end(folder: Path, session: str, began_at_uptime_s: float | None, said: tuple[str, ...] = ()) -> bool:
-    """Note what a run cost, write its report, and print the one screen; tell whether it is a success.
+    """Write the report of a run, and print the one screen; tell whether it is a success.
 
     :param began_at_uptime_s: the uptime of the host when it began. :param said: what ReFrame said beside its cases.
     """
-    found = records.load_session(folder, session)
+    found = runs.load_session(folder, session)
     elapsed_s = wall_s(began_at_uptime_s)
-    note_cost(folder, found, elapsed_s)
     try:
         report = write_report(folder, found)
     except Exception as fault:  # what was measured is shown nevertheless
         show(folder, found, elapsed_s, report=f"not written because of a bug in fabric-checks: {fault}", said=said)
         raise
     show(folder, found, elapsed_s, report=report, said=said)
-    return not records.verdict(found)
+    return not runs.verdict(found)
 
 
 def wall_s(began_at_uptime_s: float | None) -> float | None:
@@ -41,22 +38,12 @@ def wall_s(began_at_uptime_s: float | None) -> float | None:
     return now_s - began_at_uptime_s if began_at_uptime_s is not None and now_s >= began_at_uptime_s else None
 
 
-def note_cost(folder: Path, found: records.Session, elapsed_s: float | None) -> None:
-    """Note what a run cost; if that fails, its values are still to be shown."""
-    try:
-        measured = recorded.measure(folder, found, elapsed_s)
-        if measured:
-            recorded.append(folder, asdict(measured), recorded.MEASURED)
-    except (RecordError, OSError, ValueError) as error:
-        console.warn([str(error)])
-
-
 def report_of(folder: Path, session: str) -> Path:
     """Return where the report of a run is."""
     return folder / "reports" / f"{session}.html"
 
 
-def write_report(folder: Path, found: records.Session) -> str:
+def write_report(folder: Path, found: runs.Session) -> str:
     """Write the report of a run's system; return where it is, or why it is not there."""
     systems = sorted({str(record["system"]) for record in found.records if record["metric"] is not None})
     if not systems:
@@ -71,15 +58,15 @@ def write_report(folder: Path, found: records.Session) -> str:
 
 
 def show(
-    folder: Path, found: records.Session, elapsed_s: float | None, *, report: str = "", said: tuple[str, ...] = ()
+    folder: Path, found: runs.Session, elapsed_s: float | None, *, report: str = "", said: tuple[str, ...] = ()
 ) -> None:
     """Print the one screen of a run.
 
-    :param elapsed_s: how long it took, None for what its costs or its report say.
+    :param elapsed_s: how long it took, None for what ReFrame's run report says.
     :param report: where the page is, empty for the one that the run has written.
     """
     if elapsed_s is None:
-        elapsed_s = _recorded_s(folder, found.name)
+        elapsed_s = found.elapsed_s
     if not report and report_of(folder, found.name).exists():
         report = str(report_of(folder, found.name))
     places = [("report", report)] if report else []
@@ -92,9 +79,3 @@ def show(
     terminal = console.rich_console()
     width = terminal.width if console.out().isatty() else screen.WIDTH
     console.print_rich(screen.render(found, screen.RunInfo(elapsed_s, tuple(places), said), width))
-
-
-def _recorded_s(folder: Path, session: str) -> float | None:
-    lines = [line for line in recorded.read(folder)[0] if line.get("session") == session]
-    minutes = lines[-1].get("wall_minutes") if lines else None
-    return 60 * minutes if isinstance(minutes, (int, float)) else None

@@ -16,7 +16,7 @@ from fabric_checks.cli import choosing
 from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError, ReferenceError
 from fabric_checks.core.paths import results as results_folder
-from fabric_checks.references import audit, cases, reference_file, unreachable
+from fabric_checks.references import audit, cases, reference_file
 from fabric_checks.references.reference_file import ReferenceFile
 
 
@@ -28,12 +28,12 @@ class Checked:
     faults: list[str]
 
 
-def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell: bool) -> Checked:
+def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, progress: bool) -> Checked:
     """Check the files of some systems, or of all that have one.
 
     :param sources: results for what only history shows, as users name them; none: those of this clone, if
         there are any.
-    :param tell: whether to show progress, if standard error is a terminal.
+    :param progress: whether to show progress, if standard error is a terminal.
     :raises ReferenceError: if a named system has no file.
     """
     paths = [folder / f"{system}.yaml" for system in systems] or sorted(folder.glob("*.yaml"))
@@ -50,10 +50,10 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell:
         )
     terminal = console.rich_console(console.err())
     with (
-        Progress(console=terminal, disable=not (tell and terminal.is_terminal), transient=True) as progress,
+        Progress(console=terminal, disable=not (progress and terminal.is_terminal), transient=True) as bars,
         ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool,
     ):
-        bar = progress.add_task("loading the checks of each system", total=len(files))
+        bar = bars.add_task("loading the checks of each system", total=len(files))
 
         def of_cases(file: ReferenceFile) -> list[str]:
             try:
@@ -63,7 +63,7 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell:
             except ReferenceError as error:
                 return [f"{file.path}: {error}"]
             finally:
-                progress.advance(bar)
+                bars.advance(bar)
 
         asked = [pool.submit(of_cases, file) for file in files]
         try:
@@ -82,10 +82,10 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, tell:
 
 def _of_history(files: Sequence[ReferenceFile], sources: Sequence[str]) -> list[str]:
     try:
-        loaded = choosing.load(sources, unreachable.COLUMNS)
+        loaded = choosing.load(sources, audit.COLUMNS)
     except RecordError as error:
         return [str(error)]
     faults = list(loaded.faults)
     for file in files:
-        faults += unreachable.of_history(file, loaded.frame.filter(pl.col("system") == file.path.stem))
+        faults += audit.of_history(file, loaded.frame.filter(pl.col("system") == file.path.stem))
     return faults

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands ``fabric-checks references ...``: what values are held to."""
+"""The commands ``fabric-checks references ...``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from fabric_checks.cli import choosing, reference_files
 from fabric_checks.core import console
 from fabric_checks.core.paths import ROOT
-from fabric_checks.references import files, propose, wording
+from fabric_checks.references import edit, propose, wording
 from fabric_checks.references.derive import Rule
 from fabric_checks.references.propose import Limits
 
@@ -101,8 +101,8 @@ def propose_command(
 
     A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A reference is the
     median of the runs. The bound on the worse side is as far from it as the worst run, three robust standard
-    deviations, or 2 %, whichever is furthest. Each says what it is based on. Values of a case that failed before they
-    were complete are not used; values of runs that missed a reference are, and the report says so.
+    deviations, or 2 %, whichever is furthest. Each names its source. Values of a case that failed before they
+    were complete are not used; values of runs that missed a reference are, and the report counts them.
 
     The report goes to standard error. Exit status 1 if nothing could be proposed, if --write held something back, or if
     records could not be read.
@@ -132,8 +132,8 @@ def _propose(
     path = _folder() / f"{system}.yaml"
     loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
     frame = choosing.matching(loaded.frame, wanted)
-    proposals = propose.propose(frame, files.load_or_new(path), limits)
-    outcome = files.apply(path, proposals, write=write, allow_looser=allow_looser, name=str(_shown(path)))
+    proposals = propose.propose(frame, edit.load_or_new(path), limits)
+    outcome = edit.apply(path, proposals, write=write, allow_looser=allow_looser, name=str(_shown(path)))
     made = [each for each in proposals if each.action not in ("refused", "kept")]
     return {
         "file": str(_shown(path)),
@@ -161,7 +161,7 @@ def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: b
     the results in SOURCES (the clone's, if there are any), bounds that no run met, or that all runs met by more than
     five times.
     """
-    found = reference_files.check(_folder(), systems, sources, tell=not as_json)
+    found = reference_files.check(_folder(), systems, sources, progress=not as_json)
     if as_json:
         console.print_json(json.dumps({"files": found.files, "faults": found.faults}, indent=1))
     else:

@@ -36,9 +36,9 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
     state = progress.State()
 
     def get_ready() -> None:
-        from fabric_checks.records.cost import durations  # noqa: PLC0415  (slow to import)
+        from fabric_checks.records import cost  # noqa: PLC0415  (slow to import)
 
-        state.past = durations.of_runs(folder)
+        state.past = cost.durations_in_reports(folder)
         _ending()
 
     with progress.shown(state) as follow:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -15,9 +16,8 @@ from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import csv_text
-from fabric_checks.records import run_records as records
-from fabric_checks.records import runs
-from fabric_checks.records.cost import recorded
+from fabric_checks.records import cost, reading, runs
+from fabric_checks.records import sources as sets_of
 from fabric_checks.records.record import FIELDS
 from fabric_checks.report.terminal import cost_table, nodes_table, summary
 
@@ -94,30 +94,28 @@ def command(
         console.print_rich(summary.render(found))
         if found.report:
             console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
-            _show_cost(folder, found.name)
+            _show_cost(found)
         elif found.archived:
             console.print(f"session:  {found.name}", f"records:  {folder}")
     # A gate is about its own run: a line that is none may be of any other, and one of its own is missed by name.
-    if records.verdict(found) if gate else found.unreadable or found.report_faults:
+    if runs.verdict(found) if gate else found.unreadable or found.report_faults:
         raise SystemExit(1)
 
 
-def _show_cost(folder: Path, name: str) -> None:
-    lines = [line for line in recorded.read(folder)[0] if line.get("session") == name]
-    if lines:
-        console.print(f"cost:     {cost_table.one_line(lines[-1])}")
+def _show_cost(found: runs.Session) -> None:
+    if measured := cost.cost_of(found.name, found.records):
+        console.print(f"cost:     {cost_table.one_line(measured)}")
 
 
 def _costs(folder: Path, form: str | None) -> None:
-    lines, faults = recorded.read(folder)
-    console.warn(faults)
+    loaded = reading.load([sets_of.Source(str(folder), folder)], cost.COLUMNS)
+    console.warn(loaded.faults)
+    costs = cost.costs(loaded.frame)
     if form == "json":
-        console.print_json(json.dumps(lines, indent=1))
-    elif any(line["kind"] == recorded.MEASURED for line in lines):
-        console.print_rich([cost_table.listed(lines)])
+        console.print_json(json.dumps([asdict(each) for each in costs], indent=1))
     else:
-        console.print(f"{folder}: no run's cost is recorded here; ci/run records it")
-    if faults:
+        console.print_rich([cost_table.listed(costs)])
+    if loaded.faults:
         raise SystemExit(1)
 
 
@@ -139,14 +137,14 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
         raise SystemExit(1)
 
 
-def _session(folder: Path, name: str | None) -> records.Session:
-    of_records = records.only_records(folder)
+def _session(folder: Path, name: str | None) -> runs.Session:
+    of_records = runs.only_records(folder)
     if not of_records and (name is None or (folder / "logs" / f"{name}.log").exists()):
-        return records.load_session(folder, name)
+        return runs.load_session(folder, name)
 
     if name is not None:
         name = runs.resolved(folder, name)
-    return runs.of_records(folder, name) if of_records else records.load_session(folder, name)
+    return runs.session_of_records(folder, name) if of_records else runs.load_session(folder, name)
 
 
 def _list(folder: Path, form: str | None) -> None:

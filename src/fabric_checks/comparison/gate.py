@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison as a gate: what makes it fail."""
+"""Gates: the conditions under which a comparison fails."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fabric_checks.comparison.analysis import Comparison
+from fabric_checks.comparison.compare import Comparison
 from fabric_checks.comparison.verdicts import BETTER, MISSING, NO_DIFFERENCE, NOT_COMPARABLE, TOO_FEW, WORSE
 
-#: What a gate can be about, and the verdict that is meant.
+#: The verdict that each kind of gate is about.
 KINDS = {"worse": WORSE, "missing": MISSING, "too-few": TOO_FEW, "not-comparable": NOT_COMPARABLE}
 
 
@@ -56,15 +56,15 @@ def parse(text: str) -> Gate:
 
 
 def failing(comparison: Comparison, gate: Gate) -> pl.DataFrame:
-    """Return the rows of a comparison that a gate does not let pass."""
+    """Return the rows of a comparison that fail a gate."""
     rows = comparison.frame.filter(pl.col("verdict") == KINDS[gate.kind])
     return rows.filter(pl.col("at_least") >= gate.margin_percent) if gate.kind == "worse" else rows
 
 
 def objections(comparison: Comparison, gates: Sequence[Gate]) -> list[str]:
-    """Return why a comparison does not pass, a line each; empty if it does.
+    """Return why a comparison fails, a line each; empty if it passes.
 
-    A gate about what is worse does not pass a comparison in which nothing could be detected.
+    A gate of kind ``worse`` fails a comparison in which nothing could be judged.
     """
     lines = []
     for gate in gates:

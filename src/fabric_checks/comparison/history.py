@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The series of a metric, with what it was held to and what changed on the way."""
+"""Histories: the runs of a series with their references, and what changed between them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.records.record import bounds, case_name
-from fabric_checks.records.schema import SERIES
+from fabric_checks.records.record import SERIES, bounds, case_name
+from fabric_checks.records.series import records_by_series
 
 #: What may change between two runs, and the field that tells.
 _CHANGES = {
@@ -35,7 +35,7 @@ _COLLECTION = "collection"
 
 @dataclass(frozen=True)
 class Difference:
-    """What changed before a run: ``at`` is its position, ``what`` the name of it."""
+    """A change of ``what`` before the run at position ``at``."""
 
     at: int
     what: str
@@ -69,19 +69,19 @@ class Line:
 
     @property
     def title(self) -> str:
-        """The series in words."""
+        """Return the series in words."""
         of = self.series
         kind = f" ({self.evidence})" if self.evidence else ""
         return f"{of['metric']} of {case_name(of)}{kind}"
 
     @property
     def median(self) -> float:
-        """The median of all runs."""
+        """Return the median of all runs."""
         return median(self.values)
 
     @property
     def by_run(self) -> bool:
-        """Whether the axis counts runs, because their times do not distinguish them."""
+        """Tell whether the axis counts runs, because their times do not distinguish them."""
         return None in self.times or len(set(self.times)) < len(self.times)
 
 
@@ -94,12 +94,10 @@ def lines(frame: pl.DataFrame) -> list[Line]:
     failed = {
         key: group.height for key, group in frame.filter(pl.col("metric").is_null()).group_by(case, maintain_order=True)
     }
-    measured = frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_not_null()).sort("time")
-    found = []
-    for key, group in measured.group_by(SERIES, maintain_order=True):
-        series = dict(zip(SERIES, key, strict=True))
-        found.append(_line(series, group.to_dicts(), failed.get(tuple(series[name] for name in case), 0)))
-    return found
+    return [
+        _line(series, records, failed.get(tuple(series[name] for name in case), 0))
+        for series, records in records_by_series(frame)
+    ]
 
 
 def _line(series: Mapping[str, Any], records: Sequence[Mapping[str, Any]], failed: int) -> Line:

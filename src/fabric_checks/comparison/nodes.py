@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known about each node that any run has used, and which of them stand out."""
+"""Summarize each node that any run has used, and find those that stand out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.special import betaincinv
 
 from fabric_checks.records.record import case_name, is_success
 
-#: The fields that it is from.
+#: The fields of records that this needs.
 COLUMNS = (
     *("session", "time", "system", "partition", "environ", "test", "case_result", "fail_reason"),
     *("nodelist", "findings", "ports"),
@@ -71,7 +71,7 @@ class Node:
 
     @property
     def bad(self) -> int:
-        """In how many cases it was blamed, or which failed without anybody being named."""
+        """Return in how many cases it was blamed, or which failed without a node being named."""
         return self.blamed + self.failed
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What two series of values of one metric say of each other."""
+"""Judge pairs of series: better, worse, no difference, or too few runs to tell."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from fabric_checks.analysis.statistics import bootstrap
+from fabric_checks.records.series import Floats, Values
 
-Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.bool_]
 
 BETTER = "better"
@@ -25,27 +24,15 @@ MISSING = "missing"
 #: All verdicts, in the order in which a reader wants to see them.
 VERDICTS = (WORSE, MISSING, NOT_COMPARABLE, TOO_FEW, BETTER, NO_DIFFERENCE)
 
-#: So many values are looked at together, or those of one pair: a table of all would be as large again as they are.
+#: So many values are judged together, or those of one pair: a table of all would be as large again as they are.
 _TOGETHER = 4_000_000
 
-#: Fewer runs on a side tell no spread.
+#: Fewer runs on a side show no spread.
 MIN_RUNS = 5
 
 
-@dataclass(frozen=True)
-class Values:
-    """Rows of values, each as long as it is.
-
-    :param flat: all of them, row after row; :param starts: where each row starts there; :param n: how long it is.
-    """
-
-    flat: Floats
-    starts: npt.NDArray[np.int64]
-    n: npt.NDArray[np.int64]
-
-
 def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
-    """Tell which values are compared by their difference: those that can be 0, as a ratio says little of them.
+    """Return which values are compared by their difference: those that can be 0, where a ratio means little.
 
     :param can_be_zero: as the records say, or null: see :attr:`fabric_checks.core.metrics.Metric.can_be_zero`.
     :param least: their least value: of 0 or less there is no ratio, whatever was declared.
@@ -91,7 +78,7 @@ def judged(pairs: pl.DataFrame, values: Values, confidence: float, repeatable: f
         low, high = np.where(few, lowest, low), np.where(few, highest, high)
     smaller = (pairs["better"].fill_null("") == "smaller").to_numpy()
     worse_low, worse_high = np.where(smaller, low, -high), np.where(smaller, high, -low)
-    # A share in per cent is compared in points: 2 % against 1 % are a point, not twice as much.
+    # Percentages are compared in points: 2 % against 1 % are a point, not twice as much.
     by_size = by_difference & (pairs["unit"].fill_null("") != "%").to_numpy() & (size > 0)
     scale = np.where(by_size, size / 100, 1)
     verdicts = _verdicts(comparable, worse_low, worse_high)
@@ -147,20 +134,14 @@ class _Side:
 def _intervals(sides: list[_Side], enough: Masks, by_difference: Masks, confidence: float) -> tuple[Floats, Floats]:
     """Return the ends of the interval of each change, NaN where there are too few runs."""
     low, high = np.full(len(enough), np.nan), np.full(len(enough), np.nan)
-    kinds: tuple[tuple[Masks, Callable[..., bootstrap.Intervals]], ...] = (
-        (by_difference, bootstrap.difference),
-        (~by_difference, bootstrap.ratio),
-    )
-    for chosen, of in kinds:
-        for which in _alike([side.n for side in sides], enough & chosen):
-            found = of(*(side.rows(which) for side in sides), confidence)
-            scaled = (found.low, found.high) if of is bootstrap.difference else _percent(found)
-            low[which], high[which] = scaled
+    counts = [side.n for side in sides]
+    for which in _alike(counts, enough & by_difference):
+        found = bootstrap.difference(sides[0].rows(which), sides[1].rows(which), confidence)
+        low[which], high[which] = found.low, found.high
+    for which in _alike(counts, enough & ~by_difference):
+        found = bootstrap.ratio(sides[0].rows(which), sides[1].rows(which), confidence)
+        low[which], high[which] = 100 * (found.low - 1), 100 * (found.high - 1)
     return low, high
-
-
-def _percent(found: bootstrap.Intervals) -> tuple[Floats, Floats]:
-    return 100 * (found.low - 1), 100 * (found.high - 1)
 
 
 def _alike(counts: list[npt.NDArray[np.intp]], chosen: Masks | None = None) -> Iterator[npt.NDArray[np.intp]]:

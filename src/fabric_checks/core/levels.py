@@ -1,17 +1,52 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Levels: how much of the collection a run is, from a few minutes after maintenance to all there is.
+"""Levels: how much of the collection a run is, from a few minutes after maintenance to everything.
 
-A level is a tag, which its cases have, and a mode of ReFrame, which chooses that tag and says how often the cases run.
-Each of the first three has what the one before it has, so that their values have one history.
+A level is a tag, which its cases have, and a mode of ReFrame, which selects that tag and sets how often the cases run.
+``smoke``, ``nightly`` and ``acceptance`` each include the one before, so that their values share one history. A check
+declares its levels as ``levels``, a :class:`Levels`; every case is in ``acceptance``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 #: A case of the level ``smoke`` runs on no more nodes than this.
 SMOKE_NODES = 2
+
+SMOKE, NIGHTLY, ACCEPTANCE, PROCUREMENT = "smoke", "nightly", "acceptance", "procurement"
+#: The tag of the cases that measure every node of a layout and name the slow ones; the mode of its name runs those of a
+#: night. `ci/run --mode vet` goes on where that fails.
+VET = "vet"
+
+#: The cases of a check that a level has: all, none, or those with one of some values of each parameter named.
+Cases = bool | Mapping[str, Collection[str]]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Select the levels of a check's cases other than ``acceptance``.
+
+    :param nightly: at the corners of the layouts (:func:`fabric_checks.core.layouts.corners`); those on at most
+        :data:`SMOKE_NODES` nodes are in ``smoke`` as well.
+    :param procurement: in all layouts; bids are compared by them.
+    :param ppn_ratio: of the check's comparison of one process a node with more, those on at most :data:`SMOKE_NODES`
+        nodes: in ``smoke`` and ``nightly``.
+    :param vet: those that measure every node of a layout and name the slow ones: they have the tag :data:`VET`.
+    """
+
+    nightly: Cases = False
+    procurement: Cases = False
+    ppn_ratio: Cases = False
+    vet: Cases = False
+
+
+def includes(cases: Cases, check: object) -> bool:
+    """Return whether a check is one of some cases, by its attributes."""
+    if isinstance(cases, bool):
+        return cases
+    return all(str(getattr(check, name)) in values for name, values in cases.items())
 
 
 @dataclass(frozen=True)
@@ -20,8 +55,8 @@ class Level:
 
     :param name: also the name of its tag and of its mode.
     :param passes: how often every case runs, one pass through all of them after the other. Launches differ more from
-        each other than what one launch repeats, and those hours apart more than those seconds apart; five are what
-        `compare` and `references propose` ask for.
+        each other than the repetitions within one launch, and those hours apart more than those seconds apart; five
+        are what `compare` and `references propose` ask for.
     """
 
     name: str
@@ -37,20 +72,15 @@ class Level:
 LEVELS = {
     level.name: level
     for level in (
-        Level("smoke"),  # after maintenance: the short checks, on few nodes
-        Level("nightly"),  # every night: the short checks, at the ends of the layouts, on all nodes
-        Level("acceptance", passes=5),  # all there is, in all layouts
-        Level("procurement", passes=5),  # what bids are compared by, in all layouts
+        Level(SMOKE),  # after maintenance: on few nodes
+        Level(NIGHTLY),  # every night: at the ends of the layouts, on all nodes
+        Level(ACCEPTANCE, passes=5),  # everything, in all layouts
+        Level(PROCUREMENT, passes=5),  # bids are compared by it, in all layouts
     )
 }
 
 
-#: The tag of the cases that measure every node of a layout and name the slow ones; the mode of its name runs those of a
-#: night. `ci/run --mode vet` goes on where that fails.
-VET = "vet"
-
-
 def modes() -> list[dict[str, Any]]:
-    """Return the levels, and :data:`VET`, as ReFrame's configuration has modes."""
-    vet = {"name": VET, "options": [*LEVELS["nightly"].options(), f"--tag=^{VET}$"]}
+    """Return the levels, and the mode of a vet, as ReFrame's configuration has modes."""
+    vet = {"name": VET, "options": [*LEVELS[NIGHTLY].options(), f"--tag=^{VET}$"]}
     return [*({"name": level.name, "options": level.options()} for level in LEVELS.values()), vet]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a check measures, declared once: name, unit and which direction is better."""
+"""Metrics, declared once: name, unit and which direction is better."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNITS = ("us", "s", "MB/s", "Mmsg/s", "B", "%", "1", "1/s", "Matom-step/s")
 
 @dataclass(frozen=True)
 class Headline:
-    """What of a check belongs among the values that people ask for first: on the screen, and at the top of a report.
+    """Place a value among those that people ask for first: on the screen, and at the top of a report.
 
     Checks declare them as ``headlines``; the record of each metric whose quantity and parameters fit carries it.
 
@@ -42,6 +42,11 @@ class Headline:
     parameters: Mapping[str, str] = field(default_factory=dict)
     short: str = ""
 
+    def fits(self, quantity: str, parameters: Mapping[str, object]) -> bool:
+        """Return whether it is about a quantity of a test with these parameters."""
+        own = {name: str(value) for name, value in parameters.items()}
+        return quantity == self.quantity and self.parameters.items() <= own.items()
+
 
 #: The section of a :class:`Headline` that is about two processes: within a node or between nodes, by the layout.
 PAIR = "pair"
@@ -49,7 +54,7 @@ PAIR = "pair"
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric that a check declares.
+    """Declare a metric of a check.
 
     :param name: unique within the check; a point of a curve carries its message size, as in ``latency_8B``.
     :param unit: one of :data:`UNITS`.
@@ -80,10 +85,16 @@ class Metric:
 
 
 def curve(
-    quantity: str, unit: str, better: Better, sizes_B: Iterable[int], *, can_be_zero: bool = False
+    quantity: str,
+    unit: str,
+    better: Better,
+    sizes_B: Iterable[int],
+    *,
+    can_be_zero: bool = False,
+    one_way: bool = False,
 ) -> list[Metric]:
     """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ..."""
-    return [Metric(point(quantity, size), unit, better, quantity, size, can_be_zero) for size in sizes_B]
+    return [Metric(point(quantity, size), unit, better, quantity, size, can_be_zero, one_way) for size in sizes_B]
 
 
 def point(quantity: str, size_B: int) -> str:

@@ -8,7 +8,10 @@ the Python Packaging User Guide has it for discovery by naming convention. The m
     by name of the verb, its group in the help (``cli.commands.GROUPS``; empty: not listed), the module that has its
     click command as ``command``, and its short help;
 ``REPORT_SECTIONS``
-    the modules whose function ``section(results, provenance, published)`` returns a section of the report, or None.
+    the modules whose function ``section(results, provenance, published)`` returns a section of the report, or None;
+``RECORD_SOURCES``
+    the modules whose function ``folder_of(path)`` returns the folder with the records of a file of a format of theirs,
+    or None for any other file;
 ``SYSTEMS_OF_MACHINES``
     the systems each of whose partitions is a machine of its own, known by the partition's name.
 
@@ -52,3 +55,8 @@ def report_sections() -> tuple[ModuleType, ...]:
 def systems_of_machines() -> frozenset[str]:
     """Return the systems of all plugins each of whose partitions is a machine."""
     return frozenset(name for plugin in plugins() for name in getattr(plugin, "SYSTEMS_OF_MACHINES", ()))
+
+
+def record_sources() -> tuple[ModuleType, ...]:
+    """Return the modules of all plugins that read records from files of a format of their own."""
+    return tuple(import_module(name) for plugin in plugins() for name in getattr(plugin, "RECORD_SOURCES", ()))

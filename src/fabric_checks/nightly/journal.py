@@ -134,7 +134,7 @@ def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
         if not line.strip():
             continue
         try:
-            data = jsonlines.record_of(line)
+            data = jsonlines.parsed(line)
             if "acknowledged" in data:
                 entries[number] = Acknowledgement.of(data["acknowledged"])
                 continue

@@ -16,7 +16,7 @@ from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.running import run
 from fabric_checks.nightly.summary import Summary
 from fabric_checks.nightly.trends import Trends, trends
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import is_success
 
 
@@ -68,8 +68,8 @@ def _warn_of_cut_night(plan: Plan, entries: Sequence[journal.Entry | Acknowledge
         )
 
 
-def _seen(plan: Plan) -> tuple[records.Session, Observed]:
-    session = records.load_session(plan.results, plan.session)
+def _seen(plan: Plan) -> tuple[runs.Session, Observed]:
+    session = runs.load_session(plan.results, plan.session)
     return session, observed(session)
 
 
@@ -87,7 +87,7 @@ def _keep(plan: Plan, seen: Observed, trouble: Trouble) -> tuple[bool, Trends]:
 
 def _night(
     plan: Plan,
-    seen: tuple[records.Session, Observed] | None,
+    seen: tuple[runs.Session, Observed] | None,
     history: Trends,
     trouble: Trouble,
     elapsed_s: float | None,

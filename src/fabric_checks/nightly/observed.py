@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from fabric_checks.core.text import value_text
 from fabric_checks.nightly.model import Finding, first_of
-from fabric_checks.records import run_records as results
+from fabric_checks.records import runs
 from fabric_checks.records.record import Record, case_name, never_began
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 
 #: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.ports`.
 PORTS = ("port", "rail", "host")
@@ -43,7 +43,7 @@ def observed(session: Session) -> Observed:
     for record in session.records:
         by_case.setdefault(case_name(record), []).append(record)
     measured = frozenset(name for name, records in by_case.items() if any(r["metric"] is not None for r in records))
-    failed = results.failed(session)
+    failed = runs.failed(session)
     blamed = _blamed(by_case)
     findings, failures = [], []
     without_room = [case for case in failed if NO_ROOM.search(case.reason or "")]
@@ -67,7 +67,7 @@ def observed(session: Session) -> Observed:
         builds, missed = [], []
     findings += [_build(case, missed) for case in builds]
     findings += _alike([case for case in rest if not case.fixture and case.result != "fail_deps"], by_case)
-    failures += results.other_faults(session)
+    failures += runs.other_faults(session)
     return Observed(tuple(findings), tuple(failures), measured, tuple(_blind(by_case)))
 
 

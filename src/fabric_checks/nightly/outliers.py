@@ -16,8 +16,8 @@ from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.analysis.statistics.change_points import noise_of
 from fabric_checks.core.text import value_text
 from fabric_checks.nightly.model import MOST_SHOWN
-from fabric_checks.records.record import case_name
-from fabric_checks.records.schema import SERIES
+from fabric_checks.records.record import SERIES, case_name
+from fabric_checks.records.series import series
 
 #: The range of fewer nights before is unknown.
 LEAST_NIGHTS = 5
@@ -43,15 +43,14 @@ class _Outlier:
 def outliers(runs: pl.DataFrame, session: str, known: Collection[str] = ()) -> tuple[str, ...]:
     """Return a line for each case with values worse than in any night before, and far from them.
 
-    :param runs: one record for each series and session, see :func:`fabric_checks.nightly.trends.by_night`.
-    :param session: tonight's; :param known: cases that a finding is about already.
+    :param runs: one record for each series and session, see :func:`fabric_checks.records.series.by_session`.
+    :param session: tonight's. :param known: cases that a finding is about already.
     """
-    columns = [pl.col("value"), pl.col("session").cast(pl.String), pl.col("better").last()]
     by_case: dict[str, list[_Outlier]] = {}
-    for row in runs.group_by(SERIES, maintain_order=True).agg(columns).iter_rows(named=True):
-        values = list(zip(row["session"], row["value"], strict=True))
-        tonight = [value for of, value in values if of == session]
-        before = [value for of, value in values if of != session]
+    runs = runs.with_columns(pl.col("session").cast(pl.String))
+    for row in series(runs, SERIES, each=("session",), latest=("better",)).iter_rows(named=True):
+        tonight = [value for value, of in zip(row["values"], row["session"], strict=True) if of == session]
+        before = [value for value, of in zip(row["values"], row["session"], strict=True) if of != session]
         case = case_name(row)
         if len(before) < LEAST_NIGHTS or not tonight or case in known:
             continue

@@ -15,12 +15,13 @@ from pathlib import Path
 import polars as pl
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes import grouping, search
-from fabric_checks.comparison.changes.model import OPEN, Change
+from fabric_checks.comparison.changes import FIELDS, OPEN, Change, find_changes
+from fabric_checks.comparison.events import Event, events_of
 from fabric_checks.nightly.model import Finding, first_of
 from fabric_checks.nightly.outliers import LEAST_NOISE, LEAST_PERCENT, outliers
 from fabric_checks.records import reading
-from fabric_checks.records.schema import SERIES
+from fabric_checks.records.record import SERIES
+from fabric_checks.records.series import by_session
 from fabric_checks.records.sources import Source
 
 
@@ -49,37 +50,22 @@ def trends(archive: Path, system: str, session: str, known: Collection[str] = ()
     :raises RecordError: if there is none.
     """
     source = Source("history", archive, None, None, {"system": system})
-    loaded = reading.load([source], [*search.FIELDS, "session"], compact=True)
+    loaded = reading.load([source], [*FIELDS, "session"], compact=True)
     nights = loaded.frame["session"].n_unique()
     tonight = loaded.frame.filter((pl.col("session") == session) & pl.col("metric").is_not_null())
     history = loaded.frame.join(tonight.select(SERIES).unique(), on=list(SERIES), how="semi", nulls_equal=True)
-    runs = by_night(history)
+    runs = by_session(history)
     if nights < MIN_RUNS:
         return Trends(nights=nights, outliers=outliers(runs, session, known), warnings=loaded.faults)
-    found = search.find(runs)
+    found = find_changes(runs)
     began = dict(runs.select("time", pl.col("session").cast(pl.String)).unique().iter_rows())
     worse = [change for change in found.changes if change.state == OPEN and stands_out(change)]
-    events: dict[str, list[grouping.Event]] = {}
-    for event in grouping.events(worse):
+    events: dict[str, list[Event]] = {}
+    for event in events_of(worse):
         events.setdefault(began.get(event.at, ""), []).append(event)
     findings = tuple(_finding(of_night) for of_night in events.values())
     known = {*known, *(case for finding in findings for case in finding.cases)}
     return Trends(findings, nights, found.series, outliers(runs, session, known), loaded.faults)
-
-
-def by_night(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return one record for each series and session: its median, at the time of its first.
-
-    :param frame: records with the columns of a search and ``session``.
-    """
-    measured = frame.filter(pl.col("value").is_finite())
-    rest = [name for name in frame.columns if name not in (*SERIES, "session", "value", "time")]
-    return (
-        measured.sort("time", maintain_order=True)
-        .group_by([*SERIES, "session"], maintain_order=True)
-        .agg(pl.col("value").median(), pl.col("time").first(), *(pl.col(name).first() for name in rest))
-        .select(frame.columns)
-    )
 
 
 def stands_out(change: Change) -> bool:
@@ -98,7 +84,7 @@ def _lost(change: Change) -> float:
     return abs(change.change) / scale if scale else 0.0
 
 
-def _finding(events: Sequence[grouping.Event]) -> Finding:
+def _finding(events: Sequence[Event]) -> Finding:
     """Return a finding for the events of one night."""
     sentences = [event.sentence(with_state=False) for event in events]
     changes = [change for event in events for change in event.changes]
@@ -113,7 +99,7 @@ def _finding(events: Sequence[grouping.Event]) -> Finding:
     )
 
 
-def _circumstances(events: Iterable[grouping.Event]) -> Iterable[str]:
+def _circumstances(events: Iterable[Event]) -> Iterable[str]:
     """Return the other changes of that time, each once."""
     fields = [each for event in events for each in event.circumstances]
     return dict.fromkeys(

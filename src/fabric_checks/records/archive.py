@@ -1,37 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Archives: records in Parquet files, ``system=SYSTEM/month=YYYY-MM/records*.parquet``, by months of a system, in UTC.
 
-What is added is a file of its own, and small files become one now and then. The files of a month are numbered from 0,
-``records.parquet``; ``records-3.parquet`` is the one that was added as number 3, and ``records-3-5.parquet`` has what 3
-to 5 had. These count no more from the moment that it is there; they are deleted right then, or by the next who writes.
+Each addition is a file of its own, and now and then small files are merged. The files of a month are numbered from 0,
+``records.parquet``; ``records-3.parquet`` is the one that was added as number 3, and ``records-3-5.parquet`` replaces
+3 to 5: from the moment that it is there they are ignored, and they are deleted right then or by the next writer.
 
-A file has the columns :data:`fabric_checks.records.schema.COLUMNS`, which any program that reads Parquet can use,
-and ``extra``: what of a record these cannot say, as JSON text (see :mod:`fabric_checks.records.rows`).
+A file has the columns :data:`fabric_checks.records.table.COLUMNS`, which any program that reads Parquet can use, and
+``extra``, JSON text with the rest of a record (see :mod:`fabric_checks.records.table`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta, timezone
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import polars as pl
 
 from fabric_checks.core.errors import FileError
-from fabric_checks.records import parquet_sizes, validation
-from fabric_checks.records.schema import COLUMNS, REPEATED
-from fabric_checks.records.sources import Source
+from fabric_checks.records import validation
+from fabric_checks.records.table import COLUMNS, REPEATED, Report
 
 #: How the name of each file begins; those that are being written begin with a dot.
 NAME = "records"
 #: The most rows of a file: a system that notes ten thousand values a night has a third of a million in a month.
 MOST_ROWS = 20_000_000
+#: The remedy behind the cause of a bad row.
+ROW_LEFT_OUT = "; the row is left out"
 #: The most columns, with those of later releases.
 MOST_COLUMNS = 1000
-#: The most bytes that a file becomes when it is read: so many, and for each of its bytes so many.
-MOST_UNPACKED_B, MOST_UNPACKED_SHARE = 4 * 2**20, 200
 _KINDS: dict[str, pl.DataType] = {**COLUMNS, "extra": pl.String()}
 
 
@@ -41,14 +39,14 @@ def folder_of(folder: Path, system: str, month: str) -> Path:
 
 
 def name_of(first: int, last: int) -> str:
-    """Return what the file is called that has what was added as these numbers."""
+    """Return the name of the file with the additions of these numbers."""
     return (
         f"{NAME}-{first}-{last}.parquet" if last > first else f"{NAME}-{first}.parquet" if first else f"{NAME}.parquet"
     )
 
 
 def numbers_of(name: str) -> tuple[int, int] | None:
-    """Return the first and the last number of what a file has; None if its name is another."""
+    """Return the first and the last number of a file's additions; None if its name is not of that form."""
     found = re.fullmatch(NAME + r"(?:-(\d{1,9}))?(?:-(\d{1,9}))?\.parquet", name, re.ASCII)
     if not found:
         return None
@@ -57,10 +55,10 @@ def numbers_of(name: str) -> tuple[int, int] | None:
 
 
 def superseded(names: Iterable[str]) -> set[str]:
-    """Return those of the files of a folder of which another has all."""
+    """Return the names of a folder's files whose records are all in another one."""
     numbered = {name: numbers for name in names if (numbers := numbers_of(name))}
     found = set()
-    # The widest first of those that begin at one number: what lies within what has been seen is in one of them.
+    # Of those that begin at one number the widest comes first, so what ends before another's end lies within it.
     end = -1
     for name in sorted(numbered, key=lambda name: (numbered[name][0], -numbered[name][1])):
         if numbered[name][1] <= end:
@@ -69,31 +67,8 @@ def superseded(names: Iterable[str]) -> set[str]:
     return found
 
 
-def chosen(files: Sequence[Path], sources: Sequence[Source]) -> list[list[Path]]:
-    """Return the files that may have records of the sources, as far as folders tell; those of a month together."""
-    months: dict[str, list[Path]] = {}
-    for path in files:
-        if any(_may_have(path, source) for source in sources):
-            months.setdefault(path.parent.name, []).append(path)
-    return [months[month] for month in sorted(months)]
-
-
-def _may_have(path: Path, source: Source) -> bool:
-    named = dict(part.split("=", 1) for part in path.parts[-3:-1] if "=" in part)
-    system, month = named.get("system"), named.get("month", "")
-    if system is not None and unquote(system) != source.where.get("system", unquote(system)):
-        return False
-    if not re.fullmatch(r"[12]\d{3}-(0[1-9]|1[0-2])", month):
-        return True
-    first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=timezone.utc)
-    if source.until and first >= source.until:
-        return False
-    # 32 days on is in the next month for sure, or on its first of them.
-    return not (source.since and first + timedelta(days=32) <= source.since)
-
-
 def files_of(month: Path) -> list[Path]:
-    """Return the files of a month's folder that count, in the order in which they were added."""
+    """Return the files of a month's folder that are not superseded, in the order in which they were added."""
     names = {path.name for path in month.glob("*.parquet") if not path.name.startswith(".")}
     return [
         month / name
@@ -109,9 +84,7 @@ def height_of(path: Path) -> int:
     return read_unchecked(path, ()).height
 
 
-def read(
-    path: Path, columns: Sequence[str], report: Callable[[int, str], None], condition: pl.Expr | None = None
-) -> pl.DataFrame:
+def read(path: Path, columns: Sequence[str], report: Report, condition: pl.Expr | None = None) -> pl.DataFrame:
     """Read the columns of one file, repeated text as categories.
 
     :param report: is called with number and cause of each row that is no sound record; it is left out.
@@ -122,7 +95,7 @@ def read(
     if validation.is_sound(frame):
         return frame
     # Numbers of rows are only read where one is to be named.
-    good, causes = validation.sound(read_unchecked(path, columns, condition, numbered=True))
+    good, causes = validation.checked_rows(read_unchecked(path, columns, condition, numbered=True))
     for number, cause in causes:
         report(number, cause)
     return good.drop("line")
@@ -136,26 +109,23 @@ def read_unchecked(
     numbered: bool = False,
     compact: bool = True,
 ) -> pl.DataFrame:
-    """Do as :func:`read`, but for what single rows have in them.
+    """Read columns as :func:`read` does, without checking single rows.
 
     :param numbered: whether there is a column ``line``, the numbers of the rows from 1.
     :param compact: whether repeated text is read as categories.
     """
     try:
-        _require_small(path)
         # The path is one file, whatever characters it has.
         rows = pl.scan_parquet(
-            path,
-            glob=False,
-            hive_partitioning=False,
-            row_index_name="line" if numbered else None,
-            row_index_offset=1,
+            path, glob=False, hive_partitioning=False, row_index_name="line" if numbered else None, row_index_offset=1
         )
         there = rows.collect_schema()
-        missing = [name for name in COLUMNS if name not in there]
-        wrong = [name for name, kind in _KINDS.items() if name in there and there[name] != kind]
-        if missing or wrong:
-            raise FileError(path, f"its column {(missing + wrong)[0]!r} is not one of an archive's; it is left out")
+        wrong = [name for name in COLUMNS if name not in there]
+        wrong += [name for name, kind in _KINDS.items() if name in there and there[name] != kind]
+        if wrong:
+            raise FileError(path, f"its column {wrong[0]!r} is not one of an archive's; it is left out")
+        if len(there) > MOST_COLUMNS:
+            raise FileError(path, f"it has more columns than an archive, {len(there)}; it is left out")
         _require_sane(path, rows.select(pl.len()).collect().item())
         if condition is not None:
             rows = rows.filter(condition)
@@ -165,26 +135,15 @@ def read_unchecked(
         return rows.select(map(_column, names) if compact else names).collect()
     except FileNotFoundError:
         raise FileError(path, "it was there a moment ago: the archive is being written; try again") from None
-    except (parquet_sizes.DamagedError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
         raise FileError(
             path, f"cannot be read ({why}); move it away and archive its records again, or restore it"
         ) from None
 
 
-def _require_small(path: Path) -> None:
-    """Refuse a file that is far larger in memory than on disk, before anything of it is unpacked."""
-    size, unpacked = path.stat().st_size, parquet_sizes.unpacked(path, MOST_COLUMNS)
-    if unpacked > MOST_UNPACKED_B + MOST_UNPACKED_SHARE * size:
-        raise FileError(
-            path,
-            f"its {size} bytes unpack to {unpacked}, more than any archive's do; it is left out: move it away and "
-            "archive its records again, or restore it",
-        )
-
-
 def _require_sane(path: Path, rows: int) -> None:
-    """Refuse a file with more rows than anybody archives: rows that are alike take next to no room on disk.
+    """Refuse a file with more rows than anybody archives, as equal rows take next to no room on disk.
 
     An archive has no row twice, and two that differ take more than a byte.
     """

@@ -22,9 +22,9 @@ from urllib.parse import quote
 
 from fabric_checks.core.errors import FileError, quoted
 from fabric_checks.core.files import LARGEST_B
-from fabric_checks.records.jsonlines import Report
 from fabric_checks.records.perflog import records_of
 from fabric_checks.records.record import FIELDS, Facts, MetricFacts
+from fabric_checks.records.table import Report
 
 #: How long another process may hold the database, in seconds.
 PATIENCE_S = 5.0
@@ -93,7 +93,7 @@ def _require_table(connection: sqlite3.Connection) -> None:
 
 
 def _of_case(case: Mapping[str, Any], session: str, version: str) -> list[dict[str, Any]]:
-    """Return the records of a case, in the words of the perflog."""
+    """Return the records of a case, as the perflog has them."""
     if case.get("fixture"):
         return []  # a build: it has no values, as in the perflog
     facts = case.get("facts")
@@ -132,7 +132,7 @@ def _perfvalues(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(case: Mapping[str, Any], session: str) -> dict[str, Any]:
-    """Return what is known of a check that is not ours."""
+    """Return what is known of a check that is not of this collection."""
     name = str(case.get("display_name") or case["name"])
     tasks = case.get("num_tasks")
     return Facts(

@@ -12,9 +12,8 @@ import fcntl
 import io
 import json
 import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,9 +24,9 @@ import numpy.typing as npt
 import polars as pl
 
 from fabric_checks.core.errors import quoted
-from fabric_checks.records.schema import NESTED
+from fabric_checks.records.table import NESTED, Report, frame_of
 
-#: The size of a block in bytes; a longer line is a block of its own, and one of four blocks is none of ours.
+#: The size of a block in bytes; a longer line is a block of its own, and a line of four blocks is no record.
 BLOCK_B = 16 * 2**20
 LONGEST_LINE_B = 4 * BLOCK_B
 _PIECE_B = 2**16
@@ -35,8 +34,6 @@ _BYTE_ORDER_MARK = b"\xef"  # its first byte
 # Polars' parser calls itself for each level of nesting, and ends the process at some 3000. A shorter line has less.
 _HARMLESS_B = 4000
 _DEEPEST = 200
-
-Report = Callable[[int, str], None]
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Block:
 
     @cached_property
     def ends(self) -> npt.NDArray[np.intp]:
-        """Where lines end, in bytes from the beginning."""
+        """Return where lines end, in bytes from the beginning."""
         return np.flatnonzero(np.frombuffer(self.data, np.uint8) == ord("\n"))
 
 
@@ -184,7 +181,7 @@ def _is_json(frame: pl.DataFrame) -> bool:
 
 
 def _alike(frame: pl.DataFrame) -> pl.DataFrame:
-    """Write parameters, by which tests are grouped, as :func:`cell` does: Polars leaves out the blanks."""
+    """Write parameters, by which tests are grouped, as Python's JSON does: Polars leaves out the blanks."""
     if "parameters" not in frame.columns:
         return frame
     found = frame["parameters"].unique().drop_nulls().to_list()
@@ -204,17 +201,16 @@ def records(block: Block, report: Report, about: str | None = None) -> Iterator[
         if not line.strip() or (wanted not in line and line.startswith(b"{") and line.endswith(b"}")):
             continue
         try:
-            yield number, record_of(line)
+            yield number, parsed(line)
         except ValueError as error:
             report(number, f"{'half-written, as after a crash: ' if number == last else ''}{error}")
 
 
-def record_of(line: bytes) -> dict[str, Any]:
+def parsed(line: bytes) -> dict[str, Any]:
     """Read one line.
 
     :raises ValueError: with the cause, if it is no JSON object.
     """
-    # Most lines of garbage are known by their first character.
     if line.lstrip()[:1] not in (b"{", _BYTE_ORDER_MARK):
         raise ValueError(f"not a JSON object: {_start(line)}")
     try:
@@ -233,51 +229,9 @@ def record_of(line: bytes) -> dict[str, Any]:
     return record
 
 
-def frame_of(
-    records: Iterable[tuple[int, Mapping[str, Any]]], schema: Mapping[str, pl.DataType], report: Report
-) -> pl.DataFrame:
-    """Make a table as :func:`parse` does of records that are objects already, each with its number."""
-    columns: dict[str, list[Any]] = {name: [] for name in (*schema, "line")}
-    for number, record in records:
-        try:
-            row = [cell(name, kind, record.get(name)) for name, kind in schema.items()]
-        except ValueError as error:
-            report(number, str(error))
-            continue
-        for name, value in zip(columns, (*row, number), strict=True):
-            columns[name].append(value)
-    return pl.DataFrame(columns, schema={**schema, "line": pl.Int64()})
-
-
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a JSON number")
 
 
 def _start(line: bytes) -> str:
     return quoted(line[:200].decode(errors="replace").strip(), 40)
-
-
-_WANTED = {pl.Boolean: "true or false", pl.Int64: "an integer", pl.Float64: "a finite number"}
-
-
-def cell(name: str, kind: pl.DataType, value: Any) -> Any:
-    """Return a value as its column has it.
-
-    :raises ValueError: if it cannot be there.
-    """
-    if value is None:
-        return None
-    if kind == pl.String():
-        if not isinstance(value, str):
-            value = json.dumps(value, ensure_ascii=False)
-        return value.encode(errors="replace").decode()  # half a surrogate pair is no text
-    if isinstance(value, bool):
-        if kind == pl.Boolean():
-            return value
-    elif isinstance(value, int | float):
-        if kind == pl.Int64() and isinstance(value, int) and abs(value) < 2**63:
-            return value
-        if kind == pl.Float64() and abs(value) <= sys.float_info.max:  # not so NaN
-            return float(value)
-    wanted = _WANTED[type(kind)]
-    raise ValueError(f"'{name}' is {quoted(str(value), 40)}, not {wanted}")

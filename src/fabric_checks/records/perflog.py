@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The perflog: one JSON object a line, one line a metric, one file a check class; what it has is in ``record``."""
+"""Write records: as JSON lines, the perflog, and as CSV for spreadsheets; one file a check class.
+
+A record is one line. All lines of a case go out in one write under a lock, so that several writers do not mix; if not
+all of them can be written, none stays.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import fcntl
+import io
 import json
 import logging
 import os
@@ -14,6 +20,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from fabric_checks.core import text
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import WRITER_WAIT_S, LockedError, exclusive
 from fabric_checks.records.record import FIELDS, FORMAT, Case, Judgement
@@ -86,21 +93,13 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         of_metric = metrics.get(name, {})
         held_to = None if of_metric.get("no_reference") else reference
         records.append(common | of_metric | asdict(Judgement(name, value, unit, held_to, lower, upper, result)))
-    records = records or [common]
-    kept_B = common["disk_B"]
-    if kept_B is not None:
-        disk_B = kept_B + length_B(records)
-        for record in records:
-            record["disk_B"] = disk_B
-    return records
+    return records or [common]
 
 
 def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = False) -> None:
     """Append records to a file of JSON lines.
 
-    All lines go out in one write under a lock, so that several writers do not mix; a kill in the midst of it may leave
-    half a line. What an earlier crash left unfinished is closed first. If not all of it can be written, none of it
-    stays.
+    A kill in the midst of the one write may leave half a line. The next writer closes it.
 
     :param cut: whether half a line is cut off instead: its writer never came to say that it was written.
     :raises LockedError: if another writer has the lock for longer than may be.
@@ -115,40 +114,90 @@ def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = Fals
             # For readers, who wait a moment for it: without it they may see half of what is being written.
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if cut:
-                _cut(descriptor)
-            _append(descriptor, data, path)
+            end = os.lseek(descriptor, 0, os.SEEK_END)
+            start = _start_of_last_line(descriptor, end)
+            if cut and not _is_json(os.pread(descriptor, end - start, start)):
+                os.ftruncate(descriptor, start)
+                end = start
+            elif start < end:
+                data = b"\n" + data
+            _write_whole(descriptor, data, end, path)
         finally:
             os.close(descriptor)
 
 
-def _cut(descriptor: int) -> None:
-    """Cut off the last line if it has no end and is no JSON."""
-    size = os.lseek(descriptor, 0, os.SEEK_END)
-    start = size
-    while start and b"\n" not in os.pread(descriptor, size - start, start):
-        start = max(0, start - 2**16)
-    tail = os.pread(descriptor, size - start, start)
-    line = tail[tail.rfind(b"\n") + 1 :]
+def append_csv(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
+    """Append records to a CSV file whose header names :data:`fabric_checks.records.record.FIELDS`.
+
+    Half a line that an earlier crash left is removed. A file with another header, as of another release, is left as it
+    is, under the name ``CHECK.1.csv``, ``CHECK.2.csv`` ...
+
+    :raises LockedError: if another writer has the lock for longer than may be.
+    :raises OSError: if the file cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = _csv_lines([FIELDS])
+    data = _csv_lines([[csv_cell(record[field]) for field in FIELDS] for record in records])
+    with exclusive(path.with_name(LOCK), WRITER_WAIT_S):
+        descriptor = _open_csv(path, header)
+        try:
+            whole = _start_of_last_line(descriptor, os.lseek(descriptor, 0, os.SEEK_END))
+            os.ftruncate(descriptor, whole)
+            _write_whole(descriptor, data if whole else header + data, whole, path)
+        finally:
+            os.close(descriptor)
+
+
+def csv_cell(value: object) -> object:
+    """Return a value for a cell: lists and objects as JSON, text so that a spreadsheet takes it for text."""
+    return text.cell(json.dumps(value) if isinstance(value, list | dict) else value)
+
+
+def _csv_lines(rows: Sequence[Sequence[object]]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode()
+
+
+def _open_csv(path: Path, header: bytes) -> int:
+    """Return a descriptor of a file that is empty or has this header; one with another is moved away."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        start = os.pread(descriptor, len(header), 0)
+        # A header that a crash left unfinished is written anew.
+        if start == header or (b"\n" not in start and header.startswith(start)):
+            return descriptor
+        os.close(descriptor)
+        number = 1
+        while (free := path.with_name(f"{path.stem}.{number}{path.suffix}")).exists():
+            number += 1
+        path.rename(free)
+
+
+def _start_of_last_line(descriptor: int, end: int) -> int:
+    """Return where a last line without its end starts; ``end``, the size of the file, if there is none."""
+    while end:
+        start = max(0, end - 2**16)
+        found = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def _is_json(line: bytes) -> bool:
     try:
         json.loads(line or b"0")
     except (ValueError, RecursionError):
-        os.ftruncate(descriptor, size - len(line))
+        return False
+    return True
 
 
-def _append(descriptor: int, data: bytes, path: Path) -> None:
-    end = os.lseek(descriptor, 0, os.SEEK_END)
-    if end and os.pread(descriptor, 1, end - 1) != b"\n":
-        data = b"\n" + data
+def _write_whole(descriptor: int, data: bytes, end: int, path: Path) -> None:
+    """Write at the end of a file, or leave the file as it was."""
     try:
-        written = os.write(descriptor, data)
-        if written < len(data):
+        if os.write(descriptor, data) < len(data):
             raise OSError(28, "No space left on device", str(path))
     except OSError:
-        os.ftruncate(descriptor, end)  # no half-written records
+        os.ftruncate(descriptor, end)
         raise
-
-
-def length_B(records: Sequence[Mapping[str, Any]]) -> int:
-    """Return how long records are in a file, in bytes."""
-    return sum(len(json.dumps(record)) + 1 for record in records)

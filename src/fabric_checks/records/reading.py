@@ -1,37 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read records into one table."""
+"""Read sets of results into tables: each valid record once, in the order of time."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 
 from fabric_checks.core.errors import FileError, RecordError
-from fabric_checks.records import archive, database, jsonlines, listing, order, selection, validation
-from fabric_checks.records.faults import LEFT_OUT, Faults, one_line
-from fabric_checks.records.record import FIELDS
-from fabric_checks.records.schema import COLUMNS, MEASUREMENT, REPEATED
-from fabric_checks.records.series import folded, mixed_units
-from fabric_checks.records.sources import Source
+from fabric_checks.core.text import one_line
+from fabric_checks.records import archive, jsonlines, validation
+from fabric_checks.records.record import FIELDS, MEASUREMENT
+from fabric_checks.records.series import aggregated
+from fabric_checks.records.sources import LEFT_OUT, Faults, Files, Source, condition, files_of, limits_text
+from fabric_checks.records.table import COLUMNS, REPEATED, record_of
 
 #: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several cores.
 _THREADS = min(4, (os.cpu_count() or 1) + 1)
+#: How far the time may go back from one line of a file to the next: several sessions write to it at once.
+_BACKWARD = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was read.
+    """The records of sets of results.
 
-    :param frame: the good records: a column ``side``, the label of the source, and the columns asked for, of the types
-        of :data:`fabric_checks.records.schema.COLUMNS`. A case that failed before it had any has a record whose
+    :param frame: the valid records: a column ``side``, the label of the source, and the columns asked for, of the types
+        of :data:`fabric_checks.records.table.COLUMNS`. A case that failed before it had values has a record whose
         ``metric`` and ``value`` are null. In the order of ``time`` within a side.
     :param faults: a line for each record that was left out and each file that could not be read, with file, line,
         cause and remedy. A command prints them and exits with a status other than 0.
@@ -40,73 +44,98 @@ class Loaded:
     frame: pl.DataFrame
     faults: tuple[str, ...] = ()
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is no fault of a record but good to know: a line for each metric whose unit is not always the same."""
-        return mixed_units(self.frame)
-
 
 def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compact: bool = False) -> Loaded:
     """Read sets of results.
 
-    Of a record that is there twice one is kept. A column that is not asked for is not checked, but for those that make
+    A record that occurs twice is used once. A column that is not asked for is not checked, except for those that make
     a record: :data:`fabric_checks.records.validation.ALWAYS`.
 
     :param columns: the fields that are wanted; few are read faster.
-    :param compact: if :data:`fabric_checks.records.schema.REPEATED` are to be ``pl.Categorical``: for
-        millions of records. They compare, group and join as text does; text functions need a cast to ``pl.String``.
+    :param compact: whether :data:`fabric_checks.records.table.REPEATED` are ``pl.Categorical``, for millions of
+        records. They compare, group and join as text does; text functions need a cast to ``pl.String``.
     :raises RecordError: if a source does not exist or has no record at all.
     """
     wanted = _in_order(columns)
     frames: dict[int, pl.DataFrame] = {}
     faults: list[str] = []
-    for path, parts in _by_path(sources).items():
-        listed = _listed(path, parts)
-        for source, frame, lines in _parts(listed, parts, columns):
+    for parts in _by_path(sources):
+        noted = Faults()
+        for source, frame, lines in _parts(_files_of(parts, noted), parts, columns, noted):
             faults += lines
             frames[id(source)] = _side(frame, source.label, wanted, compact=compact)
     return Loaded(pl.concat(frames[id(source)] for source in sources), tuple(dict.fromkeys(faults)))
 
 
-def load_folded(
+def load_aggregated(
     sources: Sequence[Source], columns: Collection[str], faults: list[str]
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Read sets of results as :func:`load` does, those of an archive a month at a time: a hundred million records.
+    """Read sets of results as :func:`load` does, but an archive a month at a time: a hundred million records.
 
     :param columns: the fields that are wanted: ``time``, ``value``, and at least one more.
     :param faults: gets lines as those of :class:`Loaded`.
-    :returns: label and records of one part after the other, as :func:`fabric_checks.records.series.folded` gives them.
-        The parts of a set of results need not be in the order of time.
+    :returns: label and records of one part after the other, as :func:`fabric_checks.records.series.aggregated` returns
+        them. The parts of a set of results need not be in the order of time.
     :raises RecordError: as :func:`load`.
     """
     wanted = _in_order(columns)
-    for path, parts in _by_path(sources).items():
-        listed = _listed(path, parts)
-        if listed.files.json_lines or listed.files.databases:
-            for source, frame, lines in _parts(listed, parts, columns):
+    for parts in _by_path(sources):
+        noted = Faults()
+        files = _files_of(parts, noted)
+        if files.json_lines or files.databases:
+            for source, frame, lines in _parts(files, parts, columns, noted):
                 faults += [line for line in lines if line not in faults]
-                yield source.label, folded(frame.select(wanted))
+                yield source.label, aggregated(frame.select(wanted))
             continue
         for source in parts:
-            months = (
-                _folded_month(month, source, wanted, listed.faults)
-                for month in archive.chosen(listed.files.parquet, [source])
-            )
             nothing = True
-            for month in months:
+            for paths in _months(files.parquet, [source]):
+                month = _aggregated_month(paths, source, wanted, noted)
                 if month.height:
                     nothing = False
                     yield source.label, month
-            lines = list(listed.faults.lines())
+            lines = list(noted.lines())
             if nothing:
                 raise RecordError(_nothing(source, lines))
             faults += [line for line in lines if line not in faults]
 
 
-@dataclass(frozen=True)
-class _Listed:
-    files: listing.Files
-    faults: Faults
+def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -> list[dict[str, Any]]:
+    """Read the records of one session from the perflogs in a folder of results, with all their fields.
+
+    :param earliest_s: files that were not written to since then, in seconds since the epoch, are skipped.
+    :param faults: gets what is left out, also lines that may be of another session; valid ones of others are not
+        parsed, which would take long.
+    """
+    found: list[dict[str, Any]] = []
+    if not (results / "perflogs").is_dir():
+        return found
+    try:
+        paths = files_of(results, faults).json_lines
+    except RecordError:
+        return found  # no case has come to its records, which the session's report names better
+    for path in paths:
+        try:
+            if path.stat().st_mtime >= earliest_s:
+                found += _of_session(path, session, faults)
+        except OSError as error:
+            faults.add(path, 0, f"{error.strerror}; the file is left out")
+    return found
+
+
+def _of_session(path: Path, session: str, faults: Faults) -> Iterator[dict[str, Any]]:
+    report = faults.reporter(path)
+    for block in jsonlines.blocks(path, report):
+        records = jsonlines.records(block, report, about=session)
+        # A line whose session is no text is checked, so that it is named.
+        ours = [
+            each for each in records if each[1].get("session") == session or not isinstance(each[1].get("session"), str)
+        ]
+        good, as_they_were = validation.checked_records(ours, report)
+        for record, row in zip(as_they_were, good.iter_rows(named=True), strict=True):
+            if row["session"] == session:
+                # Fields that this release does not know are kept, and those it knows are of their types.
+                yield {**record, **record_of(row)}
 
 
 def _in_order(columns: Collection[str]) -> list[str]:
@@ -116,28 +145,26 @@ def _in_order(columns: Collection[str]) -> list[str]:
     return [name for name in FIELDS if name in columns]
 
 
-def _by_path(sources: Sequence[Source]) -> dict[Path, list[Source]]:
+def _by_path(sources: Sequence[Source]) -> list[list[Source]]:
     by_path: dict[Path, list[Source]] = {}
     for source in sources:
         by_path.setdefault(source.path.absolute(), []).append(source)
-    return by_path
+    return list(by_path.values())
 
 
-def _listed(path: Path, sources: Sequence[Source]) -> _Listed:
-    if not path.exists():
+def _files_of(sources: Sequence[Source], faults: Faults) -> Files:
+    if not sources[0].path.exists():
         raise RecordError(f"{sources[0].path}: there is no such file or folder")
-    faults = Faults()
-    return _Listed(listing.files_of(sources[0].path, faults), faults)
+    return files_of(sources[0].path, faults)
 
 
 def _parts(
-    listed: _Listed, sources: Sequence[Source], columns: Collection[str]
+    files: Files, sources: Sequence[Source], columns: Collection[str], faults: Faults
 ) -> Iterator[tuple[Source, pl.DataFrame, list[str]]]:
-    """Read the sources of one path, such as before and after a date; return the records and the faults of each.
+    """Read the sources of one path, such as before and after a date; yield the records and the faults of each.
 
     :raises RecordError: if one has no records.
     """
-    files, faults = listed.files, listed.faults
     wanted = _needed(columns, sources)
     if len(sources) == 1 or not (files.json_lines or files.databases):
         # An archive gives each source its own part.
@@ -146,8 +173,8 @@ def _parts(
         return
     whole = _one(sources, files, wanted, faults)
     for source in sources:
-        condition = selection.condition([source])
-        frame, lines = whole if condition is None else whole.filter(condition), list(faults.lines())
+        wanted_rows = condition([source])
+        frame, lines = whole if wanted_rows is None else whole.filter(wanted_rows), list(faults.lines())
         if not frame.height:
             raise RecordError(_nothing(source, lines))
         yield source, frame, lines
@@ -165,30 +192,29 @@ def _side(frame: pl.DataFrame, label: str, wanted: Sequence[str], *, compact: bo
     return frame.select(pl.lit(label, text).alias("side"), *columns)
 
 
-def _one(sources: Sequence[Source], files: listing.Files, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
+def _one(sources: Sequence[Source], files: Files, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
     """Read what any of some sources wants, in the order of time; the columns that repeat are categories."""
     only_archive = not (files.json_lines or files.databases)
-    # What an archive has was checked, and freed of what is there twice, when it was written.
+    # The records of an archive were checked, and freed of duplicates, when it was written.
     columns = [name for name in FIELDS if name in wanted or (name in validation.ALWAYS and not only_archive)]
     logs = [*files.json_lines, *files.databases]
     frames = list(_json_lines(files.json_lines, columns, sources, faults))
     for number, file in enumerate(files.databases, len(files.json_lines)):
-        frames += _database(file, number, columns, sources, faults)
-    for month in archive.chosen(files.parquet, sources):
-        frames += _parquet(month, columns, sources, faults, numbered=not only_archive)
+        frames.append(_database(file, number, columns, sources, faults))
+    frames += (_parquet(month, columns, sources, faults) for month in _months(files.parquet, sources))
     frames = [frame for frame in frames if frame.height]
     if not frames:
         raise RecordError(_nothing(sources[0], list(faults.lines())))
-    frame = pl.concat(frames)
+    frame = pl.concat(frames, how="diagonal")
     del frames
     if not only_archive:
-        frame = order.without_duplicates(frame, MEASUREMENT, logs, faults)
-        order.note_backward_clocks(frame, logs, faults)
-    return order.by_time(frame.select(wanted))
+        frame = _without_duplicates(frame, logs, faults)
+        _note_backward_clocks(frame, logs, faults)
+    return _by_time(frame.select(wanted))
 
 
 def _nothing(source: Source, faults: Sequence[str]) -> str:
-    limits = selection.text(source)
+    limits = limits_text(source)
     which = f" that fits {limits}" if limits else ""
     count = "1 fault: " if len(faults) == 1 else f"{len(faults)} faults, the first: "
     cause = f"; {count}{faults[0]}" if faults else ""
@@ -196,15 +222,15 @@ def _nothing(source: Source, faults: Sequence[str]) -> str:
 
 
 def _compact(frame: pl.DataFrame, sources: Sequence[Source]) -> pl.DataFrame:
-    condition = selection.condition(sources)
-    if condition is not None:
-        frame = frame.filter(condition)
+    wanted = condition(sources)
+    if wanted is not None:
+        frame = frame.filter(wanted)
     return frame.with_columns(pl.col(name).cast(pl.Categorical()) for name in REPEATED if name in frame.columns)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """The records of a block, its number of lines, and those to blame; their numbers are from 1."""
+    """The records of a block, its number of lines, and the bad ones; their numbers are from 1."""
 
     frame: pl.DataFrame
     lines: int
@@ -258,54 +284,108 @@ def _part(path: Path, span: tuple[int, int], schema: Mapping[str, pl.DataType], 
 
 def _database(
     path: Path, number: int, columns: Sequence[str], sources: Sequence[Source], faults: Faults
-) -> Iterator[pl.DataFrame]:
-    schema = validation.raw_schema(columns)
+) -> pl.DataFrame:
+    from fabric_checks.records import database  # noqa: PLC0415  (few have one)
+
     found: list[tuple[int, dict[str, Any]]] = []
-
-    def report(case: int, cause: str) -> None:
-        faults.add(path, case, f"{cause}; it is left out")
-
+    report = faults.reporter(path, "; it is left out")
     try:
         found += database.records(path, report)
     except FileError as error:
         faults.add(error.path, 0, error.cause)
-    good, unsound = validation.checked(jsonlines.frame_of(found, schema, report), any_unit=True)
-    for case, cause in unsound:
-        report(case, cause)
-    yield _compact(good, sources).with_columns(pl.lit(number, pl.Int32).alias("file"))
+    good, _ = validation.checked_records(found, report, columns, any_unit=True)
+    return _compact(good, sources).with_columns(pl.lit(number, pl.Int32).alias("file"))
 
 
-def _row(faults: Faults, path: Path, row: int, cause: str) -> None:
-    faults.add(path, row, f"{cause}; the row is left out")
+def _months(files: Sequence[Path], sources: Sequence[Source]) -> list[list[Path]]:
+    """Return the files of an archive that may have records of the sources, by their folders; a list for each month."""
+    months: dict[str, list[Path]] = {}
+    for path in files:
+        if any(_may_have(path, source) for source in sources):
+            months.setdefault(path.parent.name, []).append(path)
+    return [months[month] for month in sorted(months)]
 
 
-def _parquet(
-    paths: Sequence[Path], columns: Sequence[str], sources: Sequence[Source], faults: Faults, *, numbered: bool
-) -> Iterator[pl.DataFrame]:
+def _may_have(path: Path, source: Source) -> bool:
+    named = dict(part.split("=", 1) for part in path.parts[-3:-1] if "=" in part)
+    system, month = named.get("system"), named.get("month", "")
+    if system is not None and unquote(system) != source.where.get("system", unquote(system)):
+        return False
+    if not re.fullmatch(r"[12]\d{3}-(0[1-9]|1[0-2])", month):
+        return True
+    first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=timezone.utc)
+    if source.until and first >= source.until:
+        return False
+    # 32 days on is in the next month for sure, or on its first of them.
+    return not (source.since and first + timedelta(days=32) <= source.since)
+
+
+def _parquet(paths: Sequence[Path], columns: Sequence[str], sources: Sequence[Source], faults: Faults) -> pl.DataFrame:
     """Read the files of a month; in the order of time, so that the whole need not be sorted."""
     frames = []
     for path in paths:
         try:
-            frames.append(archive.read(path, columns, partial(_row, faults, path), selection.condition(sources)))
+            report = faults.reporter(path, archive.ROW_LEFT_OUT)
+            frames.append(archive.read(path, columns, report, condition(sources)))
         except FileError as error:
             faults.add(error.path, 0, error.cause)
-    if frames:
-        frame = order.by_time(pl.concat(frames))
-        if numbered:
-            frame = frame.with_columns(pl.lit(None, pl.Int64).alias("line"), pl.lit(None, pl.Int32).alias("file"))
-        yield frame
+    return _by_time(pl.concat(frames)) if frames else pl.DataFrame()
 
 
-def _folded_month(paths: Sequence[Path], source: Source, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
-    """Read the files of a month; its text is checked when there is little of it."""
-    columns, condition = _needed(wanted, [source]), selection.condition([source])
+def _aggregated_month(paths: Sequence[Path], source: Source, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
+    """Read the files of a month; its text is checked after aggregation, when there is little of it."""
+    columns, wanted_rows = _needed(wanted, [source]), condition([source])
     try:
-        frame = pl.concat(archive.read_unchecked(path, columns, condition, compact=False) for path in paths)
-        kinds = folded(order.by_time(frame).select(wanted))
+        frame = pl.concat(archive.read_unchecked(path, columns, wanted_rows, compact=False) for path in paths)
+        kinds = aggregated(_by_time(frame).select(wanted))
         names = [name for name in wanted if name not in ("time", "value")]
         if validation.is_sound(frame, kinds.select(names)):
             return kinds
     except FileError:
-        pass  # which is told below
-    sound = list(_parquet(paths, columns, [source], faults, numbered=False))
-    return folded(pl.concat(sound).select(wanted)) if sound else pl.DataFrame()
+        pass  # named by the reading of each file below
+    frame = _parquet(paths, columns, [source], faults)
+    return aggregated(frame.select(wanted)) if frame.width else frame
+
+
+def _without_duplicates(frame: pl.DataFrame, files: Sequence[Path], faults: Faults) -> pl.DataFrame:
+    """Return each measurement once; the others of each file are counted, the first named.
+
+    :param frame: rows with ``file``, an index into ``files`` or null, and ``line``, its number there.
+    """
+    hashes = frame.select(MEASUREMENT).hash_rows()
+    again = ~hashes.is_first_distinct()
+    if not again.any():
+        return frame
+    # Hashes may collide; the rows that share one are few, and are compared themselves.
+    shared = frame.with_row_index("row").filter(hashes.is_in(hashes.filter(again).unique().implode()))
+    repeated = shared.filter(~pl.struct(MEASUREMENT).is_first_distinct())
+    counted = repeated.drop_nulls("file").group_by("file").agg(pl.col("line").min(), pl.len()).sort("file")
+    for file, line, count in counted.iter_rows():
+        what = "this record is" if count == 1 else f"{count} records from here on are"
+        faults.add(
+            files[file], line, f"{what} already in this file or in another; each is used once: delete the duplicates"
+        )
+    rows = frame.with_row_index("row").join(repeated.select("row"), on="row", how="anti", maintain_order="left")
+    return rows.drop("row")
+
+
+def _note_backward_clocks(frame: pl.DataFrame, files: Sequence[Path], faults: Faults) -> None:
+    """Note where in a file the time goes back by more than :data:`_BACKWARD`.
+
+    :param frame: rows of each file in the order of their lines.
+    """
+    back = (pl.col("time").shift() - pl.col("time") > _BACKWARD) & (pl.col("file").shift() == pl.col("file"))
+    steps = frame.select("file", "line", "time").filter(back).group_by("file", maintain_order=True)
+    for file, line, time, count in steps.agg(pl.col("line", "time").first(), pl.len()).iter_rows():
+        more = f", and at {count - 1} later lines" if count > 1 else ""
+        faults.add(
+            files[file],
+            line,
+            f"a clock went backwards: {time:%Y-%m-%dT%H:%M:%SZ} comes after a later time{more}; records are used in "
+            "order of time: check the clock, and sort the lines if the times are right",
+        )
+
+
+def _by_time(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows in the order of ``time``; those of one time keep theirs."""
+    return frame if frame["time"].is_sorted() else frame.sort("time", maintain_order=True)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a record has, who says it, and what every reader asks of one.
+"""Define the record: its fields, who fills them, and the few questions that every reader asks of one.
 
 A perflog has a record for each metric of a case, and one for a case that failed before it had values; then all of
 :class:`MetricFacts` and :class:`Judgement` is null. :data:`FIELDS` are the keys of a record: ``format``, and the
-members of the four classes here but for ``metrics``, which :func:`fabric_checks.records.perflog.records_of` turns into
-fields. The annotations are also the types of the columns of tables (:mod:`fabric_checks.records.schema`).
+members of the four classes here except ``metrics``, which :func:`fabric_checks.records.perflog.records_of` turns into
+fields. The annotations are also the types of the columns of tables (:mod:`fabric_checks.records.table`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import Any, TypedDict, get_args, get_origin, get_type_hints
 
 Record = Mapping[str, Any]
 
-#: The version of what is said here.
+#: The version of this format.
 FORMAT = 2
+#: The feature of a partition whose jobs are simulations: its nodes are simulated, and the host runs them.
+SIMULATED = "simulated"
 
 
 @dataclass(slots=True)
 class Case:
-    """What ReFrame says of a case."""
+    """Identify a case and its result, from ReFrame."""
 
     reframe: str  # version of ReFrame
     system: str
@@ -35,7 +37,7 @@ class Case:
 
 @dataclass(slots=True)
 class Judgement:
-    """What ReFrame says of a value."""
+    """Hold a value and what ReFrame compared it with."""
 
     metric: str
     value: float
@@ -48,7 +50,7 @@ class Judgement:
 
 @dataclass(slots=True)
 class MetricFacts:
-    """What a check says of one of its metrics beside the value."""
+    """Describe a metric: what its check declares of it, and its reference."""
 
     # What it declares: ResultsMixin.
     quantity: str  # the curve a metric is a point of
@@ -60,31 +62,31 @@ class MetricFacts:
     # Of a ratio or difference, metric, quantity, unit and values by layout of what it comes from: PpnRatioMixin, and
     # LammpsPpnSeries.
     compared: dict[str, Any] | None = None
-    # What it is held to: ReferencesMixin.
+    # Its reference: ReferencesMixin.
     no_reference: str | None = None  # why there is none
-    evidence: str | None = None  # of a simulation: fitted, predicted, said or simulated (references.EVIDENCE)
-    reference_source: str | None = None  # the document and the place that the reference is from
+    evidence: str | None = None  # of a simulation: fitted, predicted, said or simulated
+    reference_source: str | None = None  # the document, and where in it the reference stands
 
     def as_data(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-class _Said(TypedDict):
+class _Finding(TypedDict):
     kind: str
     text: str  # the finding in words
 
 
-class Finding(_Said, total=False):
-    """What an analysis says beside values. It may have more, by its kind."""
+class Finding(_Finding, total=False):
+    """Name a cause that an analysis found. Each kind may have more members."""
 
     fault: bool  # whether the hosts, or the path between them, are slow for certain
-    hosts: list[str]  # that it is about
+    hosts: list[str]  # the hosts concerned
 
 
 @dataclass(slots=True)
 class Facts:
-    """What a check notes of its run; the mixins named fill it, and ReFrame's log and report have it as plain data."""
+    """Collect what a check notes of its run: the mixins named fill it, and ReFrame logs it as plain data."""
 
     # ResultsMixin, when the case is set up.
     session: str  # which run this belongs to
@@ -92,14 +94,14 @@ class Facts:
     family: str | None = None  # the section of a report: core.families
     parameters: dict[str, Any] | None = None  # of the test but its layout, by name
     collection: str | None = None  # version and commit of the collection
-    about: str | None = None  # what the partition says of itself, or else the system
-    link_MBps: float | None = None  # the rate of a link, as the partition's extras say it
+    about: str | None = None  # the description of the partition, or else of the system
+    link_MBps: float | None = None  # the rate of a link, from the partition's extras
     layout: str | None = None  # nodes x processes a node
     nodes: int | None = None
     ppn: int | None = None
     tasks: int | None = None
     sizes_B: list[int] | None = None  # all message sizes that were asked for
-    not_offered: dict[str, str] | None = None  # suites that the environment does not have, and why
+    not_offered: dict[str, str] | None = None  # suites that the environment lacks, and why
     # Where the case's files are, relative to the folder of results: output/SESSION/...; of a case that failed they are
     # in stage/SESSION/... still. Null in a dry run, and where a site keeps them elsewhere.
     output: str | None = None
@@ -109,7 +111,7 @@ class Facts:
     # JobMixin, when the job has ended.
     job_state: str | None = None  # as its scheduler calls it
     job_began: str | None = None  # ISO 8601 with time zone; null if it never did, or nobody can tell
-    node_faults: dict[str, str] | None = None  # what keeps nodes that it had, or waited for, from taking jobs
+    node_faults: dict[str, str] | None = None  # why nodes that it had, or waited for, take no jobs
     # ProgramMixin, or OwnProgram of checks/fabric.
     program: str | None = None
     program_version: str | None = None
@@ -119,20 +121,18 @@ class Facts:
     spec_hash: str | None = None
     spack: str | None = None
     # PlacementMixin.
-    mpi: str | None = None  # as the library itself says
+    mpi: str | None = None  # as the library itself reports it
     compiler: str | None = None
-    nodelist: list[str] | None = None  # where the ranks ran; of a case that failed before that, what the scheduler says
+    nodelist: list[str] | None = (
+        None  # where the ranks ran; if the case failed before that, the nodes that the scheduler names
+    )
     placement: list[str] | None = None  # node and allowed CPUs of each rank
     binding: str | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
     # CostMixin.
     elapsed_s: float | None = None  # how long the job worked on its nodes, without the queue
-    node_traffic_B: int | None = (
-        None  # bytes in and out of the node that its script ran on; null where that cannot tell
-    )
-    disk_B: int | None = None  # what the case leaves on disk: the files that are kept, and these records
-    # PortsMixin: what crossed the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
+    # PortsMixin: the traffic and errors of the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
     ports: dict[str, Any] | None = None
-    # What the analysis says beside values: the checks themselves, ProgramMixin and PortsMixin.
+    # From the checks themselves, ProgramMixin and PortsMixin.
     findings: list[Finding] | None = None
 
     def as_data(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Facts:
         return data | {"metrics": {name: facts.as_data() for name, facts in self.metrics.items()}}
 
 
-#: Results of what is as it should be.
+#: Results of a case or a value that is as it should be.
 SUCCESS = ("pass", "xfail")
 
 
@@ -156,12 +156,12 @@ def never_began(record: Record) -> bool:
 
 
 def machine_name(of: Mapping[str, Any]) -> str:
-    """Return what something was measured on, as in ``local:node+mpich``; it has system, partition and environ."""
+    """Return where something was measured, as in ``local:node+mpich``, given system, partition and environ."""
     return f"{of['system']}:{of['partition']}+{of['environ']}"
 
 
 def case_name(of: Mapping[str, Any]) -> str:
-    """Return what a case is called everywhere: by its test, and where it ran."""
+    """Return the name of a case: its test, and where it ran."""
     return f"{of['test']} @{machine_name(of)}"
 
 
@@ -181,7 +181,7 @@ def bounds(record: Record) -> tuple[float | None, float | None]:
     return limit(reference, record["lower"]), limit(reference, record["upper"])
 
 
-#: The keys of a record, in their order, and the type of each beside null: bool, int, float, str, list or dict.
+#: The keys of a record, in their order, and the type of each, besides null: bool, int, float, str, list or dict.
 TYPES: dict[str, type] = {"format": int} | {
     name: get_origin(kind := next(iter(get_args(hint)), hint)) or kind
     for part in (Case, Facts, Judgement, MetricFacts)
@@ -189,3 +189,12 @@ TYPES: dict[str, type] = {"format": int} | {
     if name != "metrics"
 }
 FIELDS = tuple(TYPES)
+
+#: Records that agree in these are of one series: the same metric, measured again.
+SERIES = ("system", "partition", "environ", "check", "test", "layout", "metric", "unit")
+
+#: Two records that agree in these are one measurement that was written twice.
+MEASUREMENT = (
+    *("session", "time", "system", "partition", "environ", "check", "test", "metric", "value", "unit"),
+    *("jobid", "result", "case_result"),
+)

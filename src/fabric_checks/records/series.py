@@ -1,34 +1,60 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Series: the same metric, measured again and again."""
+"""Group records into series: the same metric, measured again and again.
+
+This is the one grouping: comparisons, changes, histories, proposals of references, nights and reports ask for it here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 
-from fabric_checks.records.faults import one_line
-from fabric_checks.records.record import case_name
-from fabric_checks.records.schema import SERIES
+from fabric_checks.records.record import SERIES
 
-#: What :func:`series` keeps of the latest record of a series, as far as the frame has it.
+Floats = npt.NDArray[np.float64]
+
+#: Where a value was measured. Two sets of results may differ in these and still be compared.
+MACHINE = ("system", "partition", "environ")
+#: What a metric is. Series of two sets that agree in these are compared; their units are then looked at.
+METRIC = tuple(name for name in SERIES if name not in (*MACHINE, "unit"))
+#: What a case is; it has many metrics.
+CASE = ("check", "test", "layout")
+
+#: What a series has of its latest record, unless something else is asked for.
 LATEST = ("parameters", "quantity", "size_B", "better", "can_be_zero", "evidence", "program", "program_version")
 
+#: What a series to be compared has of its latest record, and what it is expected to have one of.
+OF_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
+_EXPECTED_ONE = ("unit", "better", "program", "program_version", "evidence")
+_KIND = tuple(dict.fromkeys((*SERIES, *OF_LATEST, *_EXPECTED_ONE, "fail_reason")))
+#: The columns of records that :func:`gather` needs.
+COMPARED = (*_KIND, "time", "value")
 
-def series(frame: pl.DataFrame, by: Sequence[str] = ("side", *SERIES)) -> pl.DataFrame:
-    """Gather records into series.
 
-    :param frame: records from :func:`fabric_checks.records.reading.load`, with at least the columns ``by``,
-        ``time`` and ``value``.
+def series(
+    frame: pl.DataFrame,
+    by: Sequence[str] = ("side", *SERIES),
+    *,
+    each: Sequence[str] = (),
+    latest: Sequence[str] = LATEST,
+) -> pl.DataFrame:
+    """Return a row for each series, in the order of the first record of each.
+
+    :param frame: records, with at least the columns ``by``, ``time`` and ``value``. Those without a value, of failed
+        cases, are in no series.
     :param by: records that agree in these are of one series; null equals null.
-    :returns: one row a series, in the order of the first of each: the columns ``by``; ``values``, a list of numbers in
-        the order of ``times``, the list beside it; ``n``, how many; ``first_time`` and ``last_time``; and of
-        :data:`LATEST` the columns that the frame has, from the latest record. Text is ``pl.String``, also if the frame
-        is compact. Records without a value, those of failed cases, are in none.
+    :param each: columns of which all are kept, as lists in the order of time.
+    :param latest: columns of which that of the latest record is kept, as far as the frame has them.
+    :returns: the columns ``by``; ``values`` and ``times``, lists in the order of time; ``n``, their length;
+        ``first_time`` and ``last_time``; ``each`` and ``latest``. Categories become text.
     """
     measured = _in_order(frame.filter(pl.col("value").is_not_null()) if frame["value"].null_count() else frame)
-    latest = [name for name in LATEST if name in frame.columns and name not in by]
     return grouped(
         measured,
         by,
@@ -37,17 +63,137 @@ def series(frame: pl.DataFrame, by: Sequence[str] = ("side", *SERIES)) -> pl.Dat
         pl.len().cast(pl.Int64).alias("n"),
         pl.col("time").first().alias("first_time"),
         pl.col("time").last().alias("last_time"),
-        *(pl.col(name).last() for name in latest),
+        *(pl.col(name) for name in each),
+        *(pl.col(name).last() for name in latest if name in frame.columns and name not in (*by, *each)),
     )
 
 
-def grouped(frame: pl.DataFrame, by: Sequence[str], *aggregations: pl.Expr) -> pl.DataFrame:
-    """Do as ``frame.group_by(by, maintain_order=True).agg(aggregations)``, in half the memory for millions of rows.
+def records_by_series(frame: pl.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Yield each series, its fields by name, and its records in the order of time.
 
-    :returns: the columns ``by`` and those of the aggregations; what was a category is text.
+    :param frame: as for :func:`series`.
+    """
+    measured = _in_order(frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_not_null()))
+    for key, group in measured.group_by(SERIES, maintain_order=True):
+        yield dict(zip(SERIES, key, strict=True)), group.to_dicts()
+
+
+def by_session(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return one record for each series and session: the median of its values, at the time of the first.
+
+    Passes of one session are more like each other than sessions are.
+
+    :param frame: records with ``session``, and as for :func:`series`.
+    """
+    measured = _in_order(frame.filter(pl.col("value").is_finite()))
+    key = (*SERIES, "session")
+    others = (pl.col(name).first() for name in frame.columns if name not in (*key, "value"))
+    return measured.group_by(key, maintain_order=True).agg(pl.col("value").median(), *others).select(frame.columns)
+
+
+def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return one row for records that differ in ``time`` and ``value`` only.
+
+    :param frame: records in the order of time.
+    :returns: in the order of the first of each: the columns except ``time`` and ``value``; ``values``, the list of
+        them; ``n``, how many records; ``first_time`` and ``last_time``; and ``last``, the number of the last record's
+        row, from 0. Categories become text.
+    """
+    return grouped(
+        frame.with_row_index("_row"),
+        [name for name in frame.columns if name not in ("time", "value")],
+        pl.col("value").alias("values"),
+        pl.len().cast(pl.Int64).alias("n"),
+        pl.col("time").first().alias("first_time"),
+        pl.col("time").last().alias("last_time"),
+        pl.col("_row").last().cast(pl.Int64).alias("last"),
+    )
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of many series: ``flat``, one series after the other; where each ``starts`` there, and its ``n``."""
+
+    flat: Floats
+    starts: npt.NDArray[np.int64]
+    n: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The series of several sets of results, to be compared.
+
+    :param series: a row a side and series, in the order of the first of each: :data:`MACHINE`, :data:`METRIC`,
+        :data:`OF_LATEST`; ``row``, the number of its values in
+        ``values``, ``n``, how many they are, and ``least``; and of unit, better, program, program_version and evidence
+        the sorted list of all that it has.
+    :param values: of all series.
+    :param failed: a row a side and case without values: how many of its runs ``failed``, and ``parameters`` and
+        ``fail_reason`` of the last one.
+    :param machines: the values of :data:`MACHINE` that each side has.
+    """
+
+    series: pl.DataFrame
+    values: Values
+    failed: pl.DataFrame
+    machines: pl.DataFrame
+
+
+def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
+    """Gather records that come in parts into series; of millions, little more than the values is held.
+
+    :param parts: side and records of each part, as :func:`aggregated` returns them, with the columns
+        :data:`COMPARED`; parts need not be in the order of time.
+    """
+    found, values = [], []
+    for number, (side, part) in enumerate(parts):
+        own = part.select(pl.lit(side).alias("side"), *_KIND, "n", "first_time", "last_time", "last")
+        found.append(own.with_columns(cs.string().cast(pl.Categorical), part=number))
+        values.append(part["values"])
+    rows = pl.concat(found).with_row_index("row")
+    # Ranked by the first record of each; the latest comes last.
+    rows = rows.sort("first_time", "row").with_row_index("rank").sort("last_time", "part", "last")
+    unknown = {name: "measured" if name == "evidence" else "?" for name in _EXPECTED_ONE}
+    series = (
+        rows.filter(pl.col("metric").is_not_null())
+        .group_by("side", *MACHINE, *METRIC)
+        .agg(
+            pl.col("rank").min(),
+            pl.col("row").sort().alias("rows"),
+            pl.col("n").sum(),
+            pl.col(OF_LATEST).last(),
+            pl.col(_EXPECTED_ONE).cast(pl.String).unique(),
+        )
+        .sort("rank")
+        .with_columns(
+            pl.col(name).list.eval(pl.element().fill_null(text)).list.sort() for name, text in unknown.items()
+        )
+    )
+    flat = pl.concat(values).gather(series["rows"].explode(empty_as_null=False)).explode(empty_as_null=False).to_numpy()
+    n = series["n"].to_numpy().astype(np.int64)
+    table = Values(flat, np.cumsum(n) - n, n)
+    least = np.minimum.reduceat(flat, table.starts) if series.height else np.empty(0)
+    series = series.drop("rank", "rows").with_columns(least=pl.Series(least)).with_row_index("row")
+    failed = (
+        rows.filter(pl.col("metric").is_null())
+        .group_by("side", *MACHINE, *CASE)
+        .agg(pl.col("n").sum().alias("failed"), pl.col("parameters", "fail_reason").last(), pl.col("rank").min())
+        .sort("rank")
+        .drop("rank")
+    )
+    machines = rows.sort("rank").select("side", *MACHINE).unique(maintain_order=True)
+    text = cs.categorical().cast(pl.String)
+    return Gathered(series.with_columns(text), table, failed.with_columns(text), machines.with_columns(text))
+
+
+def grouped(frame: pl.DataFrame, by: Sequence[str], *aggregations: pl.Expr) -> pl.DataFrame:
+    """Return what ``frame.group_by(by, maintain_order=True).agg(aggregations)`` does, in half the memory.
+
+    :returns: the columns ``by`` and those of the aggregations; categories become text.
     """
     # Rows are grouped by one number instead of many columns, and another number, of 64 bits too, makes sure of it.
-    keys = varying(frame, by) or by[:1]
+    alike = frame.select(pl.col(name).eq_missing(pl.col(name).first()).all() for name in by)
+    keys = [name for name in by if not alike[name].item()] or by[:1]
     numbers = [frame.select(keys).hash_rows(seed=seed).alias(f"_hash{seed}") for seed in (1, 2)]
     unsure = (pl.col("_hash2").min() != pl.col("_hash2").max()).alias("_unsure")
     firsts = [pl.col(name).first().alias(f"_key_{name}") for name in keys]
@@ -64,53 +210,9 @@ def grouped(frame: pl.DataFrame, by: Sequence[str], *aggregations: pl.Expr) -> p
     return out.with_columns(cs.categorical().cast(pl.String))
 
 
-def varying(frame: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return those of some columns that do not have the same in all rows."""
-    alike = frame.select(pl.col(name).eq_missing(pl.col(name).first()).all() for name in names)
-    return [name for name in names if not alike[name].item()]
-
-
-def folded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Make one row of records that differ in ``time`` and ``value`` only.
-
-    :param frame: records in the order of time.
-    :returns: a row for each kind of record, in the order of the first of each: the columns but ``time`` and ``value``;
-        ``values``, the list of them; ``n``, how many records; ``first_time`` and ``last_time``; and ``last``, the
-        number of the last record's row, from 0. Text is ``pl.String``.
-    """
-    return grouped(
-        frame.with_row_index("_row"),
-        [name for name in frame.columns if name not in ("time", "value")],
-        pl.col("value").alias("values"),
-        pl.len().cast(pl.Int64).alias("n"),
-        pl.col("time").first().alias("first_time"),
-        pl.col("time").last().alias("last_time"),
-        pl.col("_row").last().cast(pl.Int64).alias("last"),
-    )
-
-
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     """Return records in the order of time within each side; sorting millions that are in order would cost seconds."""
     back = pl.col("time") < pl.col("time").shift()
     if "side" in frame.columns:
         back &= pl.col("side") == pl.col("side").shift()
     return frame.sort("time", maintain_order=True) if frame.select(back.any()).item() else frame
-
-
-def mixed_units(frame: pl.DataFrame) -> tuple[str, ...]:
-    """Return a line for each metric that a set of results has in several units: each unit is a series of its own.
-
-    :param frame: records; without the columns of :data:`fabric_checks.records.schema.SERIES` nothing is said.
-    """
-    if not {*SERIES, "side"} <= set(frame.columns):
-        return ()
-    metric = ["side", *(name for name in SERIES if name != "unit")]
-    units = frame.filter(pl.col("metric").is_not_null()).select(*metric, "unit").unique(maintain_order=True)
-    mixed = units.group_by(metric, maintain_order=True).agg("unit", pl.len().alias("n")).filter(pl.col("n") > 1)
-    return tuple(
-        one_line(
-            f"{row['side']}: {row['metric']} of {case_name(row)} is in several units: "
-            f"{', '.join(str(unit) for unit in row['unit'])}; each becomes a separate series"
-        )
-        for row in mixed.iter_rows(named=True)
-    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a session is called, and which version of the collection it ran."""
+"""Name sessions, by when they started, and the version of the collection that they run."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ def new_session_id() -> str:
     return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
+def started(name: str) -> datetime | None:
+    """Return when a session started, from its name; None for a name that does not tell."""
+    try:
+        return datetime.strptime(name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+
+
 @lru_cache(maxsize=1)
 def session_id() -> str:
     """Return the name of this session: FABRIC_SESSION if it is set, else a new one, the same for the whole process.
@@ -30,7 +38,7 @@ def session_id() -> str:
 @lru_cache(maxsize=1)
 def collection_version() -> str:
     """Return version and commit of the collection, as in ``0.1.0+g1a2b3c4d``; ``.dirty`` if the clone was changed."""
-    # The clone may be another user's, which git would not look at: what it is asked here runs nothing of it.
+    # Git refuses the clone of another user unless it is declared safe; these commands run nothing of it.
     git = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false"]
     try:
         commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)

@@ -1,28 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where results are, as a user says it: ``[LABEL=]PATH[@FROM..TO][,FIELD=VALUE ...]``."""
+"""Sets of results: how users name them, which of their records are meant, their files, and what is wrong with those.
+
+The form is ``[LABEL=]PATH[@FROM..TO][,FIELD=VALUE ...]``.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from fabric_checks.core import paths
+import polars as pl
+
+from fabric_checks.core import files, paths, plugins
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.records import bundle_file
+from fabric_checks.core.text import one_line
+from fabric_checks.records import archive
 from fabric_checks.records.record import FIELDS
+from fabric_checks.records.table import COLUMNS, NESTED, Report
 
 _FORM = "[LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]"
+#: The most lines about one file: a file of garbage has a million bad lines.
+_LINES_A_FILE = 5
+#: The remedy behind the cause of a bad line.
+LEFT_OUT = "; the line is left out: fix or delete it"
 
 
 @dataclass(frozen=True)
 class Source:
     """A set of results.
 
-    :param label: what tables call it.
+    :param label: its name in tables.
     :param path: a folder of results or of perflogs, a file of JSON lines, an archive, or a database of ReFrame.
         A bundle is unpacked, and this is its folder.
     :param since: the first moment, with time zone; :param until: the moment behind the last; None: no limit.
@@ -44,7 +57,7 @@ def default() -> Source:
 
 
 def parse(text: str) -> Source:
-    """Read what a user says of a set of results.
+    """Parse a set of results as a user names it.
 
     An empty PATH means the results of this clone. FROM and TO are dates or date-times of ISO 8601, in UTC if they have
     no offset, and either may be left out; a day as TO is part of the range, a moment is not. What exists as a path is a
@@ -63,30 +76,10 @@ def parse(text: str) -> Source:
     raise RecordError(f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}")
 
 
-#: Where bundles are unpacked, by their paths, until the process ends.
-_UNPACKED: dict[Path, TemporaryDirectory[str]] = {}
-
-
 def _folder_of(path: Path) -> Path:
-    """Return the folder that a bundle is unpacked in; anything else is as it was.
-
-    :raises RecordError: if the bundle was changed, or is none of results.
-    """
-    if path.is_dir() or not bundle_file.is_bundle(path):
-        return path
-    known = _UNPACKED.get(path.resolve())
-    scratch = known or TemporaryDirectory(prefix="fabric-bundle-")
-    folder = Path(scratch.name) / path.name
-    if known is None:
-        folder.mkdir()
-        opened = bundle_file.unpack(path, folder)
-        if opened.faults:
-            first = opened.faults[0]
-            raise RecordError(f"{path}: {first.place}: {first.text}; it is not read: see `fabric-checks offers check`")
-        if opened.manifest["kind"] != bundle_file.OFFER:
-            raise RecordError(f"{path}: this is the request, which has no results; the bundle that comes back has them")
-        _UNPACKED[path.resolve()] = scratch
-    return folder
+    """Return the folder of records that a file holds, if a plugin knows it; anything else is read as it is."""
+    readers = () if path.is_dir() else plugins.record_sources()
+    return next((folder for reader in readers if (folder := reader.folder_of(path))), path)
 
 
 def _sound(text: str) -> str:
@@ -152,3 +145,155 @@ def _moment(text: str, given: str, *, end: bool) -> datetime | None:
         raise RecordError(
             f"{quoted(text)}: {quoted(given)} is not a date; write 2026-11-01 or 2026-11-01T12:00"
         ) from None
+
+
+def condition(sources: Sequence[Source]) -> pl.Expr | None:
+    """Return the condition that records of any of some sources fulfil, or None if all records do."""
+    each = [_condition(source) for source in sources]
+    wanted = [one for one in each if one is not None]
+    return pl.any_horizontal(wanted) if len(wanted) == len(each) else None
+
+
+def _condition(source: Source) -> pl.Expr | None:
+    rules = [_has(name, value) for name, value in source.where.items()]
+    if source.since:
+        rules.append(pl.col("time") >= source.since)
+    if source.until:
+        rules.append(pl.col("time") < source.until)
+    return pl.all_horizontal(rules) if rules else None
+
+
+def _has(name: str, value: str) -> pl.Expr:
+    """Return whether a field has a value that a user wrote; a list or an object must have it as an item."""
+    column = pl.col(name)
+    if name in NESTED:
+        return column.str.contains(json.dumps(value, ensure_ascii=False), literal=True)
+    if COLUMNS[name] == pl.String():
+        return column == value
+    if name == "time":
+        return column.dt.strftime("%Y-%m-%dT%H:%M:%S") == value[:19]
+    if COLUMNS[name] == pl.Boolean():
+        return column == {"true": True, "false": False}.get(value)
+    try:
+        return column == float(value)
+    except ValueError:
+        return pl.lit(value=False)
+
+
+def limits_text(source: Source) -> str:
+    """Return the limits of a source in words, empty if it has none."""
+    parts = [f"{name}={value}" for name, value in source.where.items()]
+    if source.since:
+        parts.insert(0, f"from {source.since:%Y-%m-%dT%H:%M:%SZ}")
+    if source.until:
+        parts.insert(1 if source.since else 0, f"before {source.until:%Y-%m-%dT%H:%M:%SZ}")
+    return ", ".join(parts)
+
+
+@dataclass
+class Faults:
+    """The faults of a set of results: a few lines for each file, and a count of the others."""
+
+    _by_file: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    _others: Counter[str] = field(default_factory=Counter)
+
+    def add(self, file: object, line: int, cause: str) -> None:
+        """Note a line that is left out.
+
+        :param line: from 1; 0 for what concerns the whole file.
+        """
+        kept = self._by_file.setdefault(str(file), [])
+        if len(kept) < _LINES_A_FILE:
+            kept.append((line, cause))
+        else:
+            self._others[str(file)] += 1
+
+    def reporter(self, file: object, remedy: str = LEFT_OUT) -> Report:
+        """Return a function that notes the lines of one file, given their number and what is wrong with them."""
+        return lambda line, cause: self.add(file, line, cause + remedy)
+
+    def lines(self) -> Iterator[str]:
+        """Return a line for each fault that was kept, and one for those of a file that were only counted."""
+        for file in sorted(self._by_file):
+            for line, cause in sorted(self._by_file[file]):
+                place = f"{file}:{line}" if line else file
+                yield one_line(f"{place}: {cause}")
+            if self._others[file]:
+                yield one_line(f"{file}: and {self._others[file]} more lines that are not sound records")
+
+
+@dataclass
+class Files:
+    """The files of a set of results, each kind in the order of their names."""
+
+    json_lines: list[Path] = field(default_factory=list)
+    parquet: list[Path] = field(default_factory=list)
+    databases: list[Path] = field(default_factory=list)
+
+
+def files_of(path: Path, faults: Faults) -> Files:
+    """Find the files of a set of results; their content tells their kind, not their name.
+
+    Links are followed within the folder only: results from elsewhere must not show files of who reads them.
+
+    :param path: a folder of results, of perflogs, or an archive; or one file.
+    :param faults: gets what cannot be read.
+    :raises RecordError: if nothing is there.
+    """
+    found = Files()
+    if not path.is_dir():
+        _sort_in(path, None, found, faults)
+        return found
+    logs = False
+    folder = path / "perflogs" if (path / "perflogs").is_dir() else path
+    if _is_outside(folder, path, faults):
+        return found
+    for parent, folders, names in os.walk(folder, onerror=lambda error: _note(error, faults)):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in folders:
+            if Path(parent, name).is_symlink():
+                _is_outside(Path(parent, name), path, faults)
+        for name in sorted({*names} - archive.superseded(names)):
+            if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):
+                _sort_in(Path(parent, name), path, found, faults)
+            logs |= name.endswith(".log")
+    if not (found.json_lines or found.parquet or found.databases) and not list(faults.lines()):
+        hint = "; its .log files are ReFrame's own perflogs, which are not read" if logs else ""
+        raise RecordError(
+            f"{path}: no results here: no file *.jsonl or *.parquet in it or below it{hint}; start a run with ci/run, "
+            "or name a folder of results, a file of JSON lines, an archive, or ReFrame's database"
+        )
+    return found
+
+
+def _note(error: OSError, faults: Faults) -> None:
+    faults.add(error.filename, 0, f"{error.strerror}; it and its contents are left out")
+
+
+def _is_outside(folder: Path, within: Path, faults: Faults) -> bool:
+    """Tell whether a folder is a link out of another one, and note it."""
+    try:
+        files.require_within(folder, within)
+    except OSError as error:
+        _note(error, faults)
+        return True
+    return False
+
+
+def _sort_in(path: Path, within: Path | None, found: Files, faults: Faults) -> None:
+    """Add a file to those of its kind, by its first bytes."""
+    try:
+        with files.opened(path, within) as file:
+            first = file.read(16)
+    except files.UnfitError as error:
+        faults.add(path, 0, f"{error.strerror}; it is left out")
+        return
+    except OSError as error:
+        _note(error, faults)
+        return
+    if first == b"SQLite format 3\0":
+        found.databases.append(path)
+    elif first.startswith(b"PAR1") or path.suffix == ".parquet":
+        found.parquet.append(path)
+    else:
+        found.json_lines.append(path)

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What makes a record sound, and the types of its columns.
-
-A raw table has the columns of records as their files have them: :func:`raw_schema`. All checks are of whole columns.
-"""
+"""Check records: one list of rules for the columns of a table, and one schema for the lists and objects in them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import lru_cache
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
 from fabric_checks.core.metrics import UNITS
-from fabric_checks.records import shapes
-from fabric_checks.records.record import FORMAT
-from fabric_checks.records.schema import COLUMNS, MEASUREMENT, NESTED
+from fabric_checks.records.record import FIELDS, FORMAT, MEASUREMENT
+from fabric_checks.records.table import COLUMNS, NESTED, Report, frame_of
 
 #: Fields that every record has.
 REQUIRED = ("format", "session", "time", "system", "partition", "environ", "check", "test")
-#: Fields that are looked at whatever is asked for.
+#: Fields that are checked whatever is asked for.
 ALWAYS = tuple(dict.fromkeys((*REQUIRED, *MEASUREMENT)))
 
 _NAMES = ("session", "system", "partition", "environ", "check", "test", "metric", "unit")
@@ -32,13 +32,67 @@ _LONGEST_B = (
 )
 #: Times before and after these are of a clock that was never set, and beyond what calendars of programs hold.
 _FIRST, _END = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1970, 2201))
-#: No value is larger; beyond it, sums and squares are no numbers any more.
+#: No value is larger: sums and squares of larger ones overflow.
 _LARGEST = 1e30
 _NUMBERS = tuple(name for name, kind in COLUMNS.items() if kind == pl.Float64())
-#: What is counted, or lasts, is not negative.
-_COUNTS = ("nodes", "ppn", "tasks", "size_B", "node_traffic_B", "disk_B", "elapsed_s", "link_MBps")
+#: Counts and durations are not negative.
+_COUNTS = ("nodes", "ppn", "tasks", "size_B", "elapsed_s", "link_MBps")
 #: ISO 8601 with seconds, their fraction if any, and an offset or Z.
 _TIME = "%Y-%m-%dT%H:%M:%S%.f%#z"
+
+#: Keys of a schema of objects: every member, or the same and at least one.
+_EACH, _SOME = "*", "+"
+_NUMBER = float
+#: What each list or object has to be: in words, and as a schema. A type stands for itself, ``float`` for any number; a
+#: tuple for any of several schemas; a list for a list of items; an object for one with these members, optional with ?.
+_SHAPES: dict[str, tuple[str, Any]] = {
+    "nodelist": ("a list of strings", [str]),
+    "placement": ("a list of strings", [str]),
+    "sizes_B": ("a list of message sizes", [_NUMBER]),
+    "not_offered": ("an object of strings", {_EACH: str}),
+    "node_faults": ("an object of strings", {_EACH: str}),
+    "parameters": ("an object with a string or a number for each parameter", {_EACH: (str, _NUMBER)}),
+    "headline": (
+        "an object with title, quantity, section and order",
+        {"title": str, "quantity": str, "section": str, "order": _NUMBER},
+    ),
+    "findings": (
+        "a list of objects with kind and text, hosts that are strings, and fault that is true or false",
+        [{"text": str, "kind?": str, "hosts?": (None, [str]), "fault?": bool}],
+    ),
+    "compared": (
+        "an object with metric, quantity, unit and values by layout",
+        {"metric": str, "quantity": str, "unit": str, "values": {_SOME: _NUMBER}},
+    ),
+    "ports": (
+        "an object with nodes, which have ports with bytes, rate and errors",
+        {
+            "nodes": {
+                _EACH: {
+                    _EACH: {
+                        **dict.fromkeys(("sent_B?", "received_B?", "rate_MBps?"), (None, _NUMBER)),
+                        "errors?": {_EACH: _NUMBER},
+                    }
+                }
+            },
+            "carried_B?": {_EACH: _NUMBER},
+        },
+    ),
+    # Of the rows of an archive, see fabric_checks.records.table.
+    "extra": ("an object with the list 'absent' and the object 'other'", {"absent?": [str], "other?": dict}),
+}
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A rule that valid rows fulfil.
+
+    :param columns: those that ``is_wrong`` depends on; :param text: names the fault of a row where it is true.
+    """
+
+    columns: tuple[str, ...]
+    is_wrong: pl.Expr
+    text: pl.Expr
 
 
 def raw_schema(columns: Collection[str]) -> dict[str, pl.DataType]:
@@ -48,50 +102,58 @@ def raw_schema(columns: Collection[str]) -> dict[str, pl.DataType]:
 
 
 def checked(raw: pl.DataFrame, *, any_unit: bool = False) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Give columns their types, and tell sound records from others.
+    """Parse times, and part the valid records from the others.
 
     :param raw: columns of the types of :func:`raw_schema`, ``line``, and any others, which stay as they are.
-    :param any_unit: whether units that this collection does not use are accepted, as of checks that are not ours.
-    :returns: the sound records; and of each of the others its ``line`` and what is wrong with it.
+    :param any_unit: whether to accept units that this collection does not use, as of somebody else's checks.
+    :returns: the valid records; and of each of the others its ``line`` and what is wrong with it.
     """
     timed = raw.with_columns(_moment(raw["time"]).alias("moment"))
-    causes: list[tuple[int, str]] = []
-    if not (_is_whole(timed, any_unit) and _has_sound_values(timed, "moment")):
-        timed, causes = _apart(timed, [*_whole_rules(timed.columns, any_unit), *_rules(timed, "moment")])
-    return timed.with_columns(pl.col("moment").alias("time")).drop("moment"), causes
+    good, causes = _parted(timed, "moment", any_unit=any_unit)
+    return good.with_columns(pl.col("moment").alias("time")).drop("moment"), causes
 
 
-def is_sound(frame: pl.DataFrame, kinds: pl.DataFrame | None = None) -> bool:
-    """Tell whether all rows of an archive are sound, as far as the columns tell that were read.
-
-    :param kinds: what there is in some of the columns, each at least once, if that is known: then it is looked at
-        instead of these columns, which is cheaper.
-    """
-    if not _is_whole(frame, any_unit=True):
-        return False
-    if kinds is None:
-        return _has_sound_values(frame, "time")
-    return _has_sound_values(frame.drop(kinds.columns), "time") and _has_sound_values(kinds, "time")
-
-
-def sound(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Tell sound rows of an archive from others, as far as the columns tell that were read.
+def checked_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    """Part the valid rows of an archive from the others, as far as the columns show that were read.
 
     :param frame: some columns of records, and ``line``.
     :returns: as :func:`checked`.
     """
-    texts = frame.with_columns(cs.categorical().cast(pl.String))
-    good, causes = _apart(texts, [*_whole_rules(texts.columns, any_unit=True), *_rules(texts, "time")])
+    good, causes = _parted(frame.with_columns(cs.categorical().cast(pl.String)), "time", any_unit=True)
     return good.cast(frame.collect_schema()), causes
 
 
-def _apart(frame: pl.DataFrame, rules: Sequence[tuple[pl.Expr, pl.Expr]]) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Part the rows that break no rule from the others, and say what each of these breaks first."""
-    wrong = frame.select(pl.any_horizontal(is_wrong for is_wrong, _ in rules).fill_null(value=False)).to_series()
-    # The texts are made for the few rows that need them.
-    cause = pl.coalesce(*(pl.when(is_wrong).then(text) for is_wrong, text in rules))
-    causes = list(frame.filter(wrong).select("line", cause.alias("cause")).iter_rows())
-    return frame.filter(~wrong), causes
+def checked_records(
+    records: Sequence[tuple[int, dict[str, Any]]],
+    report: Report,
+    columns: Collection[str] = FIELDS,
+    *,
+    any_unit: bool = False,
+) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
+    """Return the valid ones of some records, as a table and as they were.
+
+    :param records: each with its number. :param report: is called for each of the others.
+    :param columns: those of the table, which has their numbers in ``line``.
+    """
+    # A database has several records of one number: they are counted anew here.
+    counted = ((place, record) for place, (_, record) in enumerate(records))
+    table = frame_of(counted, raw_schema(columns), lambda place, cause: report(records[place][0], cause))
+    good, causes = checked(table, any_unit=any_unit)
+    for place, cause in causes:
+        report(records[place][0], cause)
+    as_they_were = [records[place][1] for place in good["line"]]
+    numbers = pl.Series("line", [records[place][0] for place in good["line"]], pl.Int64)
+    return good.with_columns(numbers), as_they_were
+
+
+def is_sound(frame: pl.DataFrame, kinds: pl.DataFrame | None = None) -> bool:
+    """Tell whether all rows of an archive are valid, as far as the columns show that were read.
+
+    :param kinds: the values of some of the columns, each at least once, if that is known: cheaper to check than these.
+    """
+    return not any(_broken(frame, _rules(frame.columns, "time", any_unit=True), kinds)) and not any(
+        _misshapen(_values(frame, kinds, name)) for name in _SHAPES if name in frame.columns
+    )
 
 
 def _moment(text: pl.Series) -> pl.Series:
@@ -103,117 +165,126 @@ def _moment(text: pl.Series) -> pl.Series:
     return text.str.to_datetime(_TIME, time_unit="us", time_zone="UTC", strict=False)
 
 
-def _is_whole(frame: pl.DataFrame, any_unit: bool) -> bool:
-    """Tell whether all rows have what makes a record: :func:`_whole_rules` in terms that are cheap for many rows."""
-    there = set(frame.columns)
-    if any(frame[name].null_count() for name in (*REQUIRED, "moment") if name in there):
-        return False
-    if "format" in there and not (frame["format"] == FORMAT).all():
-        return False
-    if {"metric", "value"} <= there and (frame["metric"].is_null() != frame["value"].is_null()).any():
-        return False
-    if any_unit:
-        return True
-    values, units = frame["metric"].is_not_null(), frame["unit"]
-    return bool(units.is_not_null().eq(values).all()) and set(units.unique().drop_nulls()) <= set(UNITS)
-
-
-def _has_sound_values(frame: pl.DataFrame, time: str) -> bool:
-    """Tell whether all values are sound for certain: :func:`_rules` in terms that are cheap for many rows."""
-    there = frame.columns
-    if time in there and not frame[time].is_between(_FIRST, _END, closed="left").all():
-        return False
-    for name in (name for name in _LONGEST_B if name in there):
-        if _longest_B(_texts(frame[name])) > _LONGEST_B[name]:
-            return False
-    for name in (name for name in _NUMBERS if name in there):
-        if not (frame[name].abs() <= _LARGEST).all():  # nor of NaN
-            return False
-    if any((frame[name] < 0).any() for name in _COUNTS if name in there):
-        return False
-    if any(_is_nested(_texts(frame[name])).any() for name in _NAMES if name in there):
-        return False
-    return not any(_misshapen(frame[name]) for name in shapes.NAMES if name in there)
-
-
-def _texts(column: pl.Series) -> pl.Series:
-    """Return the texts of a column; of categories, each once."""
-    return column.unique().cast(pl.String) if column.dtype == pl.Categorical else column
-
-
-def _longest_B(text: pl.Series) -> int:
-    longest = text.str.len_bytes().max()
-    return longest if isinstance(longest, int) else 0
-
-
-def _misshapen(text: pl.Series) -> dict[str, str]:
-    """Return the texts of a nested column that are not what they should be, and what that is."""
-    found = {each: shapes.wanted(text.name, each) for each in text.unique().drop_nulls()}
-    return {each: wanted for each, wanted in found.items() if wanted}
-
-
-def _is_nested(text: pl.Series) -> pl.Series:
-    return text.str.starts_with("{") | text.str.starts_with("[")
-
-
-def _whole_rules(there: Collection[str], any_unit: bool) -> list[tuple[pl.Expr, pl.Expr]]:
-    """Return what a record may lack, as far as the columns tell, and what to say then, the first first."""
-    measured = pl.col("metric").is_not_null()
-    rules = [(pl.col(name).is_null(), pl.lit(f"the record has no '{name}'")) for name in REQUIRED if name in there]
-    if "format" in there:
-        text = _shown(
-            "format {} belongs to a different release; read it with that release", pl.col("format").cast(pl.String)
-        )
-        rules.append((pl.col("format") != FORMAT, text))
-    if "moment" in there:
-        text = _shown("the time {} is not of the form 2026-01-31T12:00:00+00:00", pl.col("time"))
-        rules.append((pl.col("moment").is_null(), text))
-    if {"metric", "value"} <= set(there):
-        rules += [
-            (measured & pl.col("value").is_null(), pl.lit("the record has a metric but no value")),
-            (~measured & pl.col("value").is_not_null(), pl.lit("the record has a value but no metric")),
-        ]
-    if not any_unit:
-        rules += [
-            (measured & pl.col("unit").is_null(), pl.lit("the record has no 'unit'")),
-            (
-                ~pl.col("unit").is_in(UNITS),
-                _shown("unknown unit {}; known units are " + ", ".join(UNITS), pl.col("unit")),
-            ),
-        ]
-    return rules
-
-
-def _rules(frame: pl.DataFrame, time: str) -> list[tuple[pl.Expr, pl.Expr]]:
-    """Return what can be wrong with values, and what to say then, the first first.
-
-    :param time: the column with the date-times.
-    """
-    rules: list[tuple[pl.Expr, pl.Expr]] = []
-    if time in frame.columns:
-        years = "the time is not in the years 1970 to 2200"
-        rules.append((~pl.col(time).is_between(_FIRST, _END, closed="left"), pl.lit(years)))
-    for name in (name for name in _NAMES if name in frame.columns):
-        nested = pl.col(name).str.head(1).is_in(["{", "["])
-        rules.append((nested, _shown(f"'{name}' is {{}} where a name is expected", pl.col(name))))
-    for name, longest_B in _LONGEST_B.items():
-        if name in frame.columns:
-            text = _shown(f"'{name}' is longer than {longest_B} bytes: {{}}", pl.col(name))
-            rules.append((pl.col(name).str.len_bytes() > longest_B, text))
-    for name in (name for name in _COUNTS if name in frame.columns):
-        text = _shown(f"'{name}' is {{}}, below zero", pl.col(name).cast(pl.String))
-        rules.append((pl.col(name) < 0, text))
-    for name in (name for name in _NUMBERS if name in frame.columns):
-        text = _shown(f"'{name}' is {{}}, not a number up to {_LARGEST:g}", pl.col(name).cast(pl.String))
-        rules.append((~(pl.col(name).abs() <= _LARGEST), text))
-    for name in (name for name in shapes.NAMES if name in frame.columns):
+def _parted(frame: pl.DataFrame, time: str, *, any_unit: bool) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    """Part the rows that break no rule from the others, and say which rule each of these breaks first."""
+    broken = list(_broken(frame, _rules(frame.columns, time, any_unit=any_unit)))
+    for name in (name for name in _SHAPES if name in frame.columns):
         if found := _misshapen(frame[name]):
             wanted = pl.col(name).replace_strict(list(found), list(found.values()), default=None)
             text = pl.format("{} where {} is expected", _shown(f"'{name}' is {{}}", pl.col(name)), wanted)
-            rules.append((wanted.is_not_null(), text))
+            broken.append(_Rule((name,), wanted.is_not_null(), text))
+    if not broken:
+        return frame, []
+    wrong = frame.select(pl.any_horizontal(rule.is_wrong for rule in broken).fill_null(value=False)).to_series()
+    cause = pl.coalesce(*(pl.when(rule.is_wrong).then(rule.text) for rule in broken))
+    causes = list(frame.filter(wrong).select("line", cause.alias("cause")).iter_rows())
+    return frame.filter(~wrong), causes
+
+
+def _broken(frame: pl.DataFrame, rules: Sequence[_Rule], kinds: pl.DataFrame | None = None) -> Iterator[_Rule]:
+    """Yield the rules that some row breaks."""
+    for rule in rules:
+        if len(rule.columns) == 1:
+            columns = _values(frame, kinds, rule.columns[0]).to_frame()
+        else:
+            columns = frame.select(rule.columns)
+        if columns.select(rule.is_wrong.any()).item():
+            yield rule
+
+
+def _values(frame: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Series:
+    """Return the values of a column; of categories, each once, as text."""
+    column = (kinds if kinds is not None and name in kinds.columns else frame)[name]
+    return column.unique().cast(pl.String) if column.dtype == pl.Categorical else column
+
+
+def _rules(there: Collection[str], time: str, *, any_unit: bool) -> list[_Rule]:
+    """Return what can be wrong with a table, the rule that counts first at the beginning.
+
+    :param there: its columns; :param time: the one with the date-times.
+    """
+    rules: list[_Rule] = []
+
+    def rule(columns: str, is_wrong: pl.Expr, text: str | pl.Expr) -> None:
+        names = tuple(columns.split())
+        if set(names) <= set(there):
+            rules.append(_Rule(names, is_wrong, pl.lit(text) if isinstance(text, str) else text))
+
+    measured = pl.col("metric").is_not_null()
+    for name in REQUIRED:
+        rule(name, pl.col(name).is_null(), f"the record has no '{name}'")
+    other = _shown("format {} belongs to a different release; read it with that release", _as_text("format"))
+    rule("format", pl.col("format") != FORMAT, other)
+    other = _shown("the time {} is not of the form 2026-01-31T12:00:00+00:00", pl.col("time"))
+    rule("moment", pl.col("moment").is_null(), other)
+    rule("metric value", measured & pl.col("value").is_null(), "the record has a metric but no value")
+    rule("metric value", ~measured & pl.col("value").is_not_null(), "the record has a value but no metric")
+    if not any_unit:
+        rule("metric unit", measured & pl.col("unit").is_null(), "the record has no 'unit'")
+        other = _shown(f"unknown unit {{}}; known units are {', '.join(UNITS)}", pl.col("unit"))
+        rule("unit", ~pl.col("unit").is_in(UNITS), other)
+    rule(time, ~pl.col(time).is_between(_FIRST, _END, closed="left"), "the time is not in the years 1970 to 2200")
+    for name in _NAMES:
+        nested = pl.col(name).str.starts_with("{") | pl.col(name).str.starts_with("[")
+        rule(name, nested, _shown(f"'{name}' is {{}} where a name is expected", pl.col(name)))
+    for name, longest_B in _LONGEST_B.items():
+        other = _shown(f"'{name}' is longer than {longest_B} bytes: {{}}", pl.col(name))
+        rule(name, pl.col(name).str.len_bytes() > longest_B, other)
+    for name in _COUNTS:
+        rule(name, pl.col(name) < 0, _shown(f"'{name}' is {{}}, below zero", _as_text(name)))
+    for name in _NUMBERS:
+        other = _shown(f"'{name}' is {{}}, not a number up to {_LARGEST:g}", _as_text(name))
+        rule(name, ~(pl.col(name).abs() <= _LARGEST), other)  # NaN is larger than any
     return rules
+
+
+def _as_text(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String)
 
 
 def _shown(text: str, value: pl.Expr) -> pl.Expr:
     """Put an untrusted value into a text, in quotes and short."""
     return pl.format(text, pl.format("'{}'", value.str.head(60)))
+
+
+def _misshapen(texts: pl.Series) -> dict[str, str]:
+    """Return the texts of a column of lists or objects that do not fit its schema, and what is expected."""
+    found = {text: _expected(texts.name, text) for text in texts.unique().drop_nulls()}
+    return {text: expected for text, expected in found.items() if expected}
+
+
+@lru_cache(maxsize=512)
+def _expected(name: str, text: str) -> str | None:
+    """Return what a field has to be, in words, if its JSON text is something else; None if it fits."""
+    words, schema = _SHAPES[name]
+    try:
+        return None if _fits(json.loads(text), schema) else words
+    except (ValueError, RecursionError, OverflowError):
+        return "a list or an object"
+
+
+def _fits(value: Any, schema: Any) -> bool:
+    if isinstance(schema, tuple):
+        return any(_fits(value, each) for each in schema)
+    if isinstance(schema, list):
+        return isinstance(value, list) and all(_fits(each, schema[0]) for each in value)
+    if isinstance(schema, dict):
+        return isinstance(value, dict) and _has_members(value, schema)
+    if schema is None:
+        return value is None
+    if schema is _NUMBER:
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+    return isinstance(value, schema)
+
+
+def _has_members(value: dict[str, Any], schema: dict[str, Any]) -> bool:
+    for name, of in schema.items():
+        if name in (_EACH, _SOME):
+            if not all(_fits(each, of) for each in value.values()) or (name == _SOME and not value):
+                return False
+        elif (key := name.removesuffix("?")) in value:
+            if not _fits(value[key], of):
+                return False
+        elif key == name:
+            return False
+    return True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is wrong with a reference file, given the cases of its systems: orphans, gaps, units, bounds beyond the links.
+"""The faults of a reference file: orphans, gaps, units, bounds beyond the links, and bounds that history shows useless.
 
-Every fault is one line with the file, the place, the cause and the remedy.
+Every fault is one line with file, line, cause and remedy.
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import yaml
 
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import value_text
-from fabric_checks.records.record import limit
-from fabric_checks.references import line_rate, lookup, orphans
+from fabric_checks.records.record import SERIES, limit
+from fabric_checks.records.series import records_by_series
+from fabric_checks.references import line_rate, lookup
 from fabric_checks.references.cases import Case
-from fabric_checks.references.orphans import Keys
+from fabric_checks.references.lookup import Keys
 from fabric_checks.references.reference_file import NO_REFERENCE, ReferenceFile
+
+#: A bound that all values meet by more than this factor judges nothing.
+EASY = 5.0
+#: The fields of records that this needs.
+COLUMNS = (*SERIES, "parameters", "tasks", "ppn", "time", "value", "better")
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Leaf:
 
 @dataclass
 class _Used:
-    """What the cases of a system made use of."""
+    """Collect what the cases of a system use."""
 
     paths: set[Keys] = field(default_factory=set)
     leaves: set[Keys] = field(default_factory=set)
@@ -66,7 +73,7 @@ def of_file(file: ReferenceFile, checks: Iterable[str], cases: Sequence[Case]) -
 def leaves(file: ReferenceFile, lines: Mapping[Keys, int]) -> Iterator[Leaf]:
     """Return all references of a file, given its :func:`line_numbers`."""
     for check, entry in file.entries.items():
-        for keys, value in orphans.references(check, entry):
+        for keys, value in lookup.references(check, entry):
             expected = value[0] == "$xfail"
             yield Leaf(keys, lines.get(keys, 0), value[2] if expected else value, expected)
 
@@ -147,7 +154,7 @@ def _contradiction(
     if asked is not None and (own is None or own < asked):
         less = "nothing" if own is None else f"{value_text(own)} MB/s"
         yield (
-            f"{file.path}: {orphans.where(keys)}: asks for {less}, but the file's own rule asks for "
+            f"{file.path}: {lookup.where(keys)}: asks for {less}, but the file's own rule asks for "
             f"{value_text(asked)} ({derived.source}); raise the entry, or exempt this from the rule"
         )
 
@@ -157,7 +164,7 @@ def _orphans(
 ) -> Iterator[str]:
     for check, entry in file.entries.items():
         place = f"{file.path}:{lines[check,]}"
-        why = orphans.why_no_check(check, checks)
+        why = lookup.why_no_check(check, checks)
         if why:
             yield f"{place}: {why}"
             continue
@@ -168,25 +175,25 @@ def _orphans(
             yield f"{place}: {check}: $index names {unknown!r}, which the check does not have"
             continue
         known = {item: dict.fromkeys(case.attributes.get(item, "") for case in own) for item in items} if own else {}
-        for keys in orphans.paths(check, entry):
+        for keys in lookup.paths(check, entry):
             if keys not in used.paths:
-                why = orphans.why_no_key(items, keys, known) or _why_unused(keys, own)
+                why = lookup.why_no_key(items, keys, known) or _why_unused(keys, own)
                 yield f"{file.path}:{lines.get(keys, 0)}: {why}"
     for leaf in leaves(file, lines):
         if leaf.keys[:-1] in used.paths and leaf.keys not in used.leaves:
-            yield f"{file.path}:{leaf.line}: {orphans.no_metric(leaf.keys)}"
+            yield f"{file.path}:{leaf.line}: {lookup.no_metric(leaf.keys)}"
 
 
 def _why_unused(keys: Keys, cases: Sequence[Case]) -> str:
-    """Say why no case comes to keys of which each for itself is known."""
+    """Return why no case comes to these keys, each of which is known."""
     why = "no case has all of these, or an earlier key matches first" if cases else "no case of this check runs here"
-    return f"orphan: {orphans.where(keys)}: {why}; delete it"
+    return f"orphan: {lookup.where(keys)}: {why}; delete it"
 
 
 def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> Iterator[str]:
     """Yield references in the wrong unit, without a bound that judges, or beyond what the links can carry."""
     for leaf in leaves(file, lines):
-        place = f"{file.path}:{leaf.line}: {orphans.where(leaf.keys)}"
+        place = f"{file.path}:{leaf.line}: {lookup.where(leaf.keys)}"
         value, lower, upper, unit = leaf.reference
         for case, metric in used.judged.get(leaf.keys, ())[:1]:
             if metric.unit != unit:
@@ -194,7 +201,7 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
             elif (
                 (lower if metric.better == "larger" else upper) is None
                 and not leaf.expected_to_fail
-                and not _is_said(file, case, metric.name)
+                and not _is_published(file, case, metric.name)
             ):
                 yield (
                     f"{place}: only values that are too good are bounded ({metric.better} is better); give the other "
@@ -209,8 +216,8 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
                 )
 
 
-def _is_said(file: ReferenceFile, case: Case, metric: str) -> bool:
-    """Tell whether it is what a document says, which may be that something is bad; a twin may be fitted to it."""
+def _is_published(file: ReferenceFile, case: Case, metric: str) -> bool:
+    """Return whether the value is published, which may be a bad one; a twin may be fitted to it."""
     evidence = file.evidence_of(held=True, **case.facts, metric=metric)
     return evidence is not None and evidence.kind in ("said", "fitted")
 
@@ -242,3 +249,44 @@ def index_items(file: ReferenceFile) -> list[str]:
     """Return the attributes of checks that the file's entries go by."""
     items = (item for entry in file.entries.values() for item in entry["$index"])
     return sorted({"layout", *(item for item in items if re.fullmatch(r"[A-Za-z_]\w*", item))})
+
+
+def of_history(file: ReferenceFile, frame: pl.DataFrame, min_runs: int = 5) -> list[str]:
+    """Return bounds that no value of the history met, or that all met by more than :data:`EASY` times.
+
+    :param frame: records with :data:`COLUMNS`, of the systems that the file is for.
+    """
+    lines = line_numbers(file.path)
+    faults = []
+    for _, records in records_by_series(frame):
+        record = records[-1]
+        if len(records) < min_runs or record["check"] not in file.entries:
+            continue
+        try:
+            slot = lookup.slot(file.entries, record)
+        except ReferenceError:
+            continue  # an orphan, which `of_file` names
+        reference = slot.reference
+        if reference is None or reference[0] == "$xfail" or reference[3] != record["unit"]:
+            continue
+        why = _unreachable(reference, [each["value"] for each in records], record["better"], record["unit"])
+        if why:
+            where = ": ".join(map(str, (slot.check, *slot.keys, slot.metric)))
+            line = lines.get((slot.check, *slot.keys, slot.metric), 0)
+            faults.append(f"{file.path}:{line}: {where}: {why}; `fabric-checks references propose` suggests one")
+    return faults
+
+
+def _unreachable(reference: Sequence[Any], values: Sequence[float], better: str, unit: str) -> str:
+    value, lower, upper, _ = reference
+    bound = limit(value, upper if better == "smaller" else lower)
+    if bound is None:
+        return ""
+    best, worst = (min(values), max(values)) if better == "smaller" else (max(values), min(values))
+    text = f"{'at most' if better == 'smaller' else 'at least'} {value_text(bound)} {unit}"
+    if (best > bound) if better == "smaller" else (best < bound):
+        return f"unreachable: {text}, but the best of {len(values)} values is {value_text(best)}"
+    easy = worst * EASY < bound if better == "smaller" else worst > bound * EASY
+    if easy and bound > 0 and worst > 0:
+        return f"judges nothing: {text}, and the worst of {len(values)} values is {value_text(worst)}"
+    return ""

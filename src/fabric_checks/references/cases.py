@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cases that the checks have on a system, as a process of their own tells them."""
+"""The cases of the checks on a system, collected by another process."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Case:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Case:
-        """Return a case from what :mod:`fabric_checks.reframe_ext.catalogue` says of it."""
+        """Return a case from the data of :mod:`fabric_checks.reframe_ext.catalogue`."""
         metrics = tuple(Metric(name, unit, better) for name, unit, better in data["metrics"])
         return cls(**{**data, "metrics": metrics})
 
     @property
     def facts(self) -> dict[str, str]:
-        """What reasons and rules of a reference file go by."""
+        """The attributes that reasons and rules of a reference file match."""
         return {"check": self.check, "partition": self.partition, "environ": self.environ, "layout": self.layout}
 
 
@@ -59,7 +59,7 @@ class Catalogue:
 def of_system(system: str, attributes: Iterable[str]) -> Catalogue:
     """Return what the checks declare on a system, with all MPIs of its stack.
 
-    :param attributes: of checks, beside the system, partition and environment, that are asked for.
+    :param attributes: of checks, in addition to system, partition and environment.
     :raises ReferenceError: if the system does not exist, or its checks cannot be loaded.
     """
     with tempfile.TemporaryDirectory() as folder:

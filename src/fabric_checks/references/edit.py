@@ -1,37 +1,45 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Put references into the text of a reference file and leave every other byte of it alone.
-
-Libraries that read YAML and write it again move or lose comments where values change (ruamel.yaml 0.19 keeps a comment
-that stands between two keys with the value above it). So the text is changed only where the YAML parser says that a
-value stands or a mapping ends; and what comes out is read again and compared with what it should be.
-"""
+"""Write references into a reference file, with its comments and quotes kept."""
 
 from __future__ import annotations
 
 import copy
+import difflib
+import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import CommentMark, YAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+from ruamel.yaml.tokens import CommentToken
 
+from fabric_checks.core import files
 from fabric_checks.core.errors import ReferenceError
-from fabric_checks.core.text import printable
+from fabric_checks.core.text import one_line
+from fabric_checks.references import reference_file, wording
+from fabric_checks.references.propose import Proposal
+from fabric_checks.references.reference_file import ReferenceFile
 
 #: The top-level keys that are no checks; a new check goes before them.
 OURS = ("evidence", "derived", "no_reference")
-#: What a comment of ours begins with; the next proposal replaces it.
+#: The start of a comment of ours; the next proposal replaces it.
 _MARK = re.compile(r"(?:;\s*)?from \d+ runs .*$")
-_ENDLESS = 10**9
 
 
 @dataclass(frozen=True)
 class Setting:
     """A reference to set.
 
-    :param keys: from the check down to the metric; :param index: the ``$index`` of an entry that is new.
-    :param reference: value, lower, upper and unit; :param comment: what to say beside it.
+    :param keys: from the check down to the metric.
+    :param index: the ``$index`` of an entry that is new.
+    :param reference: value, lower, upper and unit.
+    :param comment: written at the end of its line.
     """
 
     keys: tuple[Any, ...]
@@ -41,205 +49,197 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class _Splice:
-    """A piece of text in place of another; of two at one place the one with the larger depth goes first."""
+class Applied:
+    """The outcome of proposals.
 
-    start: int
-    end: int
-    text: str
-    depth: int = 0
+    :param difference: as a patch; empty if nothing changes.
+    :param written: whether the file has it.
+    :param held_back: whether something would be looser, and was left out.
+    """
+
+    difference: str
+    written: bool
+    held_back: bool
+
+
+def load_or_new(path: Path) -> ReferenceFile:
+    """Read a reference file; a missing one has no entries.
+
+    :raises ReferenceError: if it is not of the form of :mod:`fabric_checks.references.reference_file`.
+    """
+    return reference_file.load(path) if path.exists() else ReferenceFile(path, {}, ())
+
+
+def apply(path: Path, proposals: Sequence[Proposal], *, write: bool, allow_looser: bool, name: str) -> Applied:
+    """Change a file, or return the change.
+
+    :param write: whether to write it; then looser references are left out, unless they are allowed.
+    :param name: the file's name in the patch.
+    :raises ReferenceError: if the file cannot be changed in place, or would not load afterwards.
+    """
+    before = path.read_bytes().decode() if path.exists() else ""
+    wanted = [each for each in proposals if each.reference is not None]
+    held_back = write and not allow_looser and any(each.action == "loosened" for each in wanted)
+    if held_back:
+        wanted = [each for each in wanted if each.action != "loosened"]
+    after = before
+    if wanted:
+        text = before or f"# References of the system `{path.stem}`.\n\n"
+        after = edited(text.replace("\r\n", "\n"), [_setting(each) for each in wanted], path)
+        after = after.replace("\n", "\r\n") if "\r\n" in text else after
+    patch = difflib.unified_diff(
+        before.splitlines(True), after.splitlines(True), f"a/{name}" if before else "/dev/null", f"b/{name}"
+    )
+    difference = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in patch)
+    written = write and after != before
+    if written:
+        _write(path, after)
+    return Applied(difference, written, held_back)
+
+
+def _setting(proposal: Proposal) -> Setting:
+    slot, reference = proposal.slot, proposal.reference
+    if slot is None or reference is None:
+        raise ValueError(f"{proposal.name}: nothing is proposed")
+    return Setting((slot.check, *slot.keys, slot.metric), slot.index, reference, wording.comment(proposal))
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file, if the new one loads."""
+    try:
+        with files.replacing(path) as new:
+            new.write_text(text, newline="")
+            try:
+                reference_file.load(new)
+            except ReferenceError as error:
+                raise ReferenceError(f"{path}: was left as it is, because the result would not load: {error}") from None
+    finally:
+        reference_file.load.cache_clear()
 
 
 def edited(text: str, changes: Sequence[Setting], path: object = "the file") -> str:
-    """Return the text of a file with changes.
+    """Return the text of a file with changes; other values and all comments stay.
 
     :param path: for messages.
-    :raises ReferenceError: if that cannot be done without touching anything else, as below an alias.
+    :raises ReferenceError: if anything else would change, as below an alias.
     """
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
     wanted = yaml.safe_load(text) or {}
-    splices: list[_Splice] = []
-    new: dict[int, tuple[yaml.MappingNode, dict[Any, Any]]] = {}
-    top: dict[Any, Any] = {}
-    for change in changes:
-        _set(wanted, change)
-        if not isinstance(root, yaml.MappingNode):
-            _set(top, change)
-            continue
-        node, depth = _deepest(root, change.keys)
-        if depth == len(change.keys):
-            splices += _replaced(text, node, change)
-        elif depth == 0 or not isinstance(node, yaml.MappingNode):
-            _set(top, change)
-        else:
-            _nest(new.setdefault(id(node), (node, {}))[1], change.keys[depth:], change)
-    for mapping, tree in new.values():
-        splices.append(_inserted(text, mapping, tree))
-    if top:
-        splices.append(_at_the_top(text, root, top))
-    out = _spliced(text, splices)
-    if _loaded(out) != wanted:
-        raise ReferenceError(
-            f"{path}: cannot be changed in place, because keys are repeated, merged or shared by aliases, for example; "
-            "write those entries out first"
-        )
-    return out
-
-
-def _spliced(text: str, splices: Sequence[_Splice]) -> str:
-    parts, end = [], 0
-    for splice in sorted(splices, key=lambda each: (each.start, -each.depth)):
-        parts += [text[end : splice.start], splice.text]
-        end = splice.end
-    return "".join([*parts, text[end:]])
-
-
-def _loaded(text: str) -> Any:
+    engine = _engine()
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        return None
+        content = engine.load(text)
+        is_new = content is None  # nothing but comments, which are not in the content then
+        content = CommentedMap() if is_new else content
+        for change in changes:
+            _set_plain(wanted, change)
+            _set(content, change)
+        out = io.StringIO(f"{text.rstrip()}\n\n" if is_new and text.strip() else "")
+        out.seek(0, io.SEEK_END)
+        engine.dump(content, out)
+        if yaml.safe_load(out.getvalue()) == wanted:
+            return out.getvalue()
+    except (YAMLError, yaml.YAMLError, TypeError, AttributeError):
+        pass  # as of repeated keys, or keys below a value
+    raise ReferenceError(
+        f"{path}: cannot be changed in place, because keys are repeated, merged or shared by aliases, for example; "
+        "write those entries out first"
+    )
 
 
-def _set(content: dict[Any, Any], change: Setting) -> None:
-    """Set the reference in the data; a new check gets its index first."""
+def _engine() -> YAML:
+    """Return a reader and writer that keeps comments, quotes and long lines."""
+    engine = YAML()
+    engine.preserve_quotes = True
+    engine.width = 10**9
+    engine.indent(mapping=2, sequence=2, offset=0)
+    engine.representer.add_representer(
+        type(None), lambda writer, _: writer.represent_scalar("tag:yaml.org,2002:null", "null")
+    )
+    return engine
+
+
+def _set_plain(content: dict[Any, Any], change: Setting) -> None:
+    """Set a reference in plain data, with a copy of each level on the way: aliases share them."""
     check, *keys, metric = change.keys
-    # A copy of each level on the way: aliases share them.
     level = content[check] = copy.copy(content.get(check)) or {"$index": list(change.index)}
     for key in keys:
         level[key] = copy.copy(level.get(key)) or {}
         level = level[key]
-    level[metric] = _Leaf(change.reference, change.comment)
+    level[metric] = list(change.reference)
 
 
-class _Leaf(list[Any]):
-    """A reference with its comment; equal to a list of the same."""
-
-    def __init__(self, reference: Sequence[Any], comment: str) -> None:
-        super().__init__(reference)
-        self.comment = comment
-
-
-def _nest(tree: dict[Any, Any], keys: Sequence[Any], change: Setting) -> None:
-    for key in keys[:-1]:
-        tree = tree.setdefault(key, {})
-    tree[keys[-1]] = _Leaf(change.reference, change.comment)
-
-
-def _deepest(root: yaml.MappingNode, keys: Sequence[Any]) -> tuple[yaml.Node, int]:
-    """Return the last node on the way down the keys that is there, and how many keys lead to it."""
-    node: yaml.Node = root
-    for depth, key in enumerate(keys):
-        below = next((value for name, value in node.value if _value(name) == key), None)
-        if below is None:
-            return node, depth
-        if depth + 1 < len(keys) and not isinstance(below, yaml.MappingNode):
-            return node, depth
-        node = below
-    return node, len(keys)
-
-
-def _value(node: yaml.Node) -> Any:
-    """Return what the text of a scalar stands for."""
-    if not isinstance(node, yaml.ScalarNode):
-        return None
-    if node.tag == "tag:yaml.org,2002:str":
-        return node.value
-    try:
-        return yaml.SafeLoader("").construct_object(node)
-    except yaml.YAMLError:
-        return None  # as of the key of a merge
-
-
-def _replaced(text: str, node: yaml.Node, change: Setting) -> list[_Splice]:
-    start, end = node.start_mark.index, node.end_mark.index
-    out = [_Splice(start, end, scalar(list(change.reference)))]
-    line_end = text.find("\n", end)
-    line_end = len(text) if line_end < 0 else line_end
-    rest = text[end:line_end]
-    if re.fullmatch(r"\s*(#.*)?", rest):
-        kept = _MARK.sub("", rest.strip().removeprefix("#")).strip()
-        comment = f"{kept}; {change.comment}" if kept else change.comment
-        out.append(_Splice(end, line_end, f"  # {_one_line(comment)}", _ENDLESS))
-    return out
-
-
-def _inserted(text: str, node: yaml.MappingNode, tree: Mapping[Any, Any]) -> _Splice:
-    """Return what puts new keys at the end of a mapping."""
-    if node.flow_style:
-        items = ", ".join(f"{scalar(key)}: {scalar(_plain(value))}" for key, value in tree.items())
-        at = node.value[-1][1].end_mark.index if node.value else node.start_mark.index + 1
-        return _Splice(at, at, f", {items}" if node.value else items)
-    at = _end_of(text, node)
-    column = node.value[0][0].start_mark.column
-    return _Splice(at, at, _line_first(text, at) + _block(tree, column), column)
-
-
-def _end_of(text: str, node: yaml.Node) -> int:
-    """Return the start of the line after the last value of a node."""
-    while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        node = last[1] if isinstance(last, tuple) else last
-    end = node.end_mark.index
-    if end and text[end - 1] == "\n":
-        return end
-    line_end = text.find("\n", end)
-    return len(text) if line_end < 0 else line_end + 1
-
-
-def _at_the_top(text: str, root: yaml.Node | None, tree: Mapping[Any, Any]) -> _Splice:
-    """Return what puts new checks after the last one, or before what is not a check."""
-    block = _block(tree, 0)
-    pairs = root.value if isinstance(root, yaml.MappingNode) else []
-    checks = [value for key, value in pairs if _value(key) not in OURS]
-    if checks:
-        at = _end_of(text, checks[-1])
-    elif pairs:
-        at = _above_comments(text, pairs[0][0].start_mark.index)
+def _set(content: CommentedMap, change: Setting) -> None:
+    """Set a reference in the content of a file, with its comment."""
+    *keys, metric = change.keys
+    level, below = content, ""
+    for key in keys:
+        if level.get(key) is None:
+            below = below or _take_comments_below(level)
+            new = CommentedMap()
+            if level is content:
+                new["$index"] = _flow(change.index)
+                level.insert(_first_of_ours(level), _key(key), new)
+            else:
+                level[_key(key)] = new
+        level = level[key]
+    if metric in level:
+        level[metric][:] = change.reference  # in place: comments are kept with the list
     else:
-        at = len(text)
-    return _Splice(at, at, _line_first(text, at) + block)
+        below = below or _take_comments_below(level)
+        level[_key(metric)] = _flow(change.reference)
+    if not level.fa.flow_style():
+        _comment(level, metric, change.comment, below)
 
 
-def _line_first(text: str, at: int) -> str:
-    """Return the line end that is missing before a place, if one is."""
-    return "" if not at or text[at - 1] == "\n" else "\n"
+def _flow(values: Sequence[Any]) -> CommentedSeq:
+    found = CommentedSeq(values)
+    found.fa.set_flow_style()
+    return found
 
 
-def _above_comments(text: str, at: int) -> int:
-    """Return where the comment right above a key begins; the head of the file is no comment of its first key."""
-    start = at
-    while start:
-        line = text.rfind("\n", 0, start - 1) + 1
-        if not text[line:start].startswith("#"):
-            return start
-        start = line
-    return at
+def _key(key: Any) -> Any:
+    """Return a new key, in quotes if YAML 1.1, which ReFrame reads, has another value for the plain text."""
+    try:
+        is_plain = not isinstance(key, str) or yaml.safe_load(key) == key
+    except yaml.YAMLError:
+        is_plain = False
+    return key if is_plain else DoubleQuotedScalarString(key)
 
 
-def _block(tree: Mapping[Any, Any], column: int) -> str:
-    out = ""
-    for key, value in tree.items():
-        head = f"{' ' * column}{scalar(key)}:"
-        if isinstance(value, _Leaf):
-            out += f"{head} {scalar(list(value))}  # {_one_line(value.comment)}\n"
-        elif isinstance(value, dict):
-            out += f"{head}\n{_block(value, column + 2)}"
-        else:
-            out += f"{head} {scalar(value)}\n"
-    return out
+def _first_of_ours(content: CommentedMap) -> int:
+    """Return where a new check goes: after the last one. A comment right above the first key stays with that."""
+    position = 1 + max((at for at, key in enumerate(content) if key not in OURS), default=-1)
+    if position == 0 and content and content.ca.comment and content.ca.comment[1]:
+        head, blank, own = "".join(token.value for token in content.ca.comment[1]).rpartition("\n\n")
+        if blank and own:
+            content.ca.comment[1] = [_token(f"{head}{blank}")]
+            content.ca.items.setdefault(next(iter(content)), [None, None, None, None])[1] = [_token(own)]
+    return position
 
 
-def _plain(value: Any) -> Any:
-    return {key: _plain(each) for key, each in value.items()} if isinstance(value, dict) else list(value)
+def _take_comments_below(level: CommentedMap) -> str:
+    """Return the comments below the last value of a mapping, and take them from it: a new key goes above them."""
+    keys = [key for key in level if key not in OURS]
+    if not keys:
+        return ""
+    last = level[keys[-1]]
+    if isinstance(last, CommentedMap) and last and not last.fa.flow_style():
+        return _take_comments_below(last)
+    token = (level.ca.items.get(keys[-1]) or [None] * 3)[2]
+    if token is None:
+        return ""
+    line, _, below = token.value.partition("\n")
+    token.value = f"{line}\n"
+    return str(below)
 
 
-def scalar(value: Any) -> str:
-    """Return a value as YAML on one line."""
-    style = '"' if isinstance(value, str) and "\n" in value else None
-    text: str = yaml.safe_dump(value, default_style=style, default_flow_style=True, width=_ENDLESS, allow_unicode=True)
-    return text.removesuffix("\n").removesuffix("\n...")
+def _comment(level: CommentedMap, key: Any, text: str, below: str) -> None:
+    """Write a comment at the end of a line, after that of a person, in place of an earlier one of ours."""
+    entry = level.ca.items.setdefault(key, [None, None, None, None])
+    before, _, rest = entry[2].value.partition("\n") if entry[2] else ("", "", "")
+    kept = _MARK.sub("", before.strip().removeprefix("#")).strip()
+    new = one_line(text)
+    entry[2] = _token(f" # {kept}; {new}\n{rest or below}" if kept else f" # {new}\n{rest or below}")
 
 
-def _one_line(text: str) -> str:
-    return " ".join(printable(text).split())
+def _token(text: str) -> CommentToken:
+    return CommentToken(text, CommentMark(0), None)

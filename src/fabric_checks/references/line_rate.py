@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""References that are derived from what a partition's links can carry, in place of history.
+"""References derived from the rate of a partition's links, in place of history.
 
 A reference file lists them under ``derived``, each with the check, partition, environment, layout and metric that it is
 for (regular expressions; the metric has to be given), the share of the line rate, and at least one bound:
@@ -34,7 +34,7 @@ Reference = tuple[float, "float | None", "float | None", str]
 
 @dataclass(frozen=True)
 class Rule:
-    """What share of the line rate a group of metrics is held to.
+    """Hold a group of metrics to a share of the line rate.
 
     :param patterns: regular expressions by check, partition, environ, layout and metric.
     :param share: of the line rate; :param lower: and :param upper: the bounds, as shares of the reference.
@@ -46,7 +46,7 @@ class Rule:
     upper: float | None
 
     def covers(self, **case: str) -> bool:
-        """Tell whether this rule is about the metric; ``case`` has a value for each of check, partition, ..."""
+        """Return whether this rule covers the metric; ``case`` has a value for each of check, partition, ..."""
         return Layout.of(case["layout"]).nodes > 1 and all(
             re.fullmatch(pattern, case[field]) for field, pattern in self.patterns.items()
         )
@@ -90,7 +90,7 @@ def _is_number(value: Any) -> bool:
 def references(
     rules: Iterable[Rule], metrics: Iterable[Metric], extras: Mapping[str, Any], place: str, **case: str
 ) -> dict[str, FromLineRate]:
-    """Return what a case's metrics are held to by the rules, by name of the metric; of two rules the first counts.
+    """Return the references of a case's metrics by the rules, by metric; of two rules the first counts.
 
     :param extras: those of the partition: ``link_MBps`` and ``nics``.
     :param place: file and case, for messages.

@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the reference of a series is in a file, by the same rules by which ReFrame looks it up."""
+"""The keys of a reference file: those of a series, by ReFrame's own rules, and orphans, which nothing looks up.
+
+A run knows the attributes that its system decides, and its own case; the audit knows all cases.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.errors import ReferenceError, quoted
 
-#: What a check is called beside its parameters: the items of ``$index`` that every record answers.
+#: From a check down to a reference.
+Keys = tuple[Any, ...]
+
+#: So many of the values that there are stand in a message.
+_MOST = 12
+#: The items of ``$index`` that every record answers, in addition to the parameters of the check, and their fields.
 _OF_RECORD = {"$environ": "environ", "$system": "system", "layout": "layout"}
 _NUMBERS = {"num_tasks": "tasks", "num_tasks_per_node": "ppn"}
 
@@ -42,7 +50,7 @@ def attribute(item: str, record: Mapping[str, Any]) -> str | int:
     """Return the value that an item of ``$index`` has for the test of a record.
 
     :param record: a row of a table of records.
-    :raises ReferenceError: if a record does not tell.
+    :raises ReferenceError: if the record does not have it.
     """
     own = _parameters(record)
     if item in own:
@@ -53,7 +61,7 @@ def attribute(item: str, record: Mapping[str, Any]) -> str | int:
         return str(record[_OF_RECORD[item]])
     if item in _NUMBERS and record.get(_NUMBERS[item]) is not None:
         return int(record[_NUMBERS[item]])
-    raise ReferenceError(f"the $index of {record['check']} names {item!r}, but no record says what that was")
+    raise ReferenceError(f"the $index of {record['check']} names {item!r}, but no record has its value")
 
 
 def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -62,13 +70,13 @@ def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Slot:
-    """Return where the reference for the metric of a record is, or belongs.
+    """Return the slot of the reference for the metric of a record, existing or new.
 
     Existing keys are found as ReFrame finds them: one that is equal, or else the first that matches as a regular
     expression.
 
     :param entries: the entries of a file by check.
-    :raises ReferenceError: if the ``$index`` of the entry asks for what no record tells.
+    :raises ReferenceError: if the ``$index`` of the entry names what no record has.
     """
     entry = entries.get(record["check"])
     index = tuple(entry["$index"]) if entry else new_index(record)
@@ -104,3 +112,54 @@ def _matches(pattern: str, value: str) -> bool:
 def _new_key(value: str | int) -> str | int:
     """Return a key that stands for one value only: ReFrame takes a text for a regular expression."""
     return value if not isinstance(value, str) or _matches(value, value) else re.escape(value)
+
+
+def references(check: str, entry: Mapping[Any, Any]) -> Iterator[tuple[Keys, Any]]:
+    """Yield the references of a check's entry by their keys: the check, one for each item of $index, the metric."""
+
+    def walk(level: Mapping[Any, Any], depth: int, before: Keys) -> Iterator[tuple[Keys, Any]]:
+        for key, value in level.items():
+            if key != "$index":
+                keys = (*before, key)
+                yield from walk(value, depth - 1, keys) if depth else [(keys, value)]
+
+    yield from walk(entry, len(entry["$index"]), (check,))
+
+
+def paths(check: str, entry: Mapping[Any, Any]) -> list[Keys]:
+    """Return the keys of the references of an entry without those of their metrics, each once."""
+    return list(dict.fromkeys(keys[:-1] for keys, _ in references(check, entry)))
+
+
+def why_no_check(check: str, checks: Collection[str]) -> str | None:
+    """Say that an entry is of no check; None if it is of one of ``checks``, the names of all check classes."""
+    return None if check in checks else f"orphan entry {quoted(check)}: no check class has that name; fix or delete it"
+
+
+def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[str]]) -> str | None:
+    """Say which key is not a value of its attribute; None if there is none.
+
+    :param items: the entry's $index; :param keys: of :func:`paths`.
+    :param known: all values of attributes; keys of other attributes are not looked at.
+    """
+    for item, key in zip(items, keys[1:], strict=True):
+        values = known.get(item)
+        if values is not None and not any(key_of({key: None}, value) is not None for value in values):
+            there = ", ".join([*values][:_MOST])
+            return (
+                f"orphan: {where(keys)}: there is no such {item.lstrip('$')} here (there is {there}); fix or delete it"
+            )
+    return None
+
+
+def no_metric(keys: Keys) -> str:
+    """Say that a reference is of no metric that its check declares.
+
+    :param keys: of :func:`references`.
+    """
+    return f"orphan: {where(keys)}: the check declares no such metric there; fix or delete it"
+
+
+def where(keys: Keys) -> str:
+    """Return keys in words."""
+    return ": ".join(map(str, keys))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What history proposes for a reference file: for each series a new reference, or why there is none."""
+"""Proposals for a reference file from history: for each series a new reference, or why there is none."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.core.errors import ReferenceError
-from fabric_checks.records.record import case_name, limit
-from fabric_checks.records.schema import SERIES
+from fabric_checks.records.record import SERIES, case_name, limit
+from fabric_checks.records.series import records_by_series
 from fabric_checks.references import lookup
 from fabric_checks.references.derive import Derived, Rule, derive
 from fabric_checks.references.lookup import Slot
@@ -27,7 +27,7 @@ COLUMNS = (
     *("session", "time", "tasks", "ppn", "value", "better", "case_result", "evidence", "nodelist"),
     *("program", "program_version", "mpi", "compiler", "spec_hash"),
 )
-#: What is said to differ if it is not the same in all runs, beside the program.
+#: Versions, in addition to the program's, that a report names if they differ between runs.
 _VERSIONS = {"mpi": "mpi", "compiler": "compiler", "hash": "spec_hash"}
 #: A change of value and bound by less than this share of the reference is none.
 _NO_CHANGE = 0.005
@@ -67,9 +67,10 @@ class History:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What is proposed for one series.
+    """Propose a reference for one series, or say why not.
 
-    :param slot: where it belongs, None if that cannot be told; :param series: the values of ``SERIES`` by field.
+    :param slot: where it belongs, None if that is unknown.
+    :param series: the values of ``SERIES`` by field.
     :param action: ``new``, ``changed``, ``loosened`` (a bound further out, or a value that is worse), ``unchanged``,
         ``kept`` (it would be stricter, on too few runs) or ``refused``; :param why: of the last two.
     :param derived: what the history gives, if it is enough; :param reference: the list for the file, of the first
@@ -93,7 +94,7 @@ class Proposal:
 
 
 def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = None) -> list[Proposal]:
-    """Return what the history proposes, a proposal for each series.
+    """Return a proposal for each series of the history.
 
     :param frame: records with :data:`COLUMNS`, of one system; records without a value are not looked at.
     :raises ReferenceError: if they are of a simulation: its references come from the documents.
@@ -106,13 +107,8 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = No
             f"{simulated['system'][0]} is simulated: its references come from published documents; `fabric-checks "
             "twin references` writes them"
         )
-    found = [_of_series(series, records, file, limits) for series, records in _series(frame)]
+    found = [_of_series(series, records, file, limits) for series, records in records_by_series(frame)]
     return _apart(found)
-
-
-def _series(frame: pl.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    for key, group in frame.sort("time").group_by(SERIES, maintain_order=True):
-        yield dict(zip(SERIES, key, strict=True)), group.to_dicts()
 
 
 def _history(records: Sequence[Mapping[str, Any]]) -> History:
@@ -198,7 +194,7 @@ def _sides(old: Sequence[Any], new: Sequence[Any], better: str) -> float:
 
 
 def _apart(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Refuse what would stand in one slot: the file's ``$index``, or a pattern, does not tell the series apart."""
+    """Refuse series that share a slot: neither the file's ``$index`` nor its patterns separate them."""
     at = Counter(each.slot for each in proposals if each.slot)
     return [
         replace(

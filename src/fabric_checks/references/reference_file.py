@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reference files: what each metric of a system is held to, or why it is held to nothing.
+"""Reference files: a reference for each metric of a system, or why there is none.
 
 A file belongs to one system. Its top level has an entry for each check class, in the form that ReFrame reads through
 ``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
@@ -8,7 +8,7 @@ layout and metric (regular expressions, all of them optional) they are:
 
 - ``no_reference``: there is none, and ``why``;
 - ``derived``: it is a share of the line rate (see :mod:`fabric_checks.references.line_rate`), where there is no entry;
-- ``evidence``, of simulated systems: how the value comes to be as it is (one of :data:`EVIDENCE`), and the ``source``
+- ``evidence``, of simulated systems: the origin of the value (one of :data:`EVIDENCE`), and the ``source``
   of its reference.
 """
 
@@ -25,31 +25,31 @@ from typing import Any
 from fabric_checks.core import yaml_file
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.metrics import Metric
-from fabric_checks.references import line_rate, orphans
+from fabric_checks.references import line_rate, lookup
 
 NO_REFERENCE = "no_reference"
 
 #: What a value of a simulation is: chosen so by a parameter, following from parameters that were chosen for others,
-#: held to what a document says without a number, or of something that no document tells.
+#: held to a document's statement without a number, or not documented.
 EVIDENCE = ("fitted", "predicted", "said", "simulated")
 _FIELDS = ("check", "partition", "environ", "layout", "metric")
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a group of metrics has no reference; each pattern has to match in full."""
+    """Give the reason why a group of metrics has no reference; each pattern has to match in full."""
 
     why: str
     patterns: Mapping[str, str]
 
     def covers(self, **case: str) -> bool:
-        """Tell whether this reason is about the metric; ``case`` has a value for each of check, partition, ..."""
+        """Return whether this reason covers the metric; ``case`` has a value for each of check, partition, ..."""
         return all(re.fullmatch(pattern, case[field]) for field, pattern in self.patterns.items())
 
 
 @dataclass(frozen=True)
 class Evidence(Reason):
-    """How a group of metrics of a simulation comes to be as it is.
+    """Give the origin of a group of metrics of a simulation.
 
     :param why: the source of what they are held to, empty for those that are held to nothing.
     :param kind: one of :data:`EVIDENCE`.
@@ -74,14 +74,14 @@ class ReferenceFile:
     derived: tuple[line_rate.Rule, ...] = ()
 
     def why_none(self, **case: str) -> str | None:
-        """Return why a metric has no reference, or None if the file does not say.
+        """Return why a metric has no reference, or None if the file gives no reason.
 
         :param case: values for ``check``, ``partition``, ``environ``, ``layout`` and ``metric``.
         """
         return next((reason.why for reason in self.reasons if reason.covers(**case)), None)
 
     def evidence_of(self, *, held: bool, **case: str) -> Evidence | None:
-        """Return how a value comes to be as it is, or None if the file does not say, as that of a machine.
+        """Return the origin of a value, or None if the file has none, as that of a machine.
 
         :param held: whether the metric has a reference; one that has none is ``simulated`` at most.
         """
@@ -153,7 +153,7 @@ def _derived(path: Path, item: object) -> line_rate.Rule:
 
 
 def _patterns(place: str, item: Mapping[str, Any], other: tuple[str, ...]) -> dict[str, str]:
-    """Return what an item of a list of ours is about: its keys but ``other``."""
+    """Return the patterns of an item of a list of ours: its keys but ``other``."""
     patterns = {key: str(value) for key, value in item.items() if key not in other}
     for key, pattern in patterns.items():
         if key not in _FIELDS:
@@ -205,7 +205,7 @@ def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str
     """
     names = set(checks)
     for name in file.entries:
-        why = orphans.why_no_check(name, names)
+        why = lookup.why_no_check(name, names)
         if why:
             raise ReferenceError(f"{file.path}: {why}")
         require_known_keys(file, name, known)
@@ -217,8 +217,8 @@ def require_known_keys(file: ReferenceFile, check: str, known: Mapping[str, Coll
     :param known: all values of some attributes of ``$index``; keys of other attributes are not looked at.
     """
     entry = file.entries[check]
-    for keys in orphans.paths(check, entry):
-        why = orphans.why_no_key(entry["$index"], keys, known)
+    for keys in lookup.paths(check, entry):
+        why = lookup.why_no_key(entry["$index"], keys, known)
         if why:
             raise ReferenceError(f"{file.path}: {why}")
 
@@ -244,7 +244,7 @@ def complete(
     place = f"{file.path}: {case['check']} on {case['partition']} with {case['environ']}, {case['layout']}"
     for name, reference in found.items():
         if name not in declared:
-            raise ReferenceError(f"{place}: {orphans.no_metric((name,))}")
+            raise ReferenceError(f"{place}: {lookup.no_metric((name,))}")
         unit = _unit(reference)
         if unit is None or unit != declared[name].unit:
             raise ReferenceError(

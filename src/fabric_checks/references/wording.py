@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What proposals say: the comment beside a reference, and the report."""
+"""Proposals in words: the comment of a reference, and the report."""
 
 from __future__ import annotations
 
@@ -9,23 +9,14 @@ from typing import Any
 
 from fabric_checks.core.text import value_text
 from fabric_checks.records.record import case_name
-from fabric_checks.references.edit import Setting, scalar
 from fabric_checks.references.propose import Proposal
 
 #: More names of nodes than this are only counted.
 _MOST_NODES = 4
 
 
-def change(proposal: Proposal) -> Setting:
-    """Return what a proposal with a reference changes in its file."""
-    slot, reference = proposal.slot, proposal.reference
-    if slot is None or reference is None:
-        raise ValueError(f"{proposal.name}: nothing is proposed")
-    return Setting((slot.check, *slot.keys, slot.metric), slot.index, reference, comment(proposal))
-
-
 def comment(proposal: Proposal) -> str:
-    """Return the comment beside the reference: where it is from."""
+    """Return the comment of the reference: its source."""
     history, derived = proposal.history, proposal.derived
     days = history.first if history.first == history.last else f"{history.first} to {history.last}"
     parts = [f"from {len(history.values)} runs {days}"]
@@ -35,7 +26,7 @@ def comment(proposal: Proposal) -> str:
         parts.append(f"{history.failed} of them missed a reference")
     parts += [_nodes(history.nodes), *(_latest(name, found) for name, found in history.versions.items() if found)]
     if proposal.action == "loosened" and proposal.slot:
-        parts.append(f"LOOSENED: was {scalar(list(proposal.slot.reference))}")
+        parts.append(f"LOOSENED: was {_list(proposal.slot.reference)}")
     return ", ".join(part for part in parts if part)
 
 
@@ -66,9 +57,9 @@ def _short(name: str, last: str) -> str:
 
 
 def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
-    """Return the report, line by line: what is loosened, then what is not proposed and why, then the counts.
+    """Return the report, line by line: looser references, then refusals with their reasons, then the counts.
 
-    :param held_back: whether what is loosened was left out of the file.
+    :param held_back: whether looser references were left out of the file.
     """
     proposals = list(proposals)
     lines = []
@@ -103,8 +94,12 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
 
 
 def _from_to(proposal: Proposal) -> str:
-    old = scalar(list(proposal.slot.reference)) if proposal.slot else ""
-    return f"{old} becomes {scalar(list(proposal.reference or ()))}"
+    old = _list(proposal.slot.reference) if proposal.slot else ""
+    return f"{old} becomes {_list(proposal.reference or ())}"
+
+
+def _list(reference: Sequence[Any]) -> str:
+    return f"[{', '.join('null' if each is None else str(each) for each in reference)}]"
 
 
 def _mixture(proposal: Proposal) -> str:

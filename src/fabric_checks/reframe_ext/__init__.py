@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ReFrame runs of ours: mixins, log handlers, the selection of cases; what it calls private, in one module."""
+"""Mixins, log handlers, configuration and the selection of cases; ReFrame's private names in ``internals`` only."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the checks declare on a system: loaded and set up as a run does, and not run.
+"""The declarations of the checks on a system: they are loaded and set up as in a run, and not run.
 
-ReFrame has one system a process, and loads a module once, so each system is looked at by a process of its own:
+ReFrame has one system a process, and loads a module once, so each system needs its own process:
 
     python -m fabric_checks.reframe_ext.catalogue SYSTEM FILE [ATTRIBUTE ...]
 
@@ -41,7 +41,7 @@ def describe(system: str, folder: Path, attributes: list[str]) -> dict[str, Any]
 
 
 def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
-    """Return what :meth:`fabric_checks.references.cases.Case.of` takes of a case that was set up."""
+    """Return the data of a case that was set up, for :meth:`fabric_checks.references.cases.Case.of`."""
     check, extras = case.check, case.partition.extras
     values = {
         "$system": check.current_system.name,

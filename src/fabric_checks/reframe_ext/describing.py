@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A system as data: all of it that a check's values depend on, for whoever has the outputs and not the machine.
+"""A system as data: everything that a check's values depend on, to recompute them away from the machine.
 
     python -m fabric_checks.reframe_ext.describing SYSTEM FILE
 
@@ -77,19 +77,20 @@ def describe(name: str) -> dict[str, Any]:
     }
 
 
-def configuration(told: Any, folder: Path, topology: Path) -> dict[str, Any]:
-    """Return a configuration of ReFrame for a description that somebody sent.
+def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
+    """Return a configuration of ReFrame for a description from another site.
 
-    Only what is known passes, with bounds, and nothing of it is ever started.
+    Only known keys pass, within bounds, and nothing of it is ever started.
 
-    :param folder: for ReFrame's folders; :param topology: where the files are that ``topology`` names.
+    :param folder: for ReFrame's folders.
+    :param topology: the folder of the files that ``topology`` names.
     :raises RecordError: if it is no description.
     """
     try:
-        partitions = [_partition(each, topology) for each in _few(told["partitions"])]
-        environments = [_environment(each) for each in _few(told["environments"])]
+        partitions = [_partition(each, topology) for each in _few(data["partitions"])]
+        environments = [_environment(each) for each in _few(data["environments"])]
         system = {
-            "name": _name(told["name"]),
+            "name": _name(data["name"]),
             "hostnames": ["no-such-host[.]invalid"],
             "prefix": str(folder),
             "partitions": partitions,
@@ -99,8 +100,8 @@ def configuration(told: Any, folder: Path, topology: Path) -> dict[str, Any]:
     return {"systems": [system], "environments": environments}
 
 
-def _partition(told: Mapping[str, Any], topology: Path) -> dict[str, Any]:
-    given = told["extras"]
+def _partition(data: Mapping[str, Any], topology: Path) -> dict[str, Any]:
+    given = data["extras"]
     extras: dict[str, Any] = {}
     for key, most in NUMBERS.items():
         if (value := given.get(key)) is not None:
@@ -116,52 +117,52 @@ def _partition(told: Mapping[str, Any], topology: Path) -> dict[str, Any]:
             for program, options in given["program_options"].items()
         }
     if "topology" in given:
-        # Their names are those of the bundle; paths go nowhere else.
+        # The names are those of the bundle; no path leads elsewhere.
         extras["topology"] = [str(topology / Path(_text(each)).name) for each in _few(given["topology"], MOST_ITEMS)]
     return {
-        "name": _name(told["name"]),
+        "name": _name(data["name"]),
         "scheduler": "local",
         "launcher": "local",
-        "environs": [_name(each) for each in _few(told["environs"])],
-        "features": [_text(each) for each in _few(told["features"], MOST_ITEMS)],
+        "environs": [_name(each) for each in _few(data["environs"])],
+        "features": [_text(each) for each in _few(data["features"], MOST_ITEMS)],
         "extras": extras | {"oversubscribed": bool(given.get("oversubscribed"))},
     }
 
 
-def _environment(told: Mapping[str, Any]) -> dict[str, Any]:
-    programs = {_text(suite): _program(program) for suite, program in told["programs"].items()}
-    texts = {key: {_text(k): _text(v) for k, v in told[key].items()} for key in ("without", "blocking_wait")}
-    features = [_text(each) for each in _few(told["features"], MOST_ITEMS)]
-    return {"name": _name(told["name"]), "features": features, "extras": {"programs": programs, **texts}}
+def _environment(data: Mapping[str, Any]) -> dict[str, Any]:
+    programs = {_text(suite): _program(program) for suite, program in data["programs"].items()}
+    texts = {key: {_text(k): _text(v) for k, v in data[key].items()} for key in ("without", "blocking_wait")}
+    features = [_text(each) for each in _few(data["features"], MOST_ITEMS)]
+    return {"name": _name(data["name"]), "features": features, "extras": {"programs": programs, **texts}}
 
 
-def _program(told: Mapping[str, Any]) -> dict[str, Any]:
+def _program(data: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for key, value in told.items():
+    for key, value in data.items():
         if isinstance(value, str):
             values[_text(key)] = _BRACES.sub("", _text(value).replace("{view}", "/view"))
         elif isinstance(value, int | float) and abs(value) < 1e12:
             values[_text(key)] = value
-    # What Spack built is not here to be asked.
+    # A Spack build is not at hand.
     return values | {"stack": "kept"}
 
 
-def _few(told: Any, most: int = MOST_NAMES) -> list[Any]:
-    if not isinstance(told, list) or len(told) > most:
+def _few(data: Any, most: int = MOST_NAMES) -> list[Any]:
+    if not isinstance(data, list) or len(data) > most:
         raise ValueError(f"it is not a list of at most {most} items")
-    return told
+    return data
 
 
-def _text(told: Any) -> str:
-    if not isinstance(told, str) or len(told) > LONGEST:
-        raise ValueError(f"{told!r:.40} is not a short string")
-    return told
+def _text(data: Any) -> str:
+    if not isinstance(data, str) or len(data) > LONGEST:
+        raise ValueError(f"{data!r:.40} is not a short string")
+    return data
 
 
-def _name(told: Any) -> str:
-    if not isinstance(told, str) or not name_is_sound(told):
-        raise ValueError(f"{told!r:.40} is not a name")
-    return told
+def _name(data: Any) -> str:
+    if not isinstance(data, str) or not name_is_sound(data):
+        raise ValueError(f"{data!r:.40} is not a name")
+    return data
 
 
 def main() -> None:

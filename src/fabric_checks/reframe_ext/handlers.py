@@ -1,29 +1,53 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame's log handler ``csv``.
-
-The JSON lines stay what a case is held to: this one warns of what it could not write, and fails nothing.
-"""
+"""ReFrame's log handlers ``jsonlines``, whose failure fails a case, and ``csv``, which only warns."""
 
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
+from reframe.core.exceptions import LoggingError
 from reframe.core.logging import getlogger, register_log_handler
 
+from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import LockedError
-from fabric_checks.records.csv_file import append_records
-from fabric_checks.records.perflog import records_of
+from fabric_checks.records.perflog import JsonLinesHandler, append_csv, records_of
+from fabric_checks.reframe_ext.internals import check_of
+
+
+@register_log_handler("jsonlines")
+def create_jsonlines_handler(site_config, config_prefix):
+    """Return the handler that writes the perflog: to --perflogdir, as ReFrame's own does, or below the prefix."""
+    basedir = site_config.get("logging/handlers_perflog/filelog_basedir", "perflogs")
+    return PerflogHandler(Path(site_config.get("systems/0/prefix"), os.path.expandvars(basedir)).absolute())
+
+
+class PerflogHandler(JsonLinesHandler):
+    """The perflog's handler for ReFrame, which ends the session on an error that is not a ``LoggingError``."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the records of one case; let ReFrame, and the case, know if that fails.
+
+        :raises LoggingError: with the file and the cause. ReFrame only warns of it.
+        """
+        check = check_of(record)
+        try:
+            super().emit(record)
+        except RecordError as error:
+            if hasattr(check, "unwritten"):
+                check.unwritten = str(error)
+            raise LoggingError(str(error)) from None
 
 
 @register_log_handler("csv")
 def create_csv_handler(site_config, config_prefix):
-    """Make the handler that writes CSV files."""
+    """Return the handler that writes CSV files."""
     return CsvHandler(Path(site_config.get(f"{config_prefix}/basedir")))
 
 
 class CsvHandler(logging.Handler):
-    """Appends the records of a finished case to ``basedir/SYSTEM/PARTITION/CHECK.csv``."""
+    """Append the records of a finished case to ``basedir/SYSTEM/PARTITION/CHECK.csv``."""
 
     def __init__(self, basedir: Path) -> None:
         super().__init__()
@@ -34,11 +58,12 @@ class CsvHandler(logging.Handler):
         attributes = record.__dict__
         if not attributes.get("check_facts"):
             return  # a build
+
         records = records_of(attributes)
         folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
         path = folder / f"{records[0]['check']}.csv"
         try:
-            append_records(path, records)
+            append_csv(path, records)
         except (OSError, LockedError) as error:
             why = error.strerror if isinstance(error, OSError) else None
             getlogger().warning(

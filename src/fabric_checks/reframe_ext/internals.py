@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one door to ReFrame's inside: what it calls private, or does not document, is touched here and nowhere else.
 
-Everything here says why the public way does not do, and has a test in ``tests/reframe_ext/test_internals.py`` that
-fails when ReFrame changes what it stands on.
+Every docstring explains why the public way does not do, and ``tests/reframe_ext/test_internals.py`` has a test of each
+that fails when ReFrame changes that.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def without_deprecated_alias(cls: T) -> T:
     """Take ReFrame's deprecated variable ``variables`` out of a check class, and so out of all that inherit from it.
 
     Why: for every instance ReFrame 4.10 walks the whole call stack twice to find whom to warn of this alias of
-    ``env_vars``, and then says nothing, because nobody used it. That is two fifths of the time that loading our checks
+    ``env_vars``, and then warns nobody, because nobody used it. That is two fifths of the time that loading our checks
     takes (`ci/benchmark startup`).
     """
     cls._rfm_var_space.vars.pop("variables", None)
@@ -72,7 +72,7 @@ def parameter_values(cls: type[RegressionTest]) -> dict[str, list[Any]]:
 def references_of(check: RegressionTest, path: Path) -> dict[str, Any]:
     """Return what ReFrame finds for a check in a file of references, by metric; nothing, if that is nothing.
 
-    Why: ReFrame looks into an external file by itself, but tells nobody what it did not find.
+    Why: ReFrame looks into an external file by itself, but reports nothing that it did not find.
     """
     check.reference = {"$ref": str(path)}
     try:
@@ -84,7 +84,7 @@ def references_of(check: RegressionTest, path: Path) -> dict[str, Any]:
 def check_of(record: logging.LogRecord) -> Any:
     """Return the check that a log record is of, or None.
 
-    Why: the handler of the perflog has to tell the check itself what it could not write.
+    Why: the handler of the perflog has to let the check itself know what it could not write.
     """
     return record.__dict__.get("__rfm_check__")
 
@@ -174,7 +174,7 @@ OLDEST = "4.10.3"
 def require_reframe() -> None:
     """Refuse a ReFrame that is too old.
 
-    Why: none of them says so itself. 4.10.0 to 4.10.2 name the wrong metric where a reference is missed (the last one
+    Why: none of them warns itself. 4.10.0 to 4.10.2 name the wrong metric where a reference is missed (the last one
     of the check); 4.9 does not know files of references, and passes whatever was measured; 4.8 has no plugins.
 
     :raises ConfigError: with its version, if it is one of these.

@@ -12,58 +12,38 @@ import math
 import sys
 from pathlib import Path
 
-from reframe.core.systems import SystemPartition
-
-from fabric_checks.records.cost.plan import SIMULATED, Partition, Plan, PlannedCase, options_of
+from fabric_checks.records.cost import Plan, PlannedCase
+from fabric_checks.records.record import SIMULATED
 from fabric_checks.reframe_ext.internals import TestCase, select_only
 
 
-def plan(testcases: list[TestCase], command: str, passes: int) -> Plan:
-    """Return what a run of test cases would do; what only prepares others, such as a build, is no job on the nodes."""
+def plan(testcases: list[TestCase], passes: int) -> Plan:
+    """Return what a run of test cases would do; a fixture, such as a build, is no job on the nodes."""
     cases = [case for case in testcases if not case.check.is_fixture()]
-    partitions = {case.partition.fullname: case.partition for case in cases}
-    return Plan(
-        command=command,
-        passes=passes,
-        system=cases[0].check.current_system.name if cases else "",
-        partitions=tuple(
-            Partition(each.name, None if simulated(each) else each.extras.get("nodes", 1), each.max_jobs)
-            for each in partitions.values()
-        ),
-        cases=tuple(map(planned, cases)),
-    )
-
-
-def simulated(partition: SystemPartition) -> bool:
-    """Tell whether the jobs of a partition are simulations."""
-    return SIMULATED in partition.features
+    system = cases[0].check.current_system.name if cases else ""
+    return Plan(system, passes, tuple(map(planned, cases)))
 
 
 def planned(case: TestCase) -> PlannedCase:
     """Return what is known of a case before it is set up."""
     check, partition = case.check, case.partition
-    in_simulation = simulated(partition)
-    bounded = not partition.extras.get("launcher_bounds_time")
+    is_simulated = SIMULATED in partition.features
+    is_bounded = not partition.extras.get("launcher_bounds_time")
     return PlannedCase(
         system=check.current_system.name,
         partition=partition.name,
         environ=case.environ.name,
-        check=type(check).__name__,
         test=check.display_name,
-        parameters=check.own_parameters,
-        layout=str(check.current_layout),
-        nodes=1 if in_simulation else math.ceil(check.num_tasks / check.num_tasks_per_node),
-        simulated=in_simulation,
-        limit_s=float(check.time_limit) if bounded and check.time_limit else None,
+        nodes=1 if is_simulated else math.ceil(check.num_tasks / check.num_tasks_per_node),
+        limit_s=float(check.time_limit) if is_bounded and check.time_limit else None,
     )
 
 
 def main() -> None:
-    """Be ReFrame for the rest of the command line, and note what it would run."""
+    """Run ReFrame with the rest of the command line, and note what it would run."""
     path, *options = sys.argv[1:]
     sys.argv = ["reframe", *options]
-    command = options_of(sys.argv)
-    select_only(lambda testcases, passes: plan(testcases, command, passes).write(Path(path)))
+    select_only(lambda testcases, passes: plan(testcases, passes).write(Path(path)))
 
 
 if __name__ == "__main__":

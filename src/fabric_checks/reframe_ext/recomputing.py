@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Values once more from outputs that were kept: by the very checks that measured them, without a machine.
+"""Values recomputed from outputs that were kept: by the checks that measured them, without a machine.
 
     python -m fabric_checks.reframe_ext.recomputing JOB FILE
 
-reads :class:`Job` as JSON and writes a list of what came of each of its runs, as :func:`recompute` returns it. Nothing
-of the runs is started: a check is set up, and looks at a folder with the files of its job.
+reads :class:`Job` as JSON and writes the outcome of each of its runs, as :func:`recompute` returns it. Nothing is
+started: a check is set up, and reads a folder with the files of its job.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done.
+    """Hold the outputs to recompute.
 
     :param system: what :func:`fabric_checks.reframe_ext.describing.describe` returns.
     :param folder: for ReFrame's folders; :param topology: of the files that ``topology`` names.
@@ -45,10 +45,10 @@ class Job:
 
 
 def recompute(job: Job) -> dict[str, Any]:
-    """Return the ``cases`` of the level, as lists of test, partition and environ, and what came of the ``runs``.
+    """Return the ``cases`` of the level, as lists of test, partition and environ, and the outcome of the ``runs``.
 
-    Of a run that is ``values`` and ``units`` by metric, ``facts``, as
-    :meth:`fabric_checks.records.record.Facts.as_data` has them, and ``commands``, what was launched, as lists of words;
+    The outcome of a run is ``values`` and ``units`` by metric, ``facts``, as
+    :meth:`fabric_checks.records.record.Facts.as_data` has them, and ``commands``, the command lines as lists of words;
     or an ``error``.
 
     :raises RecordError: if the description is none.
@@ -73,7 +73,7 @@ def recompute(job: Job) -> dict[str, Any]:
 
 
 def _in_order(runs: Sequence[dict[str, str]], cases: dict[Key, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number of each run, and what came of it; of a group, what others depend on first."""
+    """Yield the number of each run and its outcome; in a group, dependencies first."""
     order = {key: place for place, key in enumerate(cases)}
     keys = [(run["test"], run["partition"], run["environ"]) for run in runs]
     group, done = None, set[Any]()
@@ -99,7 +99,7 @@ def _one(case: Any, files: Path) -> dict[str, Any]:
         internals.set_up_anew(case)
         check = case.check
         internals.look_in(check, files)
-        check.note_time()
+        check.facts.elapsed_s = check.elapsed_s()
         check.verify_placement()
         result = check.take_values()
         result = result.evaluate() if hasattr(result, "evaluate") else result
@@ -113,12 +113,12 @@ def _one(case: Any, files: Path) -> dict[str, Any]:
         return {"values": check.values, "units": units, "facts": check.facts.as_data(), "commands": commands}
     except (SanityError, FabricError, ReframeError) as error:
         return {"error": str(error).replace(f"{files}/", "")}
-    except Exception as error:  # what somebody sent must not end the others, and is told
+    except Exception as error:  # a faulty output of another site must not end the others
         return {"error": f"{type(error).__name__}: {error}"}
 
 
 def main() -> None:
-    """Do the job that the command line names."""
+    """Recompute the job that the command line names."""
     path, target = sys.argv[1:]
     try:
         found = recompute(Job(**json.loads(Path(path).read_text())))

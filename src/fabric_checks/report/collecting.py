@@ -14,6 +14,7 @@ from fabric_checks.comparison.verdicts import MIN_RUNS
 from fabric_checks.core.plugins import systems_of_machines
 from fabric_checks.core.text import clean
 from fabric_checks.records.record import FIELDS, is_success
+from fabric_checks.records.series import series
 from fabric_checks.report.values import Failure, Results, Value, case_text, json_of, parameters_of, texts
 
 #: The fields that the report reads: all but the largest, which it does not show.
@@ -69,11 +70,8 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     frame = with_machines(frame)
     measured = frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_finite())
     others = [name for name in COLUMNS if name not in (*_KEY, "time", "session", "value") and name in frame.columns]
-    series = measured.group_by(_KEY, maintain_order=True).agg(
-        pl.col("time"), pl.col("session"), pl.col("value"), *(pl.col(name).last() for name in others)
-    )
-    rows_of_series = list(series.iter_rows(named=True))
-    spreads = _intervals([row["value"] for row in rows_of_series])
+    rows_of_series = list(series(measured, _KEY, each=("session",), latest=others).iter_rows(named=True))
+    spreads = _intervals([row["values"] for row in rows_of_series])
     values = tuple(_value(row, spread) for row, spread in zip(rows_of_series, spreads, strict=True))
     machines = tuple(sorted(frame["machine"].unique()))
     latest = frame.group_by(("machine", "test", "environ"), maintain_order=True).agg(
@@ -100,15 +98,15 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     )
 
 
-def _intervals(series: Sequence[Sequence[float]]) -> list[tuple[float | None, float | None]]:
+def _intervals(lists: Sequence[Sequence[float]]) -> list[tuple[float | None, float | None]]:
     """Return the interval of each series' median at 95 %, as `compare` has it; of too few runs there is none."""
-    found: list[tuple[float | None, float | None]] = [(None, None)] * len(series)
+    found: list[tuple[float | None, float | None]] = [(None, None)] * len(lists)
     by_length: dict[int, list[int]] = {}
-    for number, values in enumerate(series):
+    for number, values in enumerate(lists):
         by_length.setdefault(len(values), []).append(number)
     for runs, numbers in by_length.items():
         if runs >= MIN_RUNS:
-            of = bootstrap.median([series[number] for number in numbers])
+            of = bootstrap.median([lists[number] for number in numbers])
             for number, low, high in zip(numbers, of.low, of.high, strict=True):
                 found[number] = (float(low), float(high))
     return found
@@ -116,9 +114,9 @@ def _intervals(series: Sequence[Sequence[float]]) -> list[tuple[float | None, fl
 
 def _value(row: Mapping[str, Any], interval: tuple[float | None, float | None]) -> Value:
     low, high = interval
-    median = statistics.median(row["value"])
-    runs = tuple(zip(row["time"], (clean(s or "") for s in row["session"]), row["value"], strict=True))
-    record = {name: value for name, value in row.items() if name not in ("time", "session", "value")}
+    median = statistics.median(row["values"])
+    runs = tuple(zip(row["times"], (clean(s or "") for s in row["session"]), row["values"], strict=True))
+    record = {name: value for name, value in row.items() if name in (*_KEY, *COLUMNS) and name != "session"}
     record["nodelist"] = texts(record.get("nodelist"))
     record |= {name: json_of(record.get(name)) for name in ("compared", "headline")}
     return Value(row["machine"], record, parameters_of(row["parameters"]), median, low, high, runs)

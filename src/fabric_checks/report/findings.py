@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.text import count_text, names_text, one_line, range_text, test_text, value_text
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 
 #: Findings of these kinds describe a machine, or what was not seen again, and blame nothing.
 DESCRIBING = (
@@ -43,10 +43,10 @@ def findings(session: Session) -> list[Finding]:
     """
     missed = [record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]]
     explained = {case_name(record) for record in missed}
-    failed = [case for case in records.failed(session) if case.result != "abort"]
+    failed = [case for case in runs.failed(session) if case.result != "abort"]
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
     return [
-        *_first("error", records.other_faults(session), most=3),
+        *_first("error", runs.other_faults(session), most=3),
         *_blamed(session.records),
         *_failures([case for case in failed if not (case.name in explained and case.phase == "performance")]),
         *_missed(missed),

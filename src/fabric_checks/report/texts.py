@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from fabric_checks.comparison.changes.model import Circumstance
+from fabric_checks.comparison.changes import Circumstance
 from fabric_checks.core.text import count_text, shortened
 
 T = TypeVar("T")

@@ -71,6 +71,18 @@ def confine(partition: dict[str, Any], nodes: Sequence[str]) -> None:
     partition["extras"] = partition.get("extras", {}) | {"nodes": len(nodes)}
 
 
+def apply(partition: dict[str, Any]) -> None:
+    """Change a partition of ReFrame's configuration as the environment asks for a reservation and for nodes.
+
+    :raises FabricError: if either is no name.
+    """
+    if reservation := asked_for():
+        access = partition.get("access", [])
+        partition["access"] = access_with(access, partition["scheduler"], reservation)
+    if nodes := nodes_asked_for():
+        confine(partition, nodes)
+
+
 def is_slurm(scheduler: str) -> bool:
     """Tell whether a scheduler of ReFrame's configuration is Slurm."""
     return "slurm" in scheduler or scheduler == "squeue"

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric_checks.records.run_records import load_session
+from fabric_checks.records.runs import load_session
 from tests.cluster.conftest import CI, Cluster
 from tests.cluster.ports import wires
 from tests.guard import GUARD_S

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 
 HERE = Path(__file__).resolve().parent
 NAMES = tuple(sorted(path.stem for path in HERE.glob("*.json")))

@@ -4,7 +4,7 @@
 import sys
 from pathlib import Path
 
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from tests.report.recorded import packed
 
-print(packed(records.load_session(Path(sys.argv[1]), sys.argv[2])))
+print(packed(runs.load_session(Path(sys.argv[1]), sys.argv[2])))

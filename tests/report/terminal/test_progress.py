@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core import console
-from fabric_checks.records.cost import durations
-from fabric_checks.records.cost.remaining import remaining_s
+from fabric_checks.records.cost import durations_in_reports
 from fabric_checks.report.terminal import progress
 
 #: What ReFrame 4.10.4 printed, thinned: a build, 36 cases of which one failed, an interrupt.
@@ -53,13 +52,13 @@ def test_what_runs_is_what_began_first_and_has_not_ended():
 )
 def test_what_is_left_by_what_cases_took_before(finished, running, unknown, done_in_s, since_s, left_s):
     past = {"a": 10.0, "b": 20.0, "c": 30.0}
-    found = remaining_s(past, finished, running, unknown, done_in_s=done_in_s, since_s=since_s)
+    found = progress.remaining_s(past, finished, running, unknown, done_in_s=done_in_s, since_s=since_s)
     assert found == pytest.approx(left_s)
-    assert remaining_s({}, finished, running, unknown, done_in_s=done_in_s, since_s=since_s) is None
+    assert progress.remaining_s({}, finished, running, unknown, done_in_s=done_in_s, since_s=since_s) is None
 
 
 def test_past_runs_are_read_from_their_reports(tmp_path):
-    assert durations.of_runs(tmp_path) == {}
+    assert durations_in_reports(tmp_path) == {}
     (tmp_path / "reports").mkdir()
     case = {
         "display_name": "A %layout=1x2",
@@ -76,7 +75,7 @@ def test_past_runs_are_read_from_their_reports(tmp_path):
         }
         (tmp_path / "reports" / f"run-report-{at}.json").write_text(json.dumps(told, indent=1))
     (tmp_path / "reports" / "run-report-9.json").write_text('{"log_files": ["/x/cut.log"]')
-    assert durations.of_runs(tmp_path) == {"A %layout=1x2 @s:p+e": 4.0}
+    assert durations_in_reports(tmp_path) == {"A %layout=1x2 @s:p+e": 4.0}
 
 
 def test_warnings_of_reframe_are_kept_and_cases_are_not():

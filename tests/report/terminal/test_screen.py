@@ -13,10 +13,11 @@ from rich.text import Text
 from fabric_checks.core import console
 from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import findings, headlines
 from fabric_checks.report.terminal import screen
-from tests.records.test_run_records import NAME, record
+from tests.builders import SESSION as NAME
+from tests.builders import bare as record
 from tests.report import conftest, recorded, records
 
 TRANSCRIPTS = Path(__file__).resolve().parent / "screens"

@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from fabric_checks.cli import main
-from fabric_checks.records.run_records import Case, Session
+from fabric_checks.records.runs import Case, Session
 from fabric_checks.report.terminal import summary
-from tests.records.test_run_records import NAME, record
+from tests.builders import SESSION as NAME
+from tests.builders import bare as record
 
 
 def shown(*records, cases=(), unreadable=(), width=160):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from fabric_checks.software.spack.build import BUILT
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
@@ -41,7 +41,7 @@ class Run:
     def wait(self):
         self.output, _ = self.process.communicate(timeout=GUARD_S)
         self.status = self.process.returncode
-        self.session = records.load_session(self.folder, SESSION)
+        self.session = runs.load_session(self.folder, SESSION)
         show = [FABRIC_CHECKS, "show", "--session", SESSION, "--gate"]
         done = subprocess.run(show, env=self.env, capture_output=True, text=True)
         self.gate, self.shown = done.returncode, done.stdout + done.stderr

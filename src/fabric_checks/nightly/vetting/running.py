@@ -17,7 +17,7 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import one_line
 from fabric_checks.nightly.running import supervised
 from fabric_checks.nightly.vetting.planning import Group, Outcome
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import is_success
 from fabric_checks.schedulers import reservations
 
@@ -57,7 +57,7 @@ class Jobs:
         done = []
         for name, (last, minutes) in zip(names, run_all(lines), strict=True):
             try:
-                session = records.load_session(self.results, name)
+                session = runs.load_session(self.results, name)
             except RecordError:
                 raise VetError(f"{name}: ReFrame left nothing: {last}") from None
             ran = [record["elapsed_s"] / 60 for record in session.records[:1] if record.get("elapsed_s")]
@@ -78,7 +78,7 @@ class Jobs:
         }
 
 
-def outcome_of(session: records.Session, last: str) -> Outcome:
+def outcome_of(session: runs.Session, last: str) -> Outcome:
     """Return the outcome for the nodes of a session of one case.
 
     A case that misses references has run: its findings say how fast the nodes are.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several launches of a program in one job, each in a layout of its own."""
+"""Several launches of a program in one job, each in its own layout; one process a node compared with more; and none."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
 
+from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import Layout
+from fabric_checks.core.levels import NIGHTLY, SMOKE, SMOKE_NODES, includes
+from fabric_checks.core.metrics import Headline, Metric
 
-#: The key of a partition's extras with what the launcher is to be told.
+#: The key of a partition's extras with the options of its launcher.
 LAUNCH_OPTIONS = "launch_options"
 
 
 class LaunchesMixin(RegressionTestPlugin):
     """Launch the program once in each of ``launches``, one after the other, in an allocation with room for all of them.
 
-    What is compared within one allocation ran on the same nodes, a moment apart. The allocation is larger than some of
-    the launches, so the partition says in ``extras['launch_options']`` what its launcher has to be told for fewer
-    processes than there is room for, with ``{nodes}``, ``{ppn}`` and ``{tasks}``.
+    Launches within one allocation run on the same nodes, a moment apart, so they compare well. The allocation is larger
+    than some of them: the partition gives in ``extras['launch_options']`` the options with which its launcher starts
+    fewer processes than there is room for, with ``{nodes}``, ``{ppn}`` and ``{tasks}``.
 
     Needs: ``launches`` (overrides :class:`LayoutMixin`), ``command()``, ``recorded()``, ``around_launch()``,
     ``placement_probe``.
@@ -44,7 +47,7 @@ class LaunchesMixin(RegressionTestPlugin):
 
     @run_after("init", always_last=True)
     def ask_for_launch_options(self):
-        """Run only where the partition says how to launch fewer processes than it has room for."""
+        """Run only where the partition has options to launch fewer processes than it has room for."""
         able = {}
         for partition in runtime().system.partitions:
             able[partition.fullname] = LAUNCH_OPTIONS in partition.extras
@@ -57,7 +60,7 @@ class LaunchesMixin(RegressionTestPlugin):
 
     @contextmanager
     def launched_in(self, layout: Layout) -> Iterator[None]:
-        """Let the check speak of one of its launches: ``current_layout`` and the numbers of tasks are that launch's."""
+        """Let the check be about one of its launches: ``current_layout`` and the numbers of tasks are that launch's."""
         before = self.launched, self.num_tasks, self.num_tasks_per_node
         self.launched, self.num_tasks, self.num_tasks_per_node = layout, layout.tasks, layout.ppn
         try:
@@ -67,12 +70,12 @@ class LaunchesMixin(RegressionTestPlugin):
 
     @property
     def probe_output(self) -> str:
-        """The name of the file with what a launch's probe saw, in the stage folder."""
+        """The file with the output of a launch's placement probe, in the stage folder."""
         return f"placement-{self.current_layout}.txt"
 
     @property
     def ports_folder(self) -> str:
-        """The name of the folder with what the nodes of a launch say, in the stage folder."""
+        """The folder with the port counters of a launch's nodes, in the stage folder."""
         return f"ports-{self.current_layout}"
 
     @run_before("run")
@@ -114,7 +117,7 @@ class LaunchesMixin(RegressionTestPlugin):
                 super().verify_placement()
 
     def outputs(self, last: str) -> dict[Layout, str]:
-        """Return what each launch printed, given the output of the last.
+        """Return the output of each launch, given that of the last.
 
         :raises SanityError: if one is not there.
         """
@@ -129,7 +132,7 @@ class LaunchesMixin(RegressionTestPlugin):
 
     @contextmanager
     def reading(self, layout: Layout) -> Iterator[None]:
-        """Like :meth:`launched_in`; what is wrong with the output says which launch it is of."""
+        """Like :meth:`launched_in`; errors of the output name the launch."""
         with self.launched_in(layout):
             try:
                 yield
@@ -137,10 +140,76 @@ class LaunchesMixin(RegressionTestPlugin):
                 raise OutputError(f"the launch {layout}: {error}") from None
 
 
-class LauncherlessMixin(RegressionTestPlugin):
-    """Start the check's program as one process, by no launcher; the placement probe is launched as ever.
+class PpnRatioMixin(LaunchesMixin):
+    """Run a check in a layout with several processes a node and in its counterpart with one, and compare its metrics.
 
-    Needs: ``probe_placement()`` (:class:`PlacementMixin`).
+    The counterpart has as many nodes, or, where the program needs more processes than that, as many processes on a
+    node each: :func:`fabric_checks.analysis.ppn_ratio.counterpart`. Every metric that exists at both is compared: by
+    the ratio, or what can be 0, such as a share, by the difference.
+
+    To be mixed in before a check, with ``counterparts``: the counterpart of each value of the parameter
+    ``layout``.
+    """
+
+    headlines: tuple[Headline, ...] = ()
+
+    @property
+    def launches(self) -> list[Layout]:
+        """The counterpart and the layout."""
+        return [Layout.of(self.counterparts[self.layout]), Layout.of(self.layout)]
+
+    @run_after("init")
+    def tag_comparison(self):
+        """Add the tag of comparisons."""
+        self.tags = {*self.tags, "ppn-ratio"}
+
+    def chosen_levels(self) -> set[str]:
+        """Return ``smoke`` and ``nightly`` for the few comparisons that these have.
+
+        Pairs that share a node's links are no corner of the layouts, but of interest.
+        """
+        on_few = max(layout.nodes for layout in self.launches) <= SMOKE_NODES
+        return {SMOKE, NIGHTLY} if on_few and includes(self.levels.ppn_ratio, self) else set()
+
+    def metrics(self) -> list[Metric]:
+        """Declare a comparison for every metric that exists at both layouts; of one launch, the check's own metrics."""
+        if self.launched:
+            own: list[Metric] = super().metrics()
+            return own
+        return [comparison.metric for comparison in self._comparisons()]
+
+    def _comparisons(self) -> list[ppn_ratio.Comparison]:
+        declared = []
+        for layout in self.launches:
+            with self.launched_in(layout):
+                declared.append(self.metrics())
+        return ppn_ratio.comparisons(*declared)
+
+    def measure(self, text: str) -> dict[str, float]:
+        """Read both outputs, and compare."""
+        values = {}
+        for layout, output in self.outputs(text).items():
+            with self.reading(layout):
+                values[layout] = super().measure(output)
+        # Findings are about one launch, and the check itself reports them.
+        self.facts.findings = None
+        compared = {}
+        for comparison in self._comparisons():
+            of = {str(layout): values[layout][comparison.of.name] for layout in self.launches}
+            compared[comparison.metric.name] = comparison.value(of)
+            self.facts.metrics[comparison.metric.name].compared = {
+                "metric": comparison.of.name,
+                "quantity": comparison.of.quantity,
+                "unit": comparison.of.unit,
+                "values": of,
+            }
+        return compared
+
+
+class LauncherlessMixin(RegressionTestPlugin):
+    """Start the check's program as one process, without a launcher; the placement probe is launched as usual.
+
+    Needs: ``probe_placement()`` (:class:`EvidenceMixin`).
     """
 
     @run_before("run")

@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Layouts as a parameter of a check: every one that fits a partition of the current system."""
+"""Where a case runs: layouts as a parameter of a check, partitions and environments that fit, limits of its job."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import parameter, run_after, run_before, variable
 from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
 from reframe.core.systems import SystemPartition
 
+from fabric_checks.core import families, locks
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.layouts import Layout, corners, fitting, of_shape
-from fabric_checks.core.levels import SMOKE_NODES
+from fabric_checks.core.levels import ACCEPTANCE, NIGHTLY, PROCUREMENT, SMOKE, SMOKE_NODES, VET, Levels, includes
 from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.software.stacks import selected_stack
+
+#: How long a job may wait in the queue where the partition does not say.
+MAX_PENDING_TIME = "1d"
 
 
 def _layouts_of(partition: SystemPartition) -> list[Layout]:
@@ -42,18 +47,32 @@ def _layouts_of(partition: SystemPartition) -> list[Layout]:
         raise ConfigError(f"{partition.fullname}: extras: {error}") from None
 
 
-def layouts(shape: str, *, scan: bool = True, where: Callable[[Layout], bool] = lambda _: True) -> Any:
+def offered(*features: str) -> bool:
+    """Return whether some environment of the current system has all of these features."""
+    return any(
+        set(features) <= set(environ.features)
+        for partition in runtime().system.partitions
+        for environ in partition.environs
+    )
+
+
+def layouts(
+    shape: str, *, scan: bool = True, where: Callable[[Layout], bool] = lambda _: True, needs: tuple[str, ...] = ()
+) -> Any:
     """Return a check's parameter ``layout``: the layouts of a shape that fit the current system.
 
-    :param scan: as :func:`layouts_of` takes it. :param where: which of them.
+    :param scan: as :func:`layouts_of` takes it.
+    :param where: selects some of them.
+    :param needs: features; without an environment that has them there is no layout, nor a warning that none fits.
     """
-    return parameter([str(layout) for layout in layouts_of(shape, scan=scan) if where(layout)], type=str)
+    found = layouts_of(shape, scan=scan) if offered(*needs) else []
+    return parameter([str(layout) for layout in found if where(layout)], type=str)
 
 
 def layouts_of(shape: str, *, scan: bool = True) -> list[Layout]:
     """Return the layouts of a shape (see :data:`fabric_checks.core.layouts.SHAPES`) that fit the current system.
 
-    A partition that is too small for any says so.
+    A warning names a partition that is too small for any.
 
     :param scan: all of them; otherwise their :func:`~fabric_checks.core.layouts.corners`, for checks of which there are
         many, so that their number does not grow with the system.
@@ -84,19 +103,36 @@ def _require_environments() -> None:
     system = runtime().system
     if not any(partition.environs for partition in system.partitions):
         stack = selected_stack()
-        what = f"no environment of the stack {stack!r}" if stack else "no environment (FABRIC_MPI is 'none')"
-        # ReFrame goes on after errors of a test file, or prints where in Python it was; this is the user's to fix.
+        lack = f"no environment of the stack {stack!r}" if stack else "no environment (FABRIC_MPI is 'none')"
+        # ReFrame continues after errors of a test file, or prints a Python traceback; this is the user's to fix.
         raise SystemExit(
-            f"error: the system {system.name} has {what}; list one in the `environs` of its partitions "
+            f"error: the system {system.name} has {lack}; list one in the `environs` of its partitions "
             "(config/templates shows how), or choose another --stack, --mpi or --system"
         )
 
 
 class LayoutMixin(RegressionTestPlugin):
-    """Turn the parameter ``layout`` into numbers of tasks, on the partitions that it fits, and into levels.
+    """Turn a check's declarations into tasks, partitions, environments, tags and the limits of its job.
+
+    A partition sets the longest time in the queue under ``extras['max_pending_time']``, in ReFrame's notation, such as
+    ``12h``. One whose launcher bounds the time of what it starts has ``extras['launcher_bounds_time']``. One that is
+    the host that ReFrame runs on names a lock file under ``extras['host_lock']``, in a folder of its user's alone, and
+    its ``prepare_cmds`` take that lock: the job itself holds it.
 
     Needs: the parameter ``layout`` from the start.
     """
+
+    #: The section of the report; a title of :mod:`fabric_checks.core.families` or any other.
+    family = families.OTHERS
+
+    #: The levels of its cases.
+    levels = Levels()
+
+    #: Features that the environment has to have; without an environment that has them the class is no check.
+    needs: tuple[str, ...] = ("mpi",)
+
+    #: Features that the environment has to have for certain values of a parameter: by parameter and value.
+    needs_of: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
 
     #: Features that a partition has to have for this check.
     #:
@@ -104,16 +140,12 @@ class LayoutMixin(RegressionTestPlugin):
     #: :default: ``[]``
     partition_features = variable(list, value=[])
 
-    #: Whether the check is one of those that a night has time for; and whether bids are compared by it.
-    short = False
-    for_procurement = False
-
-    #: The launch that the check speaks of at the moment, if it has several: see :class:`LaunchesMixin`.
+    #: The launch that the check is about at the moment, if it has several: see :class:`LaunchesMixin`.
     launched: Layout | None = None
 
     @property
     def current_layout(self) -> Layout:
-        """The layout of the launch that the check speaks of: that of the case, if it has one launch."""
+        """The layout of the launch that the check is about: that of the case, if it has one launch."""
         return self.launched or Layout.of(self.layout)
 
     @property
@@ -123,16 +155,16 @@ class LayoutMixin(RegressionTestPlugin):
 
     @contextmanager
     def launched_in(self, layout: Layout) -> Iterator[None]:
-        """Let the check speak of one of its launches; of one alone it does anyway."""
+        """Let the check be about one of its launches; a single one it always is about."""
         yield
 
     def outputs(self, last: str) -> dict[Layout, str]:
-        """Return what each launch printed, given the output of the last."""
+        """Return the output of each launch, given that of the last."""
         return {self.current_layout: last}
 
     @run_after("init")
     def apply_layout(self):
-        """Ask for room for each of the launches, and only on partitions that have it."""
+        """Ask for room for each of the launches, on partitions that have it, in environments with what is needed."""
         self.num_tasks_per_node = max(layout.ppn for layout in self.launches)
         self.num_tasks = max(layout.nodes for layout in self.launches) * self.num_tasks_per_node
         self.valid_systems = [
@@ -141,21 +173,59 @@ class LayoutMixin(RegressionTestPlugin):
             if set(self.launches) <= set(_layouts_of(partition))
             and set(self.partition_features) <= set(partition.features)
         ]
+        more = [need for name, by in self.needs_of.items() for need in by.get(str(getattr(self, name, "")), ())]
+        self.valid_prog_environs = [" ".join(f"+{feature}" for feature in dict.fromkeys((*self.needed(), *more)))]
+
+    @classmethod
+    def needed(cls) -> tuple[str, ...]:
+        """Return the features that an environment has to have for any case of the check."""
+        return cls.needs
 
     @run_after("init", always_last=True)
-    def tag_levels(self):
-        """Give the case the tags of its levels (:mod:`fabric_checks.core.levels`).
+    def add_tags(self):
+        """Give the case the tags of its family and of its levels (:mod:`fabric_checks.core.levels`)."""
+        self.tags = {*self.tags, families.tag(self.family), ACCEPTANCE, *self.chosen_levels()}
 
-        Of a check that is ``short``, the corners of the layouts are in ``nightly``, and the corners of those on few
-        nodes in ``smoke`` as well.
+    def chosen_levels(self) -> set[str]:
+        """Return the levels other than ``acceptance``; ``smoke`` and ``nightly`` by the corners of each partition."""
+        named = {PROCUREMENT: self.levels.procurement, VET: self.levels.vet}
+        found = {name for name, cases in named.items() if includes(cases, self)}
+        if not includes(self.levels.nightly, self):
+            return found
+        own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}
+        fitting = [own & set(_layouts_of(partition)) for partition in runtime().system.partitions]
+        on_few = [{layout for layout in fit if layout.nodes <= SMOKE_NODES} for fit in fitting]
+        if any(self.current_layout in corners(fit) for fit in on_few):
+            return found | {SMOKE, NIGHTLY}
+        return found | ({NIGHTLY} if any(self.current_layout in corners(fit) for fit in fitting) else set())
+
+    @run_after("setup")
+    def bound_pending_time(self):
+        """Take the partition's bound, unless the check or the command line sets one."""
+        if self.max_pending_time is None:
+            self.max_pending_time = self.current_partition.extras.get("max_pending_time", MAX_PENDING_TIME)
+
+    @run_before("run", always_last=True)
+    def leave_time_to_the_launcher(self):
+        """Have no limit of the job's own where the launcher bounds it better, as it does for simulations."""
+        if self.current_partition.extras.get("launcher_bounds_time"):
+            self.time_limit = None
+
+    @run_before("run", always_last=True)
+    def wait_for_host(self):
+        """Wait for other sessions on this host, so that the wait does not count as the job's time.
+
+        Another session's build may hold the lock for longer than a case may take; the job takes it again.
+
+        :raises FabricError: with who has it, if it is not free in time.
         """
-        levels = {"acceptance"} | ({"procurement"} if self.for_procurement else set())
-        if self.short:
-            own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}
-            fitting = [own & set(_layouts_of(partition)) for partition in runtime().system.partitions]
-            on_few = [{layout for layout in fit if layout.nodes <= SMOKE_NODES} for fit in fitting]
-            if any(self.current_layout in corners(fit) for fit in on_few):
-                levels |= {"smoke", "nightly"}
-            if any(self.current_layout in corners(fit) for fit in fitting):
-                levels |= {"nightly"}
-        self.tags = {*self.tags} | levels
+        path = self.current_partition.extras.get("host_lock")
+        if not path or self.is_dry_run():
+            return
+        locks.own_folder(Path(path).parent)
+
+        def report(holder):
+            getlogger().info(f"{self.display_name} waits for another session's job on this host: {holder}")
+
+        with locks.exclusive(Path(path), locks.HOST_WAIT_S, report):
+            pass

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a check's program comes from: the environment says, the check does not know."""
+"""Where a check's program comes from: the environment declares it, the check does not know."""
 
 from __future__ import annotations
 
-from reframe.core.builtins import run_after, run_before, variable
+from typing import Any
+
+from reframe.core.builtins import run_after, run_before
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
@@ -13,32 +15,31 @@ from fabric_checks.core.errors import OutputError
 class ProgramMixin(RegressionTestPlugin):
     """Find the program of a suite in the environment.
 
-    An environment that offers a suite has its name among the features, and says under ``extras['programs'][suite]``:
-    ``program`` (the name that results carry), ``version``, ``stack`` (wheels, spack, modules) and whatever the
-    suite's checks need to call it. What Spack builds is known only in the session, so there ``{view}`` stands for the
-    view of the built environment.
+    An environment that offers a suite has its name among the features, and declares under
+    ``extras['programs'][suite]``: ``program`` (its name in results), ``version``, ``stack`` (wheels, spack, modules)
+    and the keys that the suite's checks need to call it. A Spack build is known only in the session, so there
+    ``{view}`` stands for the view of the built environment.
 
-    Needs: ``built``, the fixture that builds the suite, with ``view``, ``note(facts)``, ``doubts()`` and
-    ``contradiction()``, or None where no environment of the current system has it built;
-    ``verify_placement()`` (:class:`PlacementMixin`).
+    Needs: ``verify_placement()`` (:class:`EvidenceMixin`); of ``built``, if it is not None, ``view``, ``note(facts)``,
+    ``doubts()`` and ``contradiction()``.
     """
 
     #: The suite that the check's program belongs to; a feature of the environment.
-    #:
-    #: :type: :class:`str`
-    #: :default: required
-    suite = variable(str)
+    suite = ""
 
-    #: What the environment has to offer beside the suite: features that the suite declares.
+    #: The fixture that builds the suite (``built_by_spack`` in ``checks/builds.py``); absent or None if nothing does.
+    built: Any
+
+    #: Features of the suite that the environment has to have, too.
     needs: tuple[str, ...] = ()
 
-    @run_after("init")
-    def ask_for_suite(self):
-        """Run in every environment that offers what the check needs."""
-        self.valid_prog_environs = [" +".join(["+mpi", self.suite, *self.needs])]
+    @classmethod
+    def needed(cls) -> tuple[str, ...]:
+        """Return the features that an environment has to have: the suite, and what the check needs of it."""
+        return ("mpi", cls.suite, *cls.needs)
 
     def note_version(self, program, version):
-        """Hold what the output says of its program against the environment, and record its version.
+        """Compare the program that the output names with the environment, and record its version.
 
         :param program: the name that the output's form stands for, such as ``osu`` or ``osu-py``.
         :param version: the version that the output states, or None if it states none.
@@ -53,15 +54,16 @@ class ProgramMixin(RegressionTestPlugin):
     def find_program(self):
         """Take over the environment's description of the suite."""
         self.program = dict(self.current_environ.extras["programs"][self.suite])
-        if self.built is not None:
-            view = str(self.built.view)
+        built = getattr(self, "built", None)
+        if built is not None:
+            view = str(built.view)
             self.program |= {k: v.replace("{view}", view) for k, v in self.program.items() if isinstance(v, str)}
         facts = self.facts
         facts.program, facts.program_version = self.program["program"], self.program["version"]
         facts.stack = self.program["stack"]
 
     def verify_placement(self):
-        """Hold the MPI that the probe met to the one that Spack built the program for.
+        """Compare the MPI of the placement probe with the one that Spack built the program for.
 
         :raises SanityError: if it is another one, such as one that was upgraded in place.
         """
@@ -72,12 +74,12 @@ class ProgramMixin(RegressionTestPlugin):
 
     @run_before("sanity")
     def note_build(self):
-        """Record what Spack built: the concretized spec and its hash go with every value."""
+        """Record the concretized spec and its hash, which go with every value of a Spack build."""
         if self.program["stack"] == "spack":
             self.built.note(self.facts)
 
     @run_before("performance")
     def note_doubts(self):
-        """Record what is unknown about what Spack built, after what the analysis has found."""
+        """Record what is unverified about a Spack build, after the findings of the analysis."""
         if self.program["stack"] == "spack" and self.built.doubts():
             self.facts.findings = [*(self.facts.findings or []), *self.built.doubts()]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""References from the system's file; a metric without one needs a reason, a reference without a metric is an error."""
+"""References from the system's file: a metric without one needs a reason, one without a metric is an error."""
 
 from __future__ import annotations
 
 import ast
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import PerformanceError
@@ -17,10 +17,17 @@ from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
-from fabric_checks.references import line_rate, reference_file
 from fabric_checks.reframe_ext.internals import parameter_values, references_of
 from fabric_checks.reframe_ext.mixins.layout import layouts_of
 from fabric_checks.software.stacks import WHEEL_MPIS
+
+# Reference files are read where a case is set up: a listing needs none.
+# ruff: noqa: PLC0415
+if TYPE_CHECKING:
+    from fabric_checks.references.reference_file import ReferenceFile
+
+#: What follows the name of a check in that of its variant with buffers in the memory of a device.
+ON_DEVICE = "OnDevice"
 
 
 @lru_cache(maxsize=1)
@@ -42,17 +49,19 @@ def check_names() -> frozenset[str]:
 
 
 def _suffixes(decorator: ast.expr) -> tuple[str, ...]:
-    """Return what is added to the name of a class for each check that a decorator makes of it."""
+    """Return the suffixes of the names of the checks that a decorator makes of a class."""
     match decorator:
         case ast.Call(func=ast.Name(id="check"), keywords=[ast.keyword(arg="compare")]):
-            return ("",)
+            return ("", ON_DEVICE)
         case ast.Call(func=ast.Name(id="check")):
-            return ("", ppn_ratio.SUFFIX)
+            return ("", ON_DEVICE, ppn_ratio.SUFFIX, ON_DEVICE + ppn_ratio.SUFFIX)
     return ()
 
 
 @lru_cache(maxsize=16)
-def _load_checked(path: Path) -> reference_file.ReferenceFile:
+def _load_checked(path: Path) -> ReferenceFile:
+    from fabric_checks.references import reference_file
+
     file = reference_file.load(path)
     partitions = runtime().system.partitions
     environs = dict.fromkeys(environ.name for partition in partitions for environ in partition.environs)
@@ -93,7 +102,7 @@ class ReferencesMixin(RegressionTestPlugin):
         name = self.current_partition.extras.get("references", self.current_system.name)
         path = Path(prefix) / (self.reference_file or f"{name}.yaml")
         self._reference_error = ""
-        self._derived: dict[str, str] = {}
+        self._derived = {}
         metrics = self.recorded_metrics()
         try:
             if self.profile:
@@ -120,6 +129,8 @@ class ReferencesMixin(RegressionTestPlugin):
         }
 
     def _find_references(self, path: Path, metrics: list[Metric]) -> tuple[dict[str, Any], dict[str, str]]:
+        from fabric_checks.references import line_rate, reference_file
+
         file = _load_checked(path)
         name = type(self).__name__
         parameters = {key: list(map(str, values)) for key, values in parameter_values(type(self)).items()}

@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 import polars as pl
 
-from fabric_checks.comparison.analysis import Comparison
+from fabric_checks.comparison.compare import Comparison
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core.text import clean, csv_text, markdown
 from fabric_checks.report.comparison.table import Page

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.comparison import folding
-from fabric_checks.comparison.analysis import Comparison
+from fabric_checks.comparison.aggregate import aggregate
+from fabric_checks.comparison.compare import Comparison
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
 from fabric_checks.core.text import clean, signed, size_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes
@@ -44,17 +44,14 @@ class Page:
     counts: tuple[str, ...]
 
 
-def page(
-    comparison: Comparison, verdicts: Sequence[str] = (), order: str = "verdict", *, every_point: bool = False
-) -> Page:
+def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False) -> Page:
     """Return a comparison as texts.
 
-    :param verdicts: those that are wanted, of all sets; none: all. The counts are of everything.
-    :param order: as :func:`fabric_checks.comparison.folding.chosen` takes it.
+    :param chosen: its rows to show, see :func:`fabric_checks.comparison.aggregate.select`. The counts are of all.
     :param every_point: a row a value, instead of one for all values that agree.
     """
     notes = Footnotes()
-    rows = folding.folded(folding.chosen(comparison.frame, verdicts, order), fold=not every_point)
+    rows = aggregate(chosen, every_point=every_point)
     tables = tuple(
         _table(comparison.baseline, side, rows.filter(pl.col("side") == side), notes) for side in comparison.sides
     )

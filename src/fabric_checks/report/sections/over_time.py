@@ -9,8 +9,8 @@ from datetime import datetime
 
 import polars as pl
 
-from fabric_checks.comparison.changes import grouping, search
-from fabric_checks.comparison.changes.model import OPEN
+from fabric_checks.comparison.changes import OPEN, find_changes
+from fabric_checks.comparison.events import events_of
 from fabric_checks.core.text import clean, shortened, test_text
 from fabric_checks.report.blocks import Lines, Picture, Section, grouped
 from fabric_checks.report.collecting import with_machines
@@ -42,13 +42,13 @@ class Changed:
 
 
 def change_points(frame: pl.DataFrame) -> list[Changed]:
-    """Return the changes of every series of every machine, see :func:`fabric_checks.comparison.changes.search.find`.
+    """Return the changes of every series of every machine, see :func:`fabric_checks.comparison.changes.find_changes`.
 
     :param frame: records, with the columns that :func:`fabric_checks.report.collecting.collect` needs.
     """
     changed = []
     for (machine,), records in with_machines(frame).partition_by("machine", as_dict=True).items():
-        for event in grouping.events(search.find(records.drop("machine")).changes):
+        for event in events_of(find_changes(records.drop("machine")).changes):
             causes = "; ".join(map(circumstance_text, event.circumstances))
             also = f"What else changed: {causes}" if causes else "Nothing else changed in the records."
             series = frozenset((change.test, change.metric) for change in event.changes)

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from rich.text import Text
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes.grouping import Event
-from fabric_checks.comparison.changes.model import BETTER, OPEN, STATES, Changes
+from fabric_checks.comparison.changes import BETTER, OPEN, STATES, Changes
+from fabric_checks.comparison.events import Event
 from fabric_checks.core.text import clean
 from fabric_checks.report.terminal.summary import plain
 from fabric_checks.report.texts import circumstance_text

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from statistics import fmean
 
 from fabric_checks.core import console
 from fabric_checks.core.text import duration_text, one_line
-from fabric_checks.records.cost.remaining import remaining_s
 
 #: Where lines cannot be rewritten there is one in so many seconds.
 EVERY_S = 60.0
@@ -90,6 +90,33 @@ class State:
             self.running_text(),
         ]
         return ", ".join(part for part in parts if part)
+
+
+def remaining_s(
+    past: Mapping[str, float],
+    finished: Sequence[str],
+    running: Sequence[str],
+    unknown: int,
+    *,
+    done_in_s: float,
+    since_s: float,
+) -> float | None:
+    """Estimate how long a run will still take, in seconds; None without any past.
+
+    A case takes what it took before; one that never ran, or whose name is not known yet, the mean of the others. The
+    sum is scaled by what the finished ones took now.
+
+    :param past: how long each case took before, in seconds.
+    :param finished: cases that have ended; :param running: that have begun; :param unknown: how many are to begin.
+    :param done_in_s: what the finished ones took together; :param since_s: how long ago the last of them ended.
+    """
+    if not past:
+        return None
+    usual = fmean([seconds for name, seconds in past.items() if name not in {*finished, *running}] or past.values())
+    done_s = sum(past.get(name, usual) for name in finished)
+    left_s = sum(past.get(name, usual) for name in running) + unknown * usual
+    pace = done_in_s / done_s if len(finished) >= 3 and done_s > 0 else 1.0
+    return max(pace * left_s - since_s, 0.0)
 
 
 def _name(case: str) -> str:

@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import count_text, duration_text, names_text, sparkline, test_text
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import Record, is_success
-from fabric_checks.records.run_records import Session
+from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import Finding, case_text, findings, not_run
 from fabric_checks.report.headlines import WITHIN, Cell, Row, Values, program_text
 from fabric_checks.report.terminal.summary import plain
@@ -98,7 +98,7 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
         title = f"1 case passed{took}" if ran else f"1 case was skipped{took}"
     else:
         title = f"All {count_text(ran, 'case')} passed{took}"
-    if cases and not not_ok and (faults := len(records.other_faults(session))):
+    if cases and not not_ok and (faults := len(runs.other_faults(session))):
         title += f", with {count_text(faults, 'error')}"
     lines = [title]
     measured = [record for record in session.records if record["metric"] is not None]

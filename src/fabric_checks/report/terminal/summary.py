@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import one_line, range_text, size_text, test_text, value_text
-from fabric_checks.records import run_records as records
+from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success
-from fabric_checks.records.run_records import Session
+from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import not_run
 from fabric_checks.report.texts import COMPARED, COMPARED_NOTE, Footnotes, ends_and_worst
 
@@ -114,7 +114,7 @@ def render(session: Session) -> list[Table | Text]:
     for title, lines in (("Findings", _findings(session.records)), ("Not run", not_run(session))):
         if lines:
             parts += [plain(), plain(f"{title}:"), *(plain(f"  {line}") for line in lines)]
-    failed = records.failed(session)
+    failed = runs.failed(session)
     if failed:
         parts += [plain(), plain("Failed:")]
         for case in failed:
@@ -131,5 +131,5 @@ def render(session: Session) -> list[Table | Text]:
         if case.failed_before and case not in failed
     ]
     parts += [plain(f"warning: {line}") for line in session.unreadable]
-    parts += [plain(f"error: {fault}") for fault in records.other_faults(session)]
+    parts += [plain(f"error: {fault}") for fault in runs.other_faults(session)]
     return parts

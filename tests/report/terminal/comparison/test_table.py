@@ -10,13 +10,17 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from fabric_checks.comparison import folding
-from fabric_checks.comparison.analysis import COLUMNS, compare
+from fabric_checks.comparison import aggregate
+from fabric_checks.comparison.compare import COLUMNS, compare
 from fabric_checks.report.comparison import documents, table
 from fabric_checks.report.terminal import comparison as terminal
-from tests.comparison.making import parts, runs
+from tests.builders import parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
+
+
+def page_of(comparison, verdicts=(), order="verdict", **options):
+    return table.page(comparison, aggregate.select(comparison.frame, verdicts, order), **options)
 
 
 def curve(side, factor=1.0, sizes=(1, 2, 4, 8, 16), **changes):
@@ -30,7 +34,7 @@ def compared(*records, labels=("A", "B"), **options):
 
 
 def rows(comparison, **options):
-    (only,) = table.page(comparison, **options).tables
+    (only,) = page_of(comparison, **options).tables
     return only.rows
 
 
@@ -68,13 +72,13 @@ def test_a_difference_is_in_points_or_in_the_unit(unit, written):
 def test_places_that_rows_do_not_share_stand_in_the_rows():
     there, elsewhere = {"environ": "mpich"}, {"environ": "impi"}
     comparison = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)))
-    (only,) = table.page(comparison).tables
+    (only,) = page_of(comparison).tables
     assert only.title == "B against A"
     assert {row[1] for row in only.rows} == {
         "OsuLatency (cluster:compute+mpich)",
         "OsuLatency (cluster:compute+impi)",
     }
-    (only,) = table.page(compared(curve("A"), curve("B"))).tables
+    (only,) = page_of(compared(curve("A"), curve("B"))).tables
     assert only.title == "B against A: cluster:compute+mpich" and only.rows[0][1] == "OsuLatency"
 
 
@@ -112,26 +116,26 @@ def test_order(order, expected):
 
 def test_only_some_verdicts_and_the_counts_of_all():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
-    page = table.page(comparison, ["worse"])
+    page = page_of(comparison, ["worse"])
     assert [row[0] for row in page.tables[0].rows] == ["worse"]
     assert page.counts[0] == "B against A: 5 metrics: 2 worse, 3 no difference"
     assert "5 were judged by intervals at 95 %: if nothing had changed, less than 1 would differ" in page.counts[1]
 
 
 def test_few_runs_name_the_remedy():
-    page = table.page(compared(runs("A", [1]), runs("B", [1])))
+    page = page_of(compared(runs("A", [1]), runs("B", [1])))
     assert any("--repeatable 5%" in line for line in page.counts)
 
 
 def test_long_reasons_are_notes():
-    page = table.page(compared(curve("A"), curve("B", 1, program_version="7.6")))
+    page = page_of(compared(curve("A"), curve("B", 1, program_version="7.6")))
     assert page.tables[0].rows[0][8] == "[1] [1]" or page.tables[0].rows[0][8].startswith("[1]")
     assert page.notes[0] == "[1] program version: 7.5.2 in A, 7.6 in B"
 
 
 def test_simulated_values_are_marked_in_every_form():
     comparison = compared(curve("A", evidence="fitted"), curve("B", evidence="predicted"))
-    page = table.page(comparison)
+    page = page_of(comparison)
     assert all(row[8] == "simulated [1]" for row in rows(comparison))
     text = "A is a simulation: fitted; B is a simulation: predicted"
     assert text in shown(page) and text in documents.as_html(page, "t") and text in documents.as_markdown(page)
@@ -164,7 +168,7 @@ def shown(page):
 
 
 def test_nothing_in_a_record_reaches_the_terminal():
-    text = shown(table.page(hostile()))
+    text = shown(page_of(hostile()))
     assert "\x1b[31mred" not in text and "\x07" not in text and "\u202e" not in text and "[bold]x[/]" in text
 
 
@@ -179,10 +183,10 @@ class Tags(HTMLParser):
 
 
 def test_nothing_in_a_record_becomes_html():
-    page = table.page(hostile())
+    page = page_of(hostile())
     text = documents.as_html(page, HOSTILE)
     tags = Tags(text).found
-    clean = Tags(documents.as_html(table.page(compared(runs("A", TIGHT), runs("B", TIGHT))), "t")).found
+    clean = Tags(documents.as_html(page_of(compared(runs("A", TIGHT), runs("B", TIGHT))), "t")).found
     assert {tag for tag, _ in tags} == {tag for tag, _ in clean}
     assert not [
         tag for tag, attrs in tags if tag in ("script", "img", "a", "link") or "src" in attrs or "href" in attrs
@@ -191,7 +195,7 @@ def test_nothing_in_a_record_becomes_html():
 
 
 def test_nothing_in_a_record_becomes_markup():
-    text = documents.as_markdown(table.page(hostile()))
+    text = documents.as_markdown(page_of(hostile()))
     tokens = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(text)
     kinds = {child.type for token in tokens for child in token.children or ()}
     assert kinds <= {"text", "text_special"}, kinds
@@ -218,6 +222,6 @@ def test_json_has_everything():
 
 def test_folding_keeps_every_value():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
-    folded = folding.folded(folding.chosen(comparison.frame))
+    folded = aggregate.aggregate(aggregate.select(comparison.frame))
     assert sorted(metric for metrics in folded["metrics"] for metric in metrics) == sorted(comparison.frame["metric"])
     assert folded["values"].sum() == comparison.frame.height

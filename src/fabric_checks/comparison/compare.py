@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compare sets of results: every metric of each with the same of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+import polars.selectors as cs
+
+from fabric_checks.comparison import comparability, verdicts
+from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gather
+
+#: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``), ``n``,
+#: ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``, ``failed``, the runs of
+#: its case without a value. For the others see :func:`fabric_checks.comparison.verdicts.judged`.
+COLUMNS = (
+    *("baseline", "side", "check", "test", "parameters", "layout", "metric", "quantity", "size_B", "unit", "better"),
+    *(
+        f"{name}_{side}"
+        for side in ("baseline", "side")
+        for name in ("where", "n", "median", "low", "high", "evidence", "program", "program_version", "failed")
+    ),
+    *("by_difference", "change", "change_low", "change_high", "at_least", "detectable", "bootstrapped"),
+    *("verdict", "why", "note"),
+)
+
+
+_WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome of a comparison.
+
+    :param baseline: the label of the set that the others are compared with; :param sides: theirs.
+    :param frame: a row for each other set and each metric that it or the baseline has; the columns are
+        :data:`COLUMNS`. A case that failed in both has a row without a metric.
+    :param confidence: of the intervals, such as 0.95.
+    :param repeatable: the share that few runs were judged by, or None.
+    """
+
+    baseline: str
+    sides: tuple[str, ...]
+    frame: pl.DataFrame
+    confidence: float
+    repeatable: float | None = None
+
+    @property
+    def bootstrapped(self) -> int:
+        """Return how many pairs were judged by an interval from the bootstrap."""
+        return int(self.frame["bootstrapped"].sum())
+
+    @property
+    def by_chance(self) -> float:
+        """Return how many of these would differ by chance if nothing did."""
+        varying = self.frame.filter(pl.col("bootstrapped") & (pl.col("detectable") > 0)).height
+        return varying * (1 - self.confidence)
+
+    def count(self, verdict: str) -> int:
+        """Return how many rows have a verdict."""
+        return int((self.frame["verdict"] == verdict).sum())
+
+
+def compare(
+    parts: Iterable[tuple[str, pl.DataFrame]],
+    labels: Sequence[str],
+    *,
+    confidence: float = 0.95,
+    repeatable: float | None = None,
+    across_versions: bool = False,
+) -> Comparison:
+    """Compare sets of results with the first of them.
+
+    :param parts: side and records of each part, as :func:`fabric_checks.records.reading.load_aggregated`
+        returns them, with the columns :data:`fabric_checks.records.series.COMPARED`.
+    :param labels: the sides, the baseline first.
+    :param repeatable: the share to which values are known to repeat, such as 0.05; then pairs of fewer than
+        :data:`~fabric_checks.comparison.verdicts.MIN_RUNS` runs are judged by that.
+    :param across_versions: compare values of different programs, or releases of one, and note it.
+    :raises RecordError: if a side has no records, or do not say what belongs together.
+    """
+    found = gather(parts)
+    for label in labels:
+        if not (found.machines["side"] == label).any():
+            raise RecordError(f"{quoted(label)} has no records in the given range with the given fields")
+    rows = [
+        _two(
+            found.series,
+            found.failed,
+            machine_key(found.machines, labels[0], side),
+            baseline=labels[0],
+            side=side,
+            across_versions=across_versions,
+        )
+        for side in labels[1:]
+    ]
+    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), found.values, confidence, repeatable)
+    out = pairs.with_columns(
+        verdict=pl.coalesce("why_not", "verdict"),
+        **{
+            f"{name}_{side}": pl.col(f"{name}_{side}").list.join(", ")
+            for name in ("evidence", "program", "program_version")
+            for side in ("baseline", "side")
+        },
+    )
+    return Comparison(labels[0], tuple(labels[1:]), out.select(COLUMNS), confidence, repeatable)
+
+
+def _two(
+    series: pl.DataFrame,
+    failed: pl.DataFrame,
+    key: Sequence[str],
+    *,
+    baseline: str,
+    side: str,
+    across_versions: bool,
+) -> pl.DataFrame:
+    """Return the pairs of two sides; ``why_not`` and ``why`` are the verdict and reason if they cannot be compared."""
+    pairs = _matched(series, baseline, side, key)
+    pairs = _with_failures(pairs, failed, key, baseline, side)
+    pairs = _with_layouts(pairs, key)
+    kinds, texts = pl.lit(None, pl.String()), pl.lit(None, pl.String())
+    for when, kind, text in reversed(comparability.reasons_against(baseline, side, across_versions)):
+        kinds = pl.when(when).then(pl.lit(kind)).otherwise(kinds)
+        texts = pl.when(when).then(text).otherwise(texts)
+    return pairs.with_columns(
+        baseline=pl.lit(baseline),
+        side=pl.lit(side),
+        why_not=kinds,
+        why=texts,
+        note=comparability.notes(baseline, side),
+        comparable=kinds.is_null(),
+        by_difference=verdicts.by_difference(pl.col("can_be_zero"), pl.min_horizontal("least_baseline", "least_side")),
+        unit=pl.coalesce("unit_baseline", "unit_side").list.join(", "),
+        better=pl.coalesce("better_baseline", "better_side").list.first(),
+    )
+
+
+def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...]:
+    """Return the fields of :data:`MACHINE` in which series of two sides have to agree.
+
+    Those of which the sides share a value. If each side has one value of a field, and not the same, that is what is
+    compared, two systems for instance.
+
+    :raises RecordError: if records do not say which values belong together.
+    """
+    sides = [frame.filter(pl.col("side") == label) for label in (baseline, side)]
+    key = []
+    for name in MACHINE:
+        one, two = (set(each[name].unique().to_list()) for each in sides)
+        if one & two:
+            key.append(name)
+        elif len(one) > 1 or len(two) > 1:
+            which, values = (baseline, one) if len(one) > 1 else (side, two)
+            example = min(str(value) for value in values)
+            raise RecordError(
+                f"{quoted(baseline)} and {quoted(side)} share no {name} ({_some(one)} against {_some(two)}), so it is "
+                f"ambiguous which belong together: narrow {quoted(which)} to one, as in "
+                f"PATH,{name}={quoted(example)[1:-1]}"
+            )
+    return tuple(key)
+
+
+def _some(values: set[str]) -> str:
+    shown = sorted(quoted(str(value), 30)[1:-1] for value in values)
+    return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "")
+
+
+def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -> pl.DataFrame:
+    """Join the series of two sides, also those that only one has.
+
+    :param series: as :class:`fabric_checks.records.series.Gathered` has them; :param key: what
+        :func:`machine_key` returns.
+    :returns: a row a metric: :data:`~fabric_checks.records.series.METRIC`,
+        :data:`~fabric_checks.records.series.OF_LATEST` of the baseline or else of the side, and of each ``where`` (as
+        in ``local:node+mpich``), ``row``, ``n``, ``least`` and the lists, with ``_baseline`` or ``_side`` appended to
+        the name.
+    """
+    halves = []
+    on = (*key, *METRIC)
+    for label, suffix in ((baseline, "_baseline"), (side, "_side")):
+        half = series.with_columns(_WHERE).filter(pl.col("side") == label)
+        half = half.drop("side", *(name for name in MACHINE if name not in on))
+        halves.append(half.rename({name: name + suffix for name in half.columns if name not in on}))
+    pairs = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
+    return pairs.with_columns(pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in OF_LATEST).drop(
+        f"{name}_{side}" for name in OF_LATEST for side in ("baseline", "side")
+    )
+
+
+def _with_failures(
+    pairs: pl.DataFrame, failed: pl.DataFrame, key: Sequence[str], baseline: str, side: str
+) -> pl.DataFrame:
+    """Add of each side how many runs of the case ``failed`` without a value, and the ``fail_reason`` of the last.
+
+    A case that has values on no side gets a row without a metric.
+
+    :param pairs: what :func:`_matched` returns; :param failed: of :class:`~fabric_checks.records.series.Gathered`.
+    """
+    on = [*key, *CASE]
+    halves = []
+    for label, suffix in ((baseline, "_baseline"), (side, "_side")):
+        half = failed.with_columns(_WHERE).filter(pl.col("side") == label)
+        halves.append(half.select(*on, pl.col("where", "parameters", "failed", "fail_reason").name.suffix(suffix)))
+    for half in halves:
+        pairs = pairs.join(half.drop(cs.starts_with("where", "parameters")), on=on, how="left", nulls_equal=True)
+    both = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True)
+    own = [f"parameters_{name}" for name in ("baseline", "side")]
+    both = both.with_columns(pl.coalesce(own).alias("parameters")).drop(own)
+    alone = both.join(pairs, on=on, how="anti", nulls_equal=True)
+    return pl.concat([pairs, alone], how="diagonal_relaxed") if alone.height else pairs
+
+
+def _with_layouts(pairs: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Add of each side the ``layouts`` at which it has values of the test, whatever its layout is in this row."""
+    on = [*key, "check", "parameters"]
+    layouts = pairs.group_by(on).agg(
+        pl.col("layout").filter(pl.col(f"n_{side}").is_not_null()).unique().sort().alias(f"layouts_{side}")
+        for side in ("baseline", "side")
+    )
+    return pairs.join(layouts, on=on, how="left", nulls_equal=True)

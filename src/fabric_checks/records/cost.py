@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Costs of runs: estimated from the durations of earlier cases or their time limits, and measured from records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from fabric_checks.core.errors import RecordError
+from fabric_checks.core.layouts import Layout
+from fabric_checks.records import runs
+from fabric_checks.records.record import Record, case_name
+
+#: The fields of records that are read.
+COLUMNS = (
+    *("session", "time", "system", "partition", "environ", "test", "metric", "evidence", "nodes", "compared"),
+    *("jobid", "elapsed_s"),
+)
+#: How many runs the medians are of: the latest of a case, and the latest run reports.
+LATEST, LATEST_REPORTS = 9, 5
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    """A case that ReFrame would run, with the names that its records have.
+
+    :param nodes: of the allocation; 1 for a simulation.
+    :param limit_s: the time after which its job is ended, None if nothing ends it.
+    """
+
+    system: str
+    partition: str
+    environ: str
+    test: str
+    nodes: int
+    limit_s: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cases of a run that was not made; each would run ``passes`` times."""
+
+    system: str
+    passes: int
+    cases: tuple[PlannedCase, ...]
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        path.write_text(json.dumps(asdict(self)))
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan that :meth:`Plan.write` wrote.
+
+    :raises RecordError: if it is not there or of another form.
+    """
+    try:
+        found = json.loads(path.read_text())
+        return Plan(**{**found, "cases": tuple(PlannedCase(**case) for case in found["cases"])})
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror}; ci/run --cost writes it") from None
+    except (ValueError, TypeError, KeyError):
+        raise RecordError(f"{path}: this is not the plan of a run; ci/run --cost writes one") from None
+
+
+def durations(frame: pl.DataFrame) -> dict[str, float]:
+    """Return how long each case worked on its nodes, in seconds, by name: the median of its latest runs.
+
+    :param frame: records with :data:`COLUMNS`. A case that failed before it had values ended early and does not count.
+    """
+    case = ("system", "partition", "environ", "test")
+    measured = frame.filter(pl.col("metric").is_not_null() & pl.col("elapsed_s").is_not_null())
+    medians = (
+        measured.unique([*case, "session", "time"])
+        .sort("time")
+        .group_by(case)
+        .agg(pl.col("elapsed_s").tail(LATEST).median())
+    )
+    return {case_name(row): row["elapsed_s"] for row in medians.iter_rows(named=True)}
+
+
+def durations_in_reports(results: Path) -> dict[str, float]:
+    """Return how long each case ran, in seconds, by name: the median over the latest run reports.
+
+    Run reports are few and small, perflogs are not; unreadable ones are skipped, as the end of the run names them.
+
+    :param results: the folder of all results.
+    """
+    reports = sorted({*runs.reports_of(results).values()}, key=lambda path: path.stat().st_mtime_ns)
+    found: dict[str, list[float]] = {}
+    for path in reports[-LATEST_REPORTS:]:
+        try:
+            report = runs.read_report(path, results)
+        except RecordError:
+            continue
+        for case in (case for cases in report.runs for case in cases if not case.get("fixture")):
+            seconds = case.get("time_run")
+            if isinstance(seconds, (int, float)) and 0 <= seconds < 1e9:
+                found.setdefault(runs.name_of(case), []).append(float(seconds))
+    return {name: median(times) for name, times in found.items()}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The estimated cost of a run: jobs one after the other, without waiting in the queue.
+
+    :param nodes: the most that a job has.
+    :param node_minutes: allocated nodes times minutes; :param job_minutes: the sum of all jobs' times.
+    :param bounded_node_minutes: the part of these that rests on time limits, an upper bound, as
+        :param bounded_job_minutes: is of ``job_minutes``.
+    :param timed_jobs: jobs of cases with recorded durations; :param bounded_jobs: with time limits only.
+    """
+
+    system: str
+    passes: int
+    jobs: int
+    nodes: int
+    node_minutes: float
+    job_minutes: float
+    bounded_node_minutes: float
+    bounded_job_minutes: float
+    timed_jobs: int
+    bounded_jobs: int
+
+    @property
+    def untimed_jobs(self) -> int:
+        """Return how many jobs have neither, so that the sums lack them."""
+        return self.jobs - self.timed_jobs - self.bounded_jobs
+
+
+def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
+    """Estimate the cost of a run.
+
+    :param past: how long cases took, see :func:`durations`.
+    """
+    timed = [(case.nodes, past[name]) for case in plan.cases if (name := case_name(asdict(case))) in past]
+    bounded = [
+        (case.nodes, case.limit_s)
+        for case in plan.cases
+        if case.limit_s is not None and case_name(asdict(case)) not in past
+    ]
+
+    def minutes(jobs: Sequence[tuple[int, float]], *, of_nodes: bool) -> float:
+        return round(plan.passes * sum((nodes if of_nodes else 1) * seconds for nodes, seconds in jobs) / 60, 3)
+
+    return Estimate(
+        plan.system,
+        plan.passes,
+        jobs=len(plan.cases) * plan.passes,
+        nodes=max((case.nodes for case in plan.cases), default=0),
+        node_minutes=minutes([*timed, *bounded], of_nodes=True),
+        job_minutes=minutes([*timed, *bounded], of_nodes=False),
+        bounded_node_minutes=minutes(bounded, of_nodes=True),
+        bounded_job_minutes=minutes(bounded, of_nodes=False),
+        timed_jobs=len(timed) * plan.passes,
+        bounded_jobs=len(bounded) * plan.passes,
+    )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of a run.
+
+    :param jobs: how many ran; :param timed_jobs: how many have a recorded duration, which ``node_minutes`` (allocated
+        nodes times minutes) and ``job_minutes`` are the sums of. :param nodes: the most that a job had.
+    """
+
+    session: str
+    system: str
+    jobs: int
+    timed_jobs: int
+    nodes: int
+    node_minutes: float
+    job_minutes: float
+
+
+def cost_of(session: str, records: Iterable[Record]) -> Cost | None:
+    """Return what a session took by its records, None if it has none."""
+    jobs: dict[tuple[Any, ...], list[Record]] = {}
+    for record in records:
+        jobs.setdefault((case_name(record), record["time"], record["jobid"]), []).append(record)
+    if not jobs:
+        return None
+    timed = [(_nodes(job), job[0]["elapsed_s"] / 60) for job in jobs.values() if job[0]["elapsed_s"] is not None]
+    return Cost(
+        session,
+        str(next(iter(jobs.values()))[0]["system"]),
+        len(jobs),
+        len(timed),
+        max(map(_nodes, jobs.values())),
+        round(sum(nodes * minutes for nodes, minutes in timed), 3),
+        round(sum(minutes for _, minutes in timed), 3),
+    )
+
+
+def _nodes(job: Sequence[Record]) -> int:
+    """Return how many nodes a job had: those of its layout, and of those that are compared with it in the same job."""
+    if any(record["evidence"] for record in job):
+        return 1  # a simulation: the host
+    layouts = {layout for record in job for layout in (record["compared"] or {}).get("values", ())}
+    return max([job[0]["nodes"] or 1, *(Layout.of(layout).nodes for layout in layouts)])
+
+
+def costs(frame: pl.DataFrame) -> list[Cost]:
+    """Return what each session took, in the order of the first record of each.
+
+    :param frame: records with :data:`COLUMNS`.
+    """
+    sessions: dict[str, list[dict[str, Any]]] = {}
+    for row in frame.unique(maintain_order=True).iter_rows(named=True):
+        compared = json.loads(row["compared"]) if row["compared"] else None
+        sessions.setdefault(row["session"], []).append({**row, "compared": compared})
+    return [cost for name, records in sessions.items() if (cost := cost_of(name, records))]

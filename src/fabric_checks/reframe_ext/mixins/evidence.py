@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The evidence around a launch: where its ranks ran, the traffic of its ports, and the topology of its fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from reframe.core.builtins import run_before
+from reframe.core.exceptions import ConfigError, SanityError
+from reframe.core.pipeline import RegressionTestPlugin
+
+from fabric_checks.core.errors import FabricError, OutputError, PlacementError
+from fabric_checks.core.layouts import Layout
+from fabric_checks.core.metrics import Metric
+from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import value_text
+from fabric_checks.records.record import SIMULATED
+
+# What reads and judges a job's files is imported where a job has ended: a listing needs none of it.
+# ruff: noqa: PLC0415
+if TYPE_CHECKING:
+    from fabric_checks.diagnosis.fabric_map.model import FabricMap
+    from fabric_checks.parsers.placement import RankPlace
+
+#: Schedulers whose jobs can ask for Slurm's topology.
+SLURM = ("fabric-slurm", "slurm", "squeue")
+#: The file with Slurm's answer, in the stage folder; the longest time that it may take.
+ANSWER, ANSWER_S = "topology.txt", 20
+#: The most nodes that a message names.
+MOST_NAMES = 4
+
+
+class EvidenceMixin(RegressionTestPlugin):
+    """Prove where the ranks ran and which network carried their traffic, and find the topology of the fabric.
+
+    *Placement.* Before the program, the same launcher starts a small probe that reports where each rank is; the case
+    fails unless the ranks ran where the layout asks for, on a core each. A partition whose nodes have fewer cores than
+    ``extras['cores']``, as on a test machine, has ``extras['oversubscribed']``: there ranks may share cores.
+
+    *Ports.* Our program ``ports`` starts the benchmark on every node of several, and reads the counters of all ports
+    before and after. A partition may name the ports that have to carry the traffic in ``extras['fabric']``: patterns
+    such as ``['mlx5_*']``, ``['hsn*']``, ``['eth0']``. If others did, the case fails; without it the record names
+    them. Nothing is recorded on a single node, where nothing crosses a port, nor of a simulation, which has none.
+
+    *Topology*, of checks with ``uses_topology``. A partition names files under ``extras['topology']``, a list: the
+    output of ``ibnetdiscover`` and of ``dump_lfts``, or Slurm's topology; a relative name is below
+    ``config/systems``. Without it, a job on Slurm asks ``scontrol show topology``. A file that is broken, or has no
+    node of the job, is not used, and a finding of the record explains it, as for nodes that it lacks.
+
+    Needs: ``facts`` (:class:`RecordMixin`), ``current_layout`` and ``launches`` (:class:`LayoutMixin`); before the
+    phase ``run``, ``placement_probe`` and ``ports_program``, the paths of the two programs.
+    """
+
+    #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
+    hosts = ()
+    _ranks_of: Mapping[str, Sequence[RankPlace]] = MappingProxyType({})
+    #: Whether the program may be started by another one: not where its start is what is measured.
+    records_ports = True
+    #: The traffic of the rails, by metric, once it is known; nothing of launches that are compared.
+    rail_values: Mapping[str, float] = MappingProxyType({})
+    #: Whether the analysis asks for the topology.
+    uses_topology = False
+
+    @property
+    def ranks(self) -> Sequence[RankPlace]:
+        """Node and CPUs of each rank of the current launch; none before its placement is verified."""
+        return self._ranks_of.get(str(self.current_layout), ())
+
+    @property
+    def probe_output(self):
+        """The file with the output of the placement probe, in the stage folder."""
+        return "placement.txt"
+
+    @run_before("run")
+    def probe_placement(self):
+        """Start the probe by the same launcher as the program; without a placement the program is not started."""
+        # ReFrame hands these to the job only after this hook.
+        self.job.num_tasks = self.num_tasks
+        self.job.num_tasks_per_node = self.num_tasks_per_node
+        launch = self.job.launcher.run_command(self.job)
+        self.prerun_cmds = [*self.prerun_cmds, f"{launch} {self.placement_probe} > {self.probe_output} || exit $?"]
+
+    def verify_placement(self):
+        """Note the output of the placement probe, and compare it with the layout.
+
+        :raises SanityError: if the two differ.
+        """
+        from fabric_checks.analysis import placement
+        from fabric_checks.parsers import placement as placement_parser
+
+        path = Path(self.stagedir) / self.probe_output
+        try:
+            found = placement_parser.parse(path.read_text(errors="replace"))
+        except OSError as error:
+            raise SanityError(f"placement probe: {path}: {error.strerror}") from None
+        except OutputError as error:
+            raise SanityError(f"placement probe: {path}: {error}{self.last_error_line()}") from None
+        facts = self.facts
+        facts.mpi, facts.compiler = found.mpi, found.compiler
+        facts.nodelist = list(dict.fromkeys(rank.node for rank in found.ranks))
+        facts.placement = [f"{rank.node}:{rank.cpus}" for rank in found.ranks]
+        facts.binding = placement.binding(found.ranks)
+        self._ranks_of = {**self._ranks_of, str(self.current_layout): found.ranks}
+        self.hosts = tuple(dict.fromkeys((*self.hosts, *facts.nodelist)))
+        oversubscribed = bool(self.current_partition.extras.get("oversubscribed"))
+        try:
+            placement.verify(found.ranks, self.current_layout, oversubscribed)
+        except PlacementError as error:
+            raise SanityError(f"placement: {error}") from None
+
+    @property
+    def ports_folder(self) -> str:
+        """The folder with a file of port counters for each node, in the stage folder."""
+        return "ports"
+
+    @property
+    def has_ports(self) -> bool:
+        """Whether the ports of the current launch are recorded."""
+        return self.records_ports and self.current_layout.nodes > 1 and SIMULATED not in self.current_partition.features
+
+    @property
+    def fabric(self) -> list[str]:
+        """The patterns of ports that have to carry the traffic; none if the partition names none.
+
+        :raises ConfigError: if they are no list of strings.
+        """
+        return self._named("fabric", "patterns of ports, such as ['mlx5_*'] or ['eth0']")
+
+    @property
+    def topology_names(self) -> list[str]:
+        """The files with the topology; none if the partition names none.
+
+        :raises ConfigError: if they are no list of strings.
+        """
+        return self._named("topology", "files, such as ['yours/ibnetdiscover.txt', 'yours/lfts.txt']")
+
+    def _named(self, key: str, of: str) -> list[str]:
+        names = self.current_partition.extras.get(key, [])
+        if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
+            raise ConfigError(f"{self.current_partition.fullname}: extras: {key} is {names!r}; give a list of {of}")
+        return names
+
+    def recorded(self, words: list[str]) -> list[str]:
+        """Return a command line in which the program `ports` starts that of the check.
+
+        :param words: an executable and its options.
+        """
+        if not self.has_ports:
+            return words
+        assert self.fabric is not None  # a mistake in it is an error before anything runs
+        return [str(self.ports_program), "--output", self.ports_folder, "--", *words]
+
+    def rail_metrics(self) -> list[Metric]:
+        """Return the metrics that only a case has whose nodes have several rails."""
+        if not self.rail_values:
+            return []
+        from fabric_checks.ports import transport
+
+        return [metric for metric in transport.OF_RAILS if metric.name in self.rail_values]
+
+    def moved_B(self, text: str) -> int | None:
+        """Return how many bytes the nodes of a launch sent to each other, by its output; None if that is unknown.
+
+        :param text: an output that was measured.
+        """
+        return None
+
+    @run_before("sanity")
+    def note_ports(self):
+        """Evaluate the ports even of a program that failed: they may show why."""
+        if not self.is_dry_run():
+            self._note_ports({})
+
+    def hold_to_ports(self, text: str) -> None:
+        """Evaluate the ports after the analysis, and compare their traffic with the bytes that the program moved.
+
+        :param text: the output of the job, which was measured.
+        :raises SanityError: if another network than the named one carried them.
+        """
+        moved = {}
+        for layout, output in self.outputs(text).items():
+            with self.launched_in(layout):
+                moved[layout] = self.moved_B(output) if self.has_ports else None
+        disproof = self._note_ports(moved)
+        if disproof:
+            raise SanityError(disproof)
+
+    def _note_ports(self, moved: Mapping[Layout, int | None]) -> str | None:
+        from fabric_checks.software import packages
+
+        try:
+            packages.require(["scipy"], "they evaluate the port counters")
+        except packages.MissingPackageError as error:
+            return self._note_not_evaluated(f"the port counters were not evaluated: {error}")
+        from fabric_checks.analysis import placement
+        from fabric_checks.ports import evaluation  # SciPy, which may be missing
+
+        disproof: str | None = None
+        findings: dict[str, Any] = {}
+        for layout in self.launches:
+            with self.launched_in(layout):
+                if not self.has_ports:
+                    continue
+                nodes, unknown = self._nodes()
+                judged = evaluation.evaluate(
+                    nodes,
+                    unknown,
+                    fabric=self.fabric,
+                    link_MBps=self.current_partition.extras.get("link_MBps"),
+                    moved_B=moved.get(layout),
+                    bindings=placement.bindings(self.ranks),
+                    measured=self._fastest(),
+                )
+            self.facts.ports = judged.record
+            if len(self.launches) == 1:
+                self.rail_values = judged.values
+            findings |= {each["text"]: each for each in judged.findings}
+            disproof = disproof or judged.disproof
+        self._add_findings(findings)
+        return disproof
+
+    def _add_findings(self, found: Mapping[str, Any]) -> None:
+        """Add findings by their text to those of the record, in place of those with the same text."""
+        if found:
+            known = [each for each in self.facts.findings or [] if each.get("text") not in found]
+            self.facts.findings = [*known, *found.values()]
+
+    def _note_not_evaluated(self, why: str) -> str | None:
+        """Note that the ports are not evaluated; where a network is required, that is a failure."""
+        if not any(self._on_several_nodes(layout) for layout in self.launches):
+            return None
+        self._add_findings({why: {"kind": "wire", "hosts": [], "fault": False, "text": why}})
+        return why if self.fabric else None
+
+    def _on_several_nodes(self, layout: Layout) -> bool:
+        with self.launched_in(layout):
+            return self.has_ports
+
+    def _nodes(self):
+        """Return the changes of each node during a launch, and why they are unknown for the other nodes, by name."""
+        from fabric_checks.ports import changes
+        from fabric_checks.ports import snapshots as ports_parser
+
+        nodes, unknown = [], {}
+        for name, text in self._files(ports_parser.MOST_BYTES + 1):
+            try:
+                change = changes.of_node(ports_parser.parse(text))
+            except OutputError as error:
+                change = str(error)
+            if isinstance(change, str):
+                unknown[name] = change
+            else:
+                nodes.append(change)
+        seen = {_short(name) for name in (*unknown, *(node.node for node in nodes))}
+        probed = {_short(rank.node) for rank in self.ranks}
+        why = "no file was left"
+        if elsewhere := sorted(seen - probed):
+            why += f"; {', '.join(elsewhere)} left one: the program ran on other nodes than the probe before it"
+        for rank in self.ranks:
+            if _short(rank.node) not in seen:
+                unknown[rank.node] = why
+        return nodes, unknown
+
+    def _files(self, most: int) -> Iterator[tuple[str, str]]:
+        for path in sorted((Path(self.stagedir) / self.ports_folder).glob("*.txt")):
+            with path.open(errors="replace", newline="") as file:
+                yield path.stem, file.read(most)
+
+    def _fastest(self) -> str:
+        """Return the largest bandwidth measured, in words, for a message."""
+        values = getattr(self, "values", None) or {}
+        rates = {m.name: values[m.name] for m in self.metrics() if m.unit == "MB/s" and m.name in values}
+        name = max(rates, key=lambda each: rates[each], default=None)
+        return f"{name.rsplit('_', 1)[0].replace('_', ' ')} {value_text(rates[name])} MB/s" if name else ""
+
+    @run_before("run")
+    def ask_for_topology(self):
+        """Let the job ask Slurm, where no file is named; a job without an answer continues."""
+        if not self.uses_topology:
+            return
+        assert self.topology_names is not None  # a mistake in them is an error before anything runs
+        if self._asks_slurm:
+            ask = f"timeout {ANSWER_S} scontrol show topology > {ANSWER} 2> /dev/null || :"
+            self.prerun_cmds = [*self.prerun_cmds, ask]
+
+    @property
+    def _asks_slurm(self) -> bool:
+        scheduler = self.current_partition.scheduler.registered_name
+        return not self.topology_names and self.current_layout.nodes > 1 and scheduler in SLURM
+
+    def known_fabric(self, hosts: Sequence[str]) -> tuple[FabricMap | None, list[dict[str, Any]]]:
+        """Return the map of the fabric, as far as it is known, and findings about it.
+
+        :param hosts: the host of each rank, as the program names it.
+        """
+        from fabric_checks.diagnosis.fabric_map import names
+
+        if self.current_layout.nodes < 2:
+            return None, []
+        try:
+            known = self._read_topology()
+        except (FabricError, OSError) as error:
+            return None, [_note(f"the topology is not used: {error}")]
+        if known is None:
+            return None, []
+        _, missing = names.places(hosts, known.hosts)
+        doubts = [_note(f"of the topology: {doubt}") for doubt in known.doubts]
+        if not missing:
+            return known, doubts
+        some = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
+        lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}; update it"
+        if len(missing) == len(set(hosts)):
+            return None, [_note(f"the topology is not used: {lacks}")]
+        return known, [_note(f"the topology is used for the other nodes: {lacks}"), *doubts]
+
+    def _read_topology(self) -> FabricMap | None:
+        from fabric_checks.core import files
+        from fabric_checks.diagnosis.fabric_map import slurm_topology, topology_files
+
+        if self.topology_names:
+            return topology_files.read([ROOT / "config" / "systems" / name for name in self.topology_names])
+        answer = Path(self.stagedir) / ANSWER if self._asks_slurm else None
+        if answer is None or not answer.exists():
+            return None
+        # Without a topology plugin Slurm answers with a sentence.
+        return topology_files.read([answer]) if slurm_topology.is_topology(files.read_text(answer)) else None
+
+
+def _short(name: str) -> str:
+    """Return a node's name without its domain, as a file can be called."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name.split(".", 1)[0])
+
+
+def _note(text: str) -> dict[str, Any]:
+    return {"kind": "topology", "hosts": [], "fault": False, "text": text}

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a job's end to its records: sanity, values of the declared metrics, and the facts that go with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+
+import reframe.utility.sanity as sn
+from reframe.core.builtins import loggable_as, run_after, run_before, sanity_function
+from reframe.core.exceptions import EnvironError, LoggingError, SanityError
+from reframe.core.pipeline import RegressionTestPlugin
+
+from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.metrics import Headline, Metric
+from fabric_checks.core.paths import results
+from fabric_checks.records.record import Facts, MetricFacts
+
+# What only a case that runs needs is imported there: a listing needs none of it.
+# ruff: noqa: PLC0415
+#: The files in the stage folder with the host and its uptime when the script begins and ends. No correction of the
+#: clock changes an uptime.
+BEFORE, AFTER = "cost-before.txt", "cost-after.txt"
+#: The first lines of a job script; none of them can fail the job or change its exit status.
+SCRIPT_LINES = (
+    "fabric_folder=$PWD",
+    'fabric_snapshot() { { uname -n; cat /proc/uptime; } > "$fabric_folder/$1"; } 2> /dev/null',
+    f"trap 'fabric_snapshot {AFTER}' EXIT",
+    f"fabric_snapshot {BEFORE} || :",
+)
+
+
+class RecordMixin(RegressionTestPlugin):
+    """Prove the output whole, make every declared metric a performance variable, and fill the facts of the record.
+
+    A scheduler that knows why a job failed has ``why_failed(job)``, which returns an
+    :class:`~fabric_checks.schedulers.model.ExitReason` or None, and one that knows when it began ``began(job)``, which
+    returns that in ISO 8601 or None.
+
+    Needs: ``metrics()``, the declared :class:`~fabric_checks.core.metrics.Metric` objects, from the start, and
+    ``recorded_metrics()``, ``recorded_values(values)``, those that are recorded (:class:`ProfileMixin`);
+    ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
+    ``verify_placement()``, ``hold_to_ports(text)``, ``rail_values`` (:class:`EvidenceMixin`);
+    ``read_references()`` (:class:`ReferencesMixin`); ``family``, ``current_layout`` (:class:`LayoutMixin`).
+    """
+
+    #: The values that people ask for first.
+    headlines: tuple[Headline, ...] = ()
+
+    #: Python packages beyond ReFrame's own that the values need, and what for.
+    packages: tuple[str, ...] = ()
+    packages_for = ""
+
+    #: The facts about this run, apart from its values, from when it is set up: a
+    #: :class:`~fabric_checks.records.record.Facts`, which goes into every record.
+    facts = None
+
+    #: Why the records are not in the perflog; empty if they are.
+    unwritten = ""
+
+    @loggable_as("facts")  # type: ignore[prop-decorator]
+    @property
+    def facts_as_data(self):
+        """The facts for ReFrame's log and report; nothing of a case that failed before it was set up."""
+        return self.facts.as_data() if self.facts else {}
+
+    @property
+    def own_parameters(self):
+        """The parameters of the test but its layout, by name."""
+        return {name: getattr(self, name) for name in type(self).raw_params if name != "layout"}
+
+    @run_after("setup")
+    def begin_facts(self):
+        """Note the facts that are known before the job runs."""
+        from fabric_checks.records import sessions
+
+        metrics = self.recorded_metrics()
+        self.facts = Facts(
+            session=sessions.session_id(),
+            collection=sessions.collection_version(),
+            check=type(self).__name__,
+            family=self.family,
+            parameters=self.own_parameters,
+            output=self._output(),
+            about=self.current_partition.descr or self.current_system.descr or None,
+            link_MBps=self.current_partition.extras.get("link_MBps"),
+            layout=str(self.current_layout),
+            nodes=self.current_layout.nodes,
+            ppn=self.current_layout.ppn,
+            tasks=self.current_layout.tasks,
+            not_offered=self.current_environ.extras.get("without", {}),
+            sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
+            metrics=self._facts_of(metrics),
+        )
+
+    def _facts_of(self, metrics: Sequence[Metric]) -> dict[str, MetricFacts]:
+        """Return the declared facts of each metric for its record, by name."""
+        found = {}
+        for metric in metrics:
+            headline = next((each for each in self.headlines if each.fits(metric.quantity, self.own_parameters)), None)
+            found[metric.name] = MetricFacts(
+                metric.quantity,
+                metric.size_B,
+                metric.better,
+                one_way=metric.one_way,
+                headline=asdict(headline) if headline and self.current_layout.tasks >= headline.least_tasks else None,
+                can_be_zero=metric.can_be_zero,
+            )
+        return found
+
+    @run_after("setup")
+    def require_packages(self):
+        """Fail a case whose values cannot be computed, before it takes nodes for them.
+
+        :raises EnvironError: for missing packages, with the line that installs them.
+        """
+        if self.is_dry_run():
+            return  # nothing is going to be computed
+        from fabric_checks.software import packages
+
+        try:
+            packages.require(self.packages, f"{type(self).__name__} needs them {self.packages_for}")
+        except packages.MissingPackageError as error:
+            raise EnvironError(str(error)) from None
+
+    @run_before("run", always_last=True)
+    def note_times(self):
+        """Begin the job script with lines that note the host's uptime, then and however the script ends."""
+        self.prerun_cmds = [*SCRIPT_LINES, *self.prerun_cmds]
+
+    @run_before("sanity")
+    def note_job(self):
+        """Note how the job ended, when it began, and how long it worked, also where its output is at fault."""
+        if self.is_dry_run():
+            return
+        self.facts.elapsed_s = self.elapsed_s()
+        began = getattr(self.job.scheduler, "began", None)
+        first = Path(self.stagedir) / BEFORE
+        self.facts.job_state = self.job.state
+        if first.exists():
+            self.facts.job_began = _iso(first.stat().st_mtime)
+        elif self.current_partition.scheduler.is_local:
+            self.facts.job_began = _iso(self.job.submit_time)
+        elif began:
+            self.facts.job_began = began(self.job)
+
+    def elapsed_s(self) -> float | None:
+        """Return how long the job worked, in seconds; None if it was killed, or ended before its first line."""
+        began, ended = (re.match(r"(\S+)\n(\d+\.\d+) ", self._text_of(name)) for name in (BEFORE, AFTER))
+        if not began or not ended or began[1] != ended[1]:
+            return None
+        elapsed = round(float(ended[2]) - float(began[2]), 2)
+        # ReFrame and schedulers end a job soon after its limit; twice that is another job's time.
+        return elapsed if elapsed >= 0 and (not self.time_limit or elapsed <= 2 * self.time_limit) else None
+
+    def require_finished_job(self):
+        """Fail if the job did not end by itself.
+
+        :raises SanityError: with node and cause, as far as the scheduler knows them.
+        """
+        why_failed = getattr(self.job.scheduler, "why_failed", None)
+        ending = why_failed(self.job) if why_failed else None
+        if ending:
+            self.facts.node_faults = dict(ending.node_faults) or None
+            raise SanityError(ending.text + self.last_error_line())
+
+    def _output(self) -> str | None:
+        """Return the folder of the case's files below that of results; None in a dry run, or if it is elsewhere."""
+        if not self.outputdir:
+            return None
+        folder = Path(self.outputdir)
+        return str(folder.relative_to(results())) if folder.is_relative_to(results()) else None
+
+    @sanity_function
+    def validate(self):
+        """Check exit status, placement and output, in the order of cause and effect."""
+        self.facts.time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.require_finished_job()
+        # The probe ends the job if it fails, so its message goes before the job's exit status.
+        self.verify_placement()
+        if self.job.exitcode:
+            raise SanityError(f"the program ended with exit status {self.job.exitcode}{self.last_error_line()}")
+        return self.take_values()
+
+    def read_dependencies(self):
+        """Take the values that the check needs from the cases that it depends on; none by default."""
+
+    def take_values(self):
+        """Turn the output in the stage folder into values; a fault of it is an error or a failed assertion.
+
+        Nothing here asks the job, so that outputs that were kept can be read as well.
+        """
+        self.read_dependencies()
+        path = Path(self.stagedir) / str(self.stdout)
+        try:
+            text = path.read_text(errors="replace")
+            self.values = self.recorded_values(self.measure(text))
+            self._declare_more()
+        except OutputError as error:
+            raise SanityError(f"{path}: {error}{self.last_error_line()}") from None
+        self.hold_to_ports(text)
+        self.values |= self.rail_values
+        declared = {metric.name for metric in self.recorded_metrics()}
+        return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
+
+    def _declare_more(self):
+        """Note the metrics that only this run has, such as those that need a topology."""
+        more = [metric for metric in self.recorded_metrics() if metric.name not in self.facts.metrics]
+        if more:
+            self.facts.metrics |= self._facts_of(more)
+            self.read_references()
+
+    @run_before("performance")
+    def declare_performance(self):
+        """Hand every declared metric to ReFrame."""
+        for metric in self.recorded_metrics():
+            self.perf_variables[metric.name] = sn.make_performance_function(self._value, metric.unit, metric.name)
+
+    def _value(self, name: str) -> float:
+        return float(self.values[name])
+
+    def last_error_line(self) -> str:
+        """Return the known cause of a launch error, or else the last line that was printed, for a message."""
+        from fabric_checks.parsers import launch_errors
+
+        if cause := launch_errors.known(self._text_of(str(self.stderr))):
+            return f": {cause}"
+        for name in (str(self.stderr), str(self.stdout)):
+            # Launchers end their messages with rules of dashes.
+            lines = [line for line in self._text_of(name).splitlines() if any(map(str.isalnum, line))]
+            if lines:
+                return f"; the last line of {name} is {quoted(lines[-1], 200)}"
+        return ""
+
+    def _text_of(self, name: str) -> str:
+        """Return the text of a file in the stage folder; nothing if it does not exist."""
+        path = Path(self.stagedir) / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    @run_before("cleanup")
+    def require_records(self):
+        """Fail a case that passed, if the perflog does not have its records.
+
+        ReFrame writes them when the case has passed already; tidying up comes after that, and it is where a case can
+        still fail, before its files are removed: its values can still be read from them. ReFrame then logs the case
+        once more, as a failure.
+
+        :raises LoggingError: with the file and the cause.
+        """
+        if self.unwritten:
+            why, self.unwritten = self.unwritten, ""
+            raise LoggingError(why)
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ReFrame configuration, collected from a folder with a file for each system and for each set of environments.
+
+A file ``systems/NAME.py`` defines a list ``systems``, a file ``environments/NAME.py`` a list ``environments``. A file
+of a system may define environments too, so that a site needs one file, and ReFrame's ``handlers_perflog`` and
+``storage``: where its results go in addition to the JSON lines. These come with the names of the file's systems.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import re
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reframe.core.exceptions import ConfigError
+
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.levels import modes
+from fabric_checks.core.paths import home, results, sound_path
+from fabric_checks.records.sessions import session_id
+from fabric_checks.reframe_ext import handlers  # noqa: F401  (they register)
+from fabric_checks.software.stacks import environments_for
+
+_JSON_LINES = {"type": "jsonlines", "level": "info"}
+
+Data = dict[str, Any]
+
+
+def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
+    """Return the configuration of all systems and environments of a folder.
+
+    :param ask_for_nodes: adds to a partition the reservation and the nodes that the user asks for.
+    :raises ConfigError: if a file is at fault, or results cannot be written and this is a run.
+    """
+    try:
+        found = _collected(folder)
+        prefix, session = _prefix(), session_id()
+        # ReFrame takes the first system whose host name patterns match, so one that matches any machine goes last.
+        systems = sorted(found["systems"], key=_matches_any_machine)
+        for system in systems:
+            for partition in system["partitions"]:
+                ask_for_nodes(partition)
+                partition["environs"] = environments_for(system["name"], partition["environs"], found["environments"])
+            # A session has its own folders: ReFrame empties a case's folder before it runs, whoever else is using it.
+            system.setdefault("prefix", str(prefix))
+            system.setdefault("stagedir", str(prefix / "stage" / session))
+            system.setdefault("outputdir", str(prefix / "output" / session))
+        topology = (home() if os.access(home(), os.W_OK) else prefix) / "topology"
+    except FabricError as error:
+        raise ConfigError(str(error)) from None
+    local = [system["name"] for system in systems if all(part["scheduler"] == "local" for part in system["partitions"])]
+    general = {
+        "check_search_recursive": True,
+        # ReFrame takes the next free number when a session ends: two that end at once would take the same.
+        "report_file": str(prefix / "reports" / f"run-report-{session}-{{sessionid}}.json"),
+        "topology_prefix": str(topology),
+        "keep_stage_files": False,
+        # A line for each value goes to the log; thousands of them are nothing to read as they scroll by.
+        "perf_info_level": "verbose",
+        "colorize": os.isatty(1),
+    }
+    return {
+        "systems": systems,
+        "environments": found["environments"],
+        "modes": modes(),
+        # Ten times a second, all the time. By default ReFrame asks less and less often, every few seconds in the end,
+        # as is right for a batch system; but to see whether a process of this host has ended costs nothing.
+        "general": [general, {"target_systems": local, "poll_rate_decay": 0}],
+        "logging": [_logging(prefix, session), *found["perflogs"]],
+        "storage": found["storage"],
+    }
+
+
+def _collected(folder: Path) -> dict[str, list[Data]]:
+    """Return the lists that the files define, in the order of their names."""
+    found: dict[str, list[Data]] = {"systems": [], "environments": [], "perflogs": [], "storage": []}
+    for kind in ("environments", "systems"):
+        for file in sorted((folder / kind).glob("*.py")):
+            defined = runpy.run_path(str(file))
+            if kind not in defined:
+                raise ConfigError(f"{file}: defines no list {kind!r}")
+            found["systems"] += defined.get("systems", [])
+            found["environments"] += defined.get("environments", [])
+            names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
+            if "handlers_perflog" in defined:
+                # ReFrame takes these of a system's own entry instead of the general ones.
+                found["perflogs"].append({"handlers_perflog": [_JSON_LINES, *defined["handlers_perflog"]], **names})
+            found["storage"] += [{**entry, **names} for entry in defined.get("storage", [])]
+    for kind in ("environments", "systems"):
+        own = [(item["name"], *item.get("target_systems", ())) for item in found[kind]]
+        for name in own:
+            if own.count(name) > 1:  # ReFrame would take one of them without a warning
+                raise ConfigError(f"{folder / kind}: two files define {name[0]!r}; give one another name")
+    return found
+
+
+def _matches_any_machine(system: Data) -> bool:
+    """Return whether a system's host name patterns match a name that no machine has."""
+    return any(re.match(pattern, "no-such-host.invalid") for pattern in system["hostnames"])
+
+
+def _prefix() -> Path:
+    """Return the folder of results: ReFrame's --prefix or RFM_PREFIX, or else below the clone or its home.
+
+    ReFrame puts stage and output there by itself, and reports and logs where the configuration names files; so that has
+    to know.
+    """
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--prefix", default=os.environ.get("RFM_PREFIX"))
+    try:
+        prefix = parser.parse_known_args(sys.argv[1:])[0].prefix
+    except argparse.ArgumentError:
+        prefix = None  # ReFrame itself reports that the option lacks a value
+    return sound_path("the prefix", os.path.expandvars(prefix)) if prefix else results()
+
+
+def _logging(prefix: Path, session: str) -> Data:
+    # The report names its log files, which is how it is found again by session.
+    log = prefix / "logs" / f"{session}.log" if _can_write(prefix) else os.devnull
+    return {
+        "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
+        "handlers": [
+            {
+                "type": "file",
+                "name": str(log),
+                "level": "debug",
+                "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
+                # Several processes may share a session, as the jobs of a child pipeline do.
+                "append": True,
+            }
+        ],
+        "handlers_perflog": [_JSON_LINES],
+    }
+
+
+def _can_write(folder: Path) -> bool:
+    """Return whether the folder of results can be written; a run needs that, and a clone may be another user's.
+
+    :raises ConfigError: if it cannot, and this is a run.
+    """
+    try:
+        (folder / "logs").mkdir(parents=True, exist_ok=True)
+        fault = None if os.access(folder / "logs", os.W_OK) else os.strerror(errno.EACCES)
+    except OSError as error:
+        fault = error.strerror
+    if fault and any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run|--dry-run", word) for word in sys.argv[1:]):
+        raise ConfigError(
+            f"results cannot be written to {folder} ({fault}): name a folder of your own with --prefix FOLDER or "
+            "FABRIC_RESULTS"
+        )
+    return fault is None

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The file that a buyer and a vendor exchange: a tar archive of regular files, in which no byte can change unseen.
+
+In this order: ``manifest.json``, with size and SHA-256 of every file; ``manifest.json.sig``, if it is signed; the
+files, text of some size as ``NAME.gz``; and ``bundle.sha256`` with the SHA-256 of all bytes before it. What stands
+behind those is known to the last bit, so every change of a byte is found. Whoever writes the whole anew can make all of
+that fit again, except for the signature.
+
+What is read is hostile. Python's tarfile reads the headers; the members are written here, and only those that the
+manifest names, as new files below one folder: nothing else of a tar archive (links, devices, pipes, sparse files,
+absolute paths, ``..``) has an effect, and nothing grows beyond what the manifest says, whose sum is bounded.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import tarfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from io import BufferedReader, BytesIO
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
+
+from fabric_checks.core import files
+from fabric_checks.core.errors import RecordError, quoted
+
+FORMAT = 1
+#: What a bundle is: the buyer's, or what comes back.
+REQUEST, OFFER = "request", "offer"
+MANIFEST, SIGNATURE, DIGEST = "manifest.json", "manifest.json.sig", "bundle.sha256"
+
+#: The most that a bundle may be: files, bytes of all of them unpacked, and of its manifest. A procurement run of some
+#: hundred nodes is far below; the sources of all packages are some gigabytes.
+MOST_FILES, MOST_B, MOST_MANIFEST_B = 500_000, 64 * 2**30, 256 * 2**20
+#: The most members that are named one by one where they should not be there.
+MOST_NAMED = 20
+_PART = 2**20
+#: Texts of this size are compressed.
+_SMALL_B = 1024
+_TEXTS = (".jsonl", ".json", ".out", ".err", ".sh", ".txt", ".log", ".py", ".yaml", ".md", ".diff")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a bundle.
+
+    :param kind: what the list of objections calls it; :param place: the member; :param text: what is wrong.
+    """
+
+    kind: str
+    place: str
+    text: str
+
+
+@dataclass
+class Opened:
+    """What a bundle has.
+
+    :param folder: where its sound files are; :param manifest: what it says of itself; :param manifest_text: as it is.
+    :param signature: of the manifest, or None; :param faults: all that is wrong with the file.
+    """
+
+    folder: Path
+    manifest: dict[str, Any] = field(default_factory=dict)
+    manifest_text: bytes = b""
+    signature: bytes | None = None
+    faults: list[Fault] = field(default_factory=list)
+
+
+def is_bundle(path: Path) -> bool:
+    """Tell whether a file begins as a bundle does."""
+    try:
+        with files.opened(path) as file:
+            head = file.read(512)
+    except OSError:
+        return False
+    return head.startswith(MANIFEST.encode() + b"\0") and head[257:262] == b"ustar"
+
+
+#: Where bundles are unpacked to be read, by their paths, until the process ends.
+_UNPACKED: dict[Path, TemporaryDirectory[str]] = {}
+
+
+def folder_of(path: Path) -> Path | None:
+    """Return the folder that an offer's bundle is unpacked in, once a process; None if the file is no bundle.
+
+    :raises RecordError: if the bundle was changed, or has no results.
+    """
+    if not is_bundle(path):
+        return None
+    known = _UNPACKED.get(path.resolve())
+    scratch = known or TemporaryDirectory(prefix="fabric-bundle-")
+    folder = Path(scratch.name) / path.name
+    if known is None:
+        folder.mkdir()
+        opened = unpack(path, folder)
+        if opened.faults:
+            first = opened.faults[0]
+            raise RecordError(f"{path}: {first.place}: {first.text}; it is not read: see `fabric-checks bundle check`")
+        if opened.manifest["kind"] != OFFER:
+            raise RecordError(f"{path}: this is the request, which has no results; the bundle that comes back has them")
+        _UNPACKED[path.resolve()] = scratch
+    return folder
+
+
+def write(
+    path: Path,
+    facts: Mapping[str, Any],
+    members: Mapping[str, Path | bytes],
+    sign: Callable[[bytes], bytes] | None = None,
+    *,
+    compress: bool = True,
+) -> dict[str, Any]:
+    """Write a bundle, and return its manifest.
+
+    :param facts: what the manifest says beside its ``files``, with ``kind``.
+    :param members: the files by their names in the bundle. :param sign: returns the signature of a text.
+    :param compress: whether texts are; whoever has only tar could not read them.
+    :raises OSError: if a file cannot be read or written. :raises RecordError: if one cannot be in a bundle.
+    """
+    listed = {name: _entry(name, members[name], compress=compress) for name in sorted(members)}
+    manifest = {**facts, "format": FORMAT, "files": listed}
+    text = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
+    with files.replacing(path) as place, place.open("wb") as raw:
+        out = _Hashing(raw)
+        out.add(MANIFEST, text)
+        if sign:
+            out.add(SIGNATURE, sign(text))
+        for name, entry in listed.items():
+            if entry.get("gzip"):
+                content = gzip.compress(_content(members[name]), 6, mtime=0)
+                out.add(f"{name}.gz", content)
+            else:
+                out.add(name, members[name])
+        raw.write(_tail(out.length, out.sha.hexdigest()))
+    return manifest
+
+
+def _entry(name: str, content: Path | bytes, *, compress: bool) -> dict[str, Any]:
+    if cause := _unsound(name):
+        raise RecordError(f"{quoted(name, 200)} cannot be in a bundle: {cause}")
+    sha, length = hashlib.sha256(), 0
+    with _reading(content) as file:
+        while part := file.read(_PART):
+            sha.update(part)
+            length += len(part)
+    entry: dict[str, Any] = {"bytes": length, "sha256": sha.hexdigest()}
+    if compress and name.endswith(_TEXTS) and _SMALL_B <= length <= files.LARGEST_B:
+        entry["gzip"] = True
+    return entry
+
+
+def _reading(content: Path | bytes) -> BinaryIO:
+    return BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+
+
+def _content(content: Path | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.read_bytes()
+
+
+def _header(name: str, length: int) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.size = length
+    try:
+        return info.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
+    except ValueError as error:
+        raise RecordError(f"{quoted(name, 200)} cannot be in a bundle: {error}") from None
+
+
+class _Hashing:
+    """Writes members, and knows length and SHA-256 of all that it wrote."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self.raw, self.sha, self.length = raw, hashlib.sha256(), 0
+
+    def add(self, name: str, content: Path | bytes) -> None:
+        length = len(content) if isinstance(content, bytes) else content.stat().st_size
+        self._put(_header(name, length))
+        written = 0
+        with _reading(content) as file:
+            while part := file.read(_PART):
+                self._put(part)
+                written += len(part)
+        if written != length:
+            raise RecordError(f"{content!s}: it changed while it was being packed; wait until nothing is running")
+        self._put(bytes(-length % 512))
+
+    def _put(self, part: bytes) -> None:
+        self.raw.write(part)
+        self.sha.update(part)
+        self.length += len(part)
+
+
+def _tail(length: int, digest: str) -> bytes:
+    """Return what stands at the end of a bundle, given length and SHA-256 of what is before it."""
+    text = f"{digest}\n".encode()
+    member = _header(DIGEST, len(text)) + text + bytes(-len(text) % 512) + bytes(1024)
+    return member + bytes(-(length + len(member)) % tarfile.RECORDSIZE)
+
+
+def _unsound(name: str) -> str | None:
+    """Return what is wrong with the name of a member, or None."""
+    path = PurePosixPath(name)
+    if name.startswith("/"):
+        return "its path is absolute"
+    if ".." in path.parts:
+        return "its path leads out of the folder"
+    if not name.isprintable() or "\\" in name or str(path) != name or name == "." or len(name.encode()) > 250:
+        return "its name cannot be that of a file in a bundle"
+    return None
+
+
+def unpack(path: Path, folder: Path) -> Opened:
+    """Unpack a bundle into a folder that is empty, and say all that is wrong with it.
+
+    :raises RecordError: if it is no bundle at all: what it says of itself cannot be read.
+    :raises OSError: if it cannot be read, or the files cannot be written.
+    """
+    opened = Opened(folder)
+    with files.opened(path) as raw:
+        _Reader(path, BufferedReader(raw, _PART), opened).read()
+    return opened
+
+
+class _Reader:
+    """Goes through a bundle once, from its first byte to its last."""
+
+    def __init__(self, path: Path, raw: BufferedReader, opened: Opened) -> None:
+        self.path, self.raw, self.opened = path, raw, opened
+        self.sha, self.length = hashlib.sha256(), 0
+        self.seen: set[str] = set()
+        self.uninvited = 0
+
+    def read(self) -> None:
+        try:
+            info = self._next()
+        except tarfile.HeaderError:
+            info = None
+        if info is None or info.name != MANIFEST or not info.isreg() or not 0 <= info.size <= MOST_MANIFEST_B:
+            raise RecordError(
+                f"{self.path}: not a bundle of fabric-checks: it does not begin with {MANIFEST}; if it was compressed "
+                "in transit, decompress it first"
+            )
+        text = b"".join(self._data(info.size))
+        self.opened.manifest, self.opened.manifest_text = _manifest(self.path, text), text
+        listed = self.opened.manifest["files"]
+        stored = {name + (".gz" if entry.get("gzip") else ""): name for name, entry in listed.items()}
+        ended = False
+        members = 0
+        while not ended:
+            before = self.length, self.sha.copy()
+            try:
+                info = self._next()
+            except tarfile.HeaderError as error:
+                self._fault("changed", f"byte {self.length}", f"the archive is broken there ({error})")
+                break
+            if info is None:
+                self._fault("changed", f"byte {self.length}", "the archive ends before its checksum: it was cut off")
+                break
+            members += 1
+            if members > MOST_FILES:
+                self._fault("harmful", self.path.name, f"it has more than {MOST_FILES} files; the rest is not read")
+                break
+            ended = info.name == DIGEST
+            if ended:
+                self._end(before)
+            else:
+                self._member(info, stored)
+        if self.uninvited > MOST_NAMED:
+            more = self.uninvited - MOST_NAMED
+            self._fault("added", self.path.name, f"{more} more members are not in the manifest and are not unpacked")
+        for name in listed:
+            if name not in self.seen:
+                self._fault("removed", name, "it is in the manifest, but not in the bundle")
+
+    def _end(self, before: tuple[int, Any]) -> None:
+        """Hold the end of the file to the only one that it can have, given length and checksum of what is before."""
+        expected = _tail(before[0], before[1].hexdigest())
+        rest = self.raw.read(2 * tarfile.RECORDSIZE)
+        if expected[512:] != rest or expected[:512] != self.header:
+            self._fault("changed", self.path.name, "its bytes are not those that were packed: the checksum differs")
+
+    def _next(self) -> tarfile.TarInfo | None:
+        """Return the next header, as it stands; None at the end of the archive."""
+        self.header = self._take(512)
+        if len(self.header) < 512 or not self.header.strip(b"\0"):
+            return None
+        return tarfile.TarInfo.frombuf(self.header, "utf-8", "surrogateescape")
+
+    def _take(self, length: int) -> bytes:
+        part = self.raw.read(length)
+        self.sha.update(part)
+        self.length += len(part)
+        return part
+
+    def _data(self, length: int) -> Iterable[bytes]:
+        """Yield the content of a member; the padding behind it is passed over."""
+        left = length
+        while left and (part := self._take(min(left, _PART))):
+            left -= len(part)
+            yield part
+        self._take(-length % 512)
+
+    def _member(self, info: tarfile.TarInfo, stored: Mapping[str, str]) -> None:
+        cause = (
+            None if info.type in (tarfile.REGTYPE, tarfile.AREGTYPE) else f"it is {_KINDS.get(info.type, 'no file')}"
+        )
+        cause = cause or _unsound(info.name) or (f"its size is {info.size}" if info.size < 0 else None)
+        if cause:
+            self._refuse("harmful", info.name, f"{cause}; it is not unpacked")
+        elif info.name == SIGNATURE and self.opened.signature is None and info.size <= _PART:
+            self.opened.signature = b"".join(self._data(info.size))
+            return
+        elif info.name not in stored:
+            self._refuse("added", info.name, "it is not in the manifest and is not unpacked")
+        elif stored[info.name] in self.seen:
+            self._refuse("added", info.name, "it is there twice; the second one is not unpacked")
+        else:
+            self._unpack(stored[info.name], self._data(info.size))
+            return
+        for _ in self._data(max(info.size, 0)):
+            pass
+
+    def _refuse(self, kind: str, name: str, text: str) -> None:
+        self.uninvited += 1
+        if self.uninvited <= MOST_NAMED:
+            self._fault(kind, name, text)
+
+    def _unpack(self, name: str, parts: Iterable[bytes]) -> None:
+        self.seen.add(name)
+        entry = self.opened.manifest["files"][name]
+        target = self.opened.folder / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as file:
+                cause = _copy(parts, file, entry)
+            if cause:
+                target.unlink()
+        except (FileExistsError, NotADirectoryError):
+            cause = "another file is in its place"
+        for _ in parts:
+            pass
+        if cause:
+            self._fault("changed", name, f"{cause}; it is left out")
+
+    def _fault(self, kind: str, place: str, text: str) -> None:
+        self.opened.faults.append(Fault(kind, place, text))
+
+
+_KINDS = {
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.LNKTYPE: "a hard link",
+    tarfile.FIFOTYPE: "a pipe",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.DIRTYPE: "a folder",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+}
+
+
+def _copy(parts: Iterable[bytes], file: BinaryIO, entry: Mapping[str, Any]) -> str | None:
+    """Write a member as it was before it was packed, and no more than its entry says; return what is wrong with it."""
+    sha, left = hashlib.sha256(), entry["bytes"]
+    inflate = zlib.decompressobj(wbits=31) if entry.get("gzip") else None
+    for part in parts:
+        waiting = part
+        while waiting:
+            try:
+                text = inflate.decompress(waiting, _PART) if inflate else waiting
+            except zlib.error:
+                return "it cannot be decompressed"
+            waiting = inflate.unconsumed_tail if inflate else b""
+            left -= len(text)
+            if left < 0:
+                return f"it is larger than the {entry['bytes']} bytes that the manifest says"
+            sha.update(text)
+            file.write(text)
+    if left or sha.hexdigest() != entry["sha256"]:
+        return "its checksum is not that of the manifest"
+    return None
+
+
+def _manifest(path: Path, text: bytes) -> dict[str, Any]:
+    try:
+        told = json.loads(text)
+        if told["format"] != FORMAT or told["kind"] not in (REQUEST, OFFER):
+            raise RecordError(
+                f"{path}: a bundle of a different release (format {told['format']!r:.20}); check it with that release"
+            )
+        names = told["files"]
+        for name, entry in names.items():
+            if _unsound(name) or name in (MANIFEST, SIGNATURE, DIGEST):
+                raise ValueError(f"not the name of a file: {name!r:.60}")
+            if not isinstance(entry["bytes"], int) or entry["bytes"] < 0 or not isinstance(entry["sha256"], str):
+                raise ValueError(f"the size and checksum of {name!r:.60} are missing")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        cause = " ".join(str(error).split())[:120]
+        raise RecordError(f"{path}: {MANIFEST} is broken ({type(error).__name__}: {cause}); ask for it again") from None
+    total_B = sum(entry["bytes"] for entry in names.values())
+    if len(names) > MOST_FILES or total_B > MOST_B:
+        raise RecordError(
+            f"{path}: {len(names)} files of {total_B} bytes are more than a bundle may have ({MOST_FILES}, {MOST_B}); "
+            "nothing was unpacked"
+        )
+    return dict(told)

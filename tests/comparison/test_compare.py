@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sets of results side by side."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from fabric_checks.comparison.compare import COLUMNS, compare, machine_key
+from fabric_checks.core.errors import RecordError
+from tests.builders import NOTHING, frame, parts, runs
+
+TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
+
+
+def row(*records, **options):
+    """Return the only row of a comparison of A and B."""
+    (found,) = compare(parts(*records), ["A", "B"], **options).frame.to_dicts()
+    return found
+
+
+def times(factor, values=TIGHT):
+    return [factor * value for value in values]
+
+
+@pytest.mark.parametrize(
+    ("better", "factor", "verdict"),
+    [
+        ("smaller", 1.2, "worse"),
+        ("smaller", 0.8, "better"),
+        ("smaller", 1.001, "no difference"),
+        ("larger", 0.8, "worse"),
+        ("larger", 1.2, "better"),
+    ],
+)
+def test_worse_depends_on_which_direction_is_better(better, factor, verdict):
+    found = row(runs("A", TIGHT, better=better), runs("B", times(factor), better=better))
+    assert found["verdict"] == verdict
+    assert found["change"] == pytest.approx(100 * (factor - 1))
+    assert found["change_low"] <= found["change"] <= found["change_high"]
+    assert (found["at_least"] > 0) == (verdict == "worse")
+
+
+def test_a_row_has_all_columns():
+    found = row(runs("A", TIGHT), runs("B", times(1.2)))
+    assert tuple(found) == COLUMNS
+    assert found["n_baseline"] == found["n_side"] == 6
+    assert found["median_baseline"] == 1.0 and 0.98 <= found["low_baseline"] < 1 < found["high_baseline"] <= 1.02
+    assert found["where_side"] == "cluster:compute+mpich" and found["unit"] == "us" and found["bootstrapped"]
+
+
+def test_no_difference_comes_with_the_smallest_detectable_one():
+    wide = row(runs("A", [1, 1.3, 0.7, 1.1, 0.9]), runs("B", [1.01, 1.31, 0.71, 1.11, 0.91]))
+    tight = row(runs("A", TIGHT), runs("B", TIGHT))
+    assert wide["verdict"] == tight["verdict"] == "no difference"
+    assert wide["detectable"] == pytest.approx((wide["change_high"] - wide["change_low"]) / 2)
+    assert wide["detectable"] > 10 > 3 > tight["detectable"] > 0
+
+
+def test_four_runs_are_too_few():
+    found = row(runs("A", TIGHT), runs("B", times(2)[:4]))
+    assert found["verdict"] == "too few runs" and found["change"] == pytest.approx(101, rel=0.01)
+    assert found["change_low"] is None and found["low_side"] is None and not found["bootstrapped"]
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.06, "worse"), (1.04, "no difference"), (0.96, "no difference"), (0.94, "better")]
+)
+def test_few_runs_are_judged_by_their_known_repeatability(factor, verdict):
+    found = row(runs("A", [1.0]), runs("B", [factor]), repeatable=0.05)
+    assert found["verdict"] == verdict and not found["bootstrapped"]
+    # Many runs tell by themselves how well they repeat.
+    assert row(runs("A", TIGHT), runs("B", times(1.04)), repeatable=0.05)["verdict"] == "worse"
+
+
+def test_values_that_repeat_exactly_have_intervals_without_width():
+    assert row(runs("A", [2.0] * 5), runs("B", [2.0] * 5))["verdict"] == "no difference"
+    found = row(runs("A", [2.0] * 5), runs("B", [2.002] * 5))
+    assert found["verdict"] == "worse" and found["change_low"] == found["change_high"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("unit", "one", "two", "at_least"),
+    [("%", [50.0] * 5, [48.0] * 5, 2.0), ("us", [0.0] * 5, [3.0] * 5, 100.0), ("us", [-1.0] * 5, [1.0] * 5, 200.0)],
+)
+def test_values_that_can_be_zero_are_compared_by_difference(unit, one, two, at_least):
+    better = "larger" if unit == "%" else "smaller"
+    kind = {"unit": unit, "better": better, "can_be_zero": True}
+    found = row(runs("A", one, **kind), runs("B", two, **kind))
+    assert found["by_difference"] and found["verdict"] == "worse"
+    assert found["change"] == two[0] - one[0] and found["at_least"] == pytest.approx(at_least)
+
+
+@pytest.mark.parametrize("can_be_zero", [False, None])
+def test_of_zero_there_is_no_ratio_whatever_its_record_says(can_be_zero):
+    zero, other = {"metric": "latency_0B", "size_B": 0}, {"metric": "latency_1B", "size_B": 1}
+    records = [
+        runs(side, values, can_be_zero=can_be_zero, **point)
+        for side in "AB"
+        for values, point in ((5 * [0.0], zero), (5 * [1.0], other))
+    ]
+    assert compare(parts(*records), ["A", "B"]).frame["by_difference"].to_list() == [True, False]
+
+
+def test_a_metric_of_one_side_only_is_missing():
+    other = {"metric": "latency_16B", "size_B": 16}
+    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("A", TIGHT, **other)), ["A", "B"]).frame
+    (missing,) = found.filter(pl.col("verdict") == "missing").to_dicts()
+    assert missing["metric"] == "latency_16B" and missing["why"] == "missing in B"
+    assert missing["median_baseline"] == 1.0 and missing["n_side"] is None and missing["median_side"] is None
+
+
+def test_missing_on_either_side():
+    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT, check="Other", test="Other")), ["A", "B"]).frame
+    assert found["why"].to_list() == ["missing in B", "missing in A"]
+
+
+def test_a_case_that_failed_is_missing_for_that():
+    failed = NOTHING | {"fail_reason": "no output", "case_result": "fail"}
+    found = row(runs("A", TIGHT), runs("B", [None, None], **failed))
+    assert found["verdict"] == "missing" and found["why"] == "its case failed in B: no output"
+    both = row(runs("A", [None], **failed), runs("B", [None], **failed))
+    assert both["verdict"] == "missing" and both["metric"] is None
+    assert both["why"] == "its case failed in A and in B: no output"
+    new = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed | {"test": "new"})), ["A", "B"])
+    assert new.frame["why"].to_list() == [None, "missing in A; its case failed in B: no output"]
+    some = row(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed))
+    assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
+
+
+def test_a_case_without_layout_that_failed_on_both_sides_is_one_row():
+    failed = NOTHING | {"fail_reason": "no output", "case_result": "fail", "layout": None}
+    both = row(runs("A", [None], **failed), runs("B", [None], **failed))
+    assert both["why"] == "its case failed in A and in B: no output"
+    some = row(runs("A", TIGHT, layout=None), runs("B", TIGHT, layout=None), runs("B", [None], **failed))
+    assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"unit": "s"}, "unit: us in A, s in B"),
+        ({"better": "larger"}, "which direction is better: smaller in A, larger in B"),
+        ({"program": "osu-py"}, "program: osu in A, osu-py in B"),
+        ({"program_version": "7.6"}, "program version: 7.5.2 in A, 7.6 in B"),
+        ({"program_version": None}, "program version: 7.5.2 in A, ? in B"),
+        ({"program_version": lambda run: ["7.5.2", "7.6"][run % 2]}, "program version: 7.5.2 in A, 7.5.2, 7.6 in B"),
+    ],
+)
+def test_differing_units_directions_or_programs_are_not_comparable(change, why):
+    found = row(runs("A", TIGHT), runs("B", times(2), **change))
+    assert (found["verdict"], found["why"], found["change"]) == ("not comparable", why, None)
+    assert found["median_side"] == 2.0
+
+
+def test_versions_can_be_compared_when_asked_for():
+    found = row(runs("A", TIGHT), runs("B", times(2), program_version="7.6"), across_versions=True)
+    assert found["verdict"] == "worse" and found["note"] == "program version: 7.5.2 in A, 7.6 in B"
+    assert row(runs("A", TIGHT), runs("B", TIGHT, unit="s"), across_versions=True)["verdict"] == "not comparable"
+
+
+def test_mixed_units_within_a_side():
+    found = row(runs("A", TIGHT), runs("B", TIGHT, unit=lambda run: ["us", "s"][run % 2]))
+    assert found["verdict"] == "not comparable" and found["why"] == "unit: us in A, s, us in B"
+
+
+def test_another_layout_is_not_comparable_but_one_more_is_missing():
+    other = {"test": "OsuLatency %layout=1x2", "layout": "1x2"}
+    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT, **other)), ["A", "B"]).frame
+    assert found["verdict"].to_list() == ["not comparable"] * 2
+    assert found["why"].unique().to_list() == ["layout: 2x1 in A, 1x2 in B"]
+    more = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("B", TIGHT, **other)), ["A", "B"]).frame
+    assert sorted(more["verdict"].to_list()) == ["missing", "no difference"]
+
+
+def test_simulations_are_marked():
+    found = row(runs("A", TIGHT), runs("B", TIGHT, evidence="fitted"))
+    assert found["verdict"] == "no difference" and found["note"] == "B is a simulation: fitted"
+    assert (found["evidence_baseline"], found["evidence_side"]) == ("measured", "fitted")
+
+
+def test_two_systems_with_one_partition_each_are_compared():
+    found = row(runs("A", TIGHT), runs("B", TIGHT, system="other", partition="all", environ="openmpi"))
+    assert found["where_baseline"] == "cluster:compute+mpich" and found["where_side"] == "other:all+openmpi"
+    assert found["verdict"] == "no difference"
+
+
+def test_fields_that_both_sides_share_have_to_agree():
+    there = {"system": "other"}
+    found = compare(
+        parts(
+            runs("A", TIGHT),
+            runs("A", TIGHT, environ="openmpi"),
+            runs("B", TIGHT, **there),
+            runs("B", TIGHT, environ="impi", **there),
+        ),
+        ["A", "B"],
+    ).frame
+    assert sorted(found["why"].fill_null("").to_list()) == ["", "missing in A", "missing in B"]
+
+
+def test_ambiguous_machines_are_an_error_that_shows_how_to_choose():
+    records = parts(
+        runs("A", TIGHT), runs("A", TIGHT, partition="gpu"), runs("B", TIGHT, system="other", partition="p")
+    )
+    with pytest.raises(
+        RecordError, match=r"^'A' and 'B' share no partition \(compute, gpu against p\).*,partition=compute$"
+    ):
+        compare(records, ["A", "B"])
+
+
+def test_a_side_without_records():
+    with pytest.raises(RecordError, match="'B' has no records"):
+        compare(parts(runs("A", TIGHT)), ["A", "B"])
+
+
+def test_several_sides_are_compared_with_the_first():
+    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("C", times(1.5))), ["A", "B", "C"])
+    assert found.sides == ("B", "C")
+    assert found.frame.select("side", "verdict").rows() == [("B", "no difference"), ("C", "worse")]
+
+
+def test_as_many_pairs_differ_by_chance_as_predicted(report_table):
+    """Three hundred pairs of equal series: what is expected is an upper bound, and not far off."""
+    draw = np.random.default_rng(1)
+    records = []
+    for number in range(300):
+        point = {"metric": f"latency_{number}B", "size_B": number}
+        records += [runs(side, draw.normal(100, 3, 20), **point) for side in "AB"]
+    found = compare(parts(*records), ["A", "B"])
+    differ = found.count("worse") + found.count("better")
+    assert found.by_chance == pytest.approx(15) and 2 <= differ <= 24
+    report_table("pairs of 300 that differ by chance", [f"{differ}, expected about {found.by_chance:.0f}"])
+
+
+@pytest.mark.parametrize("factor", [1.03, 1.05, 1.1])
+def test_differences_beyond_the_noise_are_detected(factor, report_table):
+    """With 3 % noise and 20 runs a side, 5 % are detected nearly always."""
+    draw = np.random.default_rng(2)
+    records = []
+    for number in range(80):
+        point = {"metric": f"latency_{number}B", "size_B": number}
+        records += [runs("A", draw.normal(100, 3, 20), **point), runs("B", factor * draw.normal(100, 3, 20), **point)]
+    detected = compare(parts(*records), ["A", "B"]).count("worse") / 80
+    title = f"a difference of {100 * (factor - 1):.0f} % detected, of 20 runs a side with 3 % noise"
+    report_table(title, [f"{detected:.0%}"])
+    assert detected >= {1.03: 0.5, 1.05: 0.95, 1.1: 0.99}[factor]
+
+
+ALL = ("system", "partition", "environ")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "key"),
+    [
+        ([{}], [{}], ALL),
+        ([{}], [{"system": "s"}], ("partition", "environ")),
+        ([{}], [{"system": "s", "partition": "p", "environ": "e"}], ()),
+        ([{}, {"partition": "p"}], [{"partition": "p"}], ALL),
+        ([{}, {"environ": "e"}], [{"environ": "e", "system": "s"}], ("partition", "environ")),
+    ],
+)
+def test_the_key_has_the_fields_of_which_both_sides_share_a_value(one, two, key):
+    records = [runs("A", [1], **own) for own in one] + [runs("B", [1], **own) for own in two]
+    assert machine_key(frame(*records), "A", "B") == key
+
+
+def test_several_values_and_none_in_common():
+    records = [runs("A", [1], system=name) for name in "pqrstu"] + [runs("B", [1])]
+    with pytest.raises(
+        RecordError, match=r"p, q, r, s and 2 more against cluster.*narrow 'A' to one, as in PATH,system=p$"
+    ):
+        machine_key(frame(*records), "A", "B")

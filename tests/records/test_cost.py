@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What runs take: durations of cases, estimates from them, and what the records of a run say."""
+
+import json
+
+import pytest
+
+from fabric_checks.core.errors import RecordError
+from fabric_checks.records import cost
+from fabric_checks.records.cost import Plan, PlannedCase
+from fabric_checks.report.terminal import cost_table
+from tests.builders import SESSION, case, failed, load, record, write, write_session
+
+CASE = PlannedCase("s", "p", "e", "A %layout=4x2", nodes=4, limit_s=600.0)
+NAME = "A %layout=4x2 @s:p+e"
+
+
+def ran(run=0, **fields):
+    """Return the records of a case: two metrics."""
+    common = {"elapsed_s": 10.0, "test": "A %layout=4x2", "layout": "4x2", "nodes": 4, "ppn": 2} | fields
+    return [record(run, metric=metric, **common) for metric in ("one", "two")]
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    def of(*cases):
+        return load(write(tmp_path / "a.jsonl", [each for records in cases for each in records]), cost.COLUMNS).frame
+
+    return of
+
+
+def test_a_case_takes_the_median_of_its_latest_runs(loaded):
+    frame = loaded(*(ran(run, elapsed_s=time) for run, time in enumerate([9.0, 10.0, 99.0])), ran(5, environ="f"))
+    assert cost.durations(frame) == {NAME: 10.0, "A %layout=4x2 @s:p+f": 10.0}
+    assert cost.durations(loaded(*(ran(run, elapsed_s=10.0 if run < 20 else 30.0) for run in range(29))))[NAME] == 30
+
+
+def test_a_case_without_values_or_time_tells_no_duration(loaded):
+    early = failed(1, test="A %layout=4x2", layout="4x2", elapsed_s=0.5)
+    assert cost.durations(loaded([early], ran(elapsed_s=None))) == {}
+
+
+def test_durations_of_reports_are_medians_and_fixtures_do_not_count(tmp_path):
+    timed = [case("B", time_run=time) for time in (1.0, 3.0, 2.0)]
+    write_session(tmp_path, [*timed, case("Build", fixture=True, time_run=9.0), case("C", time_run="x")])
+    assert cost.durations_in_reports(tmp_path) == {"B @s:p+e": 2.0}
+
+
+def test_an_estimate_is_by_durations_or_else_by_time_limits():
+    other, endless = (PlannedCase("s", "p", "e", "B", 1, limit_s) for limit_s in (60.0, None))
+    found = cost.estimate(Plan("s", 5, (CASE, other)), {NAME: 10.0})
+    assert (found.jobs, found.nodes, found.timed_jobs, found.bounded_jobs, found.untimed_jobs) == (10, 4, 5, 5, 0)
+    assert (found.node_minutes, found.bounded_node_minutes) == (pytest.approx(5 * (40 + 60) / 60, abs=1e-3), 5)
+    assert (found.job_minutes, found.bounded_job_minutes) == (pytest.approx(5 * (10 + 60) / 60, abs=1e-3), 5)
+    text = "\n".join(map(str, cost_table.estimated(found)))
+    assert "node-minutes: 3.33, and at most 5 more by time limits" in text and "10 jobs in 5 passes" in text
+    unknown = cost.estimate(Plan("s", 1, (CASE, endless)), {NAME: 10.0})
+    assert unknown.untimed_jobs == 1 and "no less than 0.667" in "\n".join(map(str, cost_table.estimated(unknown)))
+    nothing = cost.estimate(Plan("s", 1, (endless,)), {})
+    assert "node-minutes: unknown" in "\n".join(map(str, cost_table.estimated(nothing)))
+
+
+def test_a_plan_is_read_as_it_was_written(tmp_path):
+    plan = Plan("s", 5, (CASE,))
+    plan.write(tmp_path / "plan.json")
+    assert cost.read_plan(tmp_path / "plan.json") == plan
+    for text in ("[]", "{}", '{"cases": [{}]}'):
+        (tmp_path / "plan.json").write_text(text)
+        with pytest.raises(RecordError, match="not the plan of a run; ci/run --cost writes one"):
+            cost.read_plan(tmp_path / "plan.json")
+
+
+def test_a_run_costs_the_sum_of_its_jobs(loaded):
+    compared = {"metric": "m", "quantity": "m", "unit": "us", "values": {"4x2": 1.0, "8x1": 2.0}}
+    jobs = [
+        *ran(),
+        *ran(test="B", compared=compared),
+        *ran(test="C", evidence="fitted"),
+        *ran(test="D", elapsed_s=None),
+    ]
+    found = cost.cost_of(SESSION, jobs)
+    # The second has the nodes of the wider layout, the third is simulated on the host.
+    assert (found.system, found.jobs, found.timed_jobs, found.nodes) == ("s", 4, 3, 8)
+    assert (found.node_minutes, found.job_minutes) == (pytest.approx((4 + 8 + 1) / 6, abs=1e-3), 0.5)
+    assert cost.costs(loaded(jobs)) == [cost.cost_of(jobs[0]["session"], jobs)]
+    assert cost.cost_of(SESSION, []) is None
+    line = cost_table.one_line(found)
+    assert line == "4 jobs, 8 nodes at most, 2.17 node-minutes, 0.5 job minutes, the time of 1 is unknown"
+
+
+def test_the_verb_lists_runs_and_estimates_a_plan(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from fabric_checks.cli.main import cli
+
+    write(tmp_path / "perflogs/A.jsonl", [*ran(0), *ran(1)])
+    Plan("s", 2, (CASE,)).write(tmp_path / "plan.json")
+    arguments = ["cost", "--results", str(tmp_path), "--json"]
+    listed = json.loads(CliRunner().invoke(cli, arguments).stdout)
+    assert [(run["jobs"], run["node_minutes"]) for run in listed] == [(1, 0.667)] * 2
+    planned = CliRunner().invoke(cli, [*arguments, "--plan", str(tmp_path / "plan.json")]).stdout
+    assert json.loads(planned)["node_minutes"] == pytest.approx(2 * 40 / 60, abs=1e-3)

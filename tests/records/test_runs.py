@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs on disk, good and bad."""
+
+import pytest
+
+from fabric_checks.core.errors import RecordError
+from fabric_checks.records import runs
+from tests.builders import SESSION, bare, case, write_session
+
+NAME = "A %layout=1x2 @s:p+e"
+LATER = "20260102T000000Z-ffff"
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Return a function that writes a session of one pass, and loads it."""
+
+    def write(*cases, records=(), log=""):
+        write_session(tmp_path, list(cases), records=records, log=log)
+        return runs.load_session(tmp_path)
+
+    return write
+
+
+def depending(name, result, *others):
+    return case(name, result, unique_name=name, dependencies_actual=[[other, "s:p", "e"] for other in others])
+
+
+def test_a_chain_of_skipped_dependents_has_failed_dependencies(results):
+    """ReFrame calls what is behind the second link skipped."""
+    chain = [
+        depending("A", "fail"),
+        depending("B", "fail_deps", "A"),
+        depending("C", "skip", "B"),
+        depending("D", "skip", "C"),
+    ]
+    others = [depending("E", "skip", "F"), depending("F", "pass"), depending("G", "skip")]
+    others[2]["dependencies_actual"] = [["A", 1], 2]
+    found = {each.name.split()[0]: each.result for each in results(*chain[::-1], *others).cases}
+    assert found == dict(A="fail", B="fail_deps", C="fail_deps", D="fail_deps", E="skip", F="pass", G="skip")
+
+
+def test_a_good_session_is_a_success_with_its_own_records(results):
+    session = results(case(), case("Build", fixture=True), records=[bare(), bare(session="other")])
+    assert session.name == SESSION
+    assert [record["session"] for record in session.records] == [SESSION]
+    assert runs.verdict(session) == []
+
+
+def test_bad_lines_are_named_and_the_good_ones_used(results):
+    bad = [b"{broken\n", b"[1, 2]\n", {"session": SESSION}, b'{"half":\n']
+    session = results(case(), records=[bare(), *bad, bare(metric="u")])
+    assert [record["metric"] for record in session.records] == ["t", "u"]
+    assert runs.verdict(session) == []  # nothing of this session is lost
+    assert [line.split("/")[-1].split(": ")[0] for line in session.unreadable] == [f"A.jsonl:{n}" for n in (2, 3, 4, 5)]
+    assert "the record has no 'format'" in session.unreadable[2]
+
+
+@pytest.mark.parametrize(
+    ("cases", "records", "fault"),
+    [
+        ([], [], "no case ran"),
+        ([case("Build", fixture=True)], [], "no case ran"),
+        ([case(result="skip")], [], "no case ran"),
+        ([case(result="fail")], [bare()], f"fail: {NAME}"),
+        ([case(result="abort")], [bare()], "abort: A"),
+        ([case()], [], f"not in the perflog: 1 of 1 metrics of {NAME}"),
+        ([case()], [bare(metric="u")], "not in the perflog: 1 of 1 metrics of A"),
+        ([case()], [bare(value="abc")], "not in the perflog: 1 of 1 metrics of A"),
+        ([case(), case("Build", "fail", fixture=True)], [bare()], "fail: Build"),
+        # As --skip-performance-check makes it.
+        (
+            [case(perfvalues={})],
+            [bare(metric=None, value=None)],
+            f"nothing was measured: {NAME} passed without a value",
+        ),
+    ],
+)
+def test_a_session_that_is_no_success_says_why(results, cases, records, fault):
+    assert any(found.startswith(fault) for found in runs.verdict(results(*cases, records=records)))
+
+
+@pytest.mark.parametrize(
+    ("passes", "result", "failed_before"),
+    [
+        # --max-retries runs again what failed; the last counts.
+        ([[case(result="fail"), case("B")], [case()]], "pass", True),
+        # --reruns runs all again, and each counts.
+        *(
+            ([[case(result="fail" if n == bad else "pass"), case("B")] for n in range(3)], "fail", False)
+            for bad in range(3)
+        ),
+    ],
+)
+def test_retries_and_reruns_count(tmp_path, passes, result, failed_before):
+    write_session(tmp_path, *passes, records=[bare(), bare(test="B")])
+    session = runs.load_session(tmp_path)
+    assert {c.name: (c.result, c.failed_before) for c in session.cases} == {
+        NAME: (result, failed_before),
+        "B @s:p+e": ("pass", False),
+    }
+    assert runs.verdict(session) == ([] if result == "pass" else [f"fail: {NAME}"])
+
+
+def test_a_check_that_was_not_loaded_is_no_success(results):
+    log = "[now] warning: reframe: WARNING: skipping test file 'x.py': import error\n"
+    session = results(case(), records=[bare()], log=log)
+    assert runs.verdict(session) == ["skipping test file 'x.py': import error"]
+
+
+def test_the_report_says_how_long_a_session_took(tmp_path):
+    for written, read in ((12.5, 12.5), (None, None), ("long", None), (-1, None)):
+        write_session(tmp_path, [case()], time_elapsed=written)
+        assert runs.load_session(tmp_path).elapsed_s == read
+
+
+def test_no_results_are_an_error_with_the_remedy(tmp_path):
+    with pytest.raises(RecordError, match="no run has left results here; start one with ci/run"):
+        runs.load_session(tmp_path)
+    with pytest.raises(RecordError, match="no run called 'nonsense'"):
+        runs.load_session(tmp_path, "nonsense")
+
+
+def test_a_log_without_report_is_a_session_that_ran_nothing(results, tmp_path):
+    results(case(), records=[bare()])
+    (tmp_path / f"logs/{LATER}.log").write_text("")
+    session = runs.load_session(tmp_path, LATER)
+    assert session.cases == () and runs.verdict(session)[0].startswith("no case ran")
+
+
+def test_a_killed_session_has_its_records_and_is_named(results, tmp_path):
+    results(case(), records=[bare(), bare(session=LATER)] * 2)
+    (tmp_path / f"logs/{LATER}.log").write_text("")
+    session = runs.load_session(tmp_path, LATER)
+    assert (session.cases, len(session.records)) == ((), 2)
+    (fault,) = runs.verdict(session)
+    assert fault.startswith("ReFrame ended before it could write its report") and "those of 1 cases that had" in fault
+
+
+def test_a_broken_report_of_another_session_does_not_matter(results, tmp_path):
+    results(case(), records=[bare()])
+    (tmp_path / "reports/run-report-1.json").write_text("{")
+    assert runs.load_session(tmp_path).name == SESSION

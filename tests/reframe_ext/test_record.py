@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A case's facts of its job's end, of a program that failed, and of records that cannot be written."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import LoggingError, SanityError
+
+from fabric_checks.core.layouts import Layout
+from fabric_checks.core.metrics import Headline, Metric
+from fabric_checks.reframe_ext.handlers import PerflogHandler
+from fabric_checks.reframe_ext.mixins import RecordMixin
+from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE
+from fabric_checks.schedulers.model import ExitReason
+from tests.parsers.test_launch_errors import CUT
+from tests.records.test_perflog import attributes
+
+
+def case(scheduler=None, stage=None, **attributes):
+    check = SimpleNamespace(
+        job=SimpleNamespace(scheduler=scheduler),
+        facts=SimpleNamespace(),
+        stagedir=stage,
+        stderr="rfm_job.err",
+        stdout="rfm_job.out",
+        time_limit=600.0,
+        last_error_line=lambda: "; the last line is 'x'",
+        **attributes,
+    )
+    check._text_of = lambda name: RecordMixin._text_of(check, name)
+    return check
+
+
+def test_a_failed_jobs_reason_is_that_of_the_scheduler():
+    ending = ExitReason("job 7 ran on n1; it was cancelled", {"n1": "n1 is down"})
+    check = case(SimpleNamespace(why_failed=lambda job: ending))
+    with pytest.raises(SanityError, match=r"^job 7 ran on n1; it was cancelled; the last line is 'x'$"):
+        RecordMixin.require_finished_job(check)
+    assert check.facts.node_faults == {"n1": "n1 is down"}
+
+
+@pytest.mark.parametrize("scheduler", [SimpleNamespace(), SimpleNamespace(why_failed=lambda job: None)])
+def test_a_job_without_a_known_fault_continues(scheduler):
+    RecordMixin.require_finished_job(case(scheduler))
+
+
+@pytest.mark.parametrize(
+    ("began", "ended", "expected"),
+    [
+        ("n1\n100.00 7.00\n", "n1\n112.34 9.00\n", 12.34),
+        (None, "n1\n112.34 9.00\n", None),
+        ("n1\n100.00 7.00\n", None, None),
+        ("n1\n112.34 9.00\n", "n1\n100.00 7.00\n", None),
+        ("n1\n100.00 7.00\n", "n1\n9000.00 7.00\n", None),
+        ("n2\n100.00 7.00\n", "n1\n112.34 9.00\n", None),
+        ("", "n1\n112.34 9.00\n", None),
+    ],
+)
+def test_the_elapsed_time_needs_both_uptimes_within_twice_the_limit(tmp_path, began, ended, expected):
+    for name, text in ((BEFORE, began), (AFTER, ended)):
+        if text is not None:
+            (tmp_path / name).write_text(text)
+    assert RecordMixin.elapsed_s(case(stage=tmp_path)) == expected
+
+
+def test_a_case_whose_records_are_not_written_fails_once(tmp_path):
+    class Check(RecordMixin):
+        pass
+
+    check = Check.__new__(Check)
+    handler = PerflogHandler(tmp_path)
+    handler.emit(logging.makeLogRecord(attributes(__rfm_check__=check)))
+    check.require_records()
+    (tmp_path / "s" / "p" / "A.jsonl").unlink()
+    (tmp_path / "s" / "p" / "A.jsonl").mkdir()
+    with pytest.raises(LoggingError, match=r"A\.jsonl: Is a directory: 2 records are not in the perflog"):
+        handler.emit(logging.makeLogRecord(attributes(__rfm_check__=check)))
+    with pytest.raises(LoggingError, match=r"A\.jsonl: Is a directory: 2 records are not in the perflog"):
+        check.require_records()
+    check.require_records()
+
+
+@pytest.mark.parametrize(
+    ("err", "out", "start"),
+    [
+        (CUT, "a table", ": MPICH could not start, which is not the fault of a node: "),
+        ("a\nboom\n----\n", "a table", "; the last line of rfm_job.err is 'boom'"),
+        ("", "a table\n", "; the last line of rfm_job.out is 'a table'"),
+        (None, None, ""),
+    ],
+)
+def test_a_known_cause_precedes_the_last_line(tmp_path, err, out, start):
+    for name, text in (("rfm_job.err", err), ("rfm_job.out", out)):
+        if text is not None:
+            (tmp_path / name).write_text(text)
+    found = RecordMixin.last_error_line(case(stage=tmp_path))
+    assert found.startswith(start)
+    assert start or not found
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "layout", "title"), [("bw", "2x1", "peak"), ("bibw", "2x1", None), ("bw", "1x1", None)]
+)
+def test_a_metric_carries_the_headline_that_fits_it(benchmark, layout, title):
+    headline = Headline("peak", "bandwidth", "Pairs", 1, least_tasks=2, parameters={"benchmark": "bw"})
+    own = {"headlines": (headline,), "own_parameters": {"benchmark": benchmark}, "current_layout": Layout.of(layout)}
+    metrics = [Metric("bandwidth_8B", "MB/s", "larger", "bandwidth", 8, one_way=True), Metric("rate", "1/s", "larger")]
+    found = RecordMixin._facts_of(case(**own), metrics)
+    assert (found["bandwidth_8B"].headline or {}).get("title") == title and found["bandwidth_8B"].one_way
+    assert found["rate"].headline is None and not found["rate"].one_way
