@@ -25,7 +25,7 @@ FACTS = (
     *("check", "parameters", "link_MBps", "layout", "nodes", "ppn", "tasks", "sizes_B", "not_offered"),
     *("program", "program_version", "mpi", "compiler", "nodelist", "placement", "binding", "elapsed_s", "ports"),
 )
-OF_METRIC = ("quantity", "size_B", "better", "can_be_zero", "one_way", "compared")
+OF_METRIC = ("quantity", "size_B", "better", "can_be_zero", "compared")
 #: Other releases of NumPy, and other processors, may round the last digits otherwise.
 _SAME = 1e-9
 #: The longest that the recomputation may take for a run.
