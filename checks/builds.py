@@ -53,10 +53,11 @@ class FabricPrograms(Build):
     @sanity_function
     def programs_exist(self):
         """Require every program that has a source."""
-        programs = [path.removesuffix(".c") for path in sn.evaluate(sn.glob(f"{self.stagedir}/*.c"))]
+        sources = sn.evaluate(sn.glob(f"{self.stagedir}/*.c"))
+        programs = [*(path.removesuffix(".c") for path in sources), f"{self.stagedir}/profile.so"]
         return sn.all(
             [
-                sn.assert_true(programs, msg="no source in checks/fabric/src"),
+                sn.assert_true(sources, msg="no source in checks/fabric/src"),
                 *(sn.path_isfile(program) for program in programs),
             ]
         )

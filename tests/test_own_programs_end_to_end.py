@@ -15,7 +15,7 @@ from tests.conftest import TESTS
 from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
-PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement", "profile.so"}
+PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement"}
 SESSION = "20260101T000000Z-test"
 
 

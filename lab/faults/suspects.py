@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which pairs deserve to be measured again, and in which rounds: the rule of ``rotate --confirm``.
 
-The program applies this rule itself, while it has the nodes (``checks/fabric/src/rotate_suspects.h`` and
-``rotate_confirm.h``); here it is once more, for the simulations of the tests, and as the counterpart that the program
+The program applies this rule itself, while it has the nodes (``checks/fabric/src/cross_section/suspects.c`` and
+``confirm.c``); here it is once more, for the simulations of the tests, and as the counterpart that the program
 is tested against.
 """
 

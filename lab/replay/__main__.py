@@ -42,7 +42,7 @@ from fabric_twins.model import description
 from fabric_twins.simulate import Bounds
 from lab.replay import described
 from tests.cluster.conftest import Cluster
-from tests.fabric.test_programs import SOURCES, Mpi
+from tests.fabric.test_programs import Mpi
 
 HERE = Path(__file__).parent
 #: Slow enough for the network to decide, and not the cores that the kernel moves its packets with.
@@ -123,7 +123,7 @@ class Trials:
     def __init__(self, folder, nodes, rate_Mbitps):
         self.folder, self.cluster, self.rate_Bps = folder, Cluster(), rate_Mbitps * 1e6 / 8
         shape = SHAPE.format(rate_Mbitps)
-        for source in [*SOURCES.iterdir(), *HERE.glob("*.c")]:
+        for source in HERE.glob("*.c"):
             shutil.copy(source, folder)
         mpi = Mpi("mpich", folder, "streaming", "ports", "profile.so")
         self.env = mpi.env

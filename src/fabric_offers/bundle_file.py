@@ -100,7 +100,7 @@ def folder_of(path: Path) -> Path | None:
         opened = unpack(path, folder)
         if opened.faults:
             first = opened.faults[0]
-            raise RecordError(f"{path}: {first.place}: {first.text}; it is not read: see `fabric-checks bundle check`")
+            raise RecordError(f"{path}: {first.place}: {first.text}; it is not read: see `fabric-checks offers check`")
         if opened.manifest["kind"] != OFFER:
             raise RecordError(f"{path}: this is the request, which has no results; the bundle that comes back has them")
         _UNPACKED[path.resolve()] = scratch

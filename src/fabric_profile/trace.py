@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parse the trace of a rank from our library ``profile.so``: actions that SimGrid replays, one a line.
 
-``checks/fabric/src/profile_trace.h`` tells what they are. Each is held to its form here, because what reads it later
+``checks/fabric/src/profiler/trace.h`` tells what they are. Each is held to its form here, because what reads it later
 ends at what it does not know, or takes it for something else.
 """
 

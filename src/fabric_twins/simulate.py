@@ -47,10 +47,9 @@ def program(name: str, folder: Path | None = None) -> Path:
     :raises TwinError: if it cannot be compiled.
     """
     smpicc = simgrid.tool("smpicc")
-    source = SOURCE / f"{name}.c"
-    failed = f"{source} cannot be compiled for the simulator: smpicc"
-    sources = [source, *sorted(SOURCE.glob("*.h"))]
-    command = [smpicc, "-std=c11", "-O2", str(source), "-o", name]
+    failed = f"{SOURCE / name}.c cannot be compiled for the simulator: smpicc"
+    sources = [file for file in sorted(SOURCE.rglob("*")) if file.name == "Makefile" or file.suffix in {".c", ".h"}]
+    command = ["make", "-s", "-f", str(SOURCE / "Makefile"), f"CC={smpicc}", name]
     return simgrid.built(name, sources, smpicc, command=command, failed=failed, folder=folder)
 
 

@@ -19,11 +19,10 @@ from tests.conftest import TESTS
 SOURCES = TESTS.parent / "checks" / "fabric" / "src"
 MPIS = ("mpich", "openmpi", "impi")
 #: The programs, without the library that profiles others.
-PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c") if path.suffixes == [".c"])
-#: What is demanded of every program.
-STRICT = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-#: What these have beyond the Makefile's own flags.
-CFLAGS = "-Wshadow -Wconversion -Werror"
+PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c"))
+#: The flags of the Makefile, and those that the tests add.
+OWN = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic"]
+STRICT = ["-Wshadow", "-Wconversion", "-Werror"]
 
 _shared: list[Path] = []
 
@@ -50,19 +49,19 @@ def share(folder):
     _shared[:] = [folder / "builds"]
 
 
-def make(mpi, program, path):
-    """Put a program there as the Makefile builds it, with the strict warnings."""
+def make(mpi, program, path, *, flags=STRICT, sources=()):
+    """Put a program there as the Makefile builds it, with these flags and further sources."""
 
     def build(stage):
-        shutil.copytree(SOURCES, stage / "src")
-        _run(mpi, ["make", "-C", stage / "src", "CC=mpicc", f"CFLAGS={CFLAGS}", program])
-        return stage / "src" / program
+        words = ["make", "-C", stage, "-f", SOURCES / "Makefile", "CC=mpicc"]
+        _run(mpi, [*words, f"CFLAGS={' '.join(map(str, [*flags, *sources]))}", program])
+        return stage / program
 
-    _take(["make", mpi, program], [SOURCES / "Makefile", SOURCES / f"{program}.c"], build, mpi, path)
+    _take(["make", mpi, program, *flags], [SOURCES / "Makefile", *sources], build, mpi, path)
 
 
 def compile_alone(mpi, sources, flags, path):
-    """Put a program there that nothing but mpicc builds, of sources anywhere; flags may name libraries."""
+    """Put a program of the tests there; flags may name libraries."""
 
     def build(stage):
         _run(mpi, ["mpicc", *sources, *flags, "-o", stage / "program"])
@@ -90,9 +89,9 @@ def _take(words, sources, build, mpi, path):
 
 
 def _state(words, sources):
-    """Return a name for what a program is made of: how, its sources, and every header that they may include."""
+    """Return a name for what a program is made of: the command, its sources, and all of our own."""
     state = hashlib.sha256("\0".join(words).encode())
-    for source in [*sources, *sorted(SOURCES.glob("*.h"))]:
+    for source in [*sources, *sorted(SOURCES.rglob("*.[ch]"))]:
         text = source.read_bytes()
         state.update(f"\0{source.name} {len(text)}\0".encode() + text)
     return state.hexdigest()

@@ -106,38 +106,24 @@ static void await(MPI_Request request)
     }
 }
 
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int partner, int tag,
-              MPI_Comm comm, MPI_Request *request)
-{
-    const double begin = PMPI_Wtime();
-    const int code = PMPI_Isend(buffer, count, type, partner, tag, comm, request);
-    if (is_delayed(count, type)) {
-        delay_request(*request, begin);
+/* A function that posts an operation, which is delayed afterwards. */
+#define DELAYED(name, parameters, arguments)                                                                           \
+    int MPI_##name parameters                                                                                          \
+    {                                                                                                                  \
+        const double begin = PMPI_Wtime();                                                                             \
+        const int code = PMPI_##name arguments;                                                                        \
+        if (is_delayed(count, type)) {                                                                                 \
+            delay_request(*request, begin);                                                                            \
+        }                                                                                                              \
+        return code;                                                                                                   \
     }
-    return code;
-}
-
-int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm,
-              MPI_Request *request)
-{
-    const double begin = PMPI_Wtime();
-    const int code = PMPI_Irecv(buffer, count, type, partner, tag, comm, request);
-    if (is_delayed(count, type)) {
-        delay_request(*request, begin);
-    }
-    return code;
-}
-
-int MPI_Iallreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op operation,
-                   MPI_Comm comm, MPI_Request *request)
-{
-    const double begin = PMPI_Wtime();
-    const int code = PMPI_Iallreduce(send, receive, count, type, operation, comm, request);
-    if (is_delayed(count, type)) {
-        delay_request(*request, begin);
-    }
-    return code;
-}
+DELAYED(Isend, (const void *buffer, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm, MPI_Request *request),
+        (buffer, count, type, partner, tag, comm, request))
+DELAYED(Irecv, (void *buffer, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm, MPI_Request *request),
+        (buffer, count, type, partner, tag, comm, request))
+DELAYED(Iallreduce, (const void *send, void *receive, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm,
+                     MPI_Request *request),
+        (send, receive, count, type, operation, comm, request))
 
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
 {

@@ -4,53 +4,33 @@
 import pytest
 
 from fabric_checks.parsers import buffer_reuse
-from tests.fabric.builds import MPIS
-from tests.fabric.one_program import OneProgram
+from tests.fabric.one_program import BEFORE_SENDS, OneProgram
 
+PROGRAM = "buffer_reuse"
 SHORT = ["--max-seconds-per-point", "0.001", "--warmup", "1"]
 
 #: An MPI that needs 1 ms to register a send buffer it does not know, and forgets all it knows when memory is unmapped.
-REGISTRATION = """
-#define _GNU_SOURCE
-#include <mpi.h>
-#include <stddef.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+REGISTRATION = f"""{BEFORE_SENDS}
 static const void *known[64];
 static int count;
 int munmap(void *address, size_t length)
-{
+{{
     count = 0;
     return (int)syscall(SYS_munmap, address, length);
-}
-static void look_up(const void *buffer)
-{
-    for (int i = 0; i < count; i++) {
-        if (known[i] == buffer) {
+}}
+static void before(const void *buffer)
+{{
+    for (int i = 0; i < count; i++) {{
+        if (known[i] == buffer) {{
             return;
-        }
-    }
+        }}
+    }}
     const double begin = PMPI_Wtime();
-    while (PMPI_Wtime() - begin < 0.001) {
-    }
+    while (PMPI_Wtime() - begin < 0.001) {{
+    }}
     known[count++ % 64] = buffer;
     count = count > 64 ? 64 : count;
-}
-int MPI_Send(const void *buffer, int bytes, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    if (bytes > 0) {
-        look_up(buffer);
-    }
-    return PMPI_Send(buffer, bytes, type, to, tag, comm);
-}
-int MPI_Isend(const void *buffer, int bytes, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    if (bytes > 0) {
-        look_up(buffer);
-    }
-    return PMPI_Isend(buffer, bytes, type, to, tag, comm, request);
-}
+}}
 """
 
 #: An MPI that sends from the memory it saw first, like one whose registrations outlive the memory.
@@ -64,17 +44,6 @@ int MPI_Isend(const void *buffer, int bytes, MPI_Datatype type, int to, int tag,
     return PMPI_Isend(old, bytes, type, to, tag, comm, request);
 }
 """
-
-
-@pytest.fixture(scope="module", params=MPIS)
-def program(request, tmp_path_factory):
-    return OneProgram(request.param, "buffer_reuse", tmp_path_factory.mktemp(request.param))
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    """The program built by one MPI, for what no MPI changes."""
-    return OneProgram("mpich", "buffer_reuse", tmp_path_factory.mktemp("quick"))
 
 
 def test_every_size_and_share_is_measured(program):
@@ -118,21 +87,3 @@ def test_stale_registrations_are_noticed(tmp_path):
     assert done.returncode != 0
     assert "wrong data: byte 0 of a message of 1024 bytes from rank 0 to rank 1 in a new buffer" in done.stderr
     assert "# complete" not in done.stdout
-
-
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_wrong_number_of_ranks(program, ranks):
-    program.refuses(f"needs exactly 2 ranks but was started with {ranks}", ranks)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--max-size", "1000000M"], "--max-size"),
-        (["--max-size", "1G", "--iterations", "65536"], "use smaller messages"),
-        (["--iterations", "6"], "--iterations 6 cannot be divided into quarters"),
-        (["--min-size", "8", "--max-size", "4"], "--min-size 8 is above --max-size 4"),
-    ],
-)
-def test_bad_arguments(quick, arguments, message):
-    quick.refuses(message, 2, *arguments)

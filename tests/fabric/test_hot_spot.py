@@ -4,46 +4,21 @@
 import pytest
 
 from fabric_checks.parsers import hot_spot
-from tests.fabric.builds import MPIS
-from tests.fabric.one_program import OneProgram
+from tests.fabric.one_program import BEFORE_SENDS, OneProgram
 
+PROGRAM = "hot_spot"
 SHORT = ["--max-seconds-per-point", "0.001", "--warmup", "1"]
 
 #: The master needs 2 ms to start a message with data, a slave as long to send one.
-SLOW_SENDS = """
-#include <mpi.h>
-static void take_time(void)
-{
+SLOW_SENDS = f"""{BEFORE_SENDS}
+static void before(const void *buffer)
+{{
+    (void)buffer;
     const double begin = PMPI_Wtime();
-    while (PMPI_Wtime() - begin < 0.002) {
-    }
-}
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    if (count > 0) {
-        take_time();
-    }
-    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
-}
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    if (count > 0) {
-        take_time();
-    }
-    return PMPI_Send(buffer, count, type, to, tag, comm);
-}
+    while (PMPI_Wtime() - begin < 0.002) {{
+    }}
+}}
 """
-
-
-@pytest.fixture(scope="module", params=MPIS)
-def program(request, tmp_path_factory):
-    return OneProgram(request.param, "hot_spot", tmp_path_factory.mktemp(request.param))
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    """The program built by one MPI, for what no MPI changes."""
-    return OneProgram("mpich", "hot_spot", tmp_path_factory.mktemp("quick"))
 
 
 @pytest.mark.parametrize(("ranks", "sizes_B"), [(2, [1024**2]), (3, [8, 64]), (5, [8])])
@@ -64,20 +39,3 @@ def test_a_time_is_that_of_the_whole_operation(tmp_path):
     send, send_receive = (output.times_us(operation, size_B=8) for operation in hot_spot.OPERATIONS)
     assert send[1] >= 2000 and send[2] >= 4000
     assert send_receive[1] >= 2000 and send_receive[2] >= 2000
-
-
-def test_too_few_ranks(program):
-    program.refuses("needs 2 or more ranks but was started with 1", 1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--max-size", "1000000M"], "--max-size"),
-        (["--min-size", "0"], "--min-size"),
-        (["--min-size", "8", "--max-size", "4"], "--min-size 8 is above --max-size 4"),
-        (["--slaves", "3"], "--slaves"),
-    ],
-)
-def test_bad_arguments(quick, arguments, message):
-    quick.refuses(message, 2, *arguments)

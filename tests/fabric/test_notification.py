@@ -94,12 +94,6 @@ def program(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    """The program built by one MPI, for what no MPI changes."""
-    return OneProgram("mpich", "notification", tmp_path_factory.mktemp("quick"))
-
-
-@pytest.fixture(scope="module")
 def waiting(tmp_path_factory):
     """Return a function that runs the program with a wait of its own and returns how often that slept, too."""
     shimmed = OneProgram("mpich", "notification", tmp_path_factory.mktemp("waiting"), flags=["-pthread"], shim=WAIT)
@@ -162,22 +156,3 @@ def test_nothing_is_said_of_the_cpu_in_a_simulation(tmp_path):
     assert output.cpu_percent is None and output.sleeps is None
     assert output.blocking_wait == "unknown"
     assert output.reason == "MPI_Wtime does not tell the time of this machine"
-
-
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_wrong_number_of_ranks(program, ranks):
-    program.refuses(f"needs exactly 2 ranks but was started with {ranks}", ranks)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--max-size", "1000000M"], "--max-size"),
-        (["--delay", "0"], "--delay"),
-        (["--waits", "0"], "--waits"),
-        (["--min-size", "8", "--max-size", "4"], "--min-size 8 is above --max-size 4"),
-        (["--min-size", "5", "--max-size", "7"], "no size from --min-size 5 to --max-size 7"),
-    ],
-)
-def test_bad_arguments(quick, arguments, message):
-    quick.refuses(message, 2, *arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All of our own programs: warnings, sanitizers, valgrind, clang-tidy, a bare mpicc, and one rank that dies."""
+"""All of our own programs: warnings, sanitizers, valgrind, clang-tidy, and one rank that dies."""
 
 import os
 import shutil
@@ -25,19 +25,14 @@ def test_every_program_has_a_quick_run():
     assert sorted(QUICK) == PROGRAMS
 
 
-def build(folder, mpi, flags, programs=PROGRAMS):
-    """Build programs by nothing but mpicc and the given flags."""
-    for program in programs:
-        command = ["mpicc", *flags.split(), str(SOURCES / f"{program}.c"), "-o", str(folder / program)]
-        done = subprocess.run(command, env=environment(mpi), capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+def build(folder, flags):
+    for program in PROGRAMS:
+        builds.make("mpich", program, folder / program, flags=flags.split())
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-def test_mpicc_alone_builds_every_program_without_a_warning(tmp_path, mpi):
-    """That the Makefile adds nothing but flags that warn is judged in test_programs."""
-    build(tmp_path, mpi, "", [*PROGRAMS, "ports"])
-    for program in [*PROGRAMS, "ports"]:
+def test_every_program_is_built_without_a_warning(tmp_path, mpi):
+    for program in [*ALL, "profile.so"]:
         builds.make(mpi, program, tmp_path / program)
 
 
@@ -50,7 +45,7 @@ def run(folder, program, *, mpi="mpich", before=(), timeout=GUARD_S, **variables
 @pytest.fixture(scope="module")
 def sanitized(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sanitized")
-    build(folder, "mpich", "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all")
+    build(folder, "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all")
     return folder
 
 
@@ -66,7 +61,7 @@ def test_sanitizers_find_nothing(sanitized, program):
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plain")
-    build(folder, "mpich", "-g -O1")
+    build(folder, "-g -O1")
     return folder
 
 
@@ -88,7 +83,7 @@ def test_clang_tidy_finds_nothing():
     # The compiler's own headers are not in clang-tidy's wheel; gcc's serve.
     include = subprocess.run(["gcc", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
     flags = ["-std=c11", "-isystem", str(installed.folder("mpich") / "include"), "-isystem", include]
-    sources = [str(SOURCES / f"{program}.c") for program in [*PROGRAMS, "ports", "profile.so"]]
+    sources = sorted(SOURCES.rglob("*.c"))
     tool = Path(sys.executable).with_name("clang-tidy")
     done = subprocess.run([tool, "--quiet", *sources, "--", *flags], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -8,61 +8,51 @@ pairs slow by a known time and the faulty ones by a multiple of it.
 import math
 import re
 import statistics
-import subprocess
 import time
-from dataclasses import dataclass
-from pathlib import Path
 
+import numpy as np
 import pytest
 
-from fabric_checks.parsers import rotate
+from fabric_checks.parsers import rotate, rotate_patterns
 from tests.conftest import TESTS
-from tests.fabric import builds
-from tests.fabric.builds import MPIS, SOURCES, environment
-from tests.guard import GUARD_S, despite_load
+from tests.fabric.builds import MPIS
+from tests.fabric.one_program import OneProgram
+from tests.guard import despite_load
 
 SHIM = TESTS / "fabric" / "slow_shim.c"
 SHORT = ["--size", "4K", "--messages", "2", "--tests", "1", "--confirm-pause", "0"]
 PATTERNS = ("rotate", "shift", "bisection", "round-robin")
 
 
-@dataclass
 class Built:
     """The program built by one MPI, as it is and with the shim linked into it."""
 
-    mpi: str
-    folder: Path
-    always_shim: bool = False
-
-    def run(self, ranks, *arguments, program="rotate", **shim):
-        env = environment(self.mpi)
-        env |= {f"FC_SHIM_{key.upper()}": str(value) for key, value in shim.items()}
-        command = ["mpirun", "-np", str(ranks), str(self.folder / program), *map(str, arguments)]
-        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    def __init__(self, mpi, folder, *, always_shim=False):
+        self.shimmed = OneProgram(mpi, "rotate", folder, shim=SHIM.read_text())
+        (folder / "plain").mkdir()
+        self.plain = self.shimmed if always_shim else OneProgram(mpi, "rotate", folder / "plain")
 
     def rows(self, ranks, *arguments, **shim):
         """Return header and rows of a run that went well; the library's parser has to accept it too."""
-        done = self.run(ranks, *arguments, program="rotate_slow" if shim or self.always_shim else "rotate", **shim)
-        assert done.returncode == 0, done.stderr
-        rotate.parse(done.stdout)
-        return header_of(done.stdout), rows_of(done.stdout)
+        program = self.shimmed if shim else self.plain
+        text = program.output(ranks, *map(str, arguments), **settings(shim))
+        rotate.parse(text)
+        return header_of(text), rows_of(text)
 
 
-def build(mpi, folder, always_shim=False):
-    builds.make(mpi, "rotate", folder / "rotate")
-    builds.compile_alone(mpi, [SOURCES / "rotate.c", SHIM], builds.STRICT, folder / "rotate_slow")
-    return Built(mpi, folder, always_shim)
+def settings(shim):
+    return {f"FC_SHIM_{key.upper()}": str(value) for key, value in shim.items()}
 
 
 @pytest.fixture(scope="module", params=MPIS)
 def built(request, tmp_path_factory):
-    return build(request.param, tmp_path_factory.mktemp(request.param))
+    return Built(request.param, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """The program with the shim, whose waiting ranks sleep, for what no MPI changes."""
-    return build("impi", tmp_path_factory.mktemp("quick"), always_shim=True)
+    return Built("impi", tmp_path_factory.mktemp("quick"), always_shim=True)
 
 
 def header_of(text):
@@ -81,9 +71,6 @@ def pairs_by_round(rows, phase="scan"):
         if name == phase:
             rounds.setdefault(number, []).append((sender, receiver))
     return rounds
-
-
-# ------------------------------------------------------------- the definitions, once more
 
 
 def split_mix(state):
@@ -106,35 +93,13 @@ def matching(nodes, seed, number):
     return sorted(zip(order[::2], order[1::2], strict=True))
 
 
-def definition(pattern, nodes, seed=1):
-    half = nodes // 2
-    if pattern == "rotate":
-        return {k: [(i, half + (i + k) % half) for i in range(half)] for k in range(half)}
-    if pattern == "shift":
-        return {k: [(i, (i + k + 1) % nodes) for i in range(nodes)] for k in range(nodes - 1)}
-    if pattern == "round-robin":
-        return {k: match_day(nodes, k) for k in range(2 * (nodes - 1 + nodes % 2))}
-    return {k: matching(nodes, seed, k) for k in range(half)}
-
-
-def match_day(nodes, number):
-    """Return a round of the tournament, pair by pair from the sums of seats."""
-    seats = nodes - 1 + nodes % 2
-    rank = [seat + (nodes % 2 == 0 and seat >= nodes // 2) for seat in range(seats)]
-    pairs = []
-    for low in range(seats):
-        high = (number - low) % seats
-        if high > low:
-            # The one in the middle is half the sum, modulo the seats; both are as far from it.
-            middle = next(seat for seat in range(seats) if 2 * seat % seats == number % seats)
-            away = (high - middle) % seats
-            upper, lower = (high, low) if 0 < away <= seats // 2 else (low, high)
-            away = (upper - middle) % seats
-            turned = nodes >= 16 and low % 2 == 1 and high % 2 == 0
-            pairs.append((rank[upper], rank[lower]) if (away % 2 == 1) != turned else (rank[lower], rank[upper]))
-        elif high == low and nodes % 2 == 0:
-            pairs.append((nodes // 2, rank[low]) if low % 2 == 1 else (rank[low], nodes // 2))
-    return sorted((receiver, sender) if number >= seats else (sender, receiver) for sender, receiver in pairs)
+def definition(pattern, nodes):
+    """Return the pairs of every round, as the library has them, of which the rounds do not follow from a seed."""
+    if pattern == "bisection":
+        return {k: matching(nodes, 1, k) for k in range(nodes // 2)}
+    rounds = {"rotate": nodes // 2, "shift": nodes - 1, "round-robin": 2 * rotate_patterns.turns(nodes)}[pattern]
+    sender, receiver = rotate_patterns.pairs(pattern, nodes, np.arange(rounds, dtype=np.int32))
+    return {k: list(zip(sender[k].tolist(), receiver[k].tolist(), strict=True)) for k in range(rounds)}
 
 
 # ------------------------------------------------------------- patterns
@@ -357,46 +322,6 @@ def test_raw_has_every_test(quick, tmp_path):
         assert value == pytest.approx(3 * 1024 / best, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("ranks", "arguments", "message"),
-    [
-        (1, [], "needs 2 ranks or more but was started with 1"),
-        (
-            3,
-            ["--pattern", "circle"],
-            "--pattern: bad value 'circle'; give one of rotate, shift, bisection, round-robin",
-        ),
-        (3, ["--size", "0"], "--size"),
-        (3, ["--size", "2G"], "--size"),
-        (3, ["--messages", "0"], "--messages"),
-        (3, ["--tests", "-1"], "--tests"),
-        (3, ["--shifts", "some"], "--shifts"),
-        (3, ["--suspect-share", "1"], "--suspect-share"),
-        (3, ["--confirm=yes"], "--confirm takes no value"),
-        (3, ["--raw", "/no/such/folder/raw"], "cannot create the file of --raw"),
-    ],
-)
-def test_bad_arguments_end_every_rank_with_one_line(quick, ranks, arguments, message):
-    done = quick.run(ranks, *arguments)
-    require_one_line(done, message)
-
-
 def test_wrong_data_end_the_program(built):
-    done = built.run(4, *SHORT, "--messages", "1", program="rotate_slow", corrupt=1)
-    require_one_line(done, "wrong data: byte 4095 of a message of 4096 bytes from rank 1 to rank")
-
-
-def require_one_line(done, message):
-    assert done.returncode != 0
-    lines = [line for line in done.stderr.splitlines() if line.startswith("rotate: ")]
-    assert len(lines) == 1, done.stderr
-    assert message in lines[0]
-    assert "# complete" not in done.stdout
-
-
-def test_help_states_the_method_without_a_launcher(quick):
-    command = [quick.folder / "rotate", "--help"]
-    done = subprocess.run(command, env=environment("impi"), capture_output=True, text=True, timeout=GUARD_S)
-    assert done.returncode == 0
-    for pattern in PATTERNS:
-        assert re.search(rf"(?m)^  {pattern} ", done.stdout)
+    message = "wrong data: byte 4095 of a message of 4096 bytes from rank 1 to rank"
+    built.shimmed.refuses(message, 4, *SHORT, "--messages", "1", FC_SHIM_CORRUPT="1")

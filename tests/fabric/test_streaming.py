@@ -5,9 +5,9 @@ import pytest
 
 from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import streaming
-from tests.fabric.builds import MPIS
-from tests.fabric.one_program import OneProgram
+from tests.fabric.one_program import BEFORE_SENDS, OneProgram
 
+PROGRAM = "streaming"
 SHORT = ["--max-seconds-per-point", "0.002", "--min-samples", "8", "--warmup", "2", "--max-size", "64"]
 SIZES = half_octaves(0, 64)
 
@@ -44,33 +44,14 @@ int MPI_Finalize(void)
 """
 
 #: A message that is not empty takes its sender 20 ms, in which the processor is free for others.
-SLOW_SENDS = """
-#define _POSIX_C_SOURCE 200809L
-#include <mpi.h>
-#include <time.h>
-static void take_time(int count)
-{
-    const struct timespec pause = {0, 20000000};
-    if (count > 0) {
-        nanosleep(&pause, NULL);
-    }
-}
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    take_time(count);
-    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
-}
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    take_time(count);
-    return PMPI_Send(buffer, count, type, to, tag, comm);
-}
+SLOW_SENDS = f"""{BEFORE_SENDS}
+static void before(const void *buffer)
+{{
+    (void)buffer;
+    const struct timespec pause = {{0, 20000000}};
+    nanosleep(&pause, NULL);
+}}
 """
-
-
-@pytest.fixture(scope="module", params=MPIS)
-def program(request, tmp_path_factory):
-    return OneProgram(request.param, "streaming", tmp_path_factory.mktemp(request.param))
 
 
 @pytest.mark.parametrize(("directions", "queue_depth"), [("one", 8), ("both", 0), ("both", 64)])
@@ -84,24 +65,6 @@ def test_messages_beyond_the_eager_limit(program):
     sizes = ["--min-size", "1M", "--max-size", "1M"]
     text = program.output(2, *SHORT, *sizes, "--directions", "both", "--queue-depth", "2", "--window", "5")
     streaming.parse(text, [1024**2], directions="both", queue_depth=2)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--queue-depth", "7"], "--queue-depth 7 is odd; give an even number, or 0 for none"),
-        (["--queue-depth", "128"], "--queue-depth 128 is above --window 64; raise --window or lower it"),
-        (
-            ["--queue-depth", "16", "--window", "60"],
-            "--window 60 is not a multiple of half of --queue-depth 16; give --window 56",
-        ),
-        (["--queue-depth", "-2"], "option --queue-depth: bad value '-2'"),
-        (["--queue-depth", "4K"], "option --queue-depth: bad value '4K'"),
-        (["--directions", "two"], "option --directions: bad value 'two'; give one of one, both"),
-    ],
-)
-def test_bad_arguments_end_every_rank_with_one_line(program, arguments, message):
-    program.refuses(message, 2, *arguments)
 
 
 @pytest.mark.parametrize("queue_depth", [2, 8, 32])

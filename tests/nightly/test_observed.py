@@ -149,7 +149,7 @@ def test_a_slow_node_and_the_errors_of_its_port_are_one_finding():
 
     both = found(Osu=errors, Rotate=slow)
     assert [finding.title for finding in both] == [f"{slow['text']}; {errors['text']}"]
-    assert "more: fabric-checks nodes --node n3" in both[0].details
+    assert "more: fabric-checks show --node n3" in both[0].details
     assert not any(errors["text"] in each for each in both[0].details), "it is in the title already"
     (alone,) = found(Osu=errors)
     assert alone.title == errors["text"] and alone.details[0] == "no slow path was found with it"

@@ -199,7 +199,7 @@ def test_a_bundle_is_a_set_of_results_unless_it_was_changed(genuine, tmp_path):
     data = bytearray(genuine.read_bytes())
     data[-2000] ^= 1
     (tmp_path / "changed.tar").write_bytes(data)
-    with pytest.raises(RecordError, match=r"changed.tar: .*it is not read: see `fabric-checks bundle check`"):
+    with pytest.raises(RecordError, match=r"changed.tar: .*it is not read: see `fabric-checks offers check`"):
         sources.parse(str(tmp_path / "changed.tar"))
     bundle_file.write(tmp_path / "request.tar", {"kind": bundle_file.REQUEST}, FILES)
     with pytest.raises(RecordError, match=r"request.tar: this is the request, which has no results"):

@@ -95,8 +95,8 @@ def test_the_verb_lists_runs_and_estimates_a_plan(tmp_path, monkeypatch):
 
     write(tmp_path / "perflogs/A.jsonl", [*ran(0), *ran(1)])
     Plan("s", 2, (CASE,)).write(tmp_path / "plan.json")
-    arguments = ["cost", "--results", str(tmp_path), "--json"]
-    listed = json.loads(CliRunner().invoke(cli, arguments).stdout)
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    listed = json.loads(CliRunner().invoke(cli, ["show", "--cost", "--json"]).stdout)
     assert [(run["jobs"], run["node_minutes"]) for run in listed] == [(1, 0.667)] * 2
-    planned = CliRunner().invoke(cli, [*arguments, "--plan", str(tmp_path / "plan.json")]).stdout
+    planned = CliRunner().invoke(cli, ["cost", "--json", "--plan", str(tmp_path / "plan.json")]).stdout
     assert json.loads(planned)["node_minutes"] == pytest.approx(2 * 40 / 60, abs=1e-3)

@@ -2,6 +2,7 @@
 """Simulations are bounded in time and memory, and one that does not come to its end is an error with its cause."""
 
 import os
+import shutil
 import time
 
 import pytest
@@ -34,12 +35,12 @@ def test_a_program_is_compiled_once(tmp_path):
 @simgrid
 def test_a_program_that_cannot_be_compiled(tmp_path, monkeypatch):
     sources = tmp_path / "src"
-    sources.mkdir()
-    (sources / "broken.c").write_text("int main(void) { return 0 }\n")
+    shutil.copytree(simulate.SOURCE, sources)
+    (sources / "rotate.c").write_text("int main(void) { return 0 }\n")
     monkeypatch.setattr(simulate, "SOURCE", sources)
-    with pytest.raises(TwinError, match=r"broken\.c cannot be compiled for the simulator: smpicc says .*error: expect"):
-        simulate.program("broken", tmp_path / "out")
-    assert not list((tmp_path / "out").rglob("broken"))
+    with pytest.raises(TwinError, match=r"rotate\.c cannot be compiled for the simulator: smpicc says .*error: expect"):
+        simulate.program("rotate", tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("rotate"))
 
 
 @simgrid

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * What it costs to communicate from memory that was not used for it before,
- * after the buffer reuse test of Liu et al., Micro-Benchmark Level Performance
- * Comparison of High-Speed Cluster Interconnects (2003).
+ * What it costs to communicate from memory that was not used for it before, after the buffer reuse test of Liu et al.,
+ * Micro-Benchmark Level Performance Comparison of High-Speed Cluster Interconnects (2003).
  */
-#define FC_PROGRAM "buffer_reuse"
-#include "points.h"
-#include "sizes.h"
+#include "common/points.h"
 
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+const char fc_program[] = "buffer_reuse";
 
 static const char method[] =
     "buffer_reuse: time per message between two MPI ranks when a share of the messages uses the\n"
@@ -27,7 +31,7 @@ static const char method[] =
     "own send and its own receive buffer on both sides. The time is that of the N round trips\n"
     "divided by 2 N.\n"
     "\n"
-    "stream: rank 1 posts N MPI_Irecv and tells rank 0, which starts N MPI_Isend, waits for them\n"
+    "stream: rank 1 posts N MPI_Irecv and signals rank 0, which starts N MPI_Isend, waits for them\n"
     "and then for an empty acknowledgement that rank 1 sends after it has got all N messages.\n"
     "The time is that from the first MPI_Isend to the acknowledgement, divided by N.\n"
     "\n"
@@ -36,31 +40,22 @@ static const char method[] =
     "not before 8. The message sizes are --min-size and its multiples by powers of 4 up to\n"
     "--max-size. A rank needs 2 (N + 1) buffers of the largest message.\n"
     "\n"
-    "Sampling: a sample is the mean of a batch of such N iterations that lasts at least 0.2 ms\n"
-    "and 100 steps of the clock (MPI_Wtime). A row has the median of the samples and its 95 %\n"
-    "confidence interval from order statistics, the number of samples and why sampling stopped:\n"
-    "`ci`, the interval is narrow enough, or `cap`, the time was up. One byte a page of the data\n"
-    "received in each new buffer is compared with that sent, and all of it in the reused one.\n"
-    "Times are in microseconds.\n";
+    "One byte a page of the data received in each new buffer is compared with that sent, and all\n"
+    "of it in the reused one.\n"
+    "\n" FC_SAMPLING_METHOD("such N iterations");
 
 static const char method_line[] =
     "latency is half of an MPI_Send/MPI_Recv round trip, stream the time per message of iterations "
     "MPI_Isend until the acknowledgement of all, where reuse_percent of the iterations use one "
-    "buffer and the others freshly mapped ones; median over samples and its 95 % confidence "
-    "interval from order statistics";
+    "buffer and the others freshly mapped ones" FC_SUMMARY;
 
-static const char columns[] =
-    "size_B reuse_percent latency_us latency_ci_low_us latency_ci_high_us latency_samples "
-    "latency_stop stream_us stream_ci_low_us stream_ci_high_us stream_samples stream_stop";
+static const char columns[] = "size_B reuse_percent" FC_MODE_COLUMNS("latency") FC_MODE_COLUMNS("stream");
 
 enum { size_factor = 4, percent_step = 25 };
 
 struct plan {
-    size_t min_size;
-    size_t max_size;
+    struct fc_sweep sweep;
     size_t iterations;
-    struct fc_rule rule;
-    const char *raw_name; /* NULL: no file of samples */
 };
 
 /* One direction of one rank: the buffer of each iteration. */
@@ -88,35 +83,30 @@ enum { tag_ping_pong = 1, tag_data = 2, tag_ready = 3, tag_acknowledge = 4 };
 
 /* ------------------------------------------------------------- new buffers */
 
-/*
- * The bytes of a new buffer that are written and checked: the first of each page
- * and the last one. Their values are those of fc_fill, or differ from all that
- * can arrive.
- */
-static void touch(const struct side *side, unsigned char *buffer, int sender, bool spoil)
+/* Of a new buffer the first byte of each page and the last one are written and checked: returns the next of them. */
+static size_t next_touched(const struct side *side, size_t at)
 {
     const size_t last = side->size - 1;
-    for (size_t at = 0;; at = at + side->page < last ? at + side->page : last) {
+    return at == last || at + side->page < last ? at + side->page : last;
+}
+
+/* Writes values as fc_fill does, or such that differ from all that can arrive. */
+static void touch(const struct side *side, unsigned char *buffer, int sender, bool spoil)
+{
+    for (size_t at = 0; at < side->size; at = next_touched(side, at)) {
         const unsigned char value = fc_pattern(at, side->size, sender);
         buffer[at] = spoil ? (unsigned char)~value : value;
-        if (at == last) {
-            return;
-        }
     }
 }
 
 static void check_touched(const struct side *side, const unsigned char *buffer)
 {
-    const size_t last = side->size - 1;
-    for (size_t at = 0;; at = at + side->page < last ? at + side->page : last) {
+    for (size_t at = 0; at < side->size; at = next_touched(side, at)) {
         if (buffer[at] != fc_pattern(at, side->size, side->partner)) {
-            fc_abort("wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d in a "
-                     "new buffer; the MPI library keeps registrations of unmapped memory, or the "
-                     "network corrupts messages",
-                     at, side->size, side->partner, side->world->rank);
-        }
-        if (at == last) {
-            return;
+            fc_abort(
+                "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d in a new buffer; the MPI "
+                "library keeps registrations of unmapped memory, or the network corrupts messages",
+                at, side->size, side->partner, side->world->rank);
         }
     }
 }
@@ -135,12 +125,12 @@ static size_t slot_length(const struct side *side)
 
 static unsigned char *map_pages(size_t bytes)
 {
-    void *const memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        fc_abort("cannot map %zu bytes for new buffers: %s; use smaller messages or fewer "
-                 "--iterations",
-                 bytes, strerror(errno));
+        fc_abort(
+            "cannot map %zu bytes for new buffers: %s; use smaller messages or fewer "
+            "--iterations",
+            bytes, strerror(errno));
     }
     return memory;
 }
@@ -194,14 +184,14 @@ static void check_received(const struct side *side)
 
 static void send_one(const struct side *side, size_t iteration)
 {
-    FC_MPI(MPI_Send(side->send->at[iteration], (int)side->size, MPI_BYTE, side->partner,
-                    tag_ping_pong, side->world->comm));
+    FC_MPI(MPI_Send(side->send->at[iteration], (int)side->size, MPI_BYTE, side->partner, tag_ping_pong,
+                    side->world->comm));
 }
 
 static void receive_one(const struct side *side, size_t iteration)
 {
-    FC_MPI(MPI_Recv(side->receive->at[iteration], (int)side->size, MPI_BYTE, side->partner,
-                    tag_ping_pong, side->world->comm, MPI_STATUS_IGNORE));
+    FC_MPI(MPI_Recv(side->receive->at[iteration], (int)side->size, MPI_BYTE, side->partner, tag_ping_pong,
+                    side->world->comm, MPI_STATUS_IGNORE));
 }
 
 /* N round trips; rank 0 begins when rank 1 has its buffers. */
@@ -246,8 +236,8 @@ static double send_all(const struct side *side)
     fc_await(side->world, side->partner, tag_ready);
     const double begin = MPI_Wtime();
     for (size_t i = 0; i < side->iterations; i++) {
-        FC_MPI(MPI_Isend(side->send->at[i], (int)side->size, MPI_BYTE, side->partner, tag_data,
-                         side->world->comm, &side->requests[i]));
+        FC_MPI(MPI_Isend(side->send->at[i], (int)side->size, MPI_BYTE, side->partner, tag_data, side->world->comm,
+                         &side->requests[i]));
     }
     FC_MPI(MPI_Waitall((int)side->iterations, side->requests, MPI_STATUSES_IGNORE));
     fc_await(side->world, side->partner, tag_acknowledge);
@@ -257,8 +247,8 @@ static double send_all(const struct side *side)
 static void receive_all(const struct side *side)
 {
     for (size_t i = 0; i < side->iterations; i++) {
-        FC_MPI(MPI_Irecv(side->receive->at[i], (int)side->size, MPI_BYTE, side->partner, tag_data,
-                         side->world->comm, &side->requests[i]));
+        FC_MPI(MPI_Irecv(side->receive->at[i], (int)side->size, MPI_BYTE, side->partner, tag_data, side->world->comm,
+                         &side->requests[i]));
     }
     fc_signal(side->world, side->partner, tag_ready);
     FC_MPI(MPI_Waitall((int)side->iterations, side->requests, MPI_STATUSES_IGNORE));
@@ -293,18 +283,16 @@ static void measure_share(struct fc_rows *rows, struct side *side, size_t percen
     side->reusing = side->iterations * percent / 100;
     const int reused = side->reusing > 0 ? 1 : 0; /* messages left in the buffer used again */
     const int streamed = side->world->rank == 1 ? reused : 0;
-    struct fc_row row = {"", side->size, side->send->old, side->receive->old, side,
-                         {{"latency", latency, 2.0 * messages, reused, side->partner,
-                           2 * side->iterations},
-                          {"stream", stream, messages, streamed, side->partner, side->iterations}}, 2};
+    const struct fc_mode modes[] = {{"latency", latency, 2.0 * messages, reused, side->partner, 2 * side->iterations},
+                                    {"stream", stream, messages, streamed, side->partner, side->iterations}};
+    struct fc_row row = {"", side->size, side->send->old, side->receive->old, side, modes, 2};
     snprintf(row.label, sizeof row.label, "%zu %zu", side->size, percent);
     fc_measure_row(rows, &row);
 }
 
-static void measure_all(struct fc_rows *rows, struct side *side, const struct plan *plan)
+static void measure_all(struct fc_rows *rows, struct side *side, const struct fc_sweep *sweep)
 {
-    for (size_t size = plan->min_size; size <= plan->max_size; size *= size_factor) {
-        side->size = size;
+    for (side->size = sweep->min_size; side->size <= sweep->max_size; side->size *= size_factor) {
         for (size_t percent = 0; percent <= 100; percent += percent_step) {
             measure_share(rows, side, percent);
         }
@@ -316,17 +304,17 @@ static void measure_all(struct fc_rows *rows, struct side *side, const struct pl
 static void check_plan(const struct fc_world *world, const struct plan *plan)
 {
     fc_require_pair(world);
-    fc_require_order(world, plan->min_size, plan->max_size);
+    fc_require_order(world, &plan->sweep);
     if (plan->iterations % (100 / percent_step) != 0) {
-        fc_usage_error(world, "--iterations %zu cannot be divided into quarters; give a multiple "
-                       "of 4", plan->iterations);
+        fc_usage_error(world, "--iterations %zu cannot be divided into quarters; give a multiple of 4",
+                       plan->iterations);
     }
 }
 
 /* The whole need is known before the first point, although new buffers are mapped later. */
 static void require_memory(const struct fc_world *world, const struct plan *plan, size_t page)
 {
-    const size_t slot = (plan->max_size + page - 1) / page * page;
+    const size_t slot = (plan->sweep.max_size + page - 1) / page * page;
     const size_t slots = 2 * (plan->iterations + 1);
     fc_require_memory(world, slot > SIZE_MAX / slots ? SIZE_MAX : slots * slot);
 }
@@ -334,7 +322,7 @@ static void require_memory(const struct fc_world *world, const struct plan *plan
 static struct buffers make_buffers(const struct fc_world *world, const struct plan *plan)
 {
     struct buffers buffers = {NULL, NULL, NULL, 0};
-    buffers.old = fc_allocate_all(world, plan->max_size, 1);
+    buffers.old = fc_allocate_all(world, plan->sweep.max_size, 1);
     buffers.at = fc_allocate_all(world, plan->iterations, sizeof *buffers.at);
     return buffers;
 }
@@ -345,38 +333,27 @@ static void free_buffers(struct buffers *buffers)
     free(buffers->at);
 }
 
-static size_t page_length(void)
-{
-    const long page = sysconf(_SC_PAGESIZE);
-    return page > 0 ? (size_t)page : 4096;
-}
-
 int main(int argc, char **argv)
 {
-    struct plan plan = {(size_t)1 << 10, (size_t)4 << 20, 16, FC_RULE_DEFAULTS, NULL};
-    plan.rule.max_seconds = 0.2; /* a fifth of it has to hold some mappings, all points a check */
+    struct plan plan = {{(size_t)1 << 10, (size_t)4 << 20, FC_RULE_DEFAULTS, NULL}, 16};
+    plan.sweep.rule.max_seconds = 0.2; /* a fifth of it has to hold some mappings, all points a check */
     const struct fc_option options[] = {
-        {"min-size", FC_SIZE, &plan.min_size, 1, INT_MAX, "smallest message, bytes", NULL},
-        {"max-size", FC_SIZE, &plan.max_size, 1, INT_MAX,
-         "largest message, bytes; each size is 4 times the one before", NULL},
+        FC_SIZE_OPTIONS(plan.sweep, 1, "; each size is 4 times the one before"),
         {"iterations", FC_COUNT, &plan.iterations, 4, 65536, "N, a multiple of 4", NULL},
-        FC_RULE_OPTIONS(plan.rule),
-        {"raw", FC_TEXT, &plan.raw_name, 0, 0,
-         "write every sample to this file, as lines `size percent mode sample_us`", NULL},
+        FC_SAMPLING_OPTIONS(plan.sweep, "size percent mode sample_us"),
+        FC_NO_MORE_OPTIONS,
     };
-    const size_t count = sizeof options / sizeof options[0];
-    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    const struct fc_world world = fc_start(argc, argv, method, options);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     check_plan(&world, &plan);
-    require_memory(&world, &plan, page_length());
+    require_memory(&world, &plan, page);
     struct buffers send = make_buffers(&world, &plan);
     struct buffers receive = make_buffers(&world, &plan);
-    struct side side = {&world, 1 - world.rank, page_length(), 0, plan.iterations, 0, &send,
-                        &receive, NULL};
+    struct side side = {&world, 1 - world.rank, page, 0, plan.iterations, 0, &send, &receive, NULL};
     side.requests = fc_allocate_all(&world, plan.iterations, sizeof *side.requests);
-    struct fc_rows rows = fc_begin_rows(&world, &plan.rule, plan.raw_name);
-    fc_begin_head(&world, plan.rule.resolution, options, count);
+    struct fc_rows rows = fc_begin_rows(&world, &plan.sweep, options);
     fc_end_head(&world, method_line, columns);
-    measure_all(&rows, &side, &plan);
+    measure_all(&rows, &side, &plan.sweep);
     free_buffers(&send);
     free_buffers(&receive);
     free(side.requests);

@@ -11,7 +11,7 @@ wrapper=$(command -v "$cc") || { echo "error: there is no $cc; see cc and PATH o
 programs=$(sed -n 's/^PROGRAMS = //p' Makefile)
 
 state() {
-    sha256sum ./*.c ./*.h Makefile build.sh
+    find . -type f \( -name '*.[ch]' -o -name Makefile -o -name build.sh \) -exec sha256sum {} + | sort
     sha256sum < "$wrapper"
     printf '%s\n' "$cc" "${CPPFLAGS-}" "${CFLAGS-}" "${LDFLAGS-}" "${LDLIBS-}" "${CPATH-}" "${LIBRARY_PATH-}"
     "$cc" --version

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Overhead and host availability of non-blocking collective operations, by the
- * post-work-wait method that Sandia report SAND2005-5199, section 5, uses for
- * MPI_Isend, and the overlap as the OSU micro-benchmarks compute it.
+ * Overhead and host availability of non-blocking collective operations, by the post-work-wait method that Sandia report
+ * SAND2005-5199, section 5, uses for MPI_Isend, and the overlap as the OSU micro-benchmarks compute it.
  */
-#define FC_PROGRAM "collective_overlap"
-#include "post_work_wait.h"
-#include "sizes.h"
+#include "common/messages.h"
+#include "common/overlap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char fc_program[] = "collective_overlap";
 
 static const char method[] =
     "collective_overlap: how much of the hosts is left for work during MPI_Iallreduce (the sum\n"
@@ -21,8 +24,7 @@ static const char method[] =
     "not make the operation fast. The ranks start together after an MPI_Allreduce that is not\n"
     "timed and that collects these times; the skew with which they leave it is part of the\n"
     "time. The time of the work alone is also the longest of all ranks.\n"
-    "\n"
-    FC_OVERLAP_METHOD
+    "\n" FC_OVERLAP_METHOD
     "\n"
     "OSU overlap: with work as long as the nominal time, 100 (1 - (time with work - time of\n"
     "the work alone) / nominal) percent, kept within 0 and 100. It is the definition of the\n"
@@ -36,15 +38,6 @@ static const char method_line[] =
     "overhead is the time of the operation less that of the work alone, for the work that just "
     "lengthens the operation; availability is 100 (1 - overhead / nominal), not below 0; "
     "osu_overlap is for work as long as nominal";
-
-struct plan {
-    size_t operation; /* position in operation_words */
-    size_t min_size;
-    size_t max_size;
-    struct fc_search_plan search;
-    struct fc_rule rule;
-    const char *raw_name; /* NULL: no file of samples */
-};
 
 /* The buffers of one rank while one size is measured; `ranks` blocks of `size` bytes. */
 struct side {
@@ -106,8 +99,8 @@ static bool iallreduce_arrived(const struct side *side)
 
 static void post_iallreduce(const struct side *side, MPI_Request *request)
 {
-    FC_MPI(MPI_Iallreduce(side->send, side->receive, (int)(side->size / sizeof(double)),
-                          MPI_DOUBLE, MPI_SUM, side->world->comm, request));
+    FC_MPI(MPI_Iallreduce(side->send, side->receive, (int)(side->size / sizeof(double)), MPI_DOUBLE, MPI_SUM,
+                          side->world->comm, request));
 }
 
 /* --------------------------------------------------------------- ialltoall */
@@ -135,8 +128,7 @@ static bool ialltoall_arrived(const struct side *side)
 static void post_ialltoall(const struct side *side, MPI_Request *request)
 {
     const int bytes = (int)side->size;
-    FC_MPI(MPI_Ialltoall(side->send, bytes, MPI_BYTE, side->receive, bytes, MPI_BYTE,
-                         side->world->comm, request));
+    FC_MPI(MPI_Ialltoall(side->send, bytes, MPI_BYTE, side->receive, bytes, MPI_BYTE, side->world->comm, request));
 }
 
 /* ------------------------------------------------------------------ ibcast */
@@ -164,31 +156,24 @@ static void post_ibcast(const struct side *side, MPI_Request *request)
 
 enum { operation_count = 3 };
 
-#define COLUMNS(name) " " FC_OVERLAP_COLUMNS(name) " " name "_osu_overlap_percent"
+#define COLUMNS(name) FC_OVERLAP_COLUMNS(name) " " name "_osu_overlap_percent"
 
 static const struct operation operations[operation_count] = {
-    {"iallreduce", COLUMNS("iallreduce"), post_iallreduce, prepare_iallreduce, iallreduce_arrived,
-     false},
+    {"iallreduce", COLUMNS("iallreduce"), post_iallreduce, prepare_iallreduce, iallreduce_arrived, false},
     {"ialltoall", COLUMNS("ialltoall"), post_ialltoall, prepare_ialltoall, ialltoall_arrived, true},
     {"ibcast", COLUMNS("ibcast"), post_ibcast, prepare_ibcast, ibcast_arrived, false},
 };
 
 static const char *const operation_words[] = {"iallreduce", "ialltoall", "ibcast", "all", NULL};
 
-static bool is_wanted(const struct plan *plan, size_t operation)
-{
-    return plan->operation == operation || plan->operation == operation_count;
-}
-
-/* What fc_transfer passes on to repeat_operation. */
+/* One operation as a transfer. */
 struct observed {
     const struct operation *operation;
     const struct side *side;
 };
 
-/* On every rank: the sum over repetitions of the time of the rank that took longest. */
-static double repeat_operation(const void *data, const struct fc_work *work,
-                               unsigned long long repetitions)
+/* On every rank: returns the sum over repetitions of the time of the rank that took longest. */
+static double repeat(const void *data, const struct fc_work *work, unsigned long long repetitions)
 {
     const struct observed *const observed = data;
     double seconds = 0.0;
@@ -210,154 +195,73 @@ static double repeat_operation(const void *data, const struct fc_work *work,
     return seconds;
 }
 
-/* ------------------------------------------------------------------ points */
-
-struct point {
-    struct fc_overlap overlap;
-    double osu_overlap; /* percent */
-};
-
-/* Rank 0 only. The work is as long as the nominal time, as OSU chooses it. */
-static double find_osu_overlap(struct fc_search *search)
+static void prepare(const void *data)
 {
-    const unsigned long long iterations = fc_iterations(search, search->nominal);
-    const struct fc_times times = fc_time_final(search, iterations);
-    const double excess = times.of[FC_EXCESS].median;
-    return excess > 0.0 ? fc_availability(excess, times.of[FC_NOMINAL].median) : 100.0;
+    const struct observed *const observed = data;
+    observed->operation->prepare(observed->side);
 }
 
-/* Searches for one size and one operation and checks afterwards that its result is right. */
-static struct point measure_point(struct fc_search *search, const struct side *side,
-                                  const struct operation *operation)
+static void verify(const void *data)
 {
-    const struct fc_world *const world = side->world;
-    const struct observed observed = {operation, side};
-    struct point point = {{0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, NULL}, 0.0};
-    search->transfer = (struct fc_transfer){operation->name, repeat_operation, &observed};
-    operation->prepare(side);
-    FC_MPI(MPI_Barrier(world->comm));
-    if (world->rank == 0) {
-        point.overlap = fc_find_overlap(search);
-        point.osu_overlap = find_osu_overlap(search);
-        fc_end_steps(search);
-    } else {
-        fc_follow_steps(search);
-    }
-    fc_end_if_any(world, !operation->arrived(side),
-                  "wrong result of %s with %zu bytes on rank %d; "
-                  "the MPI library or the network corrupts messages",
-                  operation->name, side->size, world->rank);
-    return point;
-}
-
-/* One row, printed when it is complete: all operations asked for, of one size. */
-static void measure_size(struct fc_search *search, struct side *side, size_t size,
-                         const struct plan *plan)
-{
-    struct point point[operation_count];
-    side->size = size;
-    search->size = size;
-    for (size_t i = 0; i < operation_count; i++) {
-        if (is_wanted(plan, i)) {
-            point[i] = measure_point(search, side, &operations[i]);
-        }
-    }
-    if (side->world->rank == 0) {
-        printf("%zu", size);
-        for (size_t i = 0; i < operation_count; i++) {
-            if (is_wanted(plan, i)) {
-                fc_print_overlap(&point[i].overlap);
-                printf(" %.6g", point[i].osu_overlap);
-            }
-        }
-        printf("\n");
-    }
-    fc_check_output(side->world);
-    fc_check_raw(side->world, search->raw);
-}
-
-static size_t measure_all(struct fc_search *search, struct side *side, const struct plan *plan)
-{
-    size_t rows = 0;
-    const size_t first = fc_first_size(plan->min_size, fc_next_power_of_two);
-    for (size_t size = first; size <= plan->max_size; size = fc_next_power_of_two(size)) {
-        measure_size(search, side, size, plan);
-        rows++;
-    }
-    return rows;
+    const struct observed *const observed = data;
+    const struct side *const side = observed->side;
+    fc_end_if_any(side->world, !observed->operation->arrived(side),
+                  "wrong result of %s with %zu bytes on rank %d; the MPI library or the network corrupts messages",
+                  observed->operation->name, side->size, side->world->rank);
 }
 
 /* ------------------------------------------------------------------- setup */
 
-static void allocate(struct side *side, const struct plan *plan)
+/* Sets the operations that are asked for; returns how many there are. */
+static int choose(size_t wanted, const struct side *side, struct observed observed[operation_count])
+{
+    int count = 0;
+    for (size_t i = 0; i < operation_count; i++) {
+        if (wanted == i || wanted == operation_count) {
+            observed[count++] = (struct observed){&operations[i], side};
+        }
+    }
+    return count;
+}
+
+static void allocate(struct side *side, size_t max_size, const struct observed *observed, int count)
 {
     size_t blocks = 1;
-    for (size_t i = 0; i < operation_count; i++) {
-        if (is_wanted(plan, i) && operations[i].one_block_to_each) {
-            blocks = (size_t)side->world->size;
-        }
+    for (int i = 0; i < count; i++) {
+        blocks = observed[i].operation->one_block_to_each ? (size_t)side->world->size : blocks;
     }
-    fc_require_memory(side->world, 2 * blocks * plan->max_size);
-    side->send = fc_allocate_all(side->world, blocks, plan->max_size);
-    side->receive = fc_allocate_all(side->world, blocks, plan->max_size);
-}
-
-static void print_head(const struct fc_search *search, const struct plan *plan,
-                       const struct fc_option *options, size_t count)
-{
-    char columns[FC_LINE_MAX] = "size_B";
-    for (size_t i = 0; i < operation_count; i++) {
-        const size_t used = strlen(columns);
-        if (is_wanted(plan, i)) {
-            snprintf(columns + used, sizeof columns - used, "%s", operations[i].columns);
-        }
-    }
-    fc_begin_head(search->world, search->rule->resolution, options, count);
-    if (search->world->rank == 0) {
-        fc_print_work(search);
-    }
-    fc_end_head(search->world, method_line, columns);
-}
-
-static size_t run(const struct fc_world *world, const struct plan *plan,
-                  const struct fc_option *options, size_t count)
-{
-    struct side side = {world, 0, NULL, NULL};
-    const struct observed nothing = {&operations[0], &side}; /* only its work is timed */
-    struct fc_search search =
-        fc_make_search(world, &plan->rule, &plan->search,
-                       (struct fc_transfer){"none", repeat_operation, &nothing});
-    allocate(&side, plan);
-    FILE *const raw = fc_open_raw(world, plan->raw_name);
-    search.iteration = fc_time_iteration(&search);
-    search.raw = raw;
-    print_head(&search, plan, options, count);
-    const size_t rows = measure_all(&search, &side, plan);
-    fc_close_raw(world, raw);
-    fc_free_search(&search);
-    free(side.send);
-    free(side.receive);
-    return rows;
+    fc_require_memory(side->world, 2 * blocks * max_size);
+    side->send = fc_allocate_all(side->world, blocks, max_size);
+    side->receive = fc_allocate_all(side->world, blocks, max_size);
 }
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {operation_count,       least_size, (size_t)1 << 20, FC_SEARCH_DEFAULTS,
-                        FC_SEARCH_RULE_DEFAULTS, NULL};
+    size_t operation = operation_count; /* position in operation_words */
+    struct fc_overlap_plan plan = FC_OVERLAP_DEFAULTS(least_size, (size_t)1 << 20);
     const struct fc_option options[] = {
-        {"operation", FC_CHOICE, &plan.operation, 0, 0, "what to measure", operation_words},
-        {"min-size", FC_SIZE, &plan.min_size, least_size, INT_MAX, "smallest size, bytes", NULL},
-        {"max-size", FC_SIZE, &plan.max_size, least_size, INT_MAX, "largest size, bytes", NULL},
-        FC_SEARCH_OPTIONS(plan.search),
-        FC_RULE_OPTIONS(plan.rule),
-        {"raw", FC_TEXT, &plan.raw_name, 0, 0,
-         "write every sample to this file, as lines `size operation part iterations\n"
-         "        sample_us`; part is `transfer` or `work`", NULL},
+        {"operation", FC_CHOICE, &operation, 0, 0, "what to measure", operation_words},
+        FC_OVERLAP_OPTIONS(plan, least_size, "operation"),
+        FC_NO_MORE_OPTIONS,
     };
-    const size_t count = sizeof options / sizeof options[0];
-    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    const struct fc_world world = fc_start(argc, argv, method, options);
     fc_require_several(&world);
-    fc_require_sizes(&world, plan.min_size, plan.max_size, fc_next_power_of_two);
-    plan.rule.resolution = world.rank == 0 ? fc_clock_resolution() : 0.0;
-    return fc_finish(&world, run(&world, &plan, options, count), "rows");
+    fc_require_sizes(&world, &plan.sweep, fc_next_power_of_two);
+    struct side side = {&world, 0, NULL, NULL};
+    struct observed observed[operation_count];
+    struct fc_transfer transfers[operation_count] = {{.name = NULL}};
+    char columns[1024] = "size_B";
+    const int count = choose(operation, &side, observed);
+    for (int i = 0; i < count; i++) {
+        transfers[i] = (struct fc_transfer){observed[i].operation->name, &observed[i], repeat, prepare, verify};
+        strncat(columns, observed[i].operation->columns, sizeof columns - strlen(columns) - 1);
+    }
+    allocate(&side, plan.sweep.max_size, observed, count);
+    struct fc_search search = fc_begin_search(&world, &plan, transfers[0], options);
+    search.gives_osu_overlap = true;
+    fc_end_head(&world, method_line, columns);
+    const size_t rows = fc_measure_overlap(&search, &plan.sweep, transfers, count, &side.size);
+    free(side.send);
+    free(side.receive);
+    return fc_end_search(&search, rows);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * A hot spot: one rank exchanges messages with more and more others at once,
- * after the hot-spot tests of Liu et al., Micro-Benchmark Level Performance
- * Comparison of High-Speed Cluster Interconnects (2003).
+ * A hot spot: one rank exchanges messages with more and more others at once, after the hot-spot tests of Liu et al.,
+ * Micro-Benchmark Level Performance Comparison of High-Speed Cluster Interconnects (2003).
  */
-#define FC_PROGRAM "hot_spot"
-#include "points.h"
-#include "sizes.h"
+#include "common/points.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+const char fc_program[] = "hot_spot";
 
 static const char method[] =
     "hot_spot: time that a master needs to send to, or to collect from, n slaves at once. Rank 0\n"
@@ -30,34 +32,20 @@ static const char method[] =
     "up to 8, then the powers of two, and all slaves. The message sizes are --min-size and its\n"
     "multiples by powers of 8 up to --max-size. The master needs one receive buffer a slave.\n"
     "Ranks that are not among the n slaves wait in MPI_Bcast.\n"
-    "\n"
-    "Sampling: a sample is the mean of a batch of operations that lasts at least 0.2 ms and\n"
-    "100 steps of the clock (MPI_Wtime). A row has the median of the samples and its 95 %\n"
-    "confidence interval from order statistics, the number of samples and why sampling stopped:\n"
-    "`ci`, the interval is narrow enough, or `cap`, the time was up. After each point the data\n"
-    "received are compared with those sent. Times are in microseconds.\n";
+    "\n" FC_SAMPLING_METHOD("operations");
 
 static const char method_line[] =
     "send is the time from the first of n MPI_Isend to the acknowledgement of rank n; send_receive "
     "is the time from posting n MPI_Irecv, with an empty note to each slave, to the arrival of all "
-    "data; median over samples and its 95 % confidence interval from order statistics";
+    "data" FC_SUMMARY;
 
-static const char columns[] =
-    "size_B slaves send_us send_ci_low_us send_ci_high_us send_samples send_stop send_receive_us "
-    "send_receive_ci_low_us send_receive_ci_high_us send_receive_samples send_receive_stop";
+static const char columns[] = "size_B slaves" FC_MODE_COLUMNS("send") FC_MODE_COLUMNS("send_receive");
 
 enum { size_factor = 8, every_count_up_to = 8 };
 
 /* Messages, and their bytes, that a slave may be behind the master. */
 static const size_t longest_lag = 64;
 static const size_t largest_lag = (size_t)256 << 10;
-
-struct plan {
-    size_t min_size;
-    size_t max_size;
-    struct fc_rule rule;
-    const char *raw_name; /* NULL: no file of samples */
-};
 
 /* One rank while one point is measured. */
 struct spot {
@@ -87,16 +75,14 @@ static void send_to_slaves(const struct spot *spot)
     const int slaves = spot->slaves;
     FC_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, slaves, tag_acknowledge, comm, &spot->requests[slaves]));
     for (int slave = 1; slave <= slaves; slave++) {
-        FC_MPI(MPI_Isend(spot->send, (int)spot->size, MPI_BYTE, slave, tag_data, comm,
-                         &spot->requests[slave - 1]));
+        FC_MPI(MPI_Isend(spot->send, (int)spot->size, MPI_BYTE, slave, tag_data, comm, &spot->requests[slave - 1]));
     }
     FC_MPI(MPI_Waitall(slaves + 1, spot->requests, MPI_STATUSES_IGNORE));
 }
 
 /*
- * The master's side of a batch. The clock stands still while the slaves that do
- * not acknowledge report that they have caught up. Nobody is late for the next
- * group: a slave that has reported has nothing else left to do.
+ * The master's side of a batch. The clock stands still while the slaves that do not acknowledge report that they have
+ * caught up. Nobody is late for the next group: a slave that has reported has nothing else left to do.
  */
 static double send_batch(const struct spot *spot, unsigned long long repetitions)
 {
@@ -123,8 +109,7 @@ static void receive_batch(const struct spot *spot, unsigned long long repetition
     const unsigned long long length = group_length(spot->size);
     const bool acknowledges = spot->world->rank == spot->slaves;
     for (unsigned long long i = 1; i <= repetitions; i++) {
-        FC_MPI(MPI_Recv(spot->receive, (int)spot->size, MPI_BYTE, 0, tag_data, spot->world->comm,
-                        MPI_STATUS_IGNORE));
+        FC_MPI(MPI_Recv(spot->receive, (int)spot->size, MPI_BYTE, 0, tag_data, spot->world->comm, MPI_STATUS_IGNORE));
         if (acknowledges) {
             fc_signal(spot->world, 0, tag_acknowledge);
         } else if (i % length == 0 || i == repetitions) {
@@ -152,12 +137,11 @@ static void collect_from_slaves(const struct spot *spot)
     const MPI_Comm comm = spot->world->comm;
     const int slaves = spot->slaves;
     for (int slave = 1; slave <= slaves; slave++) {
-        FC_MPI(MPI_Irecv(spot->receive + (size_t)(slave - 1) * spot->size, (int)spot->size,
-                         MPI_BYTE, slave, tag_data, comm, &spot->requests[slave - 1]));
+        FC_MPI(MPI_Irecv(spot->receive + (size_t)(slave - 1) * spot->size, (int)spot->size, MPI_BYTE, slave, tag_data,
+                         comm, &spot->requests[slave - 1]));
     }
     for (int slave = 1; slave <= slaves; slave++) {
-        FC_MPI(MPI_Isend(NULL, 0, MPI_BYTE, slave, tag_note, comm,
-                         &spot->requests[slaves + slave - 1]));
+        FC_MPI(MPI_Isend(NULL, 0, MPI_BYTE, slave, tag_note, comm, &spot->requests[slaves + slave - 1]));
     }
     FC_MPI(MPI_Waitall(2 * slaves, spot->requests, MPI_STATUSES_IGNORE));
 }
@@ -174,8 +158,7 @@ static double repeat_send_receive(const void *data, unsigned long long repetitio
             collect_from_slaves(spot);
         } else {
             fc_await(spot->world, 0, tag_note);
-            FC_MPI(MPI_Send(spot->send, (int)spot->size, MPI_BYTE, 0, tag_data,
-                            spot->world->comm));
+            FC_MPI(MPI_Send(spot->send, (int)spot->size, MPI_BYTE, 0, tag_data, spot->world->comm));
         }
     }
     return MPI_Wtime() - begin;
@@ -199,19 +182,17 @@ static void measure_slaves(struct fc_rows *rows, const struct spot *spot)
     const size_t slaves = (size_t)spot->slaves;
     const int from_master = rank >= 1 && rank <= spot->slaves ? 1 : 0; /* messages */
     const int from_slaves = rank == 0 ? spot->slaves : 0;
-    struct fc_row row = {"", spot->size, spot->send, spot->receive, spot,
-                         {{"send", repeat_send, 1.0, from_master, 0, slaves},
-                          {"send_receive", repeat_send_receive, 1.0, from_slaves, 1, slaves}},
-                         2};
+    const struct fc_mode modes[] = {{"send", repeat_send, 1.0, from_master, 0, slaves},
+                                    {"send_receive", repeat_send_receive, 1.0, from_slaves, 1, slaves}};
+    struct fc_row row = {"", spot->size, spot->send, spot->receive, spot, modes, 2};
     snprintf(row.label, sizeof row.label, "%zu %d", spot->size, spot->slaves);
     fc_measure_row(rows, &row);
 }
 
-static void measure_all(struct fc_rows *rows, struct spot *spot, const struct plan *plan)
+static void measure_all(struct fc_rows *rows, struct spot *spot, const struct fc_sweep *sweep)
 {
     const int all = spot->world->size - 1;
-    for (size_t size = plan->min_size; size <= plan->max_size; size *= size_factor) {
-        spot->size = size;
+    for (spot->size = sweep->min_size; spot->size <= sweep->max_size; spot->size *= size_factor) {
         for (spot->slaves = 0; spot->slaves < all;) {
             spot->slaves = next_slaves(spot->slaves, all);
             measure_slaves(rows, spot);
@@ -221,62 +202,49 @@ static void measure_all(struct fc_rows *rows, struct spot *spot, const struct pl
 
 /* ------------------------------------------------------------------- setup */
 
-static struct spot make_spot(const struct fc_world *world, const struct plan *plan)
+static struct spot make_spot(const struct fc_world *world, size_t max_size)
 {
     const size_t slaves = (size_t)world->size - 1;
     const size_t senders = world->rank == 0 ? slaves : 1; /* that this rank receives from */
-    const bool countable = senders < SIZE_MAX / plan->max_size - 1;
-    fc_require_memory(world, countable ? (senders + 1) * plan->max_size : SIZE_MAX);
+    const bool countable = senders < SIZE_MAX / max_size - 1;
+    fc_require_memory(world, countable ? (senders + 1) * max_size : SIZE_MAX);
     struct spot spot = {world, 0, 0, NULL, NULL, NULL};
-    spot.send = fc_allocate_all(world, plan->max_size, 1);
-    spot.receive = fc_allocate_all(world, senders, plan->max_size);
+    spot.send = fc_allocate_all(world, max_size, 1);
+    spot.receive = fc_allocate_all(world, senders, max_size);
     spot.requests = fc_allocate_all(world, 2 * slaves, sizeof *spot.requests);
     return spot;
 }
 
-static void free_spot(struct spot *spot)
+static void print_slaves(int all)
 {
-    free(spot->send);
-    free(spot->receive);
-    free(spot->requests);
-}
-
-/* Collective, prints on rank 0. */
-static void print_head(const struct fc_world *world, double resolution,
-                       const struct fc_option *options, size_t count)
-{
-    const int all = world->size - 1;
-    fc_begin_head(world, resolution, options, count);
-    if (world->rank == 0) {
-        printf("# slaves:");
-        for (int slaves = 0; slaves < all;) {
-            slaves = next_slaves(slaves, all);
-            printf(" %d", slaves);
-        }
-        printf("\n");
+    printf("# slaves:");
+    for (int slaves = 0; slaves < all;) {
+        slaves = next_slaves(slaves, all);
+        printf(" %d", slaves);
     }
-    fc_end_head(world, method_line, columns);
+    printf("\n");
 }
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {8, (size_t)64 << 10, FC_RULE_DEFAULTS, NULL};
+    struct fc_sweep sweep = {8, (size_t)64 << 10, FC_RULE_DEFAULTS, NULL};
     const struct fc_option options[] = {
-        {"min-size", FC_SIZE, &plan.min_size, 1, INT_MAX, "smallest message, bytes", NULL},
-        {"max-size", FC_SIZE, &plan.max_size, 1, INT_MAX,
-         "largest message, bytes; each size is 8 times the one before", NULL},
-        FC_RULE_OPTIONS(plan.rule),
-        {"raw", FC_TEXT, &plan.raw_name, 0, 0,
-         "write every sample to this file, as lines `size slaves mode sample_us`", NULL},
+        FC_SIZE_OPTIONS(sweep, 1, "; each size is 8 times the one before"),
+        FC_SAMPLING_OPTIONS(sweep, "size slaves mode sample_us"),
+        FC_NO_MORE_OPTIONS,
     };
-    const size_t count = sizeof options / sizeof options[0];
-    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    const struct fc_world world = fc_start(argc, argv, method, options);
     fc_require_several(&world);
-    fc_require_order(&world, plan.min_size, plan.max_size);
-    struct spot spot = make_spot(&world, &plan);
-    struct fc_rows rows = fc_begin_rows(&world, &plan.rule, plan.raw_name);
-    print_head(&world, plan.rule.resolution, options, count);
-    measure_all(&rows, &spot, &plan);
-    free_spot(&spot);
+    fc_require_order(&world, &sweep);
+    struct spot spot = make_spot(&world, sweep.max_size);
+    struct fc_rows rows = fc_begin_rows(&world, &sweep, options);
+    if (world.rank == 0) {
+        print_slaves(world.size - 1);
+    }
+    fc_end_head(&world, method_line, columns);
+    measure_all(&rows, &spot, &sweep);
+    free(spot.send);
+    free(spot.receive);
+    free(spot.requests);
     return fc_end_rows(&rows);
 }

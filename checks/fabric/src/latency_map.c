@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The latency of every pair of nodes: who is near whom. Bandwidth does not show a cable that leads
- * to another switch than it should; a hop more or less does.
+ * The latency of every pair of nodes: who is near whom. Bandwidth does not show a cable that leads to another switch
+ * than it should; a hop more or less does.
  */
-#define FC_PROGRAM "latency_map"
-#include "program.h"
-#include "rotate_patterns.h"
-#include "sampling.h"
+#include "common/messages.h"
+#include "common/patterns.h"
+#include "common/program.h"
+#include "common/sampling.h"
+
+#include <stdlib.h>
+
+const char fc_program[] = "latency_map";
 
 static const char method[] =
     "latency_map: latency of every pair of nodes, by ping-pong.\n"
@@ -46,29 +50,27 @@ struct plan {
 struct node {
     const struct fc_world *world;
     const struct plan *plan;
-    struct layout layout;
-    struct roster roster;
+    struct fc_layout layout;
+    struct fc_roster roster;
     int *order; /* scratch of the pattern */
     unsigned char *send;
     unsigned char *receive;
     double *samples;
     double (*found)[2]; /* by pass and round: median and least, us, if this rank started */
-    size_t wrong;       /* the first place of a message that did not come back as it was sent */
+    size_t wrong;       /* the first wrong byte of a message that came back */
 };
 
 static void start(const struct node *node, int other)
 {
     const int bytes = (int)node->plan->size;
     FC_MPI(MPI_Send(node->send, bytes, MPI_BYTE, other, tag_ping, node->world->comm));
-    FC_MPI(MPI_Recv(node->receive, bytes, MPI_BYTE, other, tag_pong, node->world->comm,
-                    MPI_STATUS_IGNORE));
+    FC_MPI(MPI_Recv(node->receive, bytes, MPI_BYTE, other, tag_pong, node->world->comm, MPI_STATUS_IGNORE));
 }
 
 static void answer(const struct node *node, int starter)
 {
     const int bytes = (int)node->plan->size;
-    FC_MPI(MPI_Recv(node->receive, bytes, MPI_BYTE, starter, tag_ping, node->world->comm,
-                    MPI_STATUS_IGNORE));
+    FC_MPI(MPI_Recv(node->receive, bytes, MPI_BYTE, starter, tag_ping, node->world->comm, MPI_STATUS_IGNORE));
     FC_MPI(MPI_Send(node->receive, bytes, MPI_BYTE, starter, tag_pong, node->world->comm));
 }
 
@@ -105,13 +107,12 @@ static void measure_pair(struct node *node, int to, int from, double found[2])
 
 static void measure_all(struct node *node)
 {
-    const struct layout *const layout = &node->layout;
+    const struct fc_layout *const layout = &node->layout;
     for (size_t pass = 0; pass < node->plan->passes; pass++) {
         for (int index = 0; index < layout->rounds; index++) {
-            set_round(layout, round_number(layout, index), node->order, &node->roster);
+            fc_set_round(layout, fc_round_number(layout, index), node->order, &node->roster);
             FC_MPI(MPI_Barrier(node->world->comm));
-            measure_pair(node, node->roster.to[node->world->rank],
-                         node->roster.from[node->world->rank],
+            measure_pair(node, node->roster.to[node->world->rank], node->roster.from[node->world->rank],
                          node->found[pass * (size_t)layout->rounds + (size_t)index]);
         }
     }
@@ -131,11 +132,12 @@ static size_t print_round(const struct node *node, size_t pass, int round, const
             continue;
         }
         if (!(found[starter][1] > 0.0)) {
-            fc_abort("%zu ping-pongs of %zu bytes took no time that MPI_Wtime can measure; raise "
-                     "--repetitions", node->plan->repetitions, node->plan->size);
+            fc_abort(
+                "%zu ping-pongs of %zu bytes took no time that MPI_Wtime can measure; raise "
+                "--repetitions",
+                node->plan->repetitions, node->plan->size);
         }
-        printf("%zu %d %d %d %.6g %.6g\n", pass, round, starter, other, found[starter][0],
-               found[starter][1]);
+        printf("%zu %d %d %d %.6g %.6g\n", pass, round, starter, other, found[starter][0], found[starter][1]);
         rows++;
     }
     return rows;
@@ -146,16 +148,16 @@ static size_t print_all(struct node *node)
 {
     const struct fc_world *const world = node->world;
     const size_t nodes = world->rank == 0 ? (size_t)world->size : 0;
-    double(*const found)[2] = fc_allocate_all(world, nodes, sizeof *found);
+    double (*const found)[2] = fc_allocate_all(world, nodes, sizeof *found);
     size_t rows = 0;
     for (size_t pass = 0; pass < node->plan->passes; pass++) {
         for (int index = 0; index < node->layout.rounds; index++) {
-            const int round = round_number(&node->layout, index);
-            FC_MPI(MPI_Gather(node->found[pass * (size_t)node->layout.rounds + (size_t)index], 2,
-                              MPI_DOUBLE, found, 2, MPI_DOUBLE, 0, world->comm));
+            const int round = fc_round_number(&node->layout, index);
+            FC_MPI(MPI_Gather(node->found[pass * (size_t)node->layout.rounds + (size_t)index], 2, MPI_DOUBLE, found, 2,
+                              MPI_DOUBLE, 0, world->comm));
             if (world->rank == 0) {
-                set_round(&node->layout, round, node->order, &node->roster);
-                rows += print_round(node, pass, round, (const double(*)[2])found);
+                fc_set_round(&node->layout, round, node->order, &node->roster);
+                rows += print_round(node, pass, round, (const double (*)[2])found);
             }
         }
     }
@@ -167,10 +169,10 @@ static size_t print_all(struct node *node)
 static struct node make_node(const struct fc_world *world, const struct plan *plan)
 {
     struct node node = {.world = world, .plan = plan, .wrong = plan->size};
-    node.layout = make_layout(world->size, pattern_round_robin, (int)plan->shifts, 0);
+    node.layout = fc_make_layout(world->size, FC_ROUND_ROBIN, (int)plan->shifts, 0);
     const size_t results = plan->passes * (size_t)node.layout.rounds;
     fc_require_memory(world, 2 * plan->size + 32 * ((size_t)world->size + results));
-    node.roster = make_roster(world, world->size);
+    node.roster = fc_make_roster(world, world->size);
     node.order = fc_allocate_all(world, (size_t)world->size, sizeof *node.order);
     node.send = fc_allocate_all(world, plan->size, 1);
     node.receive = fc_allocate_all(world, plan->size, 1);
@@ -185,7 +187,7 @@ static struct node make_node(const struct fc_world *world, const struct plan *pl
 
 static void free_node(struct node *node)
 {
-    free_roster(&node->roster);
+    fc_free_roster(&node->roster);
     free(node->order);
     free(node->send);
     free(node->receive);
@@ -204,13 +206,13 @@ int main(int argc, char **argv)
         {"passes", FC_COUNT, &plan.passes, 1, 1000, "how often all rounds are measured", NULL},
         {"shifts", FC_COUNT, &plan.shifts, 0, 1000000,
          "rounds of a pass, spread as those of rotate; 0 or more than there are: all", NULL},
+        FC_NO_MORE_OPTIONS,
     };
-    const size_t count = sizeof options / sizeof options[0];
-    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    const struct fc_world world = fc_start(argc, argv, method, options);
     fc_require_several(&world);
     struct node node = make_node(&world, &plan);
     const bool leads = world.rank == 0;
-    fc_begin_head(&world, leads ? fc_clock_resolution() : 0.0, options, count);
+    fc_begin_head(&world, leads ? fc_clock_resolution() : 0.0, options);
     if (leads) {
         printf("# shifts: %d of %d\n", node.layout.rounds, node.layout.total);
     }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The cost of learning that a message has arrived: by MPI_Test in a loop, by
- * MPI_Wait, and by a wait that sleeps where the MPI offers one.
- * After the notification overhead of Liu et al., Micro-Benchmark Level
- * Performance Comparison of High-Speed Cluster Interconnects (2003), which
- * compared polling with interrupts.
+ * The cost of learning that a message has arrived: by MPI_Test in a loop, by MPI_Wait, and by a wait that sleeps where
+ * the MPI offers one. After the notification overhead of Liu et al., Micro-Benchmark Level Performance Comparison of
+ * High-Speed Cluster Interconnects (2003), which compared polling with interrupts.
  */
-#define FC_PROGRAM "notification"
-#include "points.h"
-#include "sizes.h"
+#include "common/points.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+
+const char fc_program[] = "notification";
 
 static const char method[] =
     "notification: the cost of learning that a message has arrived. Run it on exactly two ranks,\n"
@@ -31,11 +31,11 @@ static const char method[] =
     "Sleeps: how often rank 0's thread slept in those waits, and in how many of them at all. A\n"
     "sleep is a voluntary context switch of the thread that waits (getrusage, RUSAGE_THREAD,\n"
     "ru_nvcsw): it asked the kernel to be woken later. To be preempted is none, and sched_yield is\n"
-    "none: such a thread is ready to run all the time. The number says what the MPI library asked\n"
+    "none: such a thread is ready to run all the time. The number shows what the MPI library asked\n"
     "for; other load of the machine changes the share of the CPU, but not that.\n"
     "\n"
     "Blocking wait: whether MPI_Wait polls or sleeps is decided before MPI starts, by settings that\n"
-    "differ between MPI libraries. The header lists those that are set and says\n"
+    "differ between MPI libraries. The header lists those that are set, and the result\n"
     "  offered  MPI_Wait slept in at least half of the waits: about once in each if it blocks until\n"
     "           the message comes, more often if it sleeps between looks. It may poll before and in\n"
     "           between: what that takes is the share of the CPU,\n"
@@ -43,41 +43,21 @@ static const char method[] =
     "           it sleeps looks like that too,\n"
     "  unknown  MPI_Wait slept in fewer than half of the waits: measure more of them (--waits) that\n"
     "           are longer (--delay). Or MPI_Wtime is not the time of this machine, as in a\n"
-    "           simulation, which says nothing about CPU time and sleep.\n"
+    "           simulation, which does not show CPU time and sleep.\n"
     "Where it is offered, the column wait is the cost of a wait that sleeps, to be compared with\n"
     "another run.\n"
-    "\n"
-    "Sampling: a sample is the mean of a batch of round trips that lasts at least 0.2 ms and\n"
-    "100 steps of the clock (MPI_Wtime). A row has the median of the samples and its 95 %\n"
-    "confidence interval from order statistics, the number of samples and why sampling stopped:\n"
-    "`ci`, the interval is narrow enough, or `cap`, the time was up. After each point the data\n"
-    "received are compared with those sent. Times are in microseconds.\n";
+    "\n" FC_SAMPLING_METHOD("round trips");
 
 static const char method_line[] =
     "test and wait are half of a round trip in which an MPI_Irecv is completed by MPI_Test in a "
-    "loop or by MPI_Wait; median over samples and its 95 % confidence interval from order "
-    "statistics";
+    "loop or by MPI_Wait" FC_SUMMARY;
 
-static const char columns[] =
-    "size_B test_us test_ci_low_us test_ci_high_us test_samples test_stop wait_us wait_ci_low_us "
-    "wait_ci_high_us wait_samples wait_stop";
+static const char columns[] = "size_B" FC_MODE_COLUMNS("test") FC_MODE_COLUMNS("wait");
 
 struct plan {
-    size_t min_size;
-    size_t max_size;
+    struct fc_sweep sweep;
     size_t waits;
-    double delay;
-    struct fc_rule rule;
-    const char *raw_name; /* NULL: no file of samples */
-};
-
-/* One side of the pair while one point is measured. */
-struct side {
-    const struct fc_world *world;
-    int partner;
-    size_t size;
-    unsigned char *send;
-    unsigned char *receive;
+    double delay; /* seconds */
 };
 
 enum { tag_data = 1, tag_ask = 2, tag_late = 3 };
@@ -97,7 +77,7 @@ static void complete(MPI_Request *request, bool polls)
 
 /* --------------------------------------------------------------- ping-pong */
 
-static double ping_pong(const struct side *side, bool polls, unsigned long long repetitions)
+static double ping_pong(const struct fc_side *side, bool polls, unsigned long long repetitions)
 {
     const MPI_Comm comm = side->world->comm;
     const int bytes = (int)side->size;
@@ -144,8 +124,8 @@ static double seconds_of(struct timeval time)
 }
 
 /*
- * timespec_get and not clock_gettime: a simulator replaces the latter by its own
- * clock, and the point is to notice that.
+ * timespec_get and not clock_gettime: a simulator replaces the latter by its own clock, and the point is to notice
+ * that.
  */
 static struct usage usage_now(void)
 {
@@ -158,8 +138,7 @@ static struct usage usage_now(void)
         timespec_get(&machine, TIME_UTC) != TIME_UTC) {
         fc_abort("cannot read the clock or what the process used: %s", strerror(errno));
     }
-    return (struct usage){MPI_Wtime(),
-                          (double)machine.tv_sec + 1e-9 * (double)machine.tv_nsec,
+    return (struct usage){MPI_Wtime(), (double)machine.tv_sec + 1e-9 * (double)machine.tv_nsec,
                           seconds_of(used.ru_utime) + seconds_of(used.ru_stime), thread.ru_nvcsw, 0};
 }
 
@@ -174,7 +153,7 @@ static void pause_for(double seconds)
     }
 }
 
-static void wait_once(const struct side *side, double delay, bool polls, struct usage *sum)
+static void wait_once(const struct fc_side *side, double delay, bool polls, struct usage *sum)
 {
     if (side->world->rank != 0) {
         fc_await(side->world, side->partner, tag_ask);
@@ -196,7 +175,7 @@ static void wait_once(const struct side *side, double delay, bool polls, struct 
 }
 
 /* Both ranks; the result is of use on rank 0. */
-static struct usage use_while_waiting(const struct side *side, const struct plan *plan, bool polls)
+static struct usage use_while_waiting(const struct fc_side *side, const struct plan *plan, bool polls)
 {
     struct usage sum = {0.0, 0.0, 0.0, 0, 0};
     for (size_t i = 0; i < plan->waits; i++) {
@@ -205,7 +184,7 @@ static struct usage use_while_waiting(const struct side *side, const struct plan
     return sum;
 }
 
-/* The time MPI_Wtime tells is that of the machine, within a tenth. */
+/* Returns whether MPI_Wtime gives the time of the machine, within a tenth. */
 static bool is_real(const struct usage *usage)
 {
     const double difference = usage->machine - usage->elapsed;
@@ -221,25 +200,33 @@ static double percent_used(const struct usage *usage)
 /* Settings by which MPI libraries let a wait yield, sleep or block. */
 static void print_settings(void)
 {
-    static const char *const names[] = {
-        "MPIR_CVAR_POLLS_BEFORE_YIELD", "MPIR_CVAR_ENABLE_HEAVY_YIELD",
-        "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT",
-        "OMPI_MCA_mpi_yield_when_idle", "OMPI_MCA_threads_pthreads_yield_strategy",
-        "OMPI_MCA_threads_pthreads_nanosleep_time", "I_MPI_WAIT_MODE", "I_MPI_THREAD_YIELD",
-        "I_MPI_THREAD_SLEEP", "I_MPI_SPIN_COUNT", "I_MPI_PAUSE_COUNT", "MV2_USE_BLOCKING",
-        "MV2_SPIN_COUNT"};
-    fc_print_settings("wait settings", names, sizeof names / sizeof names[0], " none");
+    static const char *const names[] = {"MPIR_CVAR_POLLS_BEFORE_YIELD",
+                                        "MPIR_CVAR_ENABLE_HEAVY_YIELD",
+                                        "MPIR_CVAR_CH4_PROGRESS_THROTTLE",
+                                        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT",
+                                        "OMPI_MCA_mpi_yield_when_idle",
+                                        "OMPI_MCA_threads_pthreads_yield_strategy",
+                                        "OMPI_MCA_threads_pthreads_nanosleep_time",
+                                        "I_MPI_WAIT_MODE",
+                                        "I_MPI_THREAD_YIELD",
+                                        "I_MPI_THREAD_SLEEP",
+                                        "I_MPI_SPIN_COUNT",
+                                        "I_MPI_PAUSE_COUNT",
+                                        "MV2_USE_BLOCKING",
+                                        "MV2_SPIN_COUNT",
+                                        NULL};
+    fc_print_settings("wait settings", names, " none");
 }
 
-/* What the waits say of MPI_Wait: the method has the words. */
+/* Whether MPI_Wait blocks, in the words of the method. */
 static void print_blocking_wait(const struct usage *wait, size_t waits)
 {
-    const char *const verdict =
-        wait->slept == 0 ? "absent" : (2 * wait->slept >= waits ? "offered" : "unknown");
-    printf("# blocking wait: %s: MPI_Wait slept in %zu of %zu waits of %.3g ms, %.3g times a wait, "
-           "and used %.0f %% of a CPU\n",
-           verdict, wait->slept, waits, 1e3 * wait->machine / (double)waits,
-           (double)wait->sleeps / (double)waits, percent_used(wait));
+    const char *const verdict = wait->slept == 0 ? "absent" : (2 * wait->slept >= waits ? "offered" : "unknown");
+    printf(
+        "# blocking wait: %s: MPI_Wait slept in %zu of %zu waits of %.3g ms, %.3g times a wait, "
+        "and used %.0f %% of a CPU\n",
+        verdict, wait->slept, waits, 1e3 * wait->machine / (double)waits, (double)wait->sleeps / (double)waits,
+        percent_used(wait));
 }
 
 /* Rank 0 only: the lines about the CPU and sleep. */
@@ -247,74 +234,43 @@ static void print_usage(const struct usage *test, const struct usage *wait, size
 {
     print_settings();
     if (!is_real(test) || !is_real(wait)) {
-        printf("# cpu while waiting: unknown\n"
-               "# sleeps while waiting: unknown\n"
-               "# blocking wait: unknown: MPI_Wtime does not tell the time of this machine\n");
+        printf(
+            "# cpu while waiting: unknown\n"
+            "# sleeps while waiting: unknown\n"
+            "# blocking wait: unknown: MPI_Wtime does not tell the time of this machine\n");
         return;
     }
-    printf("# cpu while waiting: test %.0f %% wait %.0f %%\n"
-           "# sleeps while waiting: test %ld in %zu of %zu waits, wait %ld in %zu of %zu waits\n",
-           percent_used(test), percent_used(wait), test->sleeps, test->slept, waits, wait->sleeps,
-           wait->slept, waits);
+    printf(
+        "# cpu while waiting: test %.0f %% wait %.0f %%\n"
+        "# sleeps while waiting: test %ld in %zu of %zu waits, wait %ld in %zu of %zu waits\n",
+        percent_used(test), percent_used(wait), test->sleeps, test->slept, waits, wait->sleeps, wait->slept, waits);
     print_blocking_wait(wait, waits);
-}
-
-/* ------------------------------------------------------------------ points */
-
-static void measure_all(struct fc_rows *rows, struct side *side, const struct plan *plan)
-{
-    struct fc_row row = {"", 0, side->send, side->receive, side,
-                         {{"test", ping_pong_test, 2.0, 1, side->partner, 2},
-                          {"wait", ping_pong_wait, 2.0, 1, side->partner, 2}}, 2};
-    const size_t first = fc_first_size(plan->min_size, fc_next_power_of_two);
-    for (size_t size = first; size <= plan->max_size; size = fc_next_power_of_two(size)) {
-        side->size = row.size = size;
-        snprintf(row.label, sizeof row.label, "%zu", size);
-        fc_measure_row(rows, &row);
-    }
-}
-
-/* ------------------------------------------------------------------- setup */
-
-/* Collective, prints on rank 0; the lines about the CPU are measured here. */
-static void print_head(const struct side *side, const struct plan *plan,
-                       const struct fc_option *options, size_t count)
-{
-    const struct fc_world *const world = side->world;
-    const struct usage test = use_while_waiting(side, plan, true);
-    const struct usage wait = use_while_waiting(side, plan, false);
-    fc_begin_head(world, plan->rule.resolution, options, count);
-    if (world->rank == 0) {
-        print_usage(&test, &wait, plan->waits);
-    }
-    fc_end_head(world, method_line, columns);
 }
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {0, (size_t)64 << 10, 20, 0.01, FC_RULE_DEFAULTS, NULL};
+    struct plan plan = {{0, (size_t)64 << 10, FC_RULE_DEFAULTS, NULL}, 20, 0.01};
     const struct fc_option options[] = {
-        {"min-size", FC_SIZE, &plan.min_size, 0, INT_MAX, "smallest message, bytes", NULL},
-        {"max-size", FC_SIZE, &plan.max_size, 0, INT_MAX, "largest message, bytes", NULL},
-        {"waits", FC_COUNT, &plan.waits, 1, 1e6, "waits over which CPU time and sleeps are summed",
-         NULL},
+        FC_SIZE_OPTIONS(plan.sweep, 0, ""),
+        {"waits", FC_COUNT, &plan.waits, 1, 1e6, "waits over which CPU time and sleeps are summed", NULL},
         {"delay", FC_REAL, &plan.delay, 1e-3, 60.0, "length of each of them, seconds", NULL},
-        FC_RULE_OPTIONS(plan.rule),
-        {"raw", FC_TEXT, &plan.raw_name, 0, 0,
-         "write every sample to this file, as lines `size mode sample_us`", NULL},
+        FC_SAMPLING_OPTIONS(plan.sweep, "size mode sample_us"),
+        FC_NO_MORE_OPTIONS,
     };
-    const size_t count = sizeof options / sizeof options[0];
-    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    const struct fc_world world = fc_start(argc, argv, method, options);
     fc_require_pair(&world);
-    fc_require_sizes(&world, plan.min_size, plan.max_size, fc_next_power_of_two);
-    fc_require_memory(&world, 2 * plan.max_size);
-    struct side side = {&world, 1 - world.rank, 0, NULL, NULL};
-    side.send = fc_allocate_all(&world, plan.max_size, 1);
-    side.receive = fc_allocate_all(&world, plan.max_size, 1);
-    struct fc_rows rows = fc_begin_rows(&world, &plan.rule, plan.raw_name);
-    print_head(&side, &plan, options, count);
-    measure_all(&rows, &side, &plan);
-    free(side.send);
-    free(side.receive);
+    fc_require_sizes(&world, &plan.sweep, fc_next_power_of_two);
+    struct fc_side side = fc_make_side(&world, plan.sweep.max_size);
+    struct fc_rows rows = fc_begin_rows(&world, &plan.sweep, options);
+    const struct usage test = use_while_waiting(&side, &plan, true);
+    const struct usage wait = use_while_waiting(&side, &plan, false);
+    if (world.rank == 0) {
+        print_usage(&test, &wait, plan.waits);
+    }
+    fc_end_head(&world, method_line, columns);
+    const struct fc_mode modes[] = {{"test", ping_pong_test, 2.0, 1, side.partner, 2},
+                                    {"wait", ping_pong_wait, 2.0, 1, side.partner, 2}};
+    fc_measure_sizes(&rows, &plan.sweep, fc_next_power_of_two, &side, &side, modes, 2);
+    fc_free_side(&side);
     return fc_end_rows(&rows);
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * What the ports and the host say of themselves before and after a program, one
- * file a node. It is started in place of the program and starts it; it is no MPI
- * program itself and includes none of the headers that are.
+ * Records the counters of ports and host before and after a program, one file a node. It is started instead of
+ * the program and starts it; it is no MPI program itself and includes none of the headers that are.
  *
- * Two rules: what the program does, prints and returns stays what it is without
- * this, and nothing here can make it fail. So whatever goes wrong ends in exec.
+ * Two rules: the program does, prints and returns the same as without this, and nothing here can make it
+ * fail. So whatever goes wrong ends in exec.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pipe2, execvp under -std=c11 */
@@ -27,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,16 +42,15 @@ enum {
     exit_not_started = 126, /* as shells have it; 127 if there is no such program */
     longest_name = 512,
     longest_value = 16 * 1024, /* the lines of /proc/net/netstat are the longest */
-    longest_file = 64 * 1024,
-    most_bytes = 1024 * 1024, /* of a snapshot */
-    most_matches = 4096,      /* files of one pattern */
+    most_bytes = 1024 * 1024,  /* of a snapshot */
+    most_matches = 4096,       /* files of one pattern */
     most_interfaces = 256,
     most_statistics = 512, /* of ethtool, of one interface */
     longest_ms = 2000      /* of a snapshot: firmware that hangs would hang the program */
 };
 
 static const char method[] =
-    "ports: what a node's ports and the node itself say before and after a program.\n"
+    "ports: records the counters of a node's ports and of the node before and after a program.\n"
     "\n"
     "  mpirun -np 4 ports --output FOLDER -- PROGRAM ARGUMENTS...\n"
     "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
@@ -61,72 +60,39 @@ static const char method[] =
     "process becomes PROGRAM at once, and so does this one if it cannot write.\n"
     "Lines: path, a tab, one line of the file; `!` and an error's name where a file may\n"
     "not be read. A snapshot takes at most 2 s and 1 MiB; what is beyond is left out,\n"
-    "and the file says so.\n"
+    "which the file records.\n"
     "\n"
     "  --output FOLDER  where the files go; made if it is not there\n"
     "  --root DIR       read /sys and /proc below DIR, and ask nothing by ioctl\n"
     "  --help           this text\n"
     "  --version        the number of the format\n";
 
-/* What is read: patterns of files. */
+#define PCI_LINK "device/{numa_node,{current,max}_link_{speed,width}}"
+
+/* Patterns of the files that are read. */
 static const char *const files[] = {
     /* InfiniBand, RoCE, Omni-Path, EFA */
-    "/sys/class/infiniband/*/fw_ver",
-    "/sys/class/infiniband/*/board_id",
-    "/sys/class/infiniband/*/hca_type",
-    "/sys/class/infiniband/*/device/numa_node",
-    "/sys/class/infiniband/*/device/current_link_speed",
-    "/sys/class/infiniband/*/device/current_link_width",
-    "/sys/class/infiniband/*/device/max_link_speed",
-    "/sys/class/infiniband/*/device/max_link_width",
-    "/sys/class/infiniband/*/ports/*/state",
-    "/sys/class/infiniband/*/ports/*/phys_state",
-    "/sys/class/infiniband/*/ports/*/rate",
-    "/sys/class/infiniband/*/ports/*/link_layer",
-    "/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/0",
-    "/sys/class/infiniband/*/ports/*/counters/*",
-    "/sys/class/infiniband/*/ports/*/hw_counters/*",
+    "/sys/class/infiniband/*/{fw_ver,board_id,hca_type}",
+    "/sys/class/infiniband/*/" PCI_LINK,
+    "/sys/class/infiniband/*/ports/*/{state,phys_state,rate,link_layer,gid_attrs/ndevs/0}",
+    "/sys/class/infiniband/*/ports/*/{counters,hw_counters}/*",
     /* Slingshot */
     "/sys/class/cxi/*/device/fw_version",
-    "/sys/class/cxi/*/device/numa_node",
-    "/sys/class/cxi/*/device/current_link_speed",
-    "/sys/class/cxi/*/device/current_link_width",
-    "/sys/class/cxi/*/device/max_link_speed",
-    "/sys/class/cxi/*/device/max_link_width",
-    "/sys/class/cxi/*/device/net/*/operstate",
-    "/sys/class/cxi/*/device/properties/*",
-    "/sys/class/cxi/*/device/telemetry/hni_sts_*_ok_octets",
-    "/sys/class/cxi/*/device/telemetry/hni_pcs_*corrected_cw",
-    "/sys/class/cxi/*/device/telemetry/hni_llr_*_replay_event",
-    "/sys/class/cxi/*/device/telemetry/pct_*timeouts",
-    "/sys/class/cxi/*/device/telemetry/pct_*nacks",
+    "/sys/class/cxi/*/" PCI_LINK,
+    "/sys/class/cxi/*/device/{net/*/operstate,properties/*}",
+    "/sys/class/cxi/*/device/telemetry/{hni_sts_*_ok_octets,hni_pcs_*corrected_cw,hni_llr_*_replay_event}",
+    "/sys/class/cxi/*/device/telemetry/{pct_*timeouts,pct_*nacks}",
     /* Interfaces: those of the network namespace that this file system was mounted in */
-    "/sys/class/net/*/ifindex",
-    "/sys/class/net/*/address",
-    "/sys/class/net/*/type",
-    "/sys/class/net/*/operstate",
-    "/sys/class/net/*/speed",
-    "/sys/class/net/*/mtu",
-    "/sys/class/net/*/carrier_changes",
-    "/sys/class/net/*/statistics/rx_crc_errors",
-    "/sys/class/net/*/device/vendor",
-    "/sys/class/net/*/device/numa_node",
-    "/sys/class/net/*/device/current_link_speed",
-    "/sys/class/net/*/device/current_link_width",
-    "/sys/class/net/*/device/max_link_speed",
-    "/sys/class/net/*/device/max_link_width",
+    "/sys/class/net/*/{ifindex,address,type,operstate,speed,mtu,carrier_changes,statistics/rx_crc_errors,device/"
+    "vendor}",
+    "/sys/class/net/*/" PCI_LINK,
     /* and of this process's own */
-    "/proc/self/net/dev",
-    "/proc/self/net/snmp",
-    "/proc/self/net/netstat",
+    "/proc/self/net/{dev,snmp,netstat}",
     /* The host */
-    "/proc/loadavg",
-    "/proc/meminfo",
+    "/proc/{loadavg,meminfo}",
     "/sys/kernel/mm/transparent_hugepage/enabled",
-    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
-    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq",
-    "/sys/module/*/version", /* of the drivers below only */
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_{governor,cur_freq,max_freq}",
+    "/sys/module/{mlx4_core,mlx5_core,hfi1,bnxt_re,cxi_ss1,efa,irdma,hns_roce,bnxt_en,ice}/version",
 };
 /* Of files with many lines, those that begin so; all of the others. */
 static const struct {
@@ -137,8 +103,6 @@ static const struct {
     {"/proc/self/net/netstat", "TcpExt:"},
     {"/proc/meminfo", "Mem"},
 };
-static const char *const drivers[] = {"mlx4_core", "mlx5_core", "hfi1",     "bnxt_re", "cxi_ss1",
-                                      "efa",       "irdma",     "hns_roce", "bnxt_en", "ice"};
 
 /* ---------------------------------------------------------------- growing text */
 
@@ -148,8 +112,7 @@ struct text {
     bool is_full;
 };
 
-__attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *format,
-                                                         ...)
+__attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -220,58 +183,35 @@ static bool is_chosen(const char *path, const char *line)
 /* `path` is the file's name without the root. */
 static void append_file(struct text *text, const char *full, const char *path)
 {
-    static char content[longest_file]; /* too large for a stack of a batch system's making */
     /* A device or a pipe that somebody put there would block. */
     const int file = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat about;
-    if (file < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
-        if (file < 0 && errno != ENOENT) {
-            append_error(text, path, errno);
-        }
+    if (file < 0 && errno != ENOENT) {
+        append_error(text, path, errno);
+    }
+    FILE *const lines = file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) ? fdopen(file, "r") : NULL;
+    if (lines == NULL) {
         if (file >= 0) {
             close(file);
         }
         return;
     }
-    size_t length = 0;
-    ssize_t got = 0;
-    while (length < sizeof content - 1 &&
-           (got = read(file, content + length, sizeof content - 1 - length)) > 0) {
-        length += (size_t)got;
-    }
-    const int error = errno;
-    close(file);
-    if (got < 0) {
-        append_error(text, path, error);
-        return;
-    }
-    for (size_t i = 0; i < length; i++) {
-        content[i] = content[i] == '\0' ? '?' : content[i];
-    }
-    content[length] = '\0';
-    char *rest = content;
-    for (char *line = strsep(&rest, "\n"); line != NULL && !text->is_full;
-         line = strsep(&rest, "\n")) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length = 0;
+    while (!text->is_full && (length = getline(&line, &room, lines)) >= 0) {
+        for (ssize_t i = 0; i < length; i++) {
+            line[i] = line[i] == '\0' ? '?' : (char)(line[i] == '\n' ? '\0' : line[i]);
+        }
         if (*line != '\0' && is_chosen(path, line)) {
             append_row(text, path, line);
         }
     }
-}
-
-static bool is_wanted(const char *path)
-{
-    const char *const modules = "/sys/module/";
-    if (strncmp(path, modules, strlen(modules)) != 0) {
-        return true;
+    if (ferror(lines) != 0) {
+        append_error(text, path, errno);
     }
-    const char *const name = path + strlen(modules);
-    for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++) {
-        const size_t length = strlen(drivers[i]);
-        if (strncmp(name, drivers[i], length) == 0 && name[length] == '/') {
-            return true;
-        }
-    }
-    return false;
+    free(line);
+    fclose(lines);
 }
 
 static void append_files(struct text *text, const char *root)
@@ -280,14 +220,11 @@ static void append_files(struct text *text, const char *root)
         char pattern[4096];
         glob_t found;
         if ((size_t)snprintf(pattern, sizeof pattern, "%s%s", root, files[i]) >= sizeof pattern ||
-            glob(pattern, GLOB_NOSORT, NULL, &found) != 0) {
+            glob(pattern, GLOB_NOSORT | GLOB_BRACE, NULL, &found) != 0) {
             continue;
         }
         for (size_t k = 0; k < found.gl_pathc && k < most_matches; k++) {
-            const char *const path = found.gl_pathv[k] + strlen(root);
-            if (is_wanted(path)) {
-                append_file(text, found.gl_pathv[k], path);
-            }
+            append_file(text, found.gl_pathv[k], found.gl_pathv[k] + strlen(root));
         }
         globfree(&found);
     }
@@ -300,8 +237,7 @@ struct interface {
     struct ifreq request;
 };
 
-static void append_number(struct text *text, const char *name, const char *what,
-                          unsigned long long value)
+static void append_number(struct text *text, const char *name, const char *what, unsigned long long value)
 {
     append(text, "ioctl/%s/%s\t%llu\n", name, what, value);
 }
@@ -315,9 +251,8 @@ static bool ask_ethtool(struct interface *interface, void *question)
 /* Some drivers have thousands; these words are in the names of errors and of bytes on the wire. */
 static bool is_statistic(const char *name)
 {
-    static const char *const words[] = {"err",  "crc",   "discard", "drop",  "timeout",
-                                        "retr", "pause", "symbol",  "_phy",  "out_of_buffer",
-                                        "cnp",  "fec",   "link",    "flap"};
+    static const char *const words[] = {"err",    "crc",  "discard",       "drop", "timeout", "retr", "pause",
+                                        "symbol", "_phy", "out_of_buffer", "cnp",  "fec",     "link", "flap"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strstr(name, words[i]) != NULL) {
             return true;
@@ -326,34 +261,28 @@ static bool is_statistic(const char *name)
     return false;
 }
 
-static void append_statistics(struct text *text, const char *name, struct interface *interface,
-                              unsigned int count)
+static void append_statistics(struct text *text, const char *name, struct interface *interface, unsigned int count)
 {
     const unsigned int most = 65536;
     if (count == 0 || count > most) {
         return;
     }
-    struct ethtool_gstrings *const names =
-        calloc(1, sizeof *names + (size_t)count * ETH_GSTRING_LEN);
+    struct ethtool_gstrings *const names = calloc(1, sizeof *names + (size_t)count * ETH_GSTRING_LEN);
     struct ethtool_stats *const values = calloc(1, sizeof *values + count * sizeof(__u64));
-    if (names != NULL && values != NULL) {
-        names->cmd = ETHTOOL_GSTRINGS;
-        names->string_set = ETH_SS_STATS;
-        names->len = count;
-        values->cmd = ETHTOOL_GSTATS;
-        values->n_stats = count;
-        if (ask_ethtool(interface, names) && ask_ethtool(interface, values)) {
-            unsigned int told = 0;
-            for (unsigned int i = 0; i < count && told < most_statistics; i++) {
-                char word[ETH_GSTRING_LEN + 1] = "";
-                memcpy(word, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
-                clean(word);
-                if (is_statistic(word)) {
-                    append(text, "ioctl/%s/statistics/%s\t%llu\n", name, word,
-                           (unsigned long long)values->data[i]);
-                    told++;
-                }
-            }
+    const bool has_memory = names != NULL && values != NULL;
+    if (has_memory) {
+        *names = (struct ethtool_gstrings){.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_STATS, .len = count};
+        *values = (struct ethtool_stats){.cmd = ETHTOOL_GSTATS, .n_stats = count};
+    }
+    const bool has_answer = has_memory && ask_ethtool(interface, names) && ask_ethtool(interface, values);
+    unsigned int added = 0;
+    for (unsigned int i = 0; has_answer && i < count && added < most_statistics; i++) {
+        char word[ETH_GSTRING_LEN + 1] = "";
+        memcpy(word, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
+        clean(word);
+        if (is_statistic(word)) {
+            append(text, "ioctl/%s/statistics/%s\t%llu\n", name, word, (unsigned long long)values->data[i]);
+            added++;
         }
     }
     free(names);
@@ -373,8 +302,8 @@ static void append_interface(struct text *text, const char *raw, int socket)
     }
     if (ioctl(socket, SIOCGIFHWADDR, request) == 0) {
         const unsigned char *const at = (const unsigned char *)request->ifr_hwaddr.sa_data;
-        append(text, "ioctl/%s/address\t%02x:%02x:%02x:%02x:%02x:%02x\n", name, at[0], at[1], at[2],
-               at[3], at[4], at[5]);
+        append(text, "ioctl/%s/address\t%02x:%02x:%02x:%02x:%02x:%02x\n", name, at[0], at[1], at[2], at[3], at[4],
+               at[5]);
     }
     if (ioctl(socket, SIOCGIFMTU, request) == 0) {
         append_number(text, name, "mtu", (unsigned long long)request->ifr_mtu);
@@ -396,8 +325,8 @@ static void append_interface(struct text *text, const char *raw, int socket)
         clean(driver.driver);
         clean(driver.version);
         clean(driver.fw_version);
-        append(text, "ioctl/%s/driver\t%.31s\nioctl/%s/driver_version\t%.31s\n", name, driver.driver,
-               name, driver.version);
+        append(text, "ioctl/%s/driver\t%.31s\nioctl/%s/driver_version\t%.31s\n", name, driver.driver, name,
+               driver.version);
         append(text, "ioctl/%s/fw_version\t%.31s\n", name, driver.fw_version);
         if (driver.bus_info[0] != '\0') { /* hardware */
             append_statistics(text, name, &interface, driver.n_stats);
@@ -410,8 +339,8 @@ static void append_interfaces(struct text *text)
     const int asked = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct if_nameindex *const all = asked < 0 ? NULL : if_nameindex();
     size_t count = 0;
-    for (const struct if_nameindex *each = all;
-         each != NULL && each->if_index != 0 && count < most_interfaces; each++, count++) {
+    for (const struct if_nameindex *each = all; each != NULL && each->if_index != 0 && count < most_interfaces;
+         each++, count++) {
         append_interface(text, each->if_name, asked);
     }
     if (all != NULL) {
@@ -431,12 +360,6 @@ static double uptime_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* One write, so that a snapshot is there or not. */
-static bool write_all(int file, const struct text *text)
-{
-    return write(file, text->data, text->length) == (ssize_t)text->length;
-}
-
 static size_t count_lines(const struct text *text)
 {
     size_t lines = 0;
@@ -446,34 +369,29 @@ static size_t count_lines(const struct text *text)
     return lines;
 }
 
+/* Writes it at once, so that a snapshot is there or not. */
 static void snapshot(int file, const char *moment, const char *root, const char *ending)
 {
+    char head[512];
+    char tail[512];
     struct text text = {malloc(most_bytes), 0, false};
-    struct text all = {malloc(2 * (size_t)most_bytes), 0, false};
-    if (text.data != NULL && all.data != NULL) {
+    if (text.data != NULL) {
         const double begin = uptime_s();
         append_files(&text, root);
         if (*root == '\0') {
             append_interfaces(&text);
         }
-        /* The room of `all` is counted as that of `text`, whose end it always has room for. */
-        const int head = snprintf(all.data, 512, "# %s\n# uptime_s: %.6f\n# took_ms: %.3f\n", moment,
-                                  begin, 1e3 * (uptime_s() - begin));
-        memcpy(all.data + head, text.data, text.length);
-        all.length = (size_t)head + text.length;
-        all.length += (size_t)snprintf(all.data + all.length, 512, "%s# rows: %zu\n%s",
-                                       text.is_full ? "# cut: more than 1 MiB\n" : "",
-                                       count_lines(&text), ending);
-        (void)!write_all(file, &all);
+        snprintf(head, sizeof head, "# %s\n# uptime_s: %.6f\n# took_ms: %.3f\n", moment, begin,
+                 1e3 * (uptime_s() - begin));
+        snprintf(tail, sizeof tail, "%s# rows: %zu\n%s", text.is_full ? "# cut: more than 1 MiB\n" : "",
+                 count_lines(&text), ending);
+        const struct iovec parts[] = {{head, strlen(head)}, {text.data, text.length}, {tail, strlen(tail)}};
+        (void)!writev(file, parts, sizeof parts / sizeof parts[0]);
     }
     free(text.data);
-    free(all.data);
 }
 
-/*
- * In a process of its own: a driver that hangs, or is broken, costs the program
- * longest_ms and nothing else.
- */
+/* In a process of its own: a driver that hangs, or is broken, costs the program longest_ms and nothing else. */
 static void take_snapshot(int file, const char *moment, const char *root, const char *ending)
 {
     int done[2];
@@ -497,8 +415,8 @@ static void take_snapshot(int file, const char *moment, const char *root, const 
         if (ready == 0) {
             kill(reader, SIGKILL);
             char line[128];
-            const int length = snprintf(line, sizeof line, "# %s\n# cut: took more than %d ms\n%s",
-                                        moment, longest_ms, ending);
+            const int length =
+                snprintf(line, sizeof line, "# %s\n# cut: took more than %d ms\n%s", moment, longest_ms, ending);
             (void)!write(file, line, (size_t)length);
         }
         /* A reader that no signal reaches is left to the kernel. */
@@ -512,7 +430,7 @@ static void take_snapshot(int file, const char *moment, const char *root, const 
 
 static _Noreturn void become(char **command)
 {
-    execvp(command[0], command); /* NOLINT(clang-analyzer-optin.taint.GenericTaint): it is what it is for */
+    execvp(command[0], command); /* NOLINT(clang-analyzer-optin.taint.GenericTaint): that is its purpose */
     const int error = errno;
     fprintf(stderr, "%s: cannot start %s: %s\n", PROGRAM, command[0], strerror(error));
     _exit(error == ENOENT ? exit_not_started + 1 : exit_not_started);
@@ -596,8 +514,8 @@ static _Noreturn void end_as(int status)
 /* Launchers number the processes of a node: only the first needs to look for the file. */
 static bool is_another(void)
 {
-    static const char *const names[] = {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK",
-                                        "MPI_LOCALRANKID", "PALS_LOCAL_RANKID"};
+    static const char *const names[] = {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "PALS_LOCAL_RANKID"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *const number = getenv(names[i]);
         if (number != NULL && *number >= '1' && *number <= '9') {
@@ -607,31 +525,28 @@ static bool is_another(void)
     return false;
 }
 
-/* The name of the node, fit for a file and for a line. */
+/* Sets the name of the node, fit for a file and for a line. */
 static void name_node(char *name, size_t room)
 {
-    const char *const told = getenv("SLURMD_NODENAME");
-    if (told != NULL && *told != '\0') {
-        snprintf(name, room, "%s", told);
+    const char *const given = getenv("SLURMD_NODENAME");
+    if (given != NULL && *given != '\0') {
+        snprintf(name, room, "%s", given);
     } else if (gethostname(name, room) != 0) {
         snprintf(name, room, "unknown");
     }
     name[room - 1] = '\0';
     for (char *byte = name; *byte != '\0'; byte++) {
-        const bool plain = (*byte >= 'a' && *byte <= 'z') || (*byte >= 'A' && *byte <= 'Z') ||
-                           (*byte >= '0' && *byte <= '9') || *byte == '-' || *byte == '_' ||
-                           (*byte == '.' && byte != name);
-        *byte = plain ? *byte : '_';
+        const bool is_plain = (*byte >= 'a' && *byte <= 'z') || (*byte >= 'A' && *byte <= 'Z') ||
+                              (*byte >= '0' && *byte <= '9') || *byte == '-' || (*byte == '.' && byte != name);
+        *byte = is_plain ? *byte : '_';
     }
 }
 
 static int make_file(const char *folder, const char *node)
 {
     char path[4096];
-    if ((size_t)snprintf(path, sizeof path, "%s/%s.txt", folder, node) >= sizeof path) {
-        return -1;
-    }
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    if ((size_t)snprintf(path, sizeof path, "%s/%s.txt", folder, node) >= sizeof path ||
+        (mkdir(folder, 0777) != 0 && errno != EEXIST)) {
         return -1;
     }
     /* Above 2, where a program with a closed standard stream would find it. */
@@ -684,8 +599,7 @@ int main(int argc, char **argv)
         become(command);
     }
     char head[512];
-    const int length = snprintf(head, sizeof head, "# fabric-checks %s %s\n# node: %s\n", PROGRAM,
-                                FORMAT, node);
+    const int length = snprintf(head, sizeof head, "# fabric-checks %s %s\n# node: %s\n", PROGRAM, FORMAT, node);
     (void)!write(file, head, (size_t)length);
     take_snapshot(file, "before", root, "");
     const int status = run(command);

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Cross-section bandwidth: many pairs of nodes stream at once, over rounds that
- * change partners. After T. Naegle's `rotate` (cross-sectional bandwidth testing
- * on Feynman and Rogue, June 2004), with the patterns of two relatives: LLNL's
- * mpiGraph (`shift`) and netgauge's effective bisection bandwidth (`bisection`).
+ * Cross-section bandwidth: many pairs of nodes stream at once, over rounds that change partners. After T. Naegle's
+ * `rotate` (cross-sectional bandwidth testing on Feynman and Rogue, June 2004), with the patterns of two relatives:
+ * LLNL's mpiGraph (`shift`) and netgauge's effective bisection bandwidth (`bisection`).
  */
-#define FC_PROGRAM "rotate"
-#include "rotate_confirm.h"
+#include "common/messages.h"
+#include "common/program.h"
+#include "common/sampling.h"
+#include "cross_section/confirm.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char fc_program[] = "rotate";
 
 static const char method[] =
     "rotate: bandwidth of pairs of nodes that stream at once, over rounds of changing partners.\n"
@@ -34,13 +42,13 @@ static const char method[] =
     "             in both directions.\n"
     "With an odd N the last node is left out of rotate and bisection. --shifts S measures S rounds,\n"
     "evenly spread from the first to the last; of round-robin up to M of the first M, and beyond that\n"
-    "all of these and some of the others. The last lines say what was not measured.\n"
+    "all of these and some of the rest. The last lines list what was not measured.\n"
     "\n"
     "A test of a round: receivers post all receives, a barrier, then every sender starts its\n"
     "messages one after the other from one buffer. A receiver that has them all sends an empty\n"
     "acknowledgement at once, and the sender's clock stops when it is there. The bandwidth is\n"
     "that of the best test: messages * size / time, in 10^6 bytes/s. An untimed message before\n"
-    "the tests of a round opens the connection, unless --no-warm-up says that there is none to\n"
+    "the tests of a round opens the connection, unless --no-warm-up is given, for want of any to\n"
     "open, as in a simulator; after them one byte per page is compared.\n"
     "\n"
     "--confirm measures again what looks slow, since one low value among N^2/4 proves nothing. Suspect\n"
@@ -49,7 +57,7 @@ static const char method[] =
     "rank and eight others. Suspect is a pair that is as far below what is usual (the median of all\n"
     "pairs or, if that is more, (1 - suspect-share) times the median level), after what its own nodes\n"
     "lack. Pairs within a host are left out, unless there is only one host.\n"
-    "  together   suspects, packed into rounds, with the pairs of the next ranks beside them; what is\n"
+    "  together   suspects, packed into rounds, with the pairs of the next ranks; those that are\n"
     "             slow once more, in other rounds, and so on: with fewer pairs fewer share a link\n"
     "  alone      each pair that stays slow, by itself: those of suspect nodes first, the slowest\n"
     "             first; of the rest, half are pairs that differ from those next to them, and half\n"
@@ -78,20 +86,18 @@ static void note(struct line *line, int partner, double MBps)
 }
 
 /*
- * Every rank keeps its own row of the matrix, as sender, and its own column, as
- * receiver, whose values its senders tell it if they are of use; nobody keeps the
- * whole.
+ * Every rank keeps its own row of the matrix, as sender, and its own column, as receiver, whose values it gets from its
+ * senders if they are of use; nobody keeps the whole.
  */
 static void keep_round(struct node *node)
 {
-    const int to = node->roster.to[rank_of(node)];
-    const int from = node->roster.from[rank_of(node)];
-    double mine = to >= 0 ? best_MBps(node->plan, node->times) : 0.0;
+    const int to = node->roster.to[node->world->rank];
+    const int from = node->roster.from[node->world->rank];
+    double mine = to >= 0 ? fc_best_MBps(node->plan, node->times) : 0.0;
     double theirs = 0.0;
     if (node->plan->confirm) {
-        FC_MPI(MPI_Sendrecv(&mine, 1, MPI_DOUBLE, partner_or_null(to), tag_best, &theirs, 1,
-                            MPI_DOUBLE, partner_or_null(from), tag_best, node->world->comm,
-                            MPI_STATUS_IGNORE));
+        FC_MPI(MPI_Sendrecv(&mine, 1, MPI_DOUBLE, fc_partner_or_null(to), tag_best, &theirs, 1, MPI_DOUBLE,
+                            fc_partner_or_null(from), tag_best, node->world->comm, MPI_STATUS_IGNORE));
     }
     if (to >= 0) {
         note(&node->row, to, mine);
@@ -111,7 +117,7 @@ static double round_median(struct node *node)
             ledger->best[count++] = ledger->best[sender];
         }
     }
-    return median_of(ledger->best, count, ledger->scratch);
+    return fc_median_of(ledger->best, count, ledger->scratch);
 }
 
 /*
@@ -128,74 +134,49 @@ static double round_median(struct node *node)
  */
 static void scan(struct node *node)
 {
-    const struct layout *const layout = &node->layout;
+    const struct fc_layout *const layout = &node->layout;
     const double begin = MPI_Wtime();
     for (int index = 0; index < layout->rounds; index++) {
-        const int round = round_number(layout, index);
-        set_round(layout, round, node->order, &node->roster);
-        measure_round(node, "scan", round);
+        const int round = fc_round_number(layout, index);
+        fc_set_round(layout, round, node->order, &node->roster);
+        fc_measure_round(node, "scan", round);
         keep_round(node);
         if (node->world->rank == 0) {
             node->ledger.medians[index] = round_median(node);
         }
-        tell_progress(node, "round", index + 1, layout->rounds, begin);
+        fc_print_progress(node, "round", index + 1, layout->rounds, begin);
     }
 }
 
 /* ------------------------------------------------------------ head and foot */
 
-/* Collective: the line that names a node that is left out. */
-static void print_left_out(const struct node *node)
+/* Collective, prints on rank 0. */
+static void print_head(const struct node *node, const struct fc_option *options)
 {
-    char host[MPI_MAX_PROCESSOR_NAME + 1];
-    const int last = node->layout.nodes - 1;
+    const struct fc_layout *const layout = &node->layout;
+    const bool leads = node->world->rank == 0;
+    const int last = layout->nodes - 1;
+    char host[MPI_MAX_PROCESSOR_NAME + 1]; /* of the last node, which may be left out */
+    fc_begin_head(node->world, leads ? fc_clock_resolution() : 0.0, options);
     fc_host(host);
     FC_MPI(MPI_Bcast(host, (int)sizeof host, MPI_CHAR, last, node->world->comm));
-    if (node->world->rank != 0) {
-        return;
-    }
-    if (node->layout.active == node->layout.nodes) {
-        printf("# left out: none\n");
-    } else {
-        printf("# left out: rank %d host %s\n", last, host);
-    }
-}
-
-/* Collective, prints on rank 0. */
-static void print_head(const struct node *node, const struct fc_option *options, size_t count)
-{
-    const struct layout *const layout = &node->layout;
-    const bool leads = node->world->rank == 0;
-    fc_begin_head(node->world, leads ? fc_clock_resolution() : 0.0, options, count);
     if (leads) {
-        printf("# nodes: %d\n", layout->nodes);
-    }
-    print_left_out(node);
-    if (leads) {
-        printf("# pattern: %s\n# shifts: %d of %d%s\n", pattern_names[layout->pattern],
-               layout->rounds, layout->total,
-               layout->rounds < layout->total ? ", evenly spread" : "");
+        printf("# nodes: %d\n# left out: ", layout->nodes);
+        printf(layout->active == layout->nodes ? "none\n" : "rank %d host %s\n", last, host);
+        printf("# pattern: %s\n# shifts: %d of %d%s\n", fc_pattern_names[layout->pattern], layout->rounds,
+               layout->total, layout->rounds < layout->total ? ", evenly spread" : "");
     }
     fc_end_head(node->world, method_line, columns);
 }
 
-static int compare_ints(const void *left, const void *right)
-{
-    const int a = *(const int *)left;
-    const int b = *(const int *)right;
-    return (a > b) - (a < b);
-}
-
-/* With how many others a node was the sender; `partners` holds as many as its row. */
-static int count_partners(const struct line *row, int *partners)
+/* Returns with how many others a node was the sender; `met` has an entry for each node. */
+static int count_partners(const struct line *row, bool *met, int nodes)
 {
     int count = 0;
+    memset(met, 0, (size_t)nodes * sizeof *met);
     for (size_t i = 0; i < row->count; i++) {
-        partners[i] = row->at[i].partner;
-    }
-    qsort(partners, row->count, sizeof *partners, compare_ints);
-    for (size_t i = 0; i < row->count; i++) {
-        count += i == 0 || partners[i] != partners[i - 1] ? 1 : 0;
+        count += met[row->at[i].partner] ? 0 : 1;
+        met[row->at[i].partner] = true;
     }
     return count;
 }
@@ -225,10 +206,9 @@ static void print_measured(const struct node *node)
 {
     const struct fc_world *const world = node->world;
     const int nodes = world->size;
-    int *const partners = fc_allocate_all(world, node->row.count, sizeof *partners);
-    int(*const counts)[2] =
-        fc_allocate_all(world, world->rank == 0 ? (size_t)nodes : 0, sizeof *counts);
-    const int mine[2] = {count_partners(&node->row, partners), (int)node->column.count};
+    bool *const met = fc_allocate_all(world, (size_t)nodes, sizeof *met);
+    int (*const counts)[2] = fc_allocate_all(world, world->rank == 0 ? (size_t)nodes : 0, sizeof *counts);
+    const int mine[2] = {count_partners(&node->row, met, nodes), (int)node->column.count};
     FC_MPI(MPI_Gather(mine, 2, MPI_INT, counts, 2, MPI_INT, 0, world->comm));
     if (world->rank == 0) {
         long long pairs = 0;
@@ -236,10 +216,10 @@ static void print_measured(const struct node *node)
             pairs += counts[rank][0];
         }
         printf("# ordered pairs: %lld of %lld\n", pairs, (long long)nodes * (nodes - 1));
-        print_never("sender", (const int(*)[2])counts, 0, nodes);
-        print_never("receiver", (const int(*)[2])counts, 1, nodes);
+        print_never("sender", (const int (*)[2])counts, 0, nodes);
+        print_never("receiver", (const int (*)[2])counts, 1, nodes);
     }
-    free(partners);
+    free(met);
     free(counts);
 }
 
@@ -253,19 +233,18 @@ static void print_foot(const struct node *node, const struct verdict *verdict, d
     } else if (verdict->count == 0) {
         printf("none\n");
     } else {
-        printf("%zu pairs of %lld, %d senders, %d receivers; %zu measured again, %zu alone\n",
-               verdict->count, (long long)node->layout.nodes * (node->layout.nodes - 1),
-               verdict->senders, verdict->receivers, verdict->again, verdict->alone);
+        printf("%zu pairs of %lld, %d senders, %d receivers; %zu measured again, %zu alone\n", verdict->count,
+               (long long)node->layout.nodes * (node->layout.nodes - 1), verdict->senders, verdict->receivers,
+               verdict->again, verdict->alone);
     }
-    printf("# transfers: %.6g s\n# elapsed: %.6g s\n# elapsed over transfers: %.3f\n", transfers,
-           elapsed, elapsed / transfers);
+    printf("# transfers: %.6g s\n# elapsed: %.6g s\n# elapsed over transfers: %.3f\n", transfers, elapsed,
+           elapsed / transfers);
 }
 
 /* -------------------------------------------------------------------- setup */
 
 /* Collective: rank 0's ledger; the other ranks get empty arrays. */
-static struct ledger make_ledger(const struct fc_world *world, const struct plan *plan,
-                                 const struct layout *layout)
+static struct ledger make_ledger(const struct fc_world *world, const struct plan *plan, const struct fc_layout *layout)
 {
     const bool leads = world->rank == 0;
     const size_t nodes = leads ? (size_t)layout->nodes : 0;
@@ -274,8 +253,7 @@ static struct ledger make_ledger(const struct fc_world *world, const struct plan
     ledger.times = fc_allocate_all(world, nodes, plan->tests * sizeof *ledger.times);
     ledger.best = fc_allocate_all(world, nodes, sizeof *ledger.best);
     ledger.medians = fc_allocate_all(world, rounds, sizeof *ledger.medians);
-    ledger.scratch = fc_allocate_all(world, nodes + rounds + plan->confirm_repeats,
-                                     sizeof *ledger.scratch);
+    ledger.scratch = fc_allocate_all(world, nodes + rounds + plan->confirm_repeats, sizeof *ledger.scratch);
     for (size_t rank = 0; rank < nodes; rank++) {
         ledger.best[rank] = 0.0;
     }
@@ -286,13 +264,12 @@ static struct node make_node(const struct fc_world *world, const struct plan *pl
 {
     const size_t slots = 2 * plan->messages + 2;
     struct node node = {.world = world, .plan = plan};
-    node.layout =
-        make_layout(world->size, (enum pattern)plan->pattern, (int)plan->shifts, plan->seed);
+    node.layout = fc_make_layout(world->size, (enum fc_pattern)plan->pattern, (int)plan->shifts, plan->seed);
     const size_t rounds = (size_t)node.layout.rounds;
     fc_require_memory(world, 2 * plan->size + 64 * ((size_t)world->size + rounds + slots));
-    node.roster = make_roster(world, world->size);
+    node.roster = fc_make_roster(world, world->size);
     node.order = fc_allocate_all(world, (size_t)world->size, sizeof *node.order);
-    node.transfers = make_transfers(world, plan->size, plan->messages);
+    node.transfers = fc_make_transfers(world, plan->size, plan->messages);
     node.times = fc_allocate_all(world, plan->tests, sizeof *node.times);
     node.row.at = fc_allocate_all(world, rounds, sizeof *node.row.at);
     node.column.at = fc_allocate_all(world, rounds, sizeof *node.column.at);
@@ -302,9 +279,9 @@ static struct node make_node(const struct fc_world *world, const struct plan *pl
 
 static void free_node(struct node *node)
 {
-    free_roster(&node->roster);
+    fc_free_roster(&node->roster);
     free(node->order);
-    free_transfers(&node->transfers);
+    fc_free_transfers(&node->transfers);
     free(node->times);
     free(node->row.at);
     free(node->column.at);
@@ -322,7 +299,7 @@ static void measure_all(struct node *node)
     node->ledger.last_progress = begin;
     scan(node);
     if (node->plan->confirm) {
-        examine(node, &verdict);
+        fc_examine(node, &verdict);
     }
     const double elapsed = MPI_Wtime() - begin - verdict.paused;
     print_measured(node);
@@ -333,40 +310,35 @@ static void measure_all(struct node *node)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {(size_t)8 << 20, 10, 3, pattern_rotate, 0, 1, false, false, 0.06, 4, 0, 3, NULL};
+    struct plan plan = {(size_t)8 << 20, 10, 3, FC_ROTATE, 0, 1, false, false, 0.06, 4, 0, 3, NULL};
     const struct fc_option options[] = {
         {"size", FC_SIZE, &plan.size, 1, INT_MAX, "message size, bytes", NULL},
         {"messages", FC_COUNT, &plan.messages, 1, 65536, "messages in a row in a test", NULL},
         {"tests", FC_COUNT, &plan.tests, 1, 10000, "tests of a round, the best counts", NULL},
-        {"pattern", FC_CHOICE, &plan.pattern, 0, 0, "who streams to whom", pattern_names},
+        {"pattern", FC_CHOICE, &plan.pattern, 0, 0, "who streams to whom", fc_pattern_names},
         {"shifts", FC_COUNT, &plan.shifts, 0, 1000000,
          "rounds to measure, evenly spread over those of the pattern; 0 or more than\n"
-         "        there are: all; for bisection the number of matchings, 0: half the nodes", NULL},
+         "        there are: all; for bisection the number of matchings, 0: half the nodes",
+         NULL},
         {"seed", FC_COUNT, &plan.seed, 0, UINT32_MAX, "seed of the matchings of bisection", NULL},
-        {"no-warm-up", FC_FLAG, &plan.no_warm_up, 0, 0,
-         "no untimed message before a round: for simulators", NULL},
+        {"no-warm-up", FC_FLAG, &plan.no_warm_up, 0, 0, "no untimed message before a round: for simulators", NULL},
         {"confirm", FC_FLAG, &plan.confirm, 0, 0, "measure suspects again", NULL},
         {"suspect-share", FC_REAL, &plan.suspect_share, 1e-6, 0.99,
          "a pair is suspect when it is by this share below what is expected", NULL},
         {"confirm-repeats", FC_COUNT, &plan.confirm_repeats, 1, 1000,
          "measurements of each suspect, each the best of the tests", NULL},
-        {"confirm-limit", FC_COUNT, &plan.confirm_limit, 0, 1000000,
-         "most pairs to measure alone; 0: 8 log2 N + N/16", NULL},
+        {"confirm-limit", FC_COUNT, &plan.confirm_limit, 0, 1000000, "most pairs to measure alone; 0: 8 log2 N + N/16",
+         NULL},
         {"confirm-pause", FC_COUNT, &plan.confirm_pause, 0, 3600,
          "seconds before the last repeat alone, if a pair was slow in all others", NULL},
-        {"raw", FC_TEXT, &plan.raw_name, 0, 0,
-         "write every test to this file, as lines `phase round test sender receiver time_us`",
-         NULL},
+        FC_RAW_OPTION(plan.raw_name, "phase round test sender receiver time_us"),
+        FC_NO_MORE_OPTIONS,
     };
-    const size_t count = sizeof options / sizeof options[0];
-    const struct fc_world world = fc_start(argc, argv, method, options, count);
-    if (world.size < 2) {
-        fc_usage_error(&world, "needs 2 ranks or more but was started with %d; use -np 2 or more",
-                       world.size);
-    }
+    const struct fc_world world = fc_start(argc, argv, method, options);
+    fc_require_several(&world);
     struct node node = make_node(&world, &plan);
     node.ledger.raw = fc_open_raw(&world, plan.raw_name);
-    print_head(&node, options, count);
+    print_head(&node, options);
     measure_all(&node);
     fc_close_raw(&world, node.ledger.raw);
     const size_t rows = node.ledger.rows;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Ping-pong and streaming between two ranks over message sizes, after the
- * method of Sandia report SAND2005-5199, section 4.1. The queue depth and the
- * modes in both directions are those of Liu et al., Micro-Benchmark Level
+ * Ping-pong and streaming between two ranks over message sizes, after the method of Sandia report SAND2005-5199,
+ * section 4.1. The queue depth and the modes in both directions are those of Liu et al., Micro-Benchmark Level
  * Performance Comparison of High-Speed Interconnects (2003).
  */
-#define FC_PROGRAM "streaming"
-#include "points.h"
-#include "sizes.h"
+#include "common/points.h"
+
+#include <stdlib.h>
+
+const char fc_program[] = "streaming";
 
 static const char method[] =
     "streaming: time per message between two MPI ranks, in ping-pong and in streaming,\n"
@@ -19,7 +20,7 @@ static const char method[] =
     "MPI_Recv in another; rank 1 receives and then answers. The buffers are page-aligned\n"
     "and reused. The time is half the round trip, as in IMB PingPong.\n"
     "\n"
-    "Streaming: rank 1 posts a window of W MPI_Irecv and tells rank 0, which starts W\n"
+    "Streaming: rank 1 posts a window of W MPI_Irecv and signals rank 0, which starts W\n"
     "MPI_Isend one after the other, waits for all of them and then for an empty\n"
     "acknowledgement that rank 1 sends after it has got all W messages. The time is that\n"
     "from the first MPI_Isend to the acknowledgement, divided by W: the overheads of the\n"
@@ -43,64 +44,47 @@ static const char method[] =
     "directions is 2 * size / time. The ranks start together: rank 1 on a signal, and\n"
     "rank 0, which has the clock, half a round trip after sending it. Otherwise one rank\n"
     "would remain a latency ahead and the messages would not meet.\n"
-    "\n"
-    "Sampling: a sample is the mean of a batch of round trips or windows that lasts at\n"
-    "least 0.2 ms and 100 steps of the clock (MPI_Wtime). A row has the median of the\n"
-    "samples and its 95 % confidence interval from order statistics, the number of\n"
-    "samples and why sampling stopped: `ci`, the interval is narrow enough, or `cap`, the\n"
-    "time was up. After each point the data received are compared with those sent.\n"
-    "Times are in microseconds.\n";
+    "\n" FC_SAMPLING_METHOD("round trips or windows");
 
-#define ONE_WAY                                                                                    \
-    "ping_pong is half of an MPI_Send/MPI_Recv round trip; streaming is the time from the first "  \
+#define ONE_WAY                                                                                                        \
+    "ping_pong is half of an MPI_Send/MPI_Recv round trip; streaming is the time from the first "                      \
     "of window MPI_Isend to the acknowledgement of all, per message"
-#define BOTH_WAYS                                                                                  \
-    "; bidirectional_ping_pong is an exchange of MPI_Irecv, MPI_Isend and MPI_Waitall on both "    \
-    "ranks at once; bidirectional_streaming is streaming by both ranks at once, per pair of "      \
+#define BOTH_WAYS                                                                                                      \
+    "; bidirectional_ping_pong is an exchange of MPI_Irecv, MPI_Isend and MPI_Waitall on both "                        \
+    "ranks at once; bidirectional_streaming is streaming by both ranks at once, per pair of "                          \
     "messages, one each way"
-#define SUMMARY "; median over samples and its 95 % confidence interval from order statistics"
 
-#define MODE_COLUMNS(mode)                                                                         \
-    " " mode "_us " mode "_ci_low_us " mode "_ci_high_us " mode "_samples " mode "_stop"
-#define ONE_WAY_COLUMNS "size_B" MODE_COLUMNS("ping_pong") MODE_COLUMNS("streaming")
+#define ONE_WAY_COLUMNS "size_B" FC_MODE_COLUMNS("ping_pong") FC_MODE_COLUMNS("streaming")
 
-/* Values of --directions, and what each of them makes the header say. */
+/* Values of --directions, and the lines of the header for each. */
 enum directions { one_way, both_ways };
 
 static const char *const direction_words[] = {"one", "both", NULL};
 
-static const char *const method_lines[] = {ONE_WAY SUMMARY, ONE_WAY BOTH_WAYS SUMMARY};
+static const char *const method_lines[] = {ONE_WAY FC_SUMMARY, ONE_WAY BOTH_WAYS FC_SUMMARY};
 
 static const char *const columns[] = {
     ONE_WAY_COLUMNS,
-    ONE_WAY_COLUMNS MODE_COLUMNS("bidirectional_ping_pong") MODE_COLUMNS("bidirectional_streaming"),
+    ONE_WAY_COLUMNS FC_MODE_COLUMNS("bidirectional_ping_pong") FC_MODE_COLUMNS("bidirectional_streaming"),
 };
 
 struct plan {
-    size_t min_size;
-    size_t max_size;
+    struct fc_sweep sweep;
     size_t window;
     size_t queue_depth; /* 0: the whole window at once */
     size_t directions;  /* enum directions */
-    struct fc_rule rule;
-    const char *raw_name; /* NULL: no file of samples */
 };
 
 /*
- * One side of the pair while one size is measured. The messages of a window are
- * started and waited for in parts: half a queue, or without a queue the window.
- * `ahead` parts are under way at once, and that many slots of requests exist:
- * those of a part's receives first, then those of its sends.
+ * The messages of a window are started and waited for in parts: half a queue, or without a queue the window. `ahead`
+ * parts are under way at once, and that many slots of requests exist: those of a part's receives first, then those of
+ * its sends.
  */
 struct side {
-    const struct fc_world *world;
-    int partner;
+    struct fc_side of;
     int part;  /* messages of a part in one direction */
     int parts; /* of a window */
     int ahead;
-    size_t size;
-    unsigned char *send;
-    unsigned char *receive;
     MPI_Request *requests; /* 2 * part * ahead of them */
 };
 
@@ -114,33 +98,32 @@ static double half_round_trip(const struct side *side)
     enum { trips = 3 };
     double shortest = 0.0;
     for (int trip = 0; trip < trips; trip++) {
-        if (side->world->rank == 0) {
+        if (side->of.world->rank == 0) {
             const double begin = MPI_Wtime();
-            fc_signal(side->world, side->partner, tag_start);
-            fc_await(side->world, side->partner, tag_start);
+            fc_signal(side->of.world, side->of.partner, tag_start);
+            fc_await(side->of.world, side->of.partner, tag_start);
             const double seconds = MPI_Wtime() - begin;
             shortest = trip == 0 || seconds < shortest ? seconds : shortest;
         } else {
-            fc_await(side->world, side->partner, tag_start);
-            fc_signal(side->world, side->partner, tag_start);
+            fc_await(side->of.world, side->of.partner, tag_start);
+            fc_signal(side->of.world, side->of.partner, tag_start);
         }
     }
     return 0.5 * shortest;
 }
 
 /*
- * Lets both ranks go on at the same time. After a mere signal or a barrier one
- * rank can be a latency ahead, and exchanges keep that distance: each rank would
- * send while the other waits, which is ping-pong again.
+ * Lets both ranks go on at the same time. After a mere signal or a barrier one rank can be a latency ahead, and
+ * exchanges keep that distance: each rank would send while the other waits, which is ping-pong again.
  */
 static void start_together(const struct side *side, double half_trip)
 {
-    if (side->world->rank != 0) {
-        fc_await(side->world, side->partner, tag_start);
+    if (side->of.world->rank != 0) {
+        fc_await(side->of.world, side->of.partner, tag_start);
         return;
     }
     const double begin = MPI_Wtime();
-    fc_signal(side->world, side->partner, tag_start);
+    fc_signal(side->of.world, side->of.partner, tag_start);
     while (MPI_Wtime() - begin < half_trip) {
     }
 }
@@ -148,50 +131,45 @@ static void start_together(const struct side *side, double half_trip)
 /* --------------------------------------------------------------- ping-pong */
 
 /*
- * Rank 0 sends and waits for the answer, rank 1 answers every message: one
- * message at a time is on its way. Separate buffers for the two directions keep
- * a rank from sending what it has just received out of its cache.
+ * Rank 0 sends and waits for the answer, rank 1 answers every message: one message at a time is on its way. Separate
+ * buffers for the two directions keep a rank from sending data that it has just received out of its cache.
  */
 static double ping_pong(const void *data, unsigned long long repetitions)
 {
     const struct side *const side = data;
-    const MPI_Comm comm = side->world->comm;
-    const int bytes = (int)side->size;
-    const int partner = side->partner;
+    const MPI_Comm comm = side->of.world->comm;
+    const int bytes = (int)side->of.size;
+    const int partner = side->of.partner;
     const double begin = MPI_Wtime();
-    if (side->world->rank == 0) {
+    if (side->of.world->rank == 0) {
         for (unsigned long long i = 0; i < repetitions; i++) {
-            FC_MPI(MPI_Send(side->send, bytes, MPI_BYTE, partner, tag_ping_pong, comm));
-            FC_MPI(MPI_Recv(side->receive, bytes, MPI_BYTE, partner, tag_ping_pong, comm,
-                            MPI_STATUS_IGNORE));
+            FC_MPI(MPI_Send(side->of.send, bytes, MPI_BYTE, partner, tag_ping_pong, comm));
+            FC_MPI(MPI_Recv(side->of.receive, bytes, MPI_BYTE, partner, tag_ping_pong, comm, MPI_STATUS_IGNORE));
         }
     } else {
         for (unsigned long long i = 0; i < repetitions; i++) {
-            FC_MPI(MPI_Recv(side->receive, bytes, MPI_BYTE, partner, tag_ping_pong, comm,
-                            MPI_STATUS_IGNORE));
-            FC_MPI(MPI_Send(side->send, bytes, MPI_BYTE, partner, tag_ping_pong, comm));
+            FC_MPI(MPI_Recv(side->of.receive, bytes, MPI_BYTE, partner, tag_ping_pong, comm, MPI_STATUS_IGNORE));
+            FC_MPI(MPI_Send(side->of.send, bytes, MPI_BYTE, partner, tag_ping_pong, comm));
         }
     }
     return MPI_Wtime() - begin;
 }
 
 /*
- * Both ranks send and both receive in every exchange. Rank 0 has the last message
- * of rank 1 when its time ends; rank 1, which started with it, has its own then.
+ * Both ranks send and both receive in every exchange. Rank 0 has the last message of rank 1 when its time ends; rank 1,
+ * which started with it, has its own then.
  */
 static double bidirectional_ping_pong(const void *data, unsigned long long repetitions)
 {
     const struct side *const side = data;
-    const MPI_Comm comm = side->world->comm;
-    const int bytes = (int)side->size;
+    const MPI_Comm comm = side->of.world->comm;
+    const int bytes = (int)side->of.size;
     MPI_Request requests[2];
     start_together(side, half_round_trip(side));
     const double begin = MPI_Wtime();
     for (unsigned long long i = 0; i < repetitions; i++) {
-        FC_MPI(MPI_Irecv(side->receive, bytes, MPI_BYTE, side->partner, tag_ping_pong, comm,
-                         &requests[0]));
-        FC_MPI(MPI_Isend(side->send, bytes, MPI_BYTE, side->partner, tag_ping_pong, comm,
-                         &requests[1]));
+        FC_MPI(MPI_Irecv(side->of.receive, bytes, MPI_BYTE, side->of.partner, tag_ping_pong, comm, &requests[0]));
+        FC_MPI(MPI_Isend(side->of.send, bytes, MPI_BYTE, side->of.partner, tag_ping_pong, comm, &requests[1]));
         FC_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     }
     return MPI_Wtime() - begin;
@@ -208,8 +186,8 @@ static void post_part(const struct side *side, int slot)
 {
     MPI_Request *const requests = slot_requests(side, slot);
     for (int i = 0; i < side->part; i++) {
-        FC_MPI(MPI_Irecv(side->receive, (int)side->size, MPI_BYTE, side->partner, tag_data,
-                         side->world->comm, &requests[i]));
+        FC_MPI(MPI_Irecv(side->of.receive, (int)side->of.size, MPI_BYTE, side->of.partner, tag_data,
+                         side->of.world->comm, &requests[i]));
     }
 }
 
@@ -217,12 +195,12 @@ static void send_part(const struct side *side, int slot)
 {
     MPI_Request *const requests = slot_requests(side, slot) + side->part;
     for (int i = 0; i < side->part; i++) {
-        FC_MPI(MPI_Isend(side->send, (int)side->size, MPI_BYTE, side->partner, tag_data,
-                         side->world->comm, &requests[i]));
+        FC_MPI(MPI_Isend(side->of.send, (int)side->of.size, MPI_BYTE, side->of.partner, tag_data, side->of.world->comm,
+                         &requests[i]));
     }
 }
 
-/* The first receives of a window, before the partner is told to send. */
+/* The first receives of a window, before the partner may send. */
 static void post_ahead(const struct side *side)
 {
     for (int slot = 0; slot < side->ahead; slot++) {
@@ -231,8 +209,8 @@ static void post_ahead(const struct side *side)
 }
 
 /*
- * Moves a window: starts the first sends, then always waits for the oldest part
- * and replaces it. The first receives are posted already.
+ * Moves a window: starts the first sends, then always waits for the oldest part and replaces it. The first receives are
+ * posted already.
  */
 static void move_window(const struct side *side, bool sends, bool receives)
 {
@@ -254,26 +232,25 @@ static void move_window(const struct side *side, bool sends, bool receives)
 }
 
 /*
- * The windows of a batch are timed one by one and added up. Before each of them
- * rank 0 waits, outside the timing, until rank 1 has posted its receives: no
- * message comes unexpected and has to be copied a second time.
+ * The windows of a batch are timed one by one and added up. Before each of them rank 0 waits, outside the timing, until
+ * rank 1 has posted its receives: no message comes unexpected and has to be copied a second time.
  */
 static double streaming(const void *data, unsigned long long repetitions)
 {
     const struct side *const side = data;
     double seconds = 0.0;
     for (unsigned long long i = 0; i < repetitions; i++) {
-        if (side->world->rank == 0) {
-            fc_await(side->world, side->partner, tag_ready);
+        if (side->of.world->rank == 0) {
+            fc_await(side->of.world, side->of.partner, tag_ready);
             const double begin = MPI_Wtime();
             move_window(side, true, false);
-            fc_await(side->world, side->partner, tag_acknowledge);
+            fc_await(side->of.world, side->of.partner, tag_acknowledge);
             seconds += MPI_Wtime() - begin;
         } else {
             post_ahead(side);
-            fc_signal(side->world, side->partner, tag_ready);
+            fc_signal(side->of.world, side->of.partner, tag_ready);
             move_window(side, false, true);
-            fc_signal(side->world, side->partner, tag_acknowledge);
+            fc_signal(side->of.world, side->of.partner, tag_acknowledge);
         }
     }
     return seconds;
@@ -287,19 +264,19 @@ static double bidirectional_streaming(const void *data, unsigned long long repet
     double seconds = 0.0;
     for (unsigned long long i = 0; i < repetitions; i++) {
         post_ahead(side);
-        if (side->world->rank == 0) {
-            fc_await(side->world, side->partner, tag_ready);
+        if (side->of.world->rank == 0) {
+            fc_await(side->of.world, side->of.partner, tag_ready);
         } else {
-            fc_signal(side->world, side->partner, tag_ready);
+            fc_signal(side->of.world, side->of.partner, tag_ready);
         }
         start_together(side, half_trip);
         const double begin = MPI_Wtime();
         move_window(side, true, true);
-        if (side->world->rank == 0) {
-            fc_await(side->world, side->partner, tag_acknowledge);
+        if (side->of.world->rank == 0) {
+            fc_await(side->of.world, side->of.partner, tag_acknowledge);
             seconds += MPI_Wtime() - begin;
         } else {
-            fc_signal(side->world, side->partner, tag_acknowledge);
+            fc_signal(side->of.world, side->of.partner, tag_acknowledge);
         }
     }
     return seconds;
@@ -307,31 +284,18 @@ static double bidirectional_streaming(const void *data, unsigned long long repet
 
 /* ------------------------------------------------------------------ points */
 
-static void measure_size(struct fc_rows *rows, struct side *side, size_t size,
-                         const struct plan *plan)
-{
-    const double window = (double)plan->window;
-    const int partner = side->partner;
-    const int streamed = side->world->rank == 1 ? 1 : 0; /* from rank 0, one buffer */
-    struct fc_row row = {
-        "", size, side->send, side->receive, side,
-        {{"ping_pong", ping_pong, 2.0, 1, partner, 2},
-         {"streaming", streaming, window, streamed, partner, plan->window},
-         {"bidirectional_ping_pong", bidirectional_ping_pong, 1.0, 1, partner, 2},
-         {"bidirectional_streaming", bidirectional_streaming, window, 1, partner,
-          2 * plan->window}},
-        plan->directions == both_ways ? 4 : 2};
-    side->size = size;
-    snprintf(row.label, sizeof row.label, "%zu", size);
-    fc_measure_row(rows, &row);
-}
-
 static void measure_all(struct fc_rows *rows, struct side *side, const struct plan *plan)
 {
-    const size_t first = fc_first_size(plan->min_size, fc_next_half_octave);
-    for (size_t size = first; size <= plan->max_size; size = fc_next_half_octave(size)) {
-        measure_size(rows, side, size, plan);
-    }
+    const double window = (double)plan->window;
+    const int partner = side->of.partner;
+    const int streamed = side->of.world->rank == 1 ? 1 : 0; /* from rank 0, one buffer */
+    const struct fc_mode modes[] = {
+        {"ping_pong", ping_pong, 2.0, 1, partner, 2},
+        {"streaming", streaming, window, streamed, partner, plan->window},
+        {"bidirectional_ping_pong", bidirectional_ping_pong, 1.0, 1, partner, 2},
+        {"bidirectional_streaming", bidirectional_streaming, window, 1, partner, 2 * plan->window}};
+    fc_measure_sizes(rows, &plan->sweep, fc_next_half_octave, &side->of, side, modes,
+                     plan->directions == both_ways ? 4 : 2);
 }
 
 /* ------------------------------------------------------------------- setup */
@@ -346,65 +310,49 @@ static void check_queue(const struct fc_world *world, const struct plan *plan)
         fc_usage_error(world, "--queue-depth %zu is odd; give an even number, or 0 for none", depth);
     }
     if (depth > plan->window) {
-        fc_usage_error(world, "--queue-depth %zu is above --window %zu; raise --window or lower it",
-                       depth, plan->window);
+        fc_usage_error(world, "--queue-depth %zu is above --window %zu; raise --window or lower it", depth,
+                       plan->window);
     }
     if (plan->window % (depth / 2) != 0) {
-        fc_usage_error(world,
-                       "--window %zu is not a multiple of half of --queue-depth %zu; give --window %zu",
+        fc_usage_error(world, "--window %zu is not a multiple of half of --queue-depth %zu; give --window %zu",
                        plan->window, depth, plan->window / (depth / 2) * (depth / 2));
     }
 }
 
 static struct side make_side(const struct fc_world *world, const struct plan *plan)
 {
-    fc_require_memory(world, 2 * plan->max_size);
     const size_t depth = plan->queue_depth;
     const size_t part = depth > 0 ? depth / 2 : plan->window;
     const int ahead = depth > 0 ? 2 : 1;
-    struct side side = {world, 1 - world->rank, (int)part, (int)(plan->window / part), ahead,
-                        0,     NULL,            NULL,      NULL};
-    side.send = fc_allocate_all(world, plan->max_size, 1);
-    side.receive = fc_allocate_all(world, plan->max_size, 1);
+    struct side side = {fc_make_side(world, plan->sweep.max_size), (int)part, (int)(plan->window / part), ahead, NULL};
     side.requests = fc_allocate_all(world, 2 * part * (size_t)ahead, sizeof *side.requests);
     return side;
 }
 
-static void free_side(struct side *side)
-{
-    free(side->send);
-    free(side->receive);
-    free(side->requests);
-}
-
 int main(int argc, char **argv)
 {
-    struct plan plan = {0, (size_t)4 << 20, 64, 0, one_way, FC_RULE_DEFAULTS, NULL};
+    struct plan plan = {{0, (size_t)4 << 20, FC_RULE_DEFAULTS, NULL}, 64, 0, one_way};
     const struct fc_option options[] = {
-        {"min-size", FC_SIZE, &plan.min_size, 0, INT_MAX, "smallest message, bytes", NULL},
-        {"max-size", FC_SIZE, &plan.max_size, 0, INT_MAX, "largest message, bytes", NULL},
+        FC_SIZE_OPTIONS(plan.sweep, 0, ""),
         {"window", FC_COUNT, &plan.window, 1, 65536,
          "messages of a repetition of streaming, in each direction; without a queue all of\n"
-         "        them are in flight", NULL},
-        {"queue-depth", FC_COUNT, &plan.queue_depth, 0, 65536,
-         "most messages in flight in streaming, in each direction, an even number; 0: the window",
+         "        them are in flight",
          NULL},
-        {"directions", FC_CHOICE, &plan.directions, 0, 0, "measure both directions at once too",
-         direction_words},
-        FC_RULE_OPTIONS(plan.rule),
-        {"raw", FC_TEXT, &plan.raw_name, 0, 0,
-         "write every sample to this file, as lines `size mode sample_us`", NULL},
+        {"queue-depth", FC_COUNT, &plan.queue_depth, 0, 65536,
+         "most messages in flight in streaming, in each direction, an even number; 0: the window", NULL},
+        {"directions", FC_CHOICE, &plan.directions, 0, 0, "measure both directions at once too", direction_words},
+        FC_SAMPLING_OPTIONS(plan.sweep, "size mode sample_us"),
+        FC_NO_MORE_OPTIONS,
     };
-    const size_t count = sizeof options / sizeof options[0];
-    const struct fc_world world = fc_start(argc, argv, method, options, count);
+    const struct fc_world world = fc_start(argc, argv, method, options);
     fc_require_pair(&world);
-    fc_require_sizes(&world, plan.min_size, plan.max_size, fc_next_half_octave);
+    fc_require_sizes(&world, &plan.sweep, fc_next_half_octave);
     check_queue(&world, &plan);
     struct side side = make_side(&world, &plan);
-    struct fc_rows rows = fc_begin_rows(&world, &plan.rule, plan.raw_name);
-    fc_begin_head(&world, plan.rule.resolution, options, count);
+    struct fc_rows rows = fc_begin_rows(&world, &plan.sweep, options);
     fc_end_head(&world, method_lines[plan.directions], columns[plan.directions]);
     measure_all(&rows, &side, &plan);
-    free_side(&side);
+    fc_free_side(&side.of);
+    free(side.requests);
     return fc_end_rows(&rows);
 }

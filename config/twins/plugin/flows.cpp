@@ -51,7 +51,6 @@ struct Pair {
     int32_t receiver;
 };
 
-
 /* ------------------------------------------------------------- fixed costs */
 
 class Costing {
@@ -526,28 +525,18 @@ void write_times(const std::string& name, const std::vector<double>& times)
     }
 }
 
-double number(const char* text)
-{
-    char* end = nullptr;
-    const double value = std::strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= 0.0) || !std::isfinite(value)) {
-        throw FileError(std::string("'") + text + "' is not a number of 0 or more");
-    }
-    return value;
-}
-
 void run(char** arguments)
 {
     const std::string name = arguments[1];
     const Platform platform = read_platform(name);
     require_ways(name, platform);
     require_shared(name, platform);
-    const auto rounds = static_cast<size_t>(number(arguments[3]));
+    const auto rounds = static_cast<size_t>(std::stod(arguments[3]));
     const std::vector<Pair> pairs = read_pairs(arguments[2], rounds, platform.hosts.size());
-    const Costing costing(platform, number(arguments[5]));
-    const Setting setting = {platform, costing, number(arguments[4]), barrier_exits(platform, costing)};
+    const Costing costing(platform, std::stod(arguments[5]));
+    const Setting setting = {platform, costing, std::stod(arguments[4]), barrier_exits(platform, costing)};
     std::vector<double> times(pairs.size());
-    time_all(setting, pairs, rounds, static_cast<unsigned>(std::max(number(arguments[6]), 1.0)), &times);
+    time_all(setting, pairs, rounds, static_cast<unsigned>(std::max(std::stod(arguments[6]), 1.0)), &times);
     write_times(arguments[7], times);
 }
 
@@ -561,9 +550,6 @@ int main(int count, char** arguments)
             throw FileError("usage: flows PLATFORM PAIRS ROUNDS SIZE EAGER THREADS TIMES");
         }
         run(arguments);
-    } catch (const std::bad_alloc&) {
-        std::fprintf(stderr, "flows: out of memory\n");
-        return EXIT_FAILURE;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "flows: %s\n", error.what());
         return EXIT_FAILURE;

@@ -148,7 +148,7 @@ def _fault(hosts: Collection[str], lines: _Lines, part: str = "") -> Finding:
     alone = ["no slow path was found with it"] if of_ports and not slow else []
     if slow and of_ports:
         named, texts = f"{named}; {of_ports[0]}", [*slow, *of_ports[1:]]
-    more = [f"more: fabric-checks nodes --node {names[0]}"] if of_ports and len(names) == 1 else []
+    more = [f"more: fabric-checks show --node {names[0]}"] if of_ports and len(names) == 1 else []
     return Finding(
         title=named,
         details=(*first_of(texts[1:]), *alone, f"seen by {_listed(cases)}", *more),

@@ -43,6 +43,6 @@ def section(nodes: Sequence[Node]) -> Section:
         (clean(row[1]), tuple(Cell(clean(cell)) for cell in (row[0], *row[2:]))) for row in map(cells, nodes[:MOST])
     )
     columns = tuple(map(Column, (HEADS[0], *HEADS[2:])))
-    more = (f"{len(nodes) - MOST} more are listed by `fabric-checks nodes`.",) if len(nodes) > MOST else ()
+    more = (f"{len(nodes) - MOST} more are listed by `fabric-checks show --nodes`.",) if len(nodes) > MOST else ()
     blocks = (Table("nodes-table", "Nodes, the worst first", "node", columns, rows, more),) if rows else ()
     return Section("nodes", "Nodes", blocks, (*NOTES, "<- is worse than the other nodes for certain."))

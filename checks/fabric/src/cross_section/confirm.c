@@ -1,45 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * What looked slow in `rotate` is measured again, together with its neighbours and alone, and
- * so are other pairs, as controls.
- */
-#ifndef ROTATE_CONFIRM_H
-#define ROTATE_CONFIRM_H
+#include "confirm.h"
+#include "../common/messages.h"
+#include "../common/sampling.h"
 
-#include "rotate_suspects.h"
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 /* ---------------------------------------------------------- slow once more */
 
 /* Only in `shift` may a node send and receive in the same round. */
-static bool is_free(const struct roster *roster, enum pattern pattern, int sender, int receiver)
+static bool is_free(const struct fc_roster *roster, enum fc_pattern pattern, int sender, int receiver)
 {
     if (roster->to[sender] >= 0 || roster->from[receiver] >= 0) {
         return false;
     }
-    return pattern == pattern_shift || (roster->from[sender] < 0 && roster->to[receiver] < 0);
+    return pattern == FC_SHIFT || (roster->from[sender] < 0 && roster->to[receiver] < 0);
 }
 
 /*
- * Rank 0: gives every slow suspect a round of a pass of the phase `together`, the first in which
- * both its nodes are free and fewer than `beside` suspects are, as long as there are rounds left.
- * Returns the number of rounds.
+ * Rank 0: gives every slow suspect a round of a pass of the phase `together`, the first in which both its nodes are
+ * free and fewer than `per_round` suspects are, as long as there are rounds left. Returns the number of rounds.
  */
-static int pack_suspects(struct node *node, struct verdict *verdict, size_t most, size_t beside)
+static int pack_suspects(struct node *node, struct verdict *verdict, size_t most, size_t per_round)
 {
     int rounds = 0;
     size_t packed = 0;
     for (size_t i = 0; i < verdict->slow; i++) {
-        verdict->suspects[i].place = -1;
+        verdict->suspects[i].round = no_round;
     }
     while (packed < verdict->slow && (size_t)rounds < most) {
         size_t here = 0;
-        clear_roster(&node->roster);
-        for (size_t i = 0; i < verdict->slow && here < beside; i++) {
+        fc_clear_roster(&node->roster);
+        for (size_t i = 0; i < verdict->slow && here < per_round; i++) {
             struct suspect *const at = &verdict->suspects[i];
-            if (at->place < 0 &&
-                is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
-                add_pair(&node->roster, at->sender, at->receiver);
-                at->place = rounds;
+            if (at->round == no_round && is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
+                fc_add_pair(&node->roster, at->sender, at->receiver);
+                at->round = rounds;
                 here++;
             }
         }
@@ -57,24 +56,23 @@ static void add_neighbour(struct node *node, const struct suspect *of, int step)
     const int nodes = node->roster.nodes;
     if (sender >= 0 && sender < nodes && receiver >= 0 && receiver < nodes &&
         is_free(&node->roster, node->layout.pattern, sender, receiver)) {
-        add_pair(&node->roster, sender, receiver);
+        fc_add_pair(&node->roster, sender, receiver);
     }
 }
 
-/* Rank 0: the suspects of one round of `together`, and if asked for what runs next to them. */
-static void set_together(struct node *node, const struct verdict *verdict, int place,
-                         bool neighbours)
+/* Rank 0: sets the suspects of one round of `together`, and if asked for their neighbours. */
+static void set_together(struct node *node, const struct verdict *verdict, int round, bool neighbours)
 {
-    clear_roster(&node->roster);
+    fc_clear_roster(&node->roster);
     for (size_t i = 0; i < verdict->slow; i++) {
         const struct suspect *const at = &verdict->suspects[i];
-        if (at->place == place) {
-            add_pair(&node->roster, at->sender, at->receiver);
+        if (at->round == round) {
+            fc_add_pair(&node->roster, at->sender, at->receiver);
         }
     }
     for (size_t i = 0; neighbours && i < verdict->slow; i++) {
         const struct suspect *const at = &verdict->suspects[i];
-        if (at->place == place) {
+        if (at->round == round) {
             add_neighbour(node, at, -1);
             add_neighbour(node, at, 1);
         }
@@ -84,7 +82,7 @@ static void set_together(struct node *node, const struct verdict *verdict, int p
 /* Collective: rank 0's roster becomes that of all. */
 static void share_roster(struct node *node)
 {
-    struct roster *const roster = &node->roster;
+    struct fc_roster *const roster = &node->roster;
     FC_MPI(MPI_Bcast(roster->to, roster->nodes, MPI_INT, 0, node->world->comm));
     if (node->world->rank == 0) {
         return;
@@ -105,26 +103,24 @@ static void keep_best(struct suspect *at, double MBps)
     at->best = MBps > at->best ? MBps : at->best;
 }
 
-/* Rank 0: leaves out the suspects that were fast once, in the first pass also those without a round. */
+/* Rank 0: drops the suspects that were fast once, in the first pass also those without a round. */
 static void keep_slow(const struct node *node, struct verdict *verdict, bool first)
 {
     struct suspect *const list = verdict->suspects;
     size_t kept = 0;
     for (size_t i = 0; i < verdict->slow; i++) {
-        if ((!first || list[i].place >= 0) && is_slow_again(node, verdict, &list[i])) {
+        if ((!first || list[i].round >= 0) && fc_is_slow_again(node, verdict, &list[i])) {
             list[kept++] = list[i];
         }
-        verdict->again += first && list[i].place >= 0 ? 1 : 0;
+        verdict->again += first && list[i].round >= 0 ? 1 : 0;
     }
     verdict->slow = kept;
 }
 
 /*
- * Collective: measures the rounds of a pass of `together`, all of them so many times; they are
- * numbered from `done` on.
+ * Collective: measures the rounds of a pass of `together`, all of them so many times; they are numbered from `done` on.
  */
-static void measure_pass(struct node *node, struct verdict *verdict, int rounds, int times,
-                         int done, bool first)
+static void measure_pass(struct node *node, struct verdict *verdict, int rounds, int times, int done, bool first)
 {
     const bool leads = node->world->rank == 0;
     const double begin = MPI_Wtime();
@@ -136,12 +132,12 @@ static void measure_pass(struct node *node, struct verdict *verdict, int rounds,
             set_together(node, verdict, at % rounds, first);
         }
         share_roster(node);
-        measure_round(node, "together", done + at);
+        fc_measure_round(node, "together", done + at);
         for (size_t i = 0; i < verdict->slow; i++) {
             struct suspect *const suspect = &verdict->suspects[i];
-            suspect->sum += suspect->place == at % rounds ? node->ledger.best[suspect->sender] : 0.0;
+            suspect->sum += suspect->round == at % rounds ? node->ledger.best[suspect->sender] : 0.0;
         }
-        tell_progress(node, "together, round", at + 1, rounds * times, begin);
+        fc_print_progress(node, "together, round", at + 1, rounds * times, begin);
     }
     for (size_t i = 0; i < verdict->slow; i++) {
         keep_best(&verdict->suspects[i], verdict->suspects[i].sum / times);
@@ -151,11 +147,10 @@ static void measure_pass(struct node *node, struct verdict *verdict, int rounds,
 enum { passes_least = 4 };
 
 /*
- * Collective: the phase `together`. All suspects are measured, then once more those that were slow
- * every time, and so on: fewer pairs, in other rounds, share with others and share less. That is
- * done four times, and on, with as few in a round as there are rounds for, until those that are
- * left can be measured alone. Of more repeats than four the rounds of a pass have their share: by
- * chance every pair is fast once. A pass takes no more than half of the rounds that are
+ * Collective: the phase `together`. All suspects are measured, then once more those that were slow every time, and so
+ * on: fewer pairs, in other rounds, share with others and share less. That is done four times, and on, with as few in a
+ * round as there are rounds for, until those that are left can be measured alone. Of more repeats than four the rounds
+ * of a pass have their share: by chance every pair is fast once. A pass takes no more than half of the rounds that are
  * left. The slow ones are in front, the slowest first. Returns the number of rounds.
  */
 static int measure_together(struct node *node, struct verdict *verdict, const struct budget *budget)
@@ -168,10 +163,9 @@ static int measure_together(struct node *node, struct verdict *verdict, const st
     for (size_t pass = 0;; pass++) {
         const size_t most = (left + 1) / 2;
         int rounds = 0;
-        if (leads && verdict->slow > 0 && most > 0 &&
-            (pass < passes_least || verdict->slow > budget->alone)) {
-            const size_t beside = pass < passes_least ? SIZE_MAX : (verdict->slow + most - 1) / most;
-            rounds = pack_suspects(node, verdict, most, beside);
+        if (leads && verdict->slow > 0 && most > 0 && (pass < passes_least || verdict->slow > budget->alone)) {
+            const size_t per_round = pass < passes_least ? SIZE_MAX : (verdict->slow + most - 1) / most;
+            rounds = pack_suspects(node, verdict, most, per_round);
         }
         FC_MPI(MPI_Bcast(&rounds, 1, MPI_INT, 0, node->world->comm));
         if (rounds == 0) {
@@ -185,26 +179,26 @@ static int measure_together(struct node *node, struct verdict *verdict, const st
         }
     }
     if (leads && verdict->slow > 0) {
-        qsort(verdict->suspects, verdict->slow, sizeof *verdict->suspects, compare_bests);
+        qsort(verdict->suspects, verdict->slow, sizeof *verdict->suspects, fc_compare_bests);
     }
     return done;
 }
 
-enum { taken_alone = -2 }; /* in place of a round */
+enum { taken_alone = -2 }; /* instead of a round */
 
 /* Rank 0: takes one of the slow suspects, which are in `slow`, to be measured alone. */
 static void take(struct verdict *verdict, struct suspect *at)
 {
     verdict->suspects[verdict->alone++] = *at;
-    at->place = taken_alone;
+    at->round = taken_alone;
 }
 
 /*
- * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only a
- * few of a sender or receiver: one very slow node would fill the list and hide another.
+ * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only a few of a sender or
+ * receiver: one very slow node would fill the list and hide another.
  */
-static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const bool *of_node,
-                            size_t limit, int nodes, int *counts)
+static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const bool *of_node, size_t limit, int nodes,
+                            int *counts)
 {
     static const int quotas[] = {4, 8, INT_MAX};
     int *const received = counts + nodes;
@@ -212,7 +206,7 @@ static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const
     for (size_t pass = 0; pass < sizeof quotas / sizeof quotas[0]; pass++) {
         for (size_t i = 0; i < verdict->slow && verdict->alone < limit; i++) {
             struct suspect *const at = &slow[i];
-            if (of_node[i] && at->place != taken_alone && counts[at->sender] < quotas[pass] &&
+            if (of_node[i] && at->round != taken_alone && counts[at->sender] < quotas[pass] &&
                 received[at->receiver] < quotas[pass]) {
                 counts[at->sender]++;
                 received[at->receiver]++;
@@ -222,7 +216,7 @@ static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const
     }
 }
 
-/* Of a slow suspect that is none of a suspect node: how far it is above the one before it. */
+/* How far a slow suspect, of no suspect node, is above the one before it. */
 struct gap {
     double above;
     struct suspect *at;
@@ -233,34 +227,31 @@ static int compare_gaps(const void *left, const void *right)
     const struct gap *const a = left;
     const struct gap *const b = right;
     return a->above < b->above || a->above > b->above ? (a->above < b->above) - (a->above > b->above)
-                                                      : compare_pairs(a->at, b->at);
+                                                      : fc_compare_pairs(a->at, b->at);
 }
 
 /*
- * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of
- * suspect nodes, up to three quarters of the places; of the others half that stand furthest above
- * the one before them, and the rest evenly spread. Pairs that share a link stand together at one
- * half and one third, a fault stands anywhere.
+ * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of suspect nodes, up to
+ * three quarters of the limit; of the others half that stand furthest above the one before them, and the rest evenly
+ * spread. Pairs that share a link stand together at one half and one third, a fault stands anywhere.
  */
-static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow,
-                         bool *of_node, struct gap *gaps, size_t limit, int *counts)
+static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow, bool *of_node,
+                         struct gap *gaps, size_t limit, int *counts)
 {
     const size_t count = verdict->slow;
     size_t others = 0;
     memcpy(slow, verdict->suspects, count * sizeof *slow);
     for (size_t i = 0; i < count; i++) {
-        of_node[i] = is_slow_sender(node, verdict, slow[i].sender) ||
-                     is_slow_receiver(node, verdict, slow[i].receiver);
+        of_node[i] = fc_is_slow(node, verdict, slow[i].sender, as_sender) ||
+                     fc_is_slow(node, verdict, slow[i].receiver, as_receiver);
         if (!of_node[i]) {
-            gaps[others] = (struct gap){others > 0 ? slow[i].best - gaps[others - 1].at->best : 0.0,
-                                        &slow[i]};
+            gaps[others] = (struct gap){others > 0 ? slow[i].best - gaps[others - 1].at->best : 0.0, &slow[i]};
             others++;
         }
     }
     const size_t left = limit > others ? limit - others : 0;
-    choose_of_nodes(verdict, slow, of_node, left > limit * 3 / 4 ? left : limit * 3 / 4,
-                    node->world->size, counts);
-    const size_t wanted = least(limit - verdict->alone, others);
+    choose_of_nodes(verdict, slow, of_node, left > limit * 3 / 4 ? left : limit * 3 / 4, node->world->size, counts);
+    const size_t wanted = fc_least(limit - verdict->alone, others);
     qsort(gaps, others, sizeof *gaps, compare_gaps);
     for (size_t i = 0; i < wanted / 2; i++) {
         take(verdict, gaps[i].at);
@@ -269,8 +260,7 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
     size_t seen = 0;
     size_t taken = 0;
     for (size_t i = 0; i < count && taken < rest; i++) {
-        if (!of_node[i] && slow[i].place != taken_alone &&
-            seen++ == spread(taken, rest, others - wanted / 2)) {
+        if (!of_node[i] && slow[i].round != taken_alone && seen++ == fc_spread(taken, rest, others - wanted / 2)) {
             taken++;
             take(verdict, &slow[i]);
         }
@@ -278,6 +268,12 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
 }
 
 /* ----------------------------------------------------------------- controls */
+
+enum {
+    controls_of_all = 8,   /* spread over all pairs */
+    controls_if_slow = 24, /* the same, where somebody may be blamed */
+    controls_most = 32
+};
 
 /* What controls are chosen from, and those that are. */
 struct controls {
@@ -290,37 +286,17 @@ struct controls {
     int *wanted; /* by rank: whether one more is wanted that it sends; after all: receives */
 };
 
-/* True for a pair of a list by pair, of pairs that occur once. */
-static bool is_listed(const struct suspect *list, size_t count, int sender, int receiver)
-{
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct suspect *const at = &list[middle];
-        if (at->sender == sender && at->receiver == receiver) {
-            return true;
-        }
-        if (at->sender < sender || (at->sender == sender && at->receiver < receiver)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return false;
-}
-
 /*
- * A pair may be a control unless it was slow twice, or its node is slow in that direction. What
- * looked slow once and then no more may: without it healthy pairs would seem more alike than they
- * are.
+ * A pair may be a control unless it was slow twice, or its node is slow in that direction. What looked slow once and
+ * then no more may: without it healthy pairs would seem more alike than they are.
  */
-static bool may_control(const struct node *node, const struct verdict *verdict,
-                        const struct controls *controls, int sender, int receiver)
+static bool may_control(const struct node *node, const struct verdict *verdict, const struct controls *controls,
+                        int sender, int receiver)
 {
-    return !is_slow_sender(node, verdict, sender) && !is_slow_receiver(node, verdict, receiver) &&
-           !is_within_a_host(verdict, sender, receiver) &&
-           !is_listed(controls->slow, controls->slow_count, sender, receiver);
+    const struct suspect pair = {.sender = sender, .receiver = receiver};
+    return !fc_is_slow(node, verdict, sender, as_sender) && !fc_is_slow(node, verdict, receiver, as_receiver) &&
+           !fc_is_within_a_host(verdict, sender, receiver) &&
+           bsearch(&pair, controls->slow, controls->slow_count, sizeof pair, fc_compare_pairs) == NULL;
 }
 
 static bool is_control(const struct controls *controls, int sender, int receiver)
@@ -336,14 +312,14 @@ static bool is_control(const struct controls *controls, int sender, int receiver
 static void add_control(struct controls *controls, int sender, int receiver)
 {
     if (controls->count < controls->most) {
-        controls->at[controls->count++] = (struct suspect){0, sender, receiver, -1, 0.0, 0.0};
+        controls->at[controls->count++] = (struct suspect){0, sender, receiver, no_round, 0.0, 0.0};
     }
 }
 
 /*
- * Rank 0: goes over all measured pairs that may be controls and adds so many, evenly spread, but
- * those that are controls already; returns how many may be. There is no room to store them all, so
- * they are counted first, with none wanted.
+ * Rank 0: goes over all measured pairs that may be controls and adds so many, evenly spread, but those that are
+ * controls already; returns how many may be. There is no room to store them all, so they are counted first, with none
+ * wanted.
  */
 static size_t spread_controls(struct node *node, const struct verdict *verdict, size_t wanted,
                               struct controls *controls)
@@ -351,13 +327,13 @@ static size_t spread_controls(struct node *node, const struct verdict *verdict, 
     size_t seen = 0;
     size_t taken = 0;
     for (int index = 0; index < node->layout.rounds; index++) {
-        set_round(&node->layout, round_number(&node->layout, index), node->order, &node->roster);
+        fc_set_round(&node->layout, fc_round_number(&node->layout, index), node->order, &node->roster);
         for (int sender = 0; sender < node->roster.nodes; sender++) {
             const int receiver = node->roster.to[sender];
             if (receiver < 0 || !may_control(node, verdict, controls, sender, receiver)) {
                 continue;
             }
-            if (taken < wanted && seen == spread(taken, wanted, controls->eligible)) {
+            if (taken < wanted && seen == fc_spread(taken, wanted, controls->eligible)) {
                 taken++;
                 if (!is_control(controls, sender, receiver)) {
                     add_control(controls, sender, receiver);
@@ -370,8 +346,7 @@ static size_t spread_controls(struct node *node, const struct verdict *verdict, 
 }
 
 /* Rank 0: for a node of several pairs alone one control that it sends and one that it receives. */
-static void add_controls_of_nodes(struct node *node, const struct verdict *verdict,
-                                  struct controls *controls)
+static void add_controls_of_nodes(struct node *node, const struct verdict *verdict, struct controls *controls)
 {
     const int nodes = node->roster.nodes;
     int *const sends = controls->wanted;
@@ -385,12 +360,11 @@ static void add_controls_of_nodes(struct node *node, const struct verdict *verdi
         sends[rank] = receives[rank] = sends[rank] >= 2;
     }
     for (int index = 0; index < node->layout.rounds; index++) {
-        set_round(&node->layout, round_number(&node->layout, index), node->order, &node->roster);
+        fc_set_round(&node->layout, fc_round_number(&node->layout, index), node->order, &node->roster);
         for (int sender = 0; sender < nodes; sender++) {
             const int receiver = node->roster.to[sender];
             if (receiver >= 0 && (sends[sender] || receives[receiver]) &&
-                may_control(node, verdict, controls, sender, receiver) &&
-                !is_control(controls, sender, receiver)) {
+                may_control(node, verdict, controls, sender, receiver) && !is_control(controls, sender, receiver)) {
                 sends[sender] = receives[receiver] = 0;
                 add_control(controls, sender, receiver);
             }
@@ -403,12 +377,12 @@ static void choose_controls(struct node *node, struct verdict *verdict, size_t m
                             struct controls *controls)
 {
     controls->wanted = counts;
-    controls->most = least(most, controls_most);
+    controls->most = fc_least(most, controls_most);
     controls->slow_count = verdict->slow;
-    qsort(controls->slow, verdict->slow, sizeof *controls->slow, compare_pairs);
+    qsort(controls->slow, verdict->slow, sizeof *controls->slow, fc_compare_pairs);
     controls->eligible = spread_controls(node, verdict, 0, controls);
-    const size_t most_wanted = least(controls->most, controls->eligible);
-    spread_controls(node, verdict, least(controls_of_all, most_wanted), controls);
+    const size_t most_wanted = fc_least(controls->most, controls->eligible);
+    spread_controls(node, verdict, fc_least(controls_of_all, most_wanted), controls);
     add_controls_of_nodes(node, verdict, controls);
 }
 
@@ -418,24 +392,22 @@ static void choose_controls(struct node *node, struct verdict *verdict, size_t m
 static void measure_pair(struct node *node, const char *phase, int number, const struct suspect *at)
 {
     if (at != NULL) {
-        clear_roster(&node->roster);
-        add_pair(&node->roster, at->sender, at->receiver);
+        fc_clear_roster(&node->roster);
+        fc_add_pair(&node->roster, at->sender, at->receiver);
     }
     share_roster(node);
-    measure_round(node, phase, number);
+    fc_measure_round(node, phase, number);
 }
 
 /* Rank 0: whether some suspect was slow in every repeat so far, as the controls are. */
-static bool is_any_slow_alone(const struct node *node, const struct controls *controls,
-                              const struct verdict *verdict)
+static bool is_any_slow_alone(const struct node *node, const struct controls *controls, const struct verdict *verdict)
 {
     double best[controls_most];
     double scratch[controls_most];
     for (size_t i = 0; i < controls->count; i++) {
         best[i] = controls->at[i].best;
     }
-    const double reference =
-        controls->count > 0 ? median_of(best, controls->count, scratch) : verdict->overall;
+    const double reference = controls->count > 0 ? fc_median_of(best, controls->count, scratch) : verdict->overall;
     for (size_t i = 0; i < verdict->alone; i++) {
         if (verdict->suspects[i].best < (1.0 - node->plan->suspect_share) * reference) {
             return true;
@@ -445,11 +417,10 @@ static bool is_any_slow_alone(const struct node *node, const struct controls *co
 }
 
 /*
- * Rank 0, before the last repeat: lets some time pass if somebody is about to be blamed. Other
- * people's traffic may last as long as the few pairs that are measured alone; a fault stays.
+ * Rank 0, before the last repeat: lets some time pass if somebody is about to be blamed. Other people's traffic may
+ * last as long as the few pairs that are measured alone; a fault stays.
  */
-static void wait_for_others(const struct node *node, const struct controls *controls,
-                            struct verdict *verdict)
+static void wait_for_others(const struct node *node, const struct controls *controls, struct verdict *verdict)
 {
     if (!is_any_slow_alone(node, controls, verdict)) {
         return;
@@ -461,15 +432,14 @@ static void wait_for_others(const struct node *node, const struct controls *cont
 }
 
 /*
- * Rank 0, after the first repeat: takes more controls if somebody may be blamed. By how much healthy
- * pairs differ, few cannot tell.
+ * Rank 0, after the first repeat: takes more controls if somebody may be blamed. By how much healthy pairs differ, few
+ * cannot tell.
  */
-static void add_controls(struct node *node, const struct verdict *verdict,
-                         struct controls *controls)
+static void add_controls(struct node *node, const struct verdict *verdict, struct controls *controls)
 {
     if (is_any_slow_alone(node, controls, verdict)) {
-        const size_t most_wanted = least(controls->most, controls->eligible);
-        spread_controls(node, verdict, least(controls_if_slow, most_wanted), controls);
+        const size_t most_wanted = fc_least(controls->most, controls->eligible);
+        spread_controls(node, verdict, fc_least(controls_if_slow, most_wanted), controls);
     }
 }
 
@@ -481,8 +451,8 @@ struct progress {
 };
 
 /* Collective: measures pairs of rank 0's list one after the other; the others give NULL. */
-static void measure_each(struct node *node, const char *phase, int first, struct suspect *at,
-                         int count, struct progress *progress)
+static void measure_each(struct node *node, const char *phase, int first, struct suspect *at, int count,
+                         struct progress *progress)
 {
     for (int i = 0; i < count; i++) {
         struct suspect *const pair = at != NULL ? &at[i] : NULL;
@@ -490,13 +460,13 @@ static void measure_each(struct node *node, const char *phase, int first, struct
         if (pair != NULL) {
             keep_best(pair, node->ledger.best[pair->sender]);
         }
-        tell_progress(node, "alone, pair", ++progress->done, progress->total, progress->begin);
+        fc_print_progress(node, "alone, pair", ++progress->done, progress->total, progress->begin);
     }
 }
 
 /*
- * Collective: the controls and then the suspects, one pair after the other, and all of it again
- * for every repeat: what drifts meanwhile does so for both.
+ * Collective: the controls and then the suspects, one pair after the other, and all of it again for every repeat: what
+ * drifts meanwhile does so for both.
  */
 static void measure_alone(struct node *node, struct controls *controls, struct verdict *verdict)
 {
@@ -546,10 +516,10 @@ static void confirm(struct node *node, struct verdict *verdict)
 {
     const struct fc_world *const world = node->world;
     const bool leads = world->rank == 0;
-    const struct budget budget = find_budget((size_t)world->size, node->plan->confirm_limit);
+    const struct budget budget = fc_find_budget((size_t)world->size, node->plan->confirm_limit);
     struct controls controls;
     memset(&controls, 0, sizeof controls);
-    gather_suspects(node, verdict);
+    fc_gather_suspects(node, verdict);
     int any = verdict->count > 0;
     FC_MPI(MPI_Bcast(&any, 1, MPI_INT, 0, world->comm));
     if (!any) {
@@ -565,8 +535,7 @@ static void confirm(struct node *node, struct verdict *verdict)
     }
     if (verdict->alone > 0) {
         const size_t repeats = node->plan->confirm_repeats;
-        const size_t used =
-            ((size_t)rounds + repeats - 1) / repeats + verdict->alone + budget.controls;
+        const size_t used = ((size_t)rounds + repeats - 1) / repeats + verdict->alone + budget.controls;
         const size_t left = budget.all > used ? budget.all - used : 0;
         choose_controls(node, verdict, budget.controls + left, counts, &controls);
     }
@@ -577,22 +546,19 @@ static void confirm(struct node *node, struct verdict *verdict)
     free(counts);
 }
 
-/* Collective: shares what nodes have, then measures the suspects again; frees what only that needs. */
-static void examine(struct node *node, struct verdict *verdict)
+void fc_examine(struct node *node, struct verdict *verdict)
 {
     const struct fc_world *const world = node->world;
     const size_t values = (size_t)node->layout.rounds;
     const size_t nodes = (size_t)world->size;
     double *const scratch = fc_allocate_all(world, values, sizeof *scratch);
-    verdict->tops = fc_allocate_all(world, nodes, sizeof *verdict->tops);
+    verdict->levels = fc_allocate_all(world, nodes, sizeof *verdict->levels);
     verdict->hosts = fc_allocate_all(world, nodes, sizeof *verdict->hosts);
-    share_hosts(node, verdict);
-    share_tops(node, verdict, scratch);
+    fc_share_hosts(node, verdict);
+    fc_share_levels(node, verdict, scratch);
     confirm(node, verdict);
     free(scratch);
-    free(verdict->tops);
+    free(verdict->levels);
     free(verdict->hosts);
     free(verdict->suspects);
 }
-
-#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "patterns.h"
+#include "messages.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+const char *const fc_pattern_names[] = {"rotate", "shift", "bisection", "round-robin", NULL};
+
+struct fc_roster fc_make_roster(const struct fc_world *world, int nodes)
+{
+    struct fc_roster roster = {nodes, NULL, NULL};
+    roster.to = fc_allocate_all(world, (size_t)nodes, sizeof *roster.to);
+    roster.from = fc_allocate_all(world, (size_t)nodes, sizeof *roster.from);
+    return roster;
+}
+
+void fc_free_roster(struct fc_roster *roster)
+{
+    free(roster->to);
+    free(roster->from);
+}
+
+void fc_clear_roster(struct fc_roster *roster)
+{
+    for (int rank = 0; rank < roster->nodes; rank++) {
+        roster->to[rank] = -1;
+        roster->from[rank] = -1;
+    }
+}
+
+void fc_add_pair(struct fc_roster *roster, int sender, int receiver)
+{
+    roster->to[sender] = receiver;
+    roster->from[receiver] = sender;
+}
+
+/* Steele, Lea, Flood, Fast splittable pseudorandom number generators (OOPSLA 2014). */
+static uint64_t split_mix(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/*
+ * Fisher-Yates shuffle from seed and round alone, so that all ranks find the same. The seed is mixed before the round
+ * is added: neighbouring seeds must not have rounds in common.
+ */
+static void shuffle(int *order, int count, size_t seed, int round)
+{
+    uint64_t state = (uint64_t)seed;
+    state = split_mix(&state) + (uint64_t)round;
+    for (int i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    for (int i = count - 1; i > 0; i--) {
+        const int j = (int)(((split_mix(&state) >> 32) * (uint64_t)(i + 1)) >> 32);
+        const int kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
+}
+
+/* at + shift modulo count; the sum may be beyond an int. */
+static int wrapped(int at, int shift, int count)
+{
+    return (int)(((long long)at + shift) % count);
+}
+
+/* In a tournament of an even number of nodes one has no seat, and meets whoever is left over. */
+static int rank_of_seat(const struct fc_layout *layout, int seat)
+{
+    return layout->nodes % 2 == 0 && seat >= layout->nodes / 2 ? seat + 1 : seat;
+}
+
+enum { many = 16 }; /* nodes of a tournament in which some directions are turned */
+
+static void add_match(struct fc_roster *roster, int one, int other, bool one_sends)
+{
+    fc_add_pair(roster, one_sends ? one : other, one_sends ? other : one);
+}
+
+/*
+ * A round of the tournament by the circle method: of M seats, M odd, those two meet whose sum modulo M is the number of
+ * the turn. They are as far from the seat in the middle on one side as on the other. By that distance, odd or even, the
+ * upper or the lower one sends: two turns later, when the middle is one further, a node that sent receives. Among many,
+ * an odd seat and an even one above it do it the other way: without that half of the ways between nodes that are cabled
+ * to four switches by turns would not be looked at. tests/parsers/test_rotate_patterns.py has what these rules leave
+ * out, and others. The second M rounds are the first the other way.
+ */
+static void set_match_day(const struct fc_layout *layout, int round, struct fc_roster *roster)
+{
+    const int seats = layout->turns;
+    const bool back = round >= seats;
+    const int turn = back ? round - seats : round;
+    const int middle = turn % 2 == 0 ? turn / 2 : turn / 2 + seats / 2 + 1; /* (turn + M) / 2 */
+    for (int away = 1; away <= seats / 2; away++) {
+        const int upper = wrapped(middle, away, seats);
+        const int lower = wrapped(middle, seats - away, seats);
+        const int first = upper < lower ? upper : lower;
+        const bool turned = layout->nodes >= many && first % 2 == 1 && (upper ^ lower) % 2 == 1;
+        add_match(roster, rank_of_seat(layout, upper), rank_of_seat(layout, lower),
+                  ((away % 2 == 1) != back) != turned);
+    }
+    if (layout->nodes % 2 == 0) {
+        add_match(roster, layout->nodes / 2, rank_of_seat(layout, middle), (middle % 2 == 1) != back);
+    }
+}
+
+void fc_set_round(const struct fc_layout *layout, int round, int *order, struct fc_roster *roster)
+{
+    const int pairs = layout->pairs;
+    fc_clear_roster(roster);
+    if (layout->pattern == FC_ROUND_ROBIN) {
+        set_match_day(layout, round, roster);
+        return;
+    }
+    if (layout->pattern == FC_BISECTION) {
+        shuffle(order, layout->active, layout->seed, round);
+    }
+    for (int i = 0; i < pairs; i++) {
+        switch (layout->pattern) {
+        case FC_SHIFT: fc_add_pair(roster, i, wrapped(i, round + 1, layout->nodes)); break;
+        case FC_BISECTION: fc_add_pair(roster, order[2 * i], order[2 * i + 1]); break;
+        case FC_ROTATE:
+        default: fc_add_pair(roster, i, pairs + wrapped(i, round, pairs)); break;
+        }
+    }
+}
+
+/* Of `wanted` numbers, evenly spread from 0 to count - 1, the one at `index`. */
+static int spread_from_end_to_end(int index, int wanted, int count)
+{
+    const size_t gaps = wanted > 1 ? (size_t)wanted - 1 : 1;
+    return (int)((size_t)index * ((size_t)count - 1) / gaps);
+}
+
+int fc_round_number(const struct fc_layout *layout, int index)
+{
+    const int turns = layout->turns;
+    if (layout->rounds <= turns) {
+        return spread_from_end_to_end(index, layout->rounds, turns);
+    }
+    return index < turns ? index
+                         : turns + spread_from_end_to_end(index - turns, layout->rounds - turns, layout->total - turns);
+}
+
+struct fc_layout fc_make_layout(int nodes, enum fc_pattern pattern, int shifts, size_t seed)
+{
+    struct fc_layout layout = {pattern, nodes, nodes, nodes, nodes - 1, nodes - 1, 0, seed};
+    if (pattern == FC_ROUND_ROBIN) {
+        layout.pairs = nodes / 2;
+        layout.turns = nodes - 1 + nodes % 2;
+        layout.total = 2 * layout.turns;
+    } else if (pattern != FC_SHIFT) {
+        layout.active = nodes / 2 * 2;
+        layout.pairs = nodes / 2;
+        layout.turns = nodes / 2;
+        if (pattern == FC_BISECTION && shifts > 0) {
+            layout.turns = shifts;
+        }
+        layout.total = layout.turns;
+    }
+    layout.rounds = shifts > 0 && shifts < layout.total ? shifts : layout.total;
+    return layout;
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rounds.h"
+#include "../common/messages.h"
+#include "../common/program.h"
+#include "../common/sampling.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct transfers fc_make_transfers(const struct fc_world *world, size_t size, size_t messages)
+{
+    const size_t slots = 2 * messages + 2;
+    struct transfers transfers = {world, size, messages, NULL, NULL, NULL, NULL};
+    transfers.send = fc_allocate_all(world, size, 1);
+    transfers.receive = fc_allocate_all(world, size, 1);
+    transfers.requests = fc_allocate_all(world, slots, sizeof *transfers.requests);
+    transfers.done = fc_allocate_all(world, slots, sizeof *transfers.done);
+    fc_fill(transfers.send, size, world->rank);
+    fc_spoil(transfers.receive, size, world->rank);
+    return transfers;
+}
+
+void fc_free_transfers(struct transfers *transfers)
+{
+    free(transfers->send);
+    free(transfers->receive);
+    free(transfers->requests);
+    free(transfers->done);
+}
+
+/* ------------------------------------------------------- one test of a round */
+
+int fc_partner_or_null(int partner)
+{
+    return partner < 0 ? MPI_PROC_NULL : partner;
+}
+
+/* The first message between two ranks may have to open a connection: not in the timing. */
+static void warm_up(const struct transfers *transfers, int to, int from)
+{
+    const int bytes = (int)(transfers->size < 65536 ? transfers->size : 65536);
+    FC_MPI(MPI_Sendrecv(transfers->send, bytes, MPI_BYTE, fc_partner_or_null(to), tag_warm, transfers->receive, bytes,
+                        MPI_BYTE, fc_partner_or_null(from), tag_warm, transfers->world->comm, MPI_STATUS_IGNORE));
+}
+
+/* Of this rank's pairs: it sends to `to` and receives from `from`, -1 if it does not. */
+static void post_receives(const struct transfers *transfers, int to, int from)
+{
+    const int messages = (int)transfers->messages;
+    const MPI_Comm comm = transfers->world->comm;
+    for (int i = 0; i < 2 * messages + 2; i++) {
+        transfers->requests[i] = MPI_REQUEST_NULL;
+    }
+    for (int i = 0; from >= 0 && i < messages; i++) {
+        FC_MPI(MPI_Irecv(transfers->receive, (int)transfers->size, MPI_BYTE, from, tag_data, comm,
+                         &transfers->requests[i]));
+    }
+    if (to >= 0) {
+        FC_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, to, tag_acknowledge, comm, &transfers->requests[2 * messages]));
+    }
+}
+
+static void start_sends(const struct transfers *transfers, int to)
+{
+    const int messages = (int)transfers->messages;
+    for (int i = messages; to >= 0 && i < 2 * messages; i++) {
+        FC_MPI(MPI_Isend(transfers->send, (int)transfers->size, MPI_BYTE, to, tag_data, transfers->world->comm,
+                         &transfers->requests[i]));
+    }
+}
+
+/*
+ * Completes whatever comes first, because in `shift` a rank is sender and receiver at once and neither may wait for the
+ * other: the acknowledgement leaves with the last message received, the clock is read with the acknowledgement
+ * received. Returns the time of the latter.
+ */
+static double complete_all(const struct transfers *transfers, int from)
+{
+    const int messages = (int)transfers->messages;
+    int missing = messages;
+    double end = 0.0;
+    for (;;) {
+        int count = 0;
+        FC_MPI(MPI_Waitsome(2 * messages + 2, transfers->requests, &count, transfers->done, MPI_STATUSES_IGNORE));
+        if (count == MPI_UNDEFINED) {
+            return end;
+        }
+        for (int i = 0; i < count; i++) {
+            if (transfers->done[i] < messages && --missing == 0) {
+                FC_MPI(MPI_Isend(NULL, 0, MPI_BYTE, from, tag_acknowledge, transfers->world->comm,
+                                 &transfers->requests[2 * messages + 1]));
+            } else if (transfers->done[i] == 2 * messages) {
+                end = MPI_Wtime();
+            }
+        }
+    }
+}
+
+/* Runs one test; returns the seconds it took this rank as a sender, 0 if it is none. */
+static double stream(const struct transfers *transfers, int to, int from)
+{
+    post_receives(transfers, to, from);
+    FC_MPI(MPI_Barrier(transfers->world->comm));
+    const double begin = MPI_Wtime();
+    start_sends(transfers, to);
+    const double end = complete_all(transfers, from);
+    return to >= 0 ? end - begin : 0.0;
+}
+
+/* -------------------------------------------------------------------- data */
+
+enum { check_step = 4096 }; /* one byte per page is looked at, and the last */
+
+static size_t next_place(size_t at, size_t size)
+{
+    return at + check_step < size || at + 1 >= size ? at + check_step : size - 1;
+}
+
+/* Makes the bytes that will be looked at differ from those that arrive. */
+static void spoil_places(const struct transfers *transfers, int from)
+{
+    const size_t size = transfers->size;
+    for (size_t at = 0; from >= 0 && at < size; at = next_place(at, size)) {
+        transfers->receive[at] = (unsigned char)~fc_pattern(at, size, from);
+    }
+}
+
+/* Comparing all bytes would take as long as the transfers themselves. */
+static size_t first_wrong_place(const struct transfers *transfers, int from)
+{
+    const size_t size = transfers->size;
+    for (size_t at = 0; from >= 0 && at < size; at = next_place(at, size)) {
+        if (transfers->receive[at] != fc_pattern(at, size, from)) {
+            return at;
+        }
+    }
+    return size;
+}
+
+/* ------------------------------------------------------------------ a round */
+
+/* In place of a time: the rank has a problem. */
+static const double has_problem = -1.0;
+
+double fc_median_of(const double *values, size_t count, double *scratch)
+{
+    memcpy(scratch, values, count * sizeof *scratch);
+    qsort(scratch, count, sizeof *scratch, fc_compare_doubles);
+    return fc_median(scratch, count);
+}
+
+double fc_best_MBps(const struct plan *plan, const double *times)
+{
+    double shortest = times[0];
+    for (size_t test = 1; test < plan->tests; test++) {
+        shortest = times[test] < shortest ? times[test] : shortest;
+    }
+    if (!(shortest > 0.0)) {
+        fc_abort(
+            "%zu messages of %zu bytes took no time that MPI_Wtime can measure; raise --size or "
+            "--messages",
+            plan->messages, plan->size);
+    }
+    return (double)plan->messages * (double)plan->size / shortest / 1e6;
+}
+
+/* Rank 0: what the tests of a round took, for `transfers` and for --raw. */
+static void book_times(struct node *node, const char *phase, int round)
+{
+    struct ledger *const ledger = &node->ledger;
+    const size_t tests = node->plan->tests;
+    for (size_t test = 0; test < tests; test++) {
+        double slowest = 0.0;
+        for (int sender = 0; sender < node->roster.nodes; sender++) {
+            const double seconds = ledger->times[(size_t)sender * tests + test];
+            slowest = seconds > slowest ? seconds : slowest;
+            if (ledger->raw != NULL && node->roster.to[sender] >= 0) {
+                fprintf(ledger->raw, "%s %d %zu %d %d %.6g\n", phase, round, test, sender, node->roster.to[sender],
+                        1e6 * seconds);
+            }
+        }
+        ledger->transfers += slowest;
+    }
+}
+
+/* Rank 0: the rows of a round. */
+static void print_round(struct node *node, const char *phase, int round)
+{
+    struct ledger *const ledger = &node->ledger;
+    for (int sender = 0; sender < node->roster.nodes; sender++) {
+        const int receiver = node->roster.to[sender];
+        if (receiver >= 0) {
+            ledger->best[sender] = fc_best_MBps(node->plan, ledger->times + (size_t)sender * node->plan->tests);
+            printf("%d %d %d %.6g %s\n", round, sender, receiver, ledger->best[sender], phase);
+            ledger->rows++;
+        }
+    }
+}
+
+/* What arrived in a round has to be what was sent. */
+static void check_data(struct node *node, int from)
+{
+    const size_t wrong = first_wrong_place(&node->transfers, from);
+    if (wrong != node->plan->size) {
+        snprintf(node->problem, sizeof node->problem,
+                 "wrong data: byte %zu of a message of %zu bytes from rank %d to rank %d; "
+                 "the MPI library or the network corrupts messages",
+                 wrong, node->plan->size, from, node->world->rank);
+    }
+}
+
+/* Rank 0: the rows have to be written. */
+static void check_files(struct node *node)
+{
+    if (fc_flush_failed(stdout)) {
+        snprintf(node->problem, sizeof node->problem,
+                 "cannot write to standard output: %.100s; free space or redirect it", strerror(errno));
+    } else if (fc_flush_failed(node->ledger.raw)) {
+        snprintf(node->problem, sizeof node->problem, "cannot write to the file of --raw: %.100s; free space",
+                 strerror(errno));
+    }
+}
+
+/* Rank 0: the lowest rank that has a problem, or the number of ranks. */
+static int first_with_problem(const struct node *node)
+{
+    int rank = 0;
+    while (rank < node->world->size && node->ledger.times[(size_t)rank * node->plan->tests] != has_problem) {
+        rank++;
+    }
+    return rank;
+}
+
+/*
+ * Collective: rank 0 gets the times of a round and prints them; what went wrong on any rank, with data or files, ends
+ * the program. Nobody goes on to the next round before all have ended this one. That a rank has a problem comes with
+ * its times: on a large machine, and on a simulated one, a reduction of its own takes longer.
+ */
+static void collect(struct node *node, const char *phase, int round)
+{
+    const struct fc_world *const world = node->world;
+    const int tests = (int)node->plan->tests;
+    int failed = world->size;
+    if (node->problem[0] != '\0') {
+        node->times[0] = has_problem;
+    }
+    FC_MPI(MPI_Gather(node->times, tests, MPI_DOUBLE, node->ledger.times, tests, MPI_DOUBLE, 0, world->comm));
+    if (world->rank == 0) {
+        failed = first_with_problem(node);
+        if (failed == world->size) {
+            book_times(node, phase, round);
+            print_round(node, phase, round);
+            check_files(node);
+            failed = node->problem[0] != '\0' ? 0 : failed;
+        }
+    }
+    FC_MPI(MPI_Bcast(&failed, 1, MPI_INT, 0, world->comm));
+    if (failed < world->size) {
+        fc_end_if_any(world, failed == world->rank, "%s", node->problem);
+    }
+}
+
+void fc_measure_round(struct node *node, const char *phase, int round)
+{
+    const int to = node->roster.to[node->world->rank];
+    const int from = node->roster.from[node->world->rank];
+    const int tests = (int)node->plan->tests;
+    if (!node->plan->no_warm_up) {
+        warm_up(&node->transfers, to, from);
+    }
+    spoil_places(&node->transfers, from);
+    for (int test = 0; test < tests; test++) {
+        node->times[test] = stream(&node->transfers, to, from);
+    }
+    check_data(node, from);
+    collect(node, phase, round);
+}
+
+void fc_print_progress(struct node *node, const char *what, int done, int total, double begin)
+{
+    struct ledger *const ledger = &node->ledger;
+    const double now = MPI_Wtime();
+    if (node->world->rank != 0 || done >= total || now - ledger->last_progress < 5.0) {
+        return;
+    }
+    ledger->last_progress = now;
+    fprintf(stderr, "%s: %s %d of %d, about %.0f s left\n", fc_program, what, done, total,
+            (now - begin) / done * (total - done));
+    fflush(stderr);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* One round of `rotate`: all pairs of a roster stream, and rank 0 prints a row for each. */
+#ifndef ROUNDS_H
+#define ROUNDS_H
+
+#include "../common/patterns.h"
+
+/* What the command line asks for. */
+struct plan {
+    size_t size; /* of a message, bytes */
+    size_t messages;
+    size_t tests;
+    size_t pattern; /* enum fc_pattern */
+    size_t shifts;  /* rounds to measure, 0: all */
+    size_t seed;
+    bool no_warm_up;
+    bool confirm;
+    double suspect_share;
+    size_t confirm_repeats;
+    size_t confirm_limit; /* pairs measured alone, 0: see find_budget */
+    size_t confirm_pause; /* s, before the last repeat of those that are slow alone */
+    const char *raw_name; /* NULL: no file of tests */
+};
+
+/* One pair of a node in the scan. */
+struct meeting {
+    int partner;
+    double MBps;
+};
+
+/* What a node measured as one end of its pairs, over the rounds of the scan. */
+struct line {
+    size_t count;
+    struct meeting *at;
+};
+
+enum { tag_warm = 1, tag_data = 2, tag_acknowledge = 3, tag_best = 4 };
+
+/* What a rank needs to take part in a test, as sender, as receiver, or as both. */
+struct transfers {
+    const struct fc_world *world;
+    size_t size;     /* of a message, bytes */
+    size_t messages; /* that a sender sends in a test */
+    unsigned char *send;
+    unsigned char *receive;
+    MPI_Request *requests; /* receives, sends, acknowledgement in, acknowledgement out */
+    int *done;             /* as many, for MPI_Waitsome */
+};
+
+/* Owned by rank 0. */
+struct ledger {
+    double *times;        /* of the last round: rank by rank, `tests` values, 0 where it did not send */
+    double *best;         /* of the last round, MBps by sender */
+    double *medians;      /* of the rounds of the scan */
+    double *scratch;      /* to sort as many values as there are nodes, rounds or repeats */
+    double transfers;     /* seconds, sum of the slowest pair of every test */
+    double last_progress; /* MPI_Wtime */
+    size_t rows;
+    FILE *raw;
+};
+
+/* One rank. */
+struct node {
+    const struct fc_world *world;
+    const struct plan *plan;
+    struct fc_layout layout;
+    struct fc_roster roster; /* of the round that is measured */
+    int *order;              /* permutation of the nodes for a random matching */
+    struct transfers transfers;
+    double *times;      /* of the tests of this rank as sender, seconds */
+    struct line row;    /* as sender */
+    struct line column; /* as receiver */
+    struct ledger ledger;
+    char problem[300]; /* what went wrong on this rank, empty if nothing did */
+};
+
+/* Collective: allocates the buffers, and writes them, so that no page is touched for the first time in a test. */
+struct transfers fc_make_transfers(const struct fc_world *world, size_t size, size_t messages);
+void fc_free_transfers(struct transfers *transfers);
+
+/* Returns MPI_PROC_NULL for -1. */
+int fc_partner_or_null(int partner);
+
+/* Returns the median of the values, which stay as they are; `scratch` holds as many. */
+double fc_median_of(const double *values, size_t count, double *scratch);
+
+/* Returns the bandwidth of the best test of `times`. */
+double fc_best_MBps(const struct plan *plan, const double *times);
+
+/* Collective: measures the pairs of the roster at once and prints their rows. */
+void fc_measure_round(struct node *node, const char *phase, int round);
+
+/* Rank 0, after each round: prints nothing before 5 s, then at most one line in 5 s, on standard error. */
+void fc_print_progress(struct node *node, const char *what, int done, int total, double begin);
+
+#endif
