@@ -33,7 +33,7 @@ def topology(name, nodes):
 
 def routing(name):
     """Return `d-mod-k` or `random`, as a twin's description would have it."""
-    return Routing("destination-table" if name == "random" else name, 7, (), {}, "laboratory")
+    return Routing("destination-table" if name == "random" else name, 7, "laboratory")
 
 
 @lru_cache(maxsize=64)

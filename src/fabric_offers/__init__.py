@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a buyer sends out and what vendors send back, checked; and offers in an order."""
+"""Requests of a buyer, offers of vendors, their checks, and their ranking."""

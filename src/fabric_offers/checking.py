@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether what came back is what was asked for: the file, its records, and what was run."""
+"""Check an offer against the request: the file, its records, and the runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.records import sessions
 from fabric_checks.records.record import is_success
-from fabric_offers import bundle_file, doubts, following, runs, signing
+from fabric_offers import bundle_file, plausibility, recomputation, runs, signing
 from fabric_offers.bundle_file import OFFER, Fault
-from fabric_offers.making import blobs
 from fabric_offers.packing import BINARIES, COLLECTION, OWN, SYSTEM
+from fabric_offers.request import blobs
 from fabric_offers.runs import Run
 
-#: What can be wrong, the gravest first, and what that is called.
+#: The kinds of objections, the gravest first, with their titles.
 KINDS = {
     "harmful": "in the file, but never part of a bundle",
     "changed": "changed since it was packed",
@@ -41,7 +41,7 @@ KINDS = {
     "versions": "of several versions",
     "placement": "placed in several ways",
 }
-#: What no check of a bundle can tell.
+#: What no check of a bundle can prove.
 UNPROVED = (
     "that the outputs are what the programs printed on the offered system: text can be written by hand, and a careful "
     "forgery is consistent with itself; measure some of it again when the system is delivered",
@@ -54,9 +54,9 @@ UNPROVED = (
 
 @dataclass
 class Checked:
-    """What came of a check.
+    """The result of a check.
 
-    :param objections: what the vendor has to be asked about; :param notes: what is good to know.
+    :param objections: what the vendor has to be asked about; :param notes: facts that are no objection.
     """
 
     manifest: Mapping[str, Any]
@@ -78,13 +78,13 @@ def check(
     request: Path | None = None,
     signers: Path | None = None,
     link_MBps: float | None = None,
-    recompute: following.Recompute = following.recompute,
+    recompute: recomputation.Recompute = recomputation.recompute,
 ) -> Checked:
     """Check a bundle.
 
-    :param level: what was asked for; None: as the request says, or else the bundle itself.
+    :param level: the requested level; None: that of the request, or else of the bundle itself.
     :param request: the bundle that was sent out. :param signers: who may sign, as for ssh-keygen.
-    :param link_MBps: the rate of a link, if not as the vendor says.
+    :param link_MBps: the rate of a link, if it is not that of the vendor's description.
     :raises RecordError: if it is no bundle. :raises FabricError: if it cannot be checked.
     """
     with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as folder:
@@ -104,14 +104,12 @@ def check(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was asked for: the level, the manifest of what was sent out, if it is known, the rate of a link; and how to
-    recompute.
-    """
+    """The level, the manifest of the request if it is known, the rate of a link, and how to recompute."""
 
     level: str
     sent: Mapping[str, Any]
     link_MBps: float | None
-    recompute: following.Recompute
+    recompute: recomputation.Recompute
 
 
 def _request(path: Path) -> Mapping[str, Any]:
@@ -132,13 +130,13 @@ def _signature(opened: bundle_file.Opened, signers: Path | None, found: Checked)
         else:
             found.notes.append("it is not signed: anyone who had it on the way could have repacked it")
         return
-    good, told = signing.verify(opened.manifest_text, opened.signature, signers)
+    good, signer = signing.verify(opened.manifest_text, opened.signature, signers)
     if not good:
-        found.objections.append(Fault("signature", bundle_file.SIGNATURE, told))
+        found.objections.append(Fault("signature", bundle_file.SIGNATURE, signer))
     elif signers is None:
-        found.notes.append(f"{told}; to check whose key that is, use --signers")
+        found.notes.append(f"{signer}; to check whose key that is, use --signers")
     else:
-        found.notes.append(told)
+        found.notes.append(signer)
 
 
 def _offer(opened: bundle_file.Opened, found: Checked, asked: _Asked) -> None:
@@ -152,8 +150,8 @@ def _offer(opened: bundle_file.Opened, found: Checked, asked: _Asked) -> None:
     system = _json(folder, SYSTEM)
     binaries = _json(folder, BINARIES)
     state = _json(folder, COLLECTION)
-    for name, told in ((SYSTEM, system), (BINARIES, binaries), (COLLECTION, state)):
-        if not isinstance(told, dict):
+    for name, content in ((SYSTEM, system), (BINARIES, binaries), (COLLECTION, state)):
+        if not isinstance(content, dict):
             found.objections.append(Fault("removed", name, "it is missing, or not a JSON object"))
     if isinstance(system, dict):
         _recomputed(folder, system, every, found, asked)
@@ -162,25 +160,32 @@ def _offer(opened: bundle_file.Opened, found: Checked, asked: _Asked) -> None:
     if isinstance(state, dict):
         found.objections += _collection(state, every, asked.sent, found)
     if isinstance(binaries, dict):
-        _told_of_binaries(binaries, found)
+        _note_binaries(binaries, found)
     if isinstance(left_out := opened.manifest.get("left_out"), list) and left_out:
         found.objections.append(Fault("removed", "sessions", f"{len(left_out)} runs were left out when it was packed"))
 
 
 def _recomputed(folder: Path, system: Any, every: Sequence[Run], found: Checked, asked: _Asked) -> None:
-    """Hold the records to the outputs and to what the system as described has."""
+    """Compare the records with the outputs, and with the cases of the system as described."""
     measured = [run for run in every if run.has_values]
     try:
         with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as scratch:
-            told = asked.recompute(following.job(system, folder, asked.level, measured, Path(scratch)))
+            recomputed = asked.recompute(recomputation.job(system, folder, asked.level, measured, Path(scratch)))
     except FabricError as error:
         found.objections.append(Fault("record", SYSTEM, str(error)))
         return
-    for run, came in zip(measured, told["runs"], strict=True):
-        found.objections += following.held(folder, run, came)
-    found.objections += _counted(every, {tuple(case) for case in told["cases"]}, asked.level)
-    found.objections += doubts.doubts(folder, measured, system, asked.link_MBps)
-    _told_of_system(system, found)
+    for run, came in zip(measured, recomputed["runs"], strict=True):
+        found.objections += recomputation.differences(folder, run, came)
+    found.objections += _counted(every, {tuple(case) for case in recomputed["cases"]}, asked.level)
+    # As the checks declare it: a record that says otherwise would double the rate that passes.
+    one_way = {
+        (run.place, metric)
+        for run, came in zip(measured, recomputed["runs"], strict=True)
+        for metric, facts in ({} if "error" in came else came["facts"]["metrics"]).items()
+        if facts["one_way"]
+    }
+    found.objections += plausibility.implausible(folder, measured, system, asked.link_MBps, one_way)
+    _note_system(system, found)
 
 
 def _json(folder: Path, name: str) -> Any:
@@ -191,7 +196,7 @@ def _json(folder: Path, name: str) -> Any:
 
 
 def _counted(every: Sequence[Run], cases: set[tuple[Any, ...]], level: str) -> Iterator[Fault]:
-    """Hold how often cases ran to the level."""
+    """Compare how often cases ran with the passes of the level."""
     passes = LEVELS[level].passes
     ran: dict[tuple[str, ...], list[Run]] = defaultdict(list)
     for run in every:
@@ -220,7 +225,7 @@ def _name(case: Sequence[str]) -> str:
 
 
 def _alike(folder: Path, measured: Sequence[Run]) -> Iterator[Fault]:
-    """Find what has to be the same in all runs, and is not."""
+    """Find versions, bindings and options that differ between runs."""
     versions: dict[tuple[str, str], set[str]] = defaultdict(set)
     bindings: dict[tuple[str, ...], set[str]] = defaultdict(set)
     variables: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -271,7 +276,7 @@ def _own_programs(folder: Path, names: Sequence[str], found: Checked) -> Iterato
 def _collection(
     state: Mapping[str, Any], every: Sequence[Run], asked: Mapping[str, Any], found: Checked
 ) -> Iterator[Fault]:
-    """Hold the vendor's clone to the commit that was asked for."""
+    """Compare the vendor's clone with the requested commit."""
     commit = str(state.get("commit"))
     wanted = str(asked.get("commit") or commit)
     own = ("config/systems/", "config/references/", "config/environments/")
@@ -286,11 +291,11 @@ def _collection(
                 f"this clone does not know the commit {wanted[:12]}; give --request, which has its checksums"
             )
             expected = {}
-    told = state.get("files")
-    if isinstance(told, dict) and expected:
-        for name in sorted(expected.keys() | told.keys()):
-            if expected.get(name) != told.get(name):
-                how = "is new" if name not in expected else "was deleted" if name not in told else "was changed"
+    actual = state.get("files")
+    if isinstance(actual, dict) and expected:
+        for name in sorted(expected.keys() | actual.keys()):
+            if expected.get(name) != actual.get(name):
+                how = "is new" if name not in expected else "was deleted" if name not in actual else "was changed"
                 if name.startswith(own) and name not in expected:
                     found.notes.append(f"of the site: {name}")
                 else:
@@ -305,12 +310,12 @@ def _collection(
     found.notes.append(f"recomputed with the collection {sessions.collection_version()}")
 
 
-def _told_of_system(system: Mapping[str, Any], found: Checked) -> None:
-    """Note what the vendor has decided, which is no fault and decides what is measured."""
+def _note_system(system: Mapping[str, Any], found: Checked) -> None:
+    """Note the vendor's choices, which are no fault and decide what is measured."""
     for partition in system["partitions"]:
         extras = partition["extras"]
-        said = [f"{key} {extras[key]}" for key in ("nodes", "cores", "ppn", "link_MBps", "nics") if key in extras]
-        found.notes.append(f"{partition['name']}: {', '.join(said)}")
+        stated = [f"{key} {extras[key]}" for key in ("nodes", "cores", "ppn", "link_MBps", "nics") if key in extras]
+        found.notes.append(f"{partition['name']}: {', '.join(stated)}")
         for key in ("program_options", "launch_options", "oversubscribed", "fabric"):
             if extras.get(key):
                 found.notes.append(f"{partition['name']}: {key} {json.dumps(extras[key])[:200]}")
@@ -324,7 +329,7 @@ def _told_of_system(system: Mapping[str, Any], found: Checked) -> None:
         found.notes.append(f"no records from these environments of the system: {', '.join(map(str, idle))[:200]}")
 
 
-def _told_of_binaries(binaries: Mapping[str, Any], found: Checked) -> None:
+def _note_binaries(binaries: Mapping[str, Any], found: Checked) -> None:
     gone = [name for name, entry in binaries.items() if entry is None]
     found.notes.append(f"{len(binaries) - len(gone)} files that job scripts name have checksums in {BINARIES}")
     if gone:
@@ -333,10 +338,12 @@ def _told_of_binaries(binaries: Mapping[str, Any], found: Checked) -> None:
 
 def as_json(path: Path, found: Checked) -> str:
     """Return all of it as JSON."""
-    told = {name: value for name, value in found.manifest.items() if name not in ("files", "pins", "files_of_commit")}
+    manifest = {
+        name: value for name, value in found.manifest.items() if name not in ("files", "pins", "files_of_commit")
+    }
     whole = {
         "bundle": str(path),
-        "manifest": told,
+        "manifest": manifest,
         "files": len(found.manifest["files"]),
         "records": found.records,
         "runs": found.runs,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a vendor sends back: records, outputs, job scripts, and what was run, in one file."""
+"""Write the bundle that a vendor sends back: records, outputs, job scripts, and checksums of programs, in one file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from fabric_checks.records import jsonlines, sessions
 from fabric_checks.records.runs import reports_of
 from fabric_checks.software.suite import STACKS
 from fabric_offers import bundle_file
-from fabric_offers.making import git
+from fabric_offers.request import git
 from fabric_offers.runs import SCRIPT
 
-#: What of a case's folder goes in: what values follow from, and no pictures.
+#: The files of a case's folder that go in: those that values are recomputed from, and no pictures.
 KEPT = (".out", ".err", ".sh", ".txt")
-#: The description of the system; what was run; of which state of the collection.
+#: The description of the system; checksums of programs; the state of the collection.
 SYSTEM, BINARIES, COLLECTION, CHANGES = "system.json", "binaries.json", "collection.json", "collection.diff"
 #: In the path of what is built of the collection itself, for each session; its build prints its checksums.
 OWN = "/FabricPrograms_"
@@ -143,14 +143,14 @@ def description(system: str, environs: Collection[str]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for stack in (None, *STACKS):
-        told = _described(system, stack)
-        found = found or {**told, "environments": [], "not_run": []}
-        for partition in told["partitions"]:
+        described = _described(system, stack)
+        found = found or {**described, "environments": [], "not_run": []}
+        for partition in described["partitions"]:
             (same,) = [each for each in found["partitions"] if each["name"] == partition["name"]]
             same["environs"] = list(dict.fromkeys([*same["environs"], *partition["environs"]]))
         have = {each["name"] for each in found["environments"]}
         found["environments"] += [
-            each for each in told["environments"] if each["name"] in environs and each["name"] not in have
+            each for each in described["environments"] if each["name"] in environs and each["name"] not in have
         ]
         have = {each["name"] for each in found["environments"]}
         if set(environs) <= have:
@@ -186,7 +186,7 @@ def _described(system: str, stack: str | None) -> Any:
 
 
 def _site(system: str, described: Mapping[str, Any]) -> dict[str, Path | bytes]:
-    """Return what the site's own files say, for whoever reads the bundle."""
+    """Return the site's own files, for whoever reads the bundle."""
     config = ROOT / "config"
     named = [config / "systems" / f"{system}.py", config / "references" / f"{system}.yaml"]
     found: dict[str, Path | bytes] = {f"site/{path.parent.name}/{path.name}": path for path in named if path.is_file()}
@@ -212,12 +212,12 @@ def _collection() -> dict[str, Path | bytes]:
 
 
 def _link_hash(target: Path) -> str:
-    """Return git's hash of a symbolic link, which is of where it leads; so git says it, of SHA-1 or SHA-256."""
-    return git("hash-object", "--stdin", told=str(target).encode()).strip()
+    """Return git's hash of a symbolic link, which is that of its target, in SHA-1 or SHA-256 as the clone has it."""
+    return git("hash-object", "--stdin", stdin=str(target).encode()).strip()
 
 
 def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
-    """Return SHA-256 and size of the files that job scripts name by their paths, None of what is not there any more."""
+    """Return SHA-256 and size of the files that job scripts name by their paths, None for files that are gone."""
     named: set[str] = set()
     for script in scripts:
         for line in files.read_text(script).splitlines():

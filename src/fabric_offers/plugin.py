@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verb that offers add to the command, and the reader of their bundles."""
+"""Add the verb of offers, and the reader of their bundles."""
 
 VERBS = {
     "offers": (
         "References and offers",
-        "fabric_offers.cli.offers",
+        "fabric_offers.cli",
         "Exchange one file with vendors, check it, rank offers.",
     ),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Offers in an order: what decides and how much is the buyer's, the order and how far it holds is computed here.
+"""Rank offers by the buyer's criteria and weights, and compute how far the ranking holds.
 
 The score of an offer is the weighted geometric mean of its ratios to the best offer, by criterion: of the medians, and
 of the prices. With a geometric mean of ratios the order does not depend on which offer they are ratios to (Fleming and
@@ -31,10 +31,10 @@ _SEED = 20260101
 
 @dataclass(frozen=True)
 class Criterion:
-    """What offers are held against each other by.
+    """A criterion that offers are compared by.
 
     :param patterns: regular expressions by field; :param parameters: values by name, as text.
-    :param at_least: and :param at_most: what an offer has to meet, in the metric's unit.
+    :param at_least: and :param at_most: the requirement, in the metric's unit.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Offer:
 
     :param medians: by criterion; :param runs: how many values each is of. :param units: of them.
     :param ratios: to the best, 1 for that itself; those of the price too.
-    :param misses: what it does not meet, or does not have: then it has no score.
+    :param misses: the requirements it does not meet, and values it lacks: then it has no score.
     """
 
     label: str
@@ -78,7 +78,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Offers, the best first, those that miss something last; and what would make another one the first.
+    """Offers, the best first, those without a score last; and the weights at which another one would be first.
 
     :param turns: for each weight the value, nearest to its own, at which another offer becomes the first, and which.
     """
@@ -94,12 +94,12 @@ def read(path: Path) -> Rules:
     :raises RecordError: with file and cause, if it cannot be used.
     """
     try:
-        told = yaml_file.load(path)
-        criteria = tuple(_criterion(path, each) for each in _is(told, dict)["criteria"])
-        price = _is(told.get(PRICE, {"weight": 0}), dict)
-        offers = _is(told.get("offers", {}), dict)
+        given = yaml_file.load(path)
+        criteria = tuple(_criterion(path, each) for each in _is(given, dict)["criteria"])
+        price = _is(given.get(PRICE, {"weight": 0}), dict)
+        offers = _is(given.get("offers", {}), dict)
         prices = {str(label): _sum(_is(each, dict)[PRICE]) for label, each in offers.items() if PRICE in each}
-        unknown = told.keys() - {"currency", "criteria", PRICE, "offers"}
+        unknown = given.keys() - {"currency", "criteria", PRICE, "offers"}
         weight = _number(price["weight"])
     except yaml_file.YamlError as error:
         raise RecordError(str(error)) from None
@@ -117,24 +117,24 @@ def read(path: Path) -> Rules:
         )
     if weight + sum(each.weight for each in criteria) <= 0:
         raise RecordError(f"{path}: all weights are 0, so nothing decides")
-    return Rules(criteria, weight, str(told.get("currency", "")), prices)
+    return Rules(criteria, weight, str(given.get("currency", "")), prices)
 
 
-def _criterion(path: Path, told: Any) -> Criterion:
+def _criterion(path: Path, given: Any) -> Criterion:
     known = ("name", "weight", "check", "metric", "layout", "parameters", "at_least", "at_most")
-    if unknown := _is(told, dict).keys() - set(known):
-        raise ValueError(f"criterion {told.get('name')!r:.40}: unknown key {min(map(str, unknown))!r:.40}")
-    patterns = {name: str(told[name]) for name in ("check", "metric", "layout") if name in told}
+    if unknown := _is(given, dict).keys() - set(known):
+        raise ValueError(f"criterion {given.get('name')!r:.40}: unknown key {min(map(str, unknown))!r:.40}")
+    patterns = {name: str(given[name]) for name in ("check", "metric", "layout") if name in given}
     if "check" not in patterns or "metric" not in patterns:
-        raise ValueError(f"criterion {told.get('name')!r:.40} needs check and metric")
+        raise ValueError(f"criterion {given.get('name')!r:.40} needs check and metric")
     for pattern in patterns.values():
         try:
             re.compile(pattern)
         except re.error as error:
             raise ValueError(f"{quoted(pattern)} is not a regular expression: {error}") from None
-    bounds = {name: _number(told[name], negative=True) for name in ("at_least", "at_most") if name in told}
-    parameters = {str(name): str(value) for name, value in _is(told.get("parameters", {}), dict).items()}
-    return Criterion(str(told["name"]), _number(told.get("weight", 0)), patterns, parameters, **bounds)
+    bounds = {name: _number(given[name], negative=True) for name in ("at_least", "at_most") if name in given}
+    parameters = {str(name): str(value) for name, value in _is(given.get("parameters", {}), dict).items()}
+    return Criterion(str(given["name"]), _number(given.get("weight", 0)), patterns, parameters, **bounds)
 
 
 def _is(value: Any, kind: type) -> Any:
@@ -151,8 +151,8 @@ def _number(value: Any, *, negative: bool = False) -> float:
     return float(value)
 
 
-def _sum(told: Any) -> float:
-    total = sum(map(_number, told.values())) if isinstance(told, dict) else _number(told)
+def _sum(given: Any) -> float:
+    total = sum(map(_number, given.values())) if isinstance(given, dict) else _number(given)
     if total <= 0:
         raise ValueError("a price must be above 0")
     return total

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The runs of an offer: the records of a case from one launch, and the folder with what it printed."""
+"""Sort the records of an offer into runs: those of a case from one launch, with the folder of its output."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fabric_offers.bundle_file import Fault
 
 #: The job's output and its script, as ReFrame calls them.
 OUTPUT, SCRIPT = "rfm_job.out", "rfm_job.sh"
-#: A pass or a retry but the first.
+#: The folder of a pass or a retry other than the first.
 _AGAIN = re.compile(r"_retry(\d+)$")
-#: What the records of one run agree in: all but what is of a metric.
+#: The fields that the records of one run share: all but those of a metric.
 _OF_RUN = FIELDS[: FIELDS.index("metric")]
 
 
@@ -35,7 +35,7 @@ class Run:
 
     @property
     def first(self) -> Record:
-        """Any of its records, for what they agree in."""
+        """Any of its records, for the fields that they share."""
         return self.records[0]
 
     @property
@@ -45,23 +45,23 @@ class Run:
 
     @property
     def group(self) -> str:
-        """What the pass has in common with those that it depends on."""
+        """The session and the pass, which runs that depend on each other share."""
         again = _AGAIN.search(self.place)
         return f"{self.first['session']} {again[1] if again else 0}"
 
     @property
     def name(self) -> str:
-        """What it is called in a list."""
+        """Its name in a list."""
         return f"{case_name(self.first)} of {self.group.replace(' ', ', pass ')}"
 
     @property
     def has_values(self) -> bool:
-        """Whether anything was measured."""
+        """Whether it has values."""
         return any(record["metric"] is not None for record in self.records)
 
 
 def read(folder: Path, names: Sequence[str]) -> tuple[list[Run], list[Fault], int]:
-    """Return the runs of a bundle, what is wrong with its records, and how many there are.
+    """Return the runs of a bundle, the faults of its records, and their number.
 
     :param names: the files of the bundle that are there.
     """
@@ -94,18 +94,18 @@ def _records(path: Path, name: str, faults: list[Fault]) -> Iterator[dict[str, A
 
 
 def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faults: list[Fault]) -> None:
-    told = record["output"]
+    output = record["output"]
     what = f"{record['metric'] or 'the failure'} of {case_name(record)} in {record['session']}"
-    if not isinstance(told, str):
+    if not isinstance(output, str):
         faults.append(Fault("record", what, "it does not name the folder with its output"))
         return
-    parts = told.split("/")
+    parts = output.split("/")
     own = ["output", *(record[name] for name in ("session", "system", "partition", "environ"))]
     if len(parts) != 6 or parts[:5] != own or not parts[5].startswith(f"{record['check']}_"):
-        faults.append(Fault("record", what, f"its output is in {quoted(told, 120)}, which belongs to another run"))
+        faults.append(Fault("record", what, f"its output is in {quoted(output, 120)}, which belongs to another run"))
         return
-    # What failed is where it ran.
-    place = told if (folder / told).is_dir() else told.replace("output/", "stage/", 1)
+    # The files of a failed run stay in the stage folder.
+    place = output if (folder / output).is_dir() else output.replace("output/", "stage/", 1)
     runs.setdefault(place, Run(place)).records.append(record)
 
 

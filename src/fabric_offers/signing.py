@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Signatures of manifests, by ssh-keygen: the key that somebody logs in with signs, and no cryptography is ours."""
+"""Sign manifests and verify signatures by ssh-keygen, with the key that somebody logs in with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fabric_checks.core.errors import FabricError, quoted
 
-#: What the signatures are for; one that was made for something else does not fit.
+#: The namespace of the signatures: one that was made for another purpose does not verify.
 NAMESPACE = "fabric-checks-bundle"
 _LONGEST_S = 60
 
@@ -30,9 +30,9 @@ def signature(text: bytes, key: Path) -> bytes:
 
 
 def verify(text: bytes, signed: bytes, signers: Path | None) -> tuple[bool, str]:
-    """Tell whether a signature is one of a text, and who made it, or else what is wrong, in words.
+    """Return whether a signature is one of a text, and who made it, or else the cause in words.
 
-    :param signers: a file of allowed signers, see ssh-keygen(1); without it any key will do, and its name is told.
+    :param signers: a file of allowed signers, see ssh-keygen(1); without it any key will do.
     :raises FabricError: if there is no ssh-keygen, or no such file.
     """
     if signers is not None and not signers.is_file():
@@ -48,8 +48,8 @@ def verify(text: bytes, signed: bytes, signers: Path | None) -> tuple[bool, str]
         names = found.stdout.decode(errors="replace").split()
         if found.returncode or not names:
             return False, f"the key belongs to nobody in {signers}"
-        told = ["-f", str(signers), "-I", names[0], "-n", NAMESPACE, "-s", str(path)]
-        done = _run([*base, "verify", *told], text)
+        options = ["-f", str(signers), "-I", names[0], "-n", NAMESPACE, "-s", str(path)]
+        done = _run([*base, "verify", *options], text)
         return done.returncode == 0, _last_line(done)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program asks MPI for: profiles and traces of our library ``profile.so``, and what they say of it."""
+"""Profiles and traces of the MPI calls of a program, by our library ``profile.so``, and their evaluation."""

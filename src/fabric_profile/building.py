@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library that profiles a program, built for an MPI and kept; see ``checks/fabric/src/build.sh``."""
+"""Build the library that profiles a program, once for each MPI; see ``checks/fabric/src/build.sh``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a profile says of a program: how it spends its time, in which calls, and with which messages."""
+"""Evaluate a profile: the time of a program by call, the balance of its ranks, and its messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fabric_checks.core.metrics import Metric
 from fabric_profile.profile import Calls, Profile
 
-#: What is measured of a profile; none of it is judged.
+#: The metrics of a profile; none has a reference.
 METRICS = [
     Metric("profile_mpi_share", "%", "smaller"),
     Metric("profile_collective_share", "%", "smaller"),
@@ -71,12 +71,12 @@ def values(profile: Profile) -> dict[str, float]:
 
 
 def is_message(calls: Calls) -> bool:
-    """Tell whether these sent messages: from one rank to another, not those that a collective is made of."""
+    """Return whether these sent messages: from one rank to another, not those within a collective."""
     return calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in _NO_MESSAGE
 
 
 def moves_in_a_collective(calls: Calls) -> bool:
-    """Tell whether these are collectives with data: not `MPI_Barrier`, and not what only prepares one."""
+    """Return whether these are collectives with data: not `MPI_Barrier`, and no initialisations."""
     return calls.kind == "collective" and not calls.call.endswith("_init") and "arrier" not in calls.call
 
 
@@ -86,7 +86,7 @@ _NO_MESSAGE = ("Pready", "Pready_range", "Pready_list", "Start", "Startall")
 def histogram(profile: Profile, which: Callable[[Calls], bool]) -> dict[int, tuple[int, int]]:
     """Return how many calls there were and how many bytes they handed over, by size: 0, or the lower power of two.
 
-    :param which: what of it.
+    :param which: selects the calls.
     """
     found: dict[int, tuple[int, int]] = {}
     for calls in _all(profile):
@@ -97,7 +97,7 @@ def histogram(profile: Profile, which: Callable[[Calls], bool]) -> dict[int, tup
 
 
 def by_call(profile: Profile) -> list[CallTotal]:
-    """Return the calls of all ranks, what takes longest first."""
+    """Return the calls of all ranks, by decreasing time."""
     found: dict[str, list[Calls]] = defaultdict(list)
     for calls in _all(profile):
         found[calls.call].append(calls)

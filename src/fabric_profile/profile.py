@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file that our library ``profile.so`` writes: what each rank asked MPI for."""
+"""Parse the file of our library ``profile.so``: the MPI calls of each rank."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _COLLECTIVES = (
 )
 _ONE_SIDED = ("Put", "Get", "Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap")
 _WAITS = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
-#: What a call does: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, ``one-sided`` with
-#: its synchronisation, and ``making`` of communicators and windows.
+#: The kinds of calls: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, ``one-sided``
+#: with its synchronisation, and ``making`` of communicators and windows.
 KINDS: dict[str, str] = {
     **{f"{name}{end}": "send" for name in _SENDS for end in ("", "_init", "_start")},
     **{f"I{name.lower()}": "send" for name in _SENDS},
@@ -78,7 +78,7 @@ class Calls:
 
     @property
     def kind(self) -> str:
-        """What it does: one of the values of :data:`KINDS`."""
+        """The kind of call: one of the values of :data:`KINDS`."""
         return KINDS[self.call]
 
     @property
@@ -89,7 +89,7 @@ class Calls:
 
 @dataclass(frozen=True)
 class Rank:
-    """What one rank did between ``MPI_Init`` and ``MPI_Finalize``.
+    """The calls of one rank between ``MPI_Init`` and ``MPI_Finalize``.
 
     :param wall_s: the time between them, :param cpu_s: processor time of all its threads, :param mpi_s: time in calls.
     :param not_kept: calls for which the library's table had no room.
@@ -128,8 +128,8 @@ def parse(text: str, ranks: int | None = None) -> Profile:
     last = _LAST.fullmatch(lines[-1])
     if last is None:
         raise OutputError("the profile is cut off: its last line is not '# complete: ...'")
-    mpi, told = (_header(lines, place, key) for place, key in ((1, "mpi"), (2, "ranks")))
-    expected = whole(told, 3, "a number of ranks")
+    mpi, asked = (_header(lines, place, key) for place, key in ((1, "mpi"), (2, "ranks")))
+    expected = whole(asked, 3, "a number of ranks")
     found = tuple(_ranks(lines))
     for count in {expected, int(last[1])}:
         if len(found) != count:
@@ -162,9 +162,9 @@ def _ranks(lines: list[str]) -> Iterator[Rank]:
         partners: dict[int, tuple[int, int]] = {}
         for at in range(place + 1, place + 1 + rows):
             if lines[at].startswith("to "):
-                to, *told = _words(lines, at, "to", 4)[1:]
+                to, *counts = _words(lines, at, "to", 4)[1:]
                 partner = -1 if to == "-1" else whole(to, at + 1, "a rank")
-                partners[partner] = (whole(told[0], at + 1, "a count"), whole(told[1], at + 1, "a number of bytes"))
+                partners[partner] = (whole(counts[0], at + 1, "a count"), whole(counts[1], at + 1, "a number of bytes"))
             else:
                 calls.append(_calls(lines, at))
         if abs(sum(each.time_s for each in calls) - mpi_s) > 1e-9 * (len(calls) + 1) or mpi_s > wall_s * _MOST_THREADS:

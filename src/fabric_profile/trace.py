@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The trace of a rank that our library ``profile.so`` writes: actions that SimGrid replays, one a line.
+"""Parse the trace of a rank from our library ``profile.so``: actions that SimGrid replays, one a line.
 
 ``checks/fabric/src/profiler/trace.h`` tells what they are. Each is held to its form here, because what reads it later
 ends at what it does not know, or takes it for something else.
@@ -22,7 +22,7 @@ _ACTIONS = re.compile(r"([0-9]{1,15}) actions")
 #: At most so many digits has a number of an action; negative is only the source of a receive that never ended.
 _WHOLE = re.compile(r"[0-9]{1,18}")
 
-#: What an argument of an action is.
+#: The kinds of arguments of actions.
 _PARTNER, _NUMBER, _TYPE = "rank", "number", "type"
 _TYPES = 60
 
@@ -51,7 +51,7 @@ _FORMS: Mapping[str, Callable[[int], tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class RankTrace:
-    """What a rank's trace has.
+    """A summary of the trace of a rank.
 
     :param rank: which rank, :param ranks: of how many.
     :param flops_per_s: the rate that turned processor time to flops, :param flops: all that it computes.

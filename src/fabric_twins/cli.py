@@ -21,7 +21,7 @@ Examples:
   fabric-checks twin predict config/twins/examples/planned-cluster.yaml
   fabric-checks twin predict my-planned-cluster.yaml --pictures folder
   fabric-checks twin predict my-planned-cluster.yaml --confirm      also name what is to blame
-  fabric-checks twin predict config/twins/feynman.yaml --hot-spot   any description will do
+  fabric-checks twin predict config/twins/feynman.yaml --alltoall   any description will do
 """
 _TABLE = """
 \b
@@ -71,7 +71,6 @@ def twin() -> None:
 @twin.command("predict", epilog=_PREDICT)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--alltoall", is_flag=True, help="Also simulate MPI_Ialltoall.")
-@click.option("--hot-spot", is_flag=True, help="Also simulate one master with more and more slaves.")
 @click.option("--confirm", is_flag=True, help="Let rotate measure again what looks slow, and name what is to blame.")
 @click.option("--shifts", type=click.IntRange(min=0), default=0, help="Rounds of rotate, evenly spread; 0: all.")
 @click.option(
@@ -87,7 +86,6 @@ def predict(
     file: Path,
     *,
     alltoall: bool,
-    hot_spot: bool,
     confirm: bool,
     shifts: int,
     flows: bool | None,
@@ -103,7 +101,7 @@ def predict(
     many nodes with flows, which share links in the same way. The values are predictions based on the description;
     nothing is measured.
     """
-    questions = what_if.Questions(alltoall, hot_spot, shifts, confirm, flows)
+    questions = what_if.Questions(alltoall, shifts, confirm, flows)
     bounds = Bounds(time_limit, memory_limit)
     outcomes = what_if.simulate(plan.load(file), questions, bounds, console.error)
     if as_json:

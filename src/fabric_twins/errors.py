@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The error of all that has to do with twins."""
+"""The error of twins and their simulations."""
 
 from __future__ import annotations
 

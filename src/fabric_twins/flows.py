@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rotate on a twin by flows: nothing is executed, each transfer is a flow that shares links with others.
+"""Compute rotate on a twin by flows: nothing is executed, each transfer is a flow that shares links with others.
 
 The same links, routes and costs as SimGrid gets (:mod:`fabric_twins.model.platform_file`), and the shares that it would
 give; `config/twins/plugin/flows.cpp` tells how. A thousand nodes take seconds instead of minutes.
-`python -m tests.twins.flows_against_simgrid` holds the one against the other.
+`python -m lab.flows_against_simgrid` compares the two.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from fabric_twins.errors import TwinError
 from fabric_twins.model import platform_file
 from fabric_twins.model.description import Twin
 from fabric_twins.model.topology import host_names
-from fabric_twins.simulate import Bounds, bounded
+from fabric_twins.simulate import Bounds, bounded, require_end
 
 #: More nodes than this are predicted by flows unless something else is asked for.
 MOST_SIMULATED = 1024
 
 
 def matrix(twin: Twin, size_B: int, shifts: int, bounds: Bounds) -> PairMatrix:
-    """Return what the pairs of rotate get, one message each.
+    """Return the bandwidth of the pairs of rotate, one message each.
 
     :param size_B: of a message. :param shifts: how many rounds, evenly spread; 0: all.
     :raises TwinError: if there are too many nodes, or if it does not come to its end within the bounds.
@@ -61,10 +61,7 @@ def _seconds(twin: Twin, pairs: NDArray[np.int32], size_B: int, bounds: Bounds) 
         environment = os.environ | {"MALLOC_ARENA_MAX": "1"}
         _, stderr, status = bounded((line, environment), threads, folder, bounds, what)
         if status != 0:
-            said = stderr.strip().splitlines() or [f"it ended with status {status} and gave no reason"]
-            limit = (
-                f" (the limit is {bounds.memory_MiB} MiB, which --memory-limit raises)" if "memory" in said[-1] else ""
-            )
-            raise TwinError(f"{what}: {quoted(said[-1], 160)}{limit}")
+            lines = stderr.strip().splitlines() or [f"it ended with status {status} and gave no reason"]
+            require_end(quoted(lines[-1], 160), bounds, what)
         found = np.fromfile(times)
     return found.reshape(pairs.shape[:2])

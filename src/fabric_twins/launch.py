@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The launcher of a twin: ``python -m fabric_twins.launch --nodes 2 --ppn 1 PROGRAM [ARGUMENT ...]``.
+"""Launch a program on a twin: ``python -m fabric_twins.launch --nodes 2 --ppn 1 PROGRAM [ARGUMENT ...]``.
 
 It does what ``mpirun`` does on a machine, on the twin whose description FABRIC_TWIN names. Output and errors are the
 program's. As many simulations run at once as there are processors, and the time that each may take is processor time:
 what else goes on changes neither its values nor whether it ends. SimGrid's exit status tells little (a deadlock and
-MPI_Abort end with 0), so the one that this ends with is 0 only if nothing that was said speaks against it; what went
-wrong is the last line on standard error.
+MPI_Abort end with 0), so that of this command is 0 only if no message reports a failure; the cause is the last
+line on standard error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError, quoted
-from fabric_twins import simgrid, slots
+from fabric_twins import processes, simgrid
 from fabric_twins.errors import TwinError
 from fabric_twins.model import description, platform_file
 from fabric_twins.smpirun import FASTER, PLATFORM_VARIABLE, command, failure, hostfile
@@ -29,15 +29,15 @@ from fabric_twins.smpirun import FASTER, PLATFORM_VARIABLE, command, failure, ho
 #: The environment variable that names the description of the twin.
 TWIN_VARIABLE = "FABRIC_TWIN"
 
-#: The environment variable with the processor time that a simulation may take, in s, and what counts without it.
+#: The environment variable with the limit of a simulation's processor time, in s, and the default.
 LIMIT_VARIABLE = "FABRIC_TWIN_SECONDS"
 _LIMIT_S = 600
 
-#: What a batch system of the real machine may say of itself; it would pass for the simulated hosts' names.
+#: Variables of the real machine's batch system, which would pass for the names of simulated hosts.
 _OF_THE_REAL_MACHINE = ("SLURMD_NODENAME",)
 
 
-#: Exit statuses of what ran out of processor time: as Python tells it, and as a shell does.
+#: Exit statuses of a process that ran out of processor time, in Python and in a shell.
 _OUT_OF_TIME = (-signal.SIGXCPU, 128 + signal.SIGXCPU)
 
 
@@ -52,13 +52,13 @@ def prepare(
     flops: float | None = None,
     flags: Sequence[str] = (),
 ) -> tuple[list[str], dict[str, str]]:
-    """Write what a simulation reads, and return its command line and the environment to run it in.
+    """Write the files of a simulation, and return its command line and environment.
 
     :param folder: receives the platform file and the list of hosts.
     :param ranks: how many; as many as fit if it is not given.
     :param flops: the speed of a processor, where something computes in simulated time.
-    :param flags: of SimGrid, more than :data:`fabric_twins.smpirun.FLAGS`.
-    :raises TwinError: if the twin is too small, or if SimGrid or the plugin is not to be had.
+    :param flags: of SimGrid, in addition to :data:`fabric_twins.smpirun.FLAGS`.
+    :raises TwinError: if the twin is too small, or if SimGrid or the plugin is missing.
     """
     hosts = hostfile(twin, nodes, ppn)
     smpirun, plugin = simgrid.smpirun(), simgrid.plugin()
@@ -81,7 +81,7 @@ def launch(
     :param limit_s: the processor time that it may take.
     """
     line, environment = prepare(twin, nodes, ppn, program, folder)
-    with slots.slot():
+    with processes.slot():
         # One process simulates all ranks; it inherits the limit.
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         done = subprocess.run(line, env=environment, stderr=subprocess.PIPE, text=True, errors="replace", check=False)

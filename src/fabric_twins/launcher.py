@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The launcher of simulated clusters."""
+"""Register ReFrame's launcher of simulated clusters."""
 
 from __future__ import annotations
 

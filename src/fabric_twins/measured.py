@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What our programs measure on a twin, by the names under which its description has the documents' values."""
+"""Measure on a twin the values that the documents report of its cluster, with our programs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from statistics import median
 
 import numpy as np
@@ -12,78 +12,86 @@ import numpy as np
 from fabric_checks.analysis import curves
 from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import rotate, streaming
-from fabric_twins.model import sharing
-from fabric_twins.model.description import Twin
-from fabric_twins.sampling import FEWEST, ROTATE
+from fabric_checks.parsers.rotate import Transfers
+from fabric_twins.errors import TwinError
+from fabric_twins.model.description import Case, Twin
+from fabric_twins.model.routing import routes
+from fabric_twins.model.topology import with_faults
+from fabric_twins.smpirun import PROGRAM_OPTIONS
 
 LARGEST_B = 4 << 20
 
-#: Runs a program: nodes, processes on each, the program's name, its arguments; returns what it prints.
+#: What each of so many pairs on a cable gets: metrics of rotate that no check has, because none knows the routes.
+PAIRS_ON_A_LINK = {
+    pairs: f"{word}_pairs_on_a_link"
+    for pairs, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight"), 2)
+}
+
+#: Run a program: nodes, processes on each, the program's name, its arguments; returns its output.
 Run = Callable[[int, int, str, tuple[str, ...]], str]
 
-#: Benchmark and name of a value, the latter without its unit.
-Values = dict[tuple[str, str], float]
+#: The values of each case of a twin, by metric.
+Values = list[dict[str, float]]
 
 
 def values(run: Run, twin: Twin) -> tuple[Values, list[str]]:
-    """Return what is measured of the values that a description has, and the outputs it was taken from."""
-    found: Values = {}
-    outputs: list[str] = []
-    runs: Mapping[str, Callable[[Run, Twin], tuple[Values, str]]] = {
-        "streaming": _between_nodes,
-        "streaming_queue_8": partial(_queued, depth=8),
-        "streaming_queue_16": partial(_queued, depth=16),
-        "streaming_queue_32": partial(_queued, depth=32),
-        "two_ppn_ping_pong": _within_a_node,
-        "rotate": _rotated,
-    }
-    for benchmark, measure in runs.items():
-        if benchmark in twin.values:
-            more, text = measure(run, twin)
-            found |= more
-            outputs.append(text)
+    """Return the measured values of each case of a description, and the outputs they were taken from.
+
+    :raises TwinError: if the program of a case does not measure one of its metrics.
+    """
+    measure = {"streaming": _streaming, "rotate": _rotate}
+    found, outputs = [], []
+    for case in twin.cases:
+        metrics, text = measure[case.program](run, twin, case)
+        if unknown := {each.metric for each in case.values} - metrics.keys():
+            raise TwinError(
+                f"{twin.file}: values: {case.program} does not measure {min(unknown)}; it measures "
+                f"{', '.join(sorted(metrics))}"
+            )
+        found.append(metrics)
+        outputs.append(text)
     return found, outputs
 
 
-def _streamed(run: Run, nodes: int, ppn: int, depth: int = 0) -> tuple[dict[str, float], str]:
-    text = run(nodes, ppn, "streaming", (*FEWEST, "--directions", "both", "--queue-depth", str(depth)))
+def _streaming(run: Run, _: Twin, case: Case) -> tuple[dict[str, float], str]:
+    depth = int(case.parameters.get("queue_depth", 0))
+    options = (*PROGRAM_OPTIONS["streaming"], "--directions", "both", "--queue-depth", str(depth))
+    text = run(case.layout.nodes, case.layout.ppn, "streaming", options)
     output = streaming.parse(text, half_octaves(0, LARGEST_B), directions="both", queue_depth=depth)
     times = [output.times_us(mode) for mode in streaming.MODES["both"]]
     return curves.streaming_values(times[0], times[1]) | curves.bidirectional_values(*times[1:]), text
 
 
-def _between_nodes(run: Run, _: Twin) -> tuple[Values, str]:
-    values, text = _streamed(run, 2, 1)
-    found = {("streaming", name): value for name, value in values.items()}
-    return found | {("sendrecv", "peak_bandwidth"): values["peak_bandwidth_exchange"]}, text
-
-
-def _queued(run: Run, _: Twin, depth: int) -> tuple[Values, str]:
-    values, text = _streamed(run, 2, 1, depth)
-    return {(f"streaming_queue_{depth}", name): value for name, value in values.items()}, text
-
-
-def _within_a_node(run: Run, _: Twin) -> tuple[Values, str]:
-    values, text = _streamed(run, 1, 2)
-    return {
-        ("two_ppn_ping_pong", "zero_byte_latency"): values["zero_byte_latency_ping_pong"],
-        ("two_ppn_ping_pong", "peak_bandwidth"): values["peak_bandwidth_ping_pong"],
-        ("two_ppn_sendrecv", "peak_bandwidth"): values["peak_bandwidth_exchange"],
-    }, text
-
-
-def _rotated(run: Run, twin: Twin) -> tuple[Values, str]:
-    text = run(twin.nodes, 1, "rotate", ROTATE)
+def _rotate(run: Run, twin: Twin, case: Case) -> tuple[dict[str, float], str]:
+    text = run(case.layout.nodes, case.layout.ppn, "rotate", PROGRAM_OPTIONS["rotate"])
     output = rotate.parse(text)
     rates = output.scan.MBps
     found = {
-        ("rotate", "single_pair"): float(rates.max()),
-        ("rotate", "slowest_pair"): float(rates.min()),
-        ("rotate", "slowest_to_median"): 100 * float(rates.min() / np.median(rates)),
-        ("rotate", "aggregate_bandwidth"): output.pairs * float(rates.mean()),
-        ("rotate", "perceived_aggregate_bandwidth"): output.pairs * float(rates.min()),
+        "median_bandwidth": float(np.median(rates)),
+        "slowest_pair_bandwidth": float(rates.min()),
+        "slowest_to_median": 100 * float(rates.min() / np.median(rates)),
+        "aggregate_bandwidth": output.pairs * float(rates.mean()),
+        "perceived_aggregate_bandwidth": output.pairs * float(rates.min()),
     }
-    for pairs, values in sharing.by_sharing(str(twin.file), output.scan).items():
-        if pairs in sharing.WORDS:
-            found["rotate", sharing.name_of(pairs)] = median(values)
+    for pairs, MBps in by_sharing(twin, output.scan).items():
+        if pairs in PAIRS_ON_A_LINK:
+            found[PAIRS_ON_A_LINK[pairs]] = median(MBps)
     return found, text
+
+
+def by_sharing(twin: Twin, scan: Transfers) -> dict[int, list[float]]:
+    """Return the rates of the pairs, in MB/s, by the greatest number of pairs on one cable of their route.
+
+    :param scan: of a run with one process a node, so that a rank is a host.
+    """
+    wiring = with_faults(twin.topology.wiring(), twin.faults)
+    ways = routes(wiring, twin.routing)
+    rounds = defaultdict(list)
+    for number, sender, receiver, rate in zip(scan.round, scan.sender, scan.receiver, scan.MBps, strict=True):
+        rounds[int(number)].append((ways.way(wiring, int(sender), int(receiver)), float(rate)))
+    found = defaultdict(list)
+    for pairs in rounds.values():
+        load = Counter(arc for way, _ in pairs for arc in way)
+        for way, rate in pairs:
+            found[max((load[arc] for arc in way), default=1)].append(rate)
+    return dict(found)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A planned cluster and its alternatives.
+"""Read a planned cluster and its alternatives.
 
-The file describes a twin (:mod:`fabric_twins.model.description`), and under ``alternatives`` in what others differ::
+The file describes a twin (:mod:`fabric_twins.model.description`), and under ``alternatives`` how others differ::
 
     alternatives:
       - name: 3:1 oversubscribed
@@ -9,9 +9,9 @@ The file describes a twin (:mod:`fabric_twins.model.description`), and under ``a
       - name: a spine is down
         faults: [{switch: spine-3, fraction: 0}]
 
-Beside ``name`` an alternative has keys of the description. A section is merged key by key, unless its ``kind`` is
-another one: then it is replaced, as are values and lists. Null takes a key away. What the description has itself is the
-first to be simulated, under the name that the optional ``plan`` gives it.
+In addition to ``name`` an alternative has keys of the description. A section is merged key by key, unless its ``kind``
+is another one: then it is replaced, as are values and lists. Null removes a key. The description itself is the first
+to be simulated, under the name that the optional ``plan`` gives it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from fabric_checks.core.errors import quoted
 from fabric_twins.errors import TwinError
 from fabric_twins.model import platform_file
 from fabric_twins.model.description import Twin, describe
-from fabric_twins.model.reading import Section, content
+from fabric_twins.model.reading import Section, content, top_level
 
-#: What the description itself is called where the file has no ``plan``.
+#: The name of the description itself where the file has no ``plan``.
 AS_DESCRIBED = "as described"
 
 #: More than these are no comparison any more.
@@ -43,18 +43,17 @@ class Alternative:
 
 
 def load(file: Path) -> tuple[Alternative, ...]:
-    """Read a plan; the first alternative is what the description has itself.
+    """Read a plan; the first alternative is the description itself.
 
     :raises TwinError: if there is anything wrong with it: one line with file, key and remedy.
     """
     base = content(file)
     if not isinstance(base, dict):
-        # The description says what is wrong with that.
-        return (Alternative(AS_DESCRIBED, describe(Section(file, "", base, None, {}))),)
+        return (Alternative(AS_DESCRIBED, describe(top_level(file, base))),)
     top = {key: value for key, value in base.items() if key not in ("plan", "alternatives")}
-    own = Section(file, "", {key: base[key] for key in ("plan", "alternatives") if key in base}, None, {})
-    first = own.text("plan") if own.optional("plan") else AS_DESCRIBED
-    found = [Alternative(first, _twin(Section(file, "", top, None, {})))]
+    own = top_level(file, {key: base[key] for key in ("plan", "alternatives") if key in base})
+    first = own.text("plan", default=AS_DESCRIBED)
+    found = [Alternative(first, _twin(top_level(file, top)))]
     listed = own.take("alternatives", "a list") if own.optional("alternatives") else []
     if not isinstance(listed, list) or len(listed) >= MOST:
         raise TwinError(f"{own.place('alternatives')}: a list of fewer than {MOST} alternatives is expected here")
@@ -65,7 +64,7 @@ def load(file: Path) -> tuple[Alternative, ...]:
             raise TwinError(f"{file}: {place}.name: {quoted(name)} is there already; give each its own")
         _require_known(file, place, changes, top)
         try:
-            twin = _twin(Section(file, "", merged(top, changes), None, {}))
+            twin = _twin(top_level(file, merged(top, changes)))
         except TwinError as error:
             # The rest of the message names the key, which may be one that the alternative only inherits.
             raise TwinError(f"{file}: {place} ({name}): {str(error).removeprefix(f'{file}: ')}") from None
@@ -97,7 +96,7 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def _is_section(value: Any) -> bool:
-    """Tell a section from a value with its source and from a table by message size."""
+    """Return whether it is a section, and neither a value with its source nor a table by message size."""
     return isinstance(value, dict) and "value" not in value and all(isinstance(key, str) for key in value)
 
 
@@ -111,7 +110,7 @@ def _item(file: Path, place: str, item: object) -> tuple[str, dict[str, Any]]:
 
 
 def _require_known(file: Path, place: str, changes: Mapping[str, Any], top: Mapping[str, Any]) -> None:
-    """Refuse a change of what makes the clusters comparable at all."""
+    """Refuse a change of the keys that all alternatives share."""
     for key in ("name", "values"):
         if key in changes:
             raise TwinError(f"{file}: {place}.{key}: cannot differ; remove it")

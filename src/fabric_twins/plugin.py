@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs and the section of the report that simulated clusters add."""
+"""Add the verbs of simulated clusters, and their section of the report."""
 
 VERBS = {
     "twin": ("Predict", "fabric_twins.cli", "Predict what a planned cluster will deliver."),

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of what the documents report against what the twins give, as `config/twins/README.md` has it."""
+"""Compare the values that documents report with those of the twins: the tables of `config/twins/README.md`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import sched_getaffinity
+from functools import partial
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_twins import measured
 from fabric_twins.model import description
-from fabric_twins.model.description import FITTED, PublishedValue, Saying, Twin
-from fabric_twins.model.places import UNITS, place_of
-from fabric_twins.pool import pool
+from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin
+from fabric_twins.processes import run_all
 from fabric_twins.simulate import Bounds, output
 
 #: Where the descriptions are.
@@ -38,48 +37,40 @@ and Gigabit Ethernet on Itanium 2 clusters (MPP-DYNA). IBM12X: Vishnu, Benton an
 Everything below this line is written by `fabric-checks twin table --write` from simulations; a test fails when it is
 stale."""
 
-_FITTED = """
-## Fitted: {count} values
-
-A parameter was chosen to reproduce the value, so agreement here is no evidence for anything.
-"""
-
-_PREDICTED = """
-## Predicted: {count} values
-
-These follow from parameters that were chosen for other values. They are what a twin can be judged by.
-"""
-
-_NOT_REPRODUCED = """
-## Not reproduced: {count} values
-
-Predictions that fail, and why. The checks expect them to fail, and it is an error if one starts to pass unnoticed.
-"""
-
-_SAID = """
-## Said without a number: {count}
-
-Bounds on what a check measures; the direction is the document's, the rough factor is ours.
-"""
+#: Title and introduction of each table.
+_TABLES = (
+    (
+        "Fitted: {} values",
+        "A parameter was chosen to reproduce the value, so agreement here is no evidence for anything.",
+    ),
+    (
+        "Predicted: {} values",
+        "These follow from parameters that were chosen for other values. They are what a twin can be judged by.",
+    ),
+    (
+        "Not reproduced: {} values",
+        "Predictions that fail, and why. The checks expect them to fail, and it is an error if one starts to pass "
+        "unnoticed.",
+    ),
+    (
+        "Said without a number: {}",
+        "Bounds on what a check measures; the direction is the document's, the rough factor is ours.",
+    ),
+)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A value of the documents, and of the twin.
-
-    :param benchmark: as the description has it; :param name: with its unit at the end.
-    :param value: what the twin gives, in the unit of the value.
-    """
+    """A value of the documents, and that of the twin, in the same unit."""
 
     twin: Twin
-    benchmark: str
-    name: str
+    case: Case
     published: PublishedValue
     value: float
 
     @property
     def change_percent(self) -> float:
-        """How far the twin is from the document."""
+        """The difference of the twin from the document, in percent of the latter."""
         return 100 * (self.value / self.published.value - 1)
 
 
@@ -92,7 +83,7 @@ def shipped() -> list[Twin]:
 
 
 def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Values, list[str]]:
-    """Return what is measured on a twin, and the outputs.
+    """Return the values that are measured on a twin, and the outputs.
 
     :raises TwinError: if a simulation does not end well.
     """
@@ -104,36 +95,33 @@ def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Values
 
 
 def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Values]:
-    """Return what is measured on each twin, by name; as many are simulated at a time as there are CPUs.
+    """Return the values that are measured on each twin, by name; as many are simulated at a time as there are CPUs.
 
     If one fails, or this is interrupted, the others are ended.
     """
-    with pool(max(1, len(sched_getaffinity(0)))) as threads:
-        asked = {twin.name: threads.ask(simulated, twin) for twin in twins}
-        threads.wait()
-        return {name: future.result()[0] for name, future in asked.items()}
+    found = run_all({twin.name: partial(simulated, twin) for twin in twins})
+    return {name: values for name, (values, _) in found.items()}
 
 
 def rows(twins: Iterable[Twin], found: Mapping[str, measured.Values]) -> list[Row]:
     """Return a row for every value of the documents."""
     return [
-        Row(twin, benchmark, name, published, found[twin.name][benchmark, name.rpartition("_")[0]])
+        Row(twin, case, published, values[published.metric])
         for twin in twins
-        for benchmark, values in twin.values.items()
-        for name, published in values.items()
+        for case, values in zip(twin.cases, found[twin.name], strict=True)
+        for published in case.values
     ]
 
 
 def as_json(row: Row) -> dict[str, object]:
-    """Return a row for a program; its values are in the unit that ends its name."""
-    place = place_of(row.twin, row.benchmark, row.name)
+    """Return a row as data for JSON."""
     return {
         "twin": row.twin.name,
-        "figure": row.name,
-        "check": place.check,
-        "parameters": dict(place.parameters),
-        "layout": str(place.layout),
-        "metric": place.metric,
+        "check": row.case.check,
+        "parameters": dict(row.case.parameters),
+        "layout": str(row.case.layout),
+        "metric": row.published.metric,
+        "unit": row.published.unit,
         "published": row.published.value,
         "simulated": row.value,
         "change_percent": row.change_percent,
@@ -149,60 +137,48 @@ def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
     fitted = [row for row in all_rows if row.published.twin == FITTED]
     predicted = [row for row in all_rows if row.published.twin != FITTED and not row.published.why_not]
     failed = [row for row in all_rows if row.published.why_not]
-    said = [(twin, saying) for twin in twins for saying in twin.said]
-    parts = [
-        _HEAD,
-        _FITTED.format(count=len(fitted)),
-        *_table(("twin", "value", "published", "twin gives", "", "source"), map(_cells, fitted)),
-        _PREDICTED.format(count=len(predicted)),
-        *_table(("twin", "value", "published", "twin gives", "", "source"), map(_cells, predicted)),
-        _NOT_REPRODUCED.format(count=len(failed)),
-        *_table(
-            ("twin", "value", "published", "twin gives", "", "source", "why"),
-            ((*_cells(row), row.published.why_not) for row in failed),
-        ),
-        _SAID.format(count=len(said)),
-        *_table(
+    said = [(twin, statement) for twin in twins for statement in twin.statements]
+    titles = ("twin", "value", "published", "twin gives", "", "source")
+    tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = [
+        (titles, [_cells(row) for row in fitted]),
+        (titles, [_cells(row) for row in predicted]),
+        ((*titles, "why"), [(*_cells(row), row.published.why_not) for row in failed]),
+        (
             ("twin", "what is said", "bound", "source", "the twin"),
-            (
-                (
-                    twin.name,
-                    saying.text,
-                    f"`{saying.check}` {saying.layout} `{saying.metric}` {saying.bound.replace('_', ' ')} "
-                    f"{saying.value:g}{'' if saying.unit == '1' else f' {saying.unit}'}",
-                    saying.source.text,
-                    f"does not: {saying.why_not}" if saying.why_not else _does_so(saying),
-                )
-                for twin, saying in said
-            ),
+            [(twin.name, each.text, _bound(each), each.source.text, _outcome(each)) for twin, each in said],
         ),
     ]
-    return "\n".join(parts) + "\n"
+    lines = [_HEAD]
+    for (title, introduction), (header, cells) in zip(_TABLES, tables, strict=True):
+        lines += ["", f"## {title.format(len(cells))}", "", introduction, ""]
+        lines += map(_line, [header, ("---",) * len(header), *cells])
+    return "\n".join(lines) + "\n"
 
 
-def _does_so(saying: Saying) -> str:
-    return "does so: fitted" if saying.is_fitted else "does so"
+def _bound(statement: Statement) -> str:
+    unit = "" if statement.unit == "1" else f" {statement.unit}"
+    where = f"`{statement.check}` {statement.layout} `{statement.metric}`"
+    return f"{where} {statement.bound.replace('_', ' ')} {statement.value:g}{unit}"
+
+
+def _outcome(statement: Statement) -> str:
+    if statement.why_not:
+        return f"does not: {statement.why_not}"
+    return "does so: fitted" if statement.is_fitted else "does so"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    place = place_of(row.twin, row.benchmark, row.name)
-    unit = UNITS[row.name.rpartition("_")[2]]
-    parameters = "".join(f" {value}" for value in place.parameters.values())
+    case, published = row.case, row.published
+    parameters = "".join(f" {value}" for value in case.parameters.values())
     change = f"{row.change_percent:+.2f} %"
     return (
         row.twin.name,
-        f"`{place.check}`{parameters} {place.layout} `{place.metric}`",
-        f"{row.published.value:g} {unit}",
+        f"`{case.check}`{parameters} {case.layout} `{published.metric}`",
+        f"{published.value:g} {published.unit}",
         value_text(row.value),
         "0.00 %" if change in ("+0.00 %", "-0.00 %") else change,
-        row.published.source.text,
+        published.source.text,
     )
-
-
-def _table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield _line(titles)
-    yield _line(["---"] * len(titles))
-    yield from map(_line, lines)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file of references of a twin, from the values of its description."""
+"""Write the reference file of a twin from the values of its description."""
 
 from __future__ import annotations
 
@@ -13,17 +13,9 @@ import yaml
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.paths import ROOT
-from fabric_twins.model import sharing
-from fabric_twins.model.description import FITTED, PublishedValue, Saying, Twin
-from fabric_twins.model.places import Place, place_of
-
-#: The items of ``$index`` by check: its parameters, the layout last.
-_INDEX: Mapping[str, tuple[str, ...]] = {
-    "Rotate": ("pattern", "layout"),
-    "StreamingQueue": ("queue_depth", "layout"),
-    "Overlap": ("poll", "layout"),
-    "Notification": ("wait", "layout"),
-}
+from fabric_twins.errors import TwinError
+from fabric_twins.measured import PAIRS_ON_A_LINK
+from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin
 
 _HEAD = """\
 # References of the twin `{name}`: what the documents report of the cluster that it stands for. Written by
@@ -32,36 +24,44 @@ _HEAD = """\
 
 
 def path(twin: Twin) -> Path:
-    """Return where the file belongs."""
+    """Return the path of the file."""
     return ROOT / "config" / "references" / f"{twin.name}.yaml"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A reference with its evidence.
+
+    :param kind: of the evidence; :param source: the document, and the table or section in it.
+    """
+
+    check: str
+    parameters: Mapping[str, str]
+    layout: str
+    metric: str
+    reference: _List
+    kind: str
+    source: str
 
 
 def text(twin: Twin) -> str:
     """Return the whole file.
 
-    :raises TwinError: if no check measures one of the values.
+    :raises TwinError: if two cases of a check have different parameters.
     """
     checks: dict[str, Any] = {}
     evidence: dict[tuple[str, str, str, str], list[str]] = {}
-    for benchmark, values in twin.values.items():
-        for name, published in values.items():
-            place = place_of(twin, benchmark, name)
-            if place.metric in sharing.NAMES:
-                continue  # no check knows which pairs share a cable: `twin table` has these values
-            where = {**place.parameters, "layout": str(place.layout)}
-            _add(checks, place.check, where, place.metric, _reference(published, place.unit))
-            key = (place.check, where["layout"], published.twin, published.source.text)
-            evidence.setdefault(key, []).append(place.metric)
-    for ratio in _ratios(twin):
-        where = {**ratio.parameters, "layout": str(ratio.layout)}
-        _add(checks, ratio.check, where, ratio.metric, _List([ratio.value, -ratio.share, ratio.share, "1"]))
-        evidence.setdefault((ratio.check, where["layout"], ratio.kind, ratio.source), []).append(ratio.metric)
-    for saying in twin.said:
-        where = {**saying.parameters, "layout": saying.layout}
-        _add(checks, saying.check, where, saying.metric, _bound(saying))
-        source = f"{saying.source.text}, which says: {saying.text}"
-        kind = FITTED if saying.is_fitted else "said"
-        evidence.setdefault((saying.check, saying.layout, kind, source), []).append(saying.metric)
+    for entry in (*_values(twin), *_ratios(twin), *map(_statement, twin.statements)):
+        index = [*entry.parameters, "layout"]
+        level = checks.setdefault(entry.check, {"$index": _List(index)})
+        if level["$index"] != index:
+            raise TwinError(
+                f"{twin.file}: cases of {entry.check} differ in the names of their parameters; write the same"
+            )
+        for value in (*entry.parameters.values(), entry.layout):
+            level = level.setdefault(value, {})
+        level[entry.metric] = entry.reference
+        evidence.setdefault((entry.check, entry.layout, entry.kind, entry.source), []).append(entry.metric)
     content = {
         **checks,
         "evidence": [
@@ -76,42 +76,50 @@ def text(twin: Twin) -> str:
     return _HEAD.format(name=twin.name) + "\n" + yaml.dump(content, sort_keys=False, width=120, Dumper=_Dumper)
 
 
-@dataclass(frozen=True)
-class _Ratio:
-    """What a check of several processes a node against one is held to: a published value over another."""
-
-    check: str
-    parameters: Mapping[str, str]
-    layout: Layout
-    metric: str
-    value: float
-    share: float
-    kind: str
-    source: str
+def _values(twin: Twin) -> Iterator[_Entry]:
+    for case in twin.cases:
+        for each in case.values:
+            if each.metric not in PAIRS_ON_A_LINK.values():  # only `twin table` has those
+                share = each.tolerance_percent / 100
+                reference = _or_xfail([each.value, -share, share, each.unit], each.why_not)
+                yield _Entry(
+                    case.check, case.parameters, str(case.layout), each.metric, reference, each.twin, each.source.text
+                )
 
 
-def _ratios(twin: Twin) -> Iterator[_Ratio]:
+def _ratios(twin: Twin) -> Iterator[_Entry]:
     """Yield the ratio of every two values of one metric that a check of both layouts compares."""
-    found: dict[tuple[str, str, str], dict[Layout, tuple[Place, PublishedValue]]] = {}
-    for benchmark, values in twin.values.items():
-        for name, published in values.items():
-            place = place_of(twin, benchmark, name)
-            key = (place.check, str(place.parameters), place.metric)
-            found.setdefault(key, {})[place.layout] = (place, published)
+    found: dict[tuple[str, str, str], dict[Layout, tuple[Case, PublishedValue]]] = {}
+    for case in twin.cases:
+        for each in case.values:
+            found.setdefault((case.check, str(case.parameters), each.metric), {})[case.layout] = (case, each)
     for by_layout in found.values():
         for layout, one in ppn_ratio.counterparts(list(by_layout), list(by_layout)).items():
-            (place, more), (_, first) = by_layout[layout], by_layout[one]
-            yield _Ratio(
-                place.check + ppn_ratio.SUFFIX,
-                place.parameters,
-                layout,
-                f"{place.metric}_ratio",
-                float(f"{more.value / first.value:.4g}"),
-                # Each may be off by its own tolerance.
-                round((more.tolerance_percent + first.tolerance_percent) / 100, 6),
+            (case, more), (_, first) = by_layout[layout], by_layout[one]
+            # Each may be off by its own tolerance.
+            share = round((more.tolerance_percent + first.tolerance_percent) / 100, 6)
+            yield _Entry(
+                case.check + ppn_ratio.SUFFIX,
+                case.parameters,
+                str(layout),
+                f"{more.metric}_ratio",
+                _List([float(f"{more.value / first.value:.4g}"), -share, share, "1"]),
                 "fitted" if more.twin == first.twin == "fitted" else "predicted",
                 f"{more.source.text} over {first.source.text}",
             )
+
+
+def _statement(statement: Statement) -> _Entry:
+    lower, upper = (0, None) if statement.bound == "at_least" else (None, 0)
+    return _Entry(
+        statement.check,
+        statement.parameters,
+        statement.layout,
+        statement.metric,
+        _or_xfail([statement.value, lower, upper, statement.unit], statement.why_not),
+        FITTED if statement.is_fitted else "said",
+        f"{statement.source.text}, which says: {statement.text}",
+    )
 
 
 class _List(list[Any]):
@@ -123,7 +131,7 @@ class _Mapping(dict[str, str]):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Repeats what is repeated."""
+    """Write equal values in full, without aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -133,24 +141,6 @@ _Dumper.add_representer(_Mapping, lambda dumper, data: dumper.represent_mapping(
 _Dumper.add_representer(_List, lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, True))
 
 
-def _add(checks: dict[str, Any], check: str, where: Mapping[str, str], metric: str, reference: _List) -> None:
-    index = _INDEX.get(check, ("layout",))
-    level = checks.setdefault(check, {"$index": _List(index)})
-    for attribute in index:
-        level = level.setdefault(where[attribute], {})
-    level[metric] = reference
-
-
-def _reference(published: PublishedValue, unit: str) -> _List:
-    share = published.tolerance_percent / 100
-    return _or_xfail([published.value, -share, share, unit], published.why_not)
-
-
-def _bound(saying: Saying) -> _List:
-    lower, upper = (0, None) if saying.bound == "at_least" else (None, 0)
-    return _or_xfail([saying.value, lower, upper, saying.unit], saying.why_not)
-
-
 def _or_xfail(reference: list[Any], why_not: str) -> _List:
-    """What the twin is known not to reproduce has to fail, or the reason is out of date."""
+    """Return a reference that is expected to fail where the twin is known not to reproduce the value."""
     return _List(["$xfail", why_not, _List(reference)] if why_not else reference)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a traced application would take on twins and on planned clusters, by replay with SimGrid's SMPI.
+"""Predict the run time of a traced application on twins and on planned clusters, by replay with SimGrid's SMPI.
 
-The messages are those of the traced run; computation is its processor time, at the speed that the user says. Nothing
+The messages are those of the traced run; computation is its processor time, at the speed that the user gives. Nothing
 is measured.
 """
 
@@ -11,8 +11,8 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,13 @@ from fabric_checks.core.layouts import Layout
 from fabric_checks.core.text import value_text
 from fabric_profile import trace as parser
 from fabric_profile.trace import RankTrace
-from fabric_twins import launch, plan, slots
+from fabric_twins import launch, plan
 from fabric_twins.errors import TwinError
-from fabric_twins.model.description import Table, Twin
-from fabric_twins.model.reading import sources_by_kind
+from fabric_twins.lines import aligned
+from fabric_twins.model.description import Twin
+from fabric_twins.model.reading import Table, sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree
-from fabric_twins.pool import pool
+from fabric_twins.processes import run_all
 from fabric_twins.simulate import Bounds, bounded, require_end
 from fabric_twins.smpirun import failure
 
@@ -34,9 +35,9 @@ from fabric_twins.smpirun import failure
 _FLAGS = ("--cfg=smpi/simulate-computation:yes", "--log=smpi_replay.t:info")
 _TIME = r"\[.*\] \[smpi_replay/INFO\] Simulation time ([0-9]+\.[0-9]+)"
 
-#: Whose collectives SimGrid's replay (3.32) does not survive as a whole: it has no operation there, and some ask it
-#: what it is like (``op->is_commutative()`` of a null pointer in ``src/smpi/colls``). What it survives of them, tried
-#: with 2 to 16 ranks, stays; SimGrid's own take the place of the others. MVAPICH2's Allreduce is MPICH's: recursive
+#: Selectors of collectives that crash SimGrid's replay (3.32) as a whole: it has no operation there, and some ask for
+#: its properties (``op->is_commutative()`` of a null pointer in ``src/smpi/colls``). Those that do not crash,
+#: tried with 2 to 16 ranks, stay; SimGrid's own replace the others. MVAPICH2's Allreduce is MPICH's: recursive
 #: doubling, and of long vectors a scatter of sums and an Allgather.
 _SURVIVED = {
     "mpich": {
@@ -50,10 +51,10 @@ _SURVIVED = {
     "impi": {},
 }
 
-#: By how much a quantity is made worse and better to see what that changes.
+#: The change of a quantity, to the worse and to the better, whose effect is predicted.
 _STEP = 0.1
 
-#: The quantities, and what of a description each is.
+#: The quantities, and the keys of a description that each stands for.
 QUANTITIES = {
     "latency": "inter_node.latency_us and hop_latency_us",
     "bandwidth": "inter_node.rate_MBps and the links between switches",
@@ -79,16 +80,28 @@ class Trace:
 
     @property
     def actions(self) -> int:
-        """How many actions it has."""
+        """The number of its actions."""
         return sum(sum(rank.actions.values()) for rank in self.ranks)
 
 
 @dataclass(frozen=True)
-class Replay:
-    """What came of a trace on a twin.
+class Point:
+    """A replay of a trace in one layout: its run time, and of that the computation of a rank, the mean of all."""
+
+    run_s: float
+    compute_s: float
+
+    @property
+    def communication_percent(self) -> float:
+        """The share of the run time that a rank does not compute: messages, collectives, and waiting for others."""
+        return 100 * (1 - self.compute_s / self.run_s)
+
+
+@dataclass(frozen=True)
+class Replay(Point):
+    """The replay of a trace on a twin, with the effect of changes to it.
 
     :param name: of the twin, and of the alternative where there are some. :param layout: nodes x processes a node.
-    :param run_s: the run time. :param compute_s: of it the computation of a rank, the mean of all.
     :param one_rank_s: the run time of one rank, where that is known.
     :param changed_s: the run time with a quantity of :data:`QUANTITIES` 10 % worse, and 10 % better.
     """
@@ -97,15 +110,8 @@ class Replay:
     twin: Twin
     layout: Layout
     ranks: int
-    run_s: float
-    compute_s: float
     one_rank_s: float | None
     changed_s: dict[str, tuple[float, float]]
-
-    @property
-    def communication_percent(self) -> float:
-        """The share of the run time that a rank does not compute: messages, collectives, and waiting for others."""
-        return 100 * (1 - self.compute_s / self.run_s)
 
     @property
     def efficiency_percent(self) -> float | None:
@@ -152,7 +158,7 @@ def _rank(folder: Path, rank: int) -> RankTrace:
 
 
 def layout_of(twin: Twin, ranks: int, ppn: int | None) -> Layout:
-    """Return how the ranks are placed: as few a node as will do, if it is not said.
+    """Return the layout of the ranks: with as few a node as fit, if ``ppn`` is not given.
 
     :raises TwinError: if they do not fit.
     """
@@ -171,7 +177,7 @@ def layout_of(twin: Twin, ranks: int, ppn: int | None) -> Layout:
 def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bounds) -> float:
     """Return the run time of a trace on a twin, in s, from MPI_Init to MPI_Finalize.
 
-    :param cpu_speed: how many times as fast its processors compute as those that the trace was made on.
+    :param cpu_speed: how many times as fast its processors compute as the traced ones.
     :raises TwinError: if the replay does not come to its end within the bounds, with the cause.
     """
     ranks, what = len(trace.ranks), f"{twin.file}: the trace {trace.folder} on {layout}"
@@ -191,14 +197,14 @@ def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bo
             twin, layout.nodes, layout.ppn, words, Path(folder), ranks=ranks, flops=flops, flags=flags
         )
         stdout, stderr, status = bounded(prepared, ranks, folder, bounds, what)
-    said = stderr + stdout
-    require_end(failure(said, said, status, _TIME), bounds, what)
-    return float(re.findall(_TIME, said)[-1])
+    printed = stderr + stdout
+    require_end(failure(printed, printed, status, _TIME), bounds, what)
+    return float(re.findall(_TIME, printed)[-1])
 
 
-def _collectives(whose: str, ranks: int) -> list[str]:
-    """Return the flags that choose what a replay survives of somebody's collectives."""
-    chosen = dict(_SURVIVED.get(whose, {}))
+def _collectives(selector: str, ranks: int) -> list[str]:
+    """Return the flags that choose those collectives of a selector that a replay survives."""
+    chosen = dict(_SURVIVED.get(selector, {}))
     if "alltoall" in chosen and ranks & (ranks - 1):
         # Of long blocks these exchange in pairs, which SimGrid has for a power of two alone; round a ring it is the
         # same number of steps, each of a block out and one in.
@@ -208,23 +214,21 @@ def _collectives(whose: str, ranks: int) -> list[str]:
 
 def changed(twin: Twin, quantity: str, factor: float) -> Twin:
     """Return a twin with a quantity of :data:`QUANTITIES` better by a factor; latency is better if it is less."""
-    costs = twin.inter_node
+    costs, topology = twin.inter_node, twin.topology
     if quantity == "latency":
-        hop = costs.hop_latency_us * (2 - factor)
-        return replace(
-            twin, inter_node=replace(costs, latency_us=_times(costs.latency_us, 2 - factor), hop_latency_us=hop)
-        )
-    if quantity == "message rate":
-        send, receive = _times(costs.send_us, 1 / factor), _times(costs.receive_us, 1 / factor)
-        return replace(twin, inter_node=replace(costs, send_us=send, receive_us=receive))
-    if quantity == "bandwidth":
-        topology = twin.topology
+        longer = 2 - factor
+        latency_us, hop_us = _times(costs.latency_us, longer), costs.hop_latency_us * longer
+        costs = replace(costs, latency_us=latency_us, hop_latency_us=hop_us)
+    elif quantity == "message rate":
+        send_us, receive_us = (_times(table, 1 / factor) for table in (costs.send_us, costs.receive_us))
+        costs = replace(costs, send_us=send_us, receive_us=receive_us)
+    elif quantity == "bandwidth":
+        costs = replace(costs, rate_MBps=factor * costs.rate_MBps)
         if isinstance(topology, Dragonfly):
             topology = replace(topology, global_link_MBps=factor * topology.global_link_MBps)
         if isinstance(topology, FatTree | Dragonfly):
             topology = replace(topology, link_MBps=factor * topology.link_MBps)
-        return replace(twin, inter_node=replace(costs, rate_MBps=factor * costs.rate_MBps), topology=topology)
-    return twin
+    return replace(twin, inter_node=costs, topology=topology)
 
 
 def _times(table: Table, factor: float) -> Table:
@@ -233,10 +237,10 @@ def _times(table: Table, factor: float) -> Table:
 
 @dataclass(frozen=True)
 class Questions:
-    """How to replay.
+    """The options of a replay.
 
-    :param ppn: processes a node; None: as few as will do.
-    :param cpu_speed: how many times as fast the processors compute as those that the trace was made on.
+    :param ppn: processes a node; None: as few as fit.
+    :param cpu_speed: how many times as fast the processors compute as the traced ones.
     :param one_rank: a trace of the same problem on one rank, for the efficiency.
     :param sensitivity: whether to replay with each quantity worse and better as well.
     """
@@ -260,30 +264,25 @@ def replay(
     layouts = [layout_of(twin, len(trace.ranks), questions.ppn) for _, twin in clusters]
     steps = [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)] if questions.sensitivity else []
     say(f"{len(clusters) * (1 + len(steps))} replays of {trace.actions} actions")
-    with pool(slots.count()) as threads:
 
-        def ask(twin: Twin, layout: Layout, quantity: str, step: float) -> Future[float]:
-            cpu_speed = questions.cpu_speed * (1 + step if quantity == "CPU speed" else 1)
-            return threads.ask(run_s, changed(twin, quantity, 1 + step), layout, trace, cpu_speed, bounds)
+    def job(number: int, quantity: str, step: float) -> Callable[[], float]:
+        twin = changed(clusters[number][1], quantity, 1 + step)
+        cpu_speed = questions.cpu_speed * (1 + step if quantity == "CPU speed" else 1)
+        return partial(run_s, twin, layouts[number], trace, cpu_speed, bounds)
 
-        asked = [
-            [ask(twin, layout, *each) for each in [("", 0.0), *steps]]
-            for (_, twin), layout in zip(clusters, layouts, strict=True)
-        ]
-        threads.wait()
-        times = [[future.result() for future in each] for each in asked]
+    keys = [(number, *step) for number in range(len(clusters)) for step in [("", 0.0), *steps]]
+    times = run_all({key: job(*key) for key in keys})
     alone = questions.one_rank.compute_s / questions.cpu_speed if questions.one_rank else None
-    compute_s = trace.compute_s / questions.cpu_speed
     found = []
-    for (name, twin), layout, (base, *more) in zip(clusters, layouts, times, strict=True):
-        pairs = zip(more[::2], more[1::2], strict=True)
-        by_quantity = dict(zip(QUANTITIES, pairs, strict=False)) if more else {}
-        found.append(Replay(name, twin, layout, len(trace.ranks), base, compute_s, alone, by_quantity))
+    for number, (name, twin) in enumerate(clusters):
+        changed_s = {each: (times[number, each, -_STEP], times[number, each, _STEP]) for each, _ in steps}
+        point = times[number, "", 0.0], trace.compute_s / questions.cpu_speed
+        found.append(Replay(*point, name, twin, layouts[number], len(trace.ranks), alone, changed_s))
     return found
 
 
 def clusters_of(files: Sequence[Path]) -> list[tuple[str, Twin]]:
-    """Return the clusters that files describe, with the alternatives of planned ones, and what each is called.
+    """Return the names and twins of the clusters that files describe, with the alternatives of planned ones.
 
     :raises TwinError: if there is anything wrong with a description.
     """
@@ -292,11 +291,11 @@ def clusters_of(files: Sequence[Path]) -> list[tuple[str, Twin]]:
     return [(f"{each.twin.name}{own.get(each.name, f': {each.name}')}", each.twin) for each in found]
 
 
-# ------------------------------------------------------------------------------------------------------------- shown
+# ------------------------------------------------------------------------------------------------------------ output
 
 
 def as_lines(trace: Trace, found: Sequence[Replay], questions: Questions) -> list[str]:
-    """Return what came out as a table for a terminal, line by line."""
+    """Return the results as lines for a terminal."""
     lines = [
         f"{trace.folder}: {len(trace.ranks)} ranks, {trace.actions} actions, {value_text(trace.compute_s)} s of "
         "computation a rank",
@@ -320,44 +319,27 @@ def as_lines(trace: Trace, found: Sequence[Replay], questions: Questions) -> lis
             "message rate: the processor time of a message between nodes, which limits it; bandwidth: of links"
         )
     lines.append("communication: everything but computation, including waiting for slower ranks")
-    lines += replaced([(each.name, each.twin) for each in found])
+    lines += [line for each in found for line in replaced(each.name, each.twin)]
     if questions.one_rank is None:
         lines.append("efficiency: give a trace of one rank by --one-rank")
-    return [line.rstrip() for line in lines]
-
-
-def replaced(clusters: Sequence[tuple[str, Twin]]) -> list[str]:
-    """Say of which clusters a replay takes other collectives than those of their description."""
-    lines = []
-    for name, twin in clusters:
-        if twin.collectives in _SURVIVED:
-            kept = ", ".join(_SURVIVED[twin.collectives])
-            but = f", but for {kept}" if kept else ""
-            lines.append(
-                f"collectives of {name}: SimGrid's own, as a replay does not survive those of {twin.collectives}{but}"
-            )
     return lines
+
+
+def replaced(name: str, twin: Twin) -> list[str]:
+    """Return a note where a replay takes other collectives than those of a cluster's description."""
+    if twin.collectives not in _SURVIVED:
+        return []
+    kept = ", ".join(_SURVIVED[twin.collectives])
+    but = f", but for {kept}" if kept else ""
+    return [f"collectives of {name}: SimGrid's own, as a replay does not survive those of {twin.collectives}{but}"]
 
 
 def _signed(percent: float) -> str:
     return f"{percent:+.2f}" if abs(percent) >= 0.005 else "0"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines with columns one below the other, the first to the left and the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  "
-        + "  ".join(
-            cell.rjust(width) if at else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-
-
 def as_json(trace: Trace, found: Sequence[Replay], questions: Questions) -> str:
-    """Return the same as JSON."""
+    """Return the results as JSON."""
     twins: list[dict[str, Any]] = []
     for each in found:
         entry: dict[str, Any] = {

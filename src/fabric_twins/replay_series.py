@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One program, traced on 1, 2, 4 ... ranks, over the nodes of a twin, with one process on each and with more.
+"""Replay one program, traced on 1, 2, 4 ... ranks, on the nodes of a twin, with one process on each and with more.
 
 Source of the question: SAND2005-5199, section 6, Figures 15 and 16.
 """
@@ -9,38 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.text import value_text
-from fabric_twins import replay, slots
+from fabric_twins import replay
 from fabric_twins.errors import TwinError
+from fabric_twins.lines import aligned
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import sources_by_kind
-from fabric_twins.pool import pool
+from fabric_twins.processes import run_all, slot
+from fabric_twins.replay import Point
 from fabric_twins.simulate import Bounds
 
 
 @dataclass(frozen=True)
-class Point:
-    """A trace in one layout.
-
-    :param run_s: its run time; :param compute_s: of that the computation of a rank, the mean of all.
-    """
-
-    run_s: float
-    compute_s: float
-
-    @property
-    def communication_percent(self) -> float:
-        """The share of the run time that a rank does not compute, waiting for others included."""
-        return 100 * (1 - self.compute_s / self.run_s)
-
-
-@dataclass(frozen=True)
 class Series:
-    """What came of all traces on a cluster, by layout; what this is called, with its alternative."""
+    """The replays of all traces on a cluster, by layout; its name includes the alternative."""
 
     name: str
     twin: Twin
@@ -61,7 +48,7 @@ class Series:
 
 
 def is_series(folder: Path) -> bool:
-    """Tell whether a folder has traces of several numbers of ranks, a folder each, and is no trace itself."""
+    """Return whether a folder has traces of several numbers of ranks, a folder each, and is no trace itself."""
     return folder.is_dir() and any(each.is_dir() for each in folder.iterdir())
 
 
@@ -100,31 +87,29 @@ def run(
 ) -> list[Series]:
     """Replay all traces on all clusters, in all layouts that they fill; no more at once than there are processors.
 
-    :param clusters: what each is called, and itself.
-    :param cpu_speed: how many times as fast a processor computes as the one that the traces were made on.
+    :param clusters: name and twin of each.
+    :param cpu_speed: how many times as fast a processor computes as the traced one.
     :raises FabricError: if one of them fails, or nothing fits a twin; the others are ended.
     """
-    asked = [layouts(twin, list(traces), ppns) for _, twin in clusters]
-    for (_, twin), own in zip(clusters, asked, strict=True):
+    filled = [layouts(twin, list(traces), ppns) for _, twin in clusters]
+    for (_, twin), own in zip(clusters, filled, strict=True):
         if not own:
             raise TwinError(f"{twin.file}: none of the traces fills nodes of {twin.name}; trace fewer ranks")
 
     def replayed(twin: Twin, layout: Layout) -> Point:
         trace = traces[layout.tasks]
-        with slots.slot():
+        with slot():
             return Point(replay.run_s(twin, layout, trace, cpu_speed, bounds), trace.compute_s / cpu_speed)
 
-    with pool(slots.count()) as threads:
-        futures = [
-            {layout: threads.ask(replayed, twin, layout) for layout in own}
-            for (_, twin), own in zip(clusters, asked, strict=True)
-        ]
-        threads.wait()
-        points = [{layout: future.result() for layout, future in each.items()} for each in futures]
-    return [Series(name, twin, found) for (name, twin), found in zip(clusters, points, strict=True)]
+    keys = [(number, layout) for number, own in enumerate(filled) for layout in own]
+    points = run_all({(number, layout): partial(replayed, clusters[number][1], layout) for number, layout in keys})
+    return [
+        Series(name, twin, {layout: points[number, layout] for layout in filled[number]})
+        for number, (name, twin) in enumerate(clusters)
+    ]
 
 
-# ------------------------------------------------------------------------------------------------------------- shown
+# ------------------------------------------------------------------------------------------------------------ output
 
 
 def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[str]:
@@ -141,8 +126,8 @@ def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[st
                 for each in (series.gap_percent(layout), series.spread_percent(layout))
             )
             rows.append((str(layout), f"{point.run_s:.6g}", f"{point.communication_percent:.1f}", gap, spread))
-        lines += ["", series.name, *replay.aligned(rows), *replay.replaced([(series.name, series.twin)])]
-    return [line.rstrip() for line in lines]
+        lines += ["", series.name, *aligned(rows), *replay.replaced(series.name, series.twin)]
+    return lines
 
 
 def as_table(folder: Path, series: Series, cpu_speed: float) -> list[str]:
@@ -159,7 +144,7 @@ def as_table(folder: Path, series: Series, cpu_speed: float) -> list[str]:
 
 
 def as_json(folder: Path, found: Sequence[Series], cpu_speed: float) -> str:
-    """Return the same as JSON."""
+    """Return the results as JSON."""
     twins = [
         {
             "name": series.name,

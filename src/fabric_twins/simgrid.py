@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The SimGrid of this machine, and what is built once: the plugin with it, and the flows without."""
+"""Find the SimGrid of this machine, and build once each what simulations need."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.locks import BUILD_WAIT_S, exclusive
 from fabric_checks.core.paths import ROOT, home
 from fabric_twins.errors import TwinError
-from fabric_twins.smpirun import RELEASE, require_release
+from fabric_twins.smpirun import RELEASE
 
-#: Where the plugin's source is.
+#: The sources of the plugin and of the program of flows.
 SOURCE = ROOT / "config" / "twins" / "plugin"
 
 #: What to do where there is no SimGrid, or another one.
@@ -47,58 +49,83 @@ def smpirun() -> str:
     """
     path = tool("smpirun")
     done = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
-    try:
-        require_release(done.stdout + done.stderr)
-    except TwinError as error:
-        raise TwinError(f"{path}: {error}; {REMEDY}") from None
+    version = done.stdout + done.stderr
+    found = re.search(r"SimGrid version (\S+)", version)
+    if found is None:
+        raise TwinError(f"{path}: -version prints {quoted(version.strip())}, which does not name a SimGrid; {REMEDY}")
+    if not re.fullmatch(rf"{re.escape(RELEASE)}(\.\d+)?", found[1]):
+        raise TwinError(
+            f"{path}: SimGrid is {found[1]}, but the plugin of the twins is written for {RELEASE}; {REMEDY}"
+        )
     return path
 
 
 def plugin(folder: Path | None = None) -> Path:
     """Return the plugin, which is built if it is not there yet: once for each SimGrid and each state of its source.
 
-    :param folder: where built ones are kept; ``twins`` in the home of the installation if it is not given.
+    :param folder: for what is built; ``twins`` in the home of the installation if it is not given.
     :raises TwinError: if it cannot be built.
     """
     needs = "the plugin of the twins", "g++ and the headers of SimGrid"
-    return _built("twin.so", "twin.cpp", f"{RELEASE} {tool('smpirun')}", needs, folder)
+    return _built_with_make("twin.so", "twin.cpp", f"{RELEASE} {tool('smpirun')}", needs, folder)
 
 
 def flows(folder: Path | None = None) -> Path:
     """Return the program that follows flows (`config/twins/plugin/flows.cpp`), as :func:`plugin`; without SimGrid."""
-    return _built("flows", "flows.cpp", platform.machine(), ("the program of the flows", "g++"), folder)
+    return _built_with_make("flows", "flows.cpp", platform.machine(), ("the program of the flows", "g++"), folder)
 
 
-def _built(name: str, source: str, made_for: str, needs: tuple[str, str], folder: Path | None) -> Path:
-    folder = folder or home() / "twins"
-    parts = [part.read_bytes() for part in (SOURCE / source, *sorted(SOURCE.glob("*.h")), SOURCE / "Makefile")]
-    key = hashlib.sha256(b"\0".join([*parts, made_for.encode()])).hexdigest()[:12]
-    place = folder / key / name
-    if place.exists():
-        return place
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with exclusive(place.parent / "lock", BUILD_WAIT_S):
-            if not place.exists():
-                _build(place, *needs)
-    except OSError as error:
-        raise TwinError(f"{error.filename or place}: {error.strerror}; set FABRIC_HOME to a writable folder") from None
-    return place
-
-
-def _build(place: Path, what: str, needs: str) -> None:
-    """Build into a folder of its own: what an interrupt leaves there is not the whole."""
+def _built_with_make(name: str, source: str, made_for: str, needs: tuple[str, str], folder: Path | None) -> Path:
     prefix = os.environ.get("SIMGRID_ROOT")
-    with tempfile.TemporaryDirectory(dir=place.parent) as folder:
-        command = ["make", "-f", str(SOURCE / "Makefile"), place.name, *([f"SIMGRID={prefix}"] if prefix else [])]
-        # A make that this runs under would hand its own options on.
-        environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
-        try:
-            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        except FileNotFoundError:
-            raise TwinError(f"make, which builds {what}, is missing; install it") from None
-        if done.returncode != 0:
-            lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
-            telling = [line for line in lines if "error" in line] or [line for line in lines if line] or ["nothing"]
-            raise TwinError(f"{what} cannot be built: make says {quoted(telling[0], 160)}; it needs {needs}")
-        (Path(folder) / place.name).rename(place)
+    command = ["make", "-f", str(SOURCE / "Makefile"), name, *([f"SIMGRID={prefix}"] if prefix else [])]
+    what, tools = needs
+    parts = [SOURCE / source, *sorted(SOURCE.glob("*.h")), SOURCE / "Makefile"]
+    failed = f"{what} cannot be built: make"
+    return built(name, parts, made_for, command=command, failed=failed, remedy=f"; it needs {tools}", folder=folder)
+
+
+def built(
+    name: str,
+    sources: Iterable[Path],
+    made_for: str,
+    *,
+    command: Sequence[str],
+    failed: str,
+    remedy: str = "",
+    folder: Path | None = None,
+) -> Path:
+    """Return a file that is built once for each state of its sources.
+
+    :param made_for: what the file depends on besides, such as a compiler.
+    :param command: builds the file in the folder that it runs in.
+    :param failed: how the message of a failure begins; :param remedy: how it ends.
+    :param folder: for what is built; ``twins`` in the home of the installation if it is not given.
+    :raises TwinError: if it cannot be built.
+    """
+    parts = [made_for.encode(), *(source.read_bytes() for source in sources)]
+    key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
+    path = (folder or home() / "twins") / f"{name}-{key}" / name
+    if path.exists():
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What an interrupt leaves in a folder of its own is not taken for the whole.
+        with exclusive(path.parent / "lock", BUILD_WAIT_S), tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+            if not path.exists():
+                _run(command, scratch, failed, remedy)
+                (Path(scratch) / name).rename(path)
+    except OSError as error:
+        raise TwinError(f"{error.filename or path}: {error.strerror}; set FABRIC_HOME to a writable folder") from None
+    return path
+
+
+def _run(command: Sequence[str], folder: str, failed: str, remedy: str) -> None:
+    # A make that this runs under would hand its own options on.
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
+    if shutil.which(command[0]) is None:
+        raise TwinError(f"{failed}: {command[0]} is missing; install it")
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or ["nothing"]
+        telling = next((line for line in lines if "error:" in line), lines[0])
+        raise TwinError(f"{failed} says {quoted(telling, 160)}{remedy}")

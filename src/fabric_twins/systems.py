@@ -20,7 +20,7 @@ from fabric_checks.software.suite import Program
 from fabric_checks.software.suites import imb, osu
 from fabric_twins import (
     launcher,  # noqa: F401  (registers the launcher that the partitions name)
-    sampling,
+    smpirun,
 )
 from fabric_twins.model import description
 from fabric_twins.model.description import Twin
@@ -122,7 +122,7 @@ def _partition(twin: Twin, name: str, max_jobs: int) -> Data:
         # Work that reads the clock is slow to simulate, and all ranks share one process.
         "largest_work_B": 128 * 1024,
         "most_work_tasks": 2,
-        "program_options": {name: list(options) for name, options in sampling.OPTIONS.items()},
+        "program_options": {name: list(options) for name, options in smpirun.PROGRAM_OPTIONS.items()},
     }
     if isinstance(twin.topology, FatTree):
         # Cables between switches may be faster than what one pair of nodes can do.

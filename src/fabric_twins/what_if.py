@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a planned cluster and its alternatives would give: rotate, and on request Alltoall and hot spot, simulated.
+"""Predict what a planned cluster and its alternatives give in rotate, and on request in Alltoall.
 
-Nothing here is measured. What comes out follows from the description, most of which is assumed as long as the cluster
-is a plan, and from the sharing of links among the flows that are on them; so it tells alternatives apart, and is no
-promise of a number.
+Nothing here is measured. The values follow from the description, most of which is assumed as long as the cluster is a
+plan, and from flows that share links; so they tell alternatives apart, and promise no number.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fabric_checks.core.metrics import point, powers_of_two
+from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.core.text import size_text, value_text
 from fabric_checks.diagnosis.cross_section import bandwidths, evaluation
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
-from fabric_checks.parsers import hot_spot, overlap, rotate_patterns
+from fabric_checks.parsers import overlap, rotate_patterns
 from fabric_checks.report import drawing
 from fabric_checks.report.pair_drawing import pair_bandwidths
 from fabric_twins import flows
 from fabric_twins.errors import TwinError
+from fabric_twins.lines import aligned
 from fabric_twins.model import fabric_map
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import sources_by_kind
@@ -38,22 +38,19 @@ from fabric_twins.smpirun import STEADY
 _FEW_SAMPLES = ("--max-seconds-per-point", "0.001", "--min-samples", "8", "--warmup", "1")
 
 #: All messages of a simulation are in the memory of one process: those of rotate take so much together, if that
-#: leaves a message large enough for the costs beside its transfer to be small.
+#: leaves a message large enough for its other costs to be small.
 _MESSAGES_B, _LEAST_B, _MOST_B = 256 << 20, 256 << 10, 2 << 20
 
 #: So many findings are printed in words; JSON has all.
 _MOST_BLAMED = 6
 
-#: What computes rotate.
+#: The engines that compute rotate.
 SIMGRID, FLOWS = "SimGrid", "flows"
-
-#: Message sizes of the hot spot, in bytes.
-HOT_SPOT_B = (8, 32768)
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What to simulate beside rotate.
+    """What to simulate in addition to rotate.
 
     :param shifts: how many rounds of rotate to simulate, evenly spread; 0: all.
     :param confirm: whether rotate measures what looks slow again, so that the analysis can name what is to blame.
@@ -62,7 +59,6 @@ class Questions:
     """
 
     alltoall: bool = False
-    hot_spot: bool = False
     shifts: int = 0
     confirm: bool = False
     by_flows: bool | None = None
@@ -70,19 +66,18 @@ class Questions:
     @property
     def of_processes(self) -> list[str]:
         """The options whose questions only simulated processes answer."""
-        asked = {"--alltoall": self.alltoall, "--hot-spot": self.hot_spot, "--confirm": self.confirm}
+        asked = {"--alltoall": self.alltoall, "--confirm": self.confirm}
         return [name for name, given in asked.items() if given]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What was simulated of an alternative.
+    """The simulated values of an alternative.
 
-    :param matrix: what the pairs of rotate get.
-    :param report: the analysis of rotate; None where it was computed by flows, which nothing is measured again in.
-    :param alone_MBps: what one pair gets on its own, without any switches in between.
+    :param matrix: the bandwidth of the pairs of rotate.
+    :param report: the analysis of rotate; None where it was computed by flows, where nothing is measured again.
+    :param alone_MBps: the bandwidth of one pair on its own, without any switches in between.
     :param alltoall_us: the time of MPI_Ialltoall by the bytes for each rank.
-    :param hot_spot_us: the time of a master with all slaves over that with one, by operation and message size.
     """
 
     alternative: Alternative
@@ -90,16 +85,15 @@ class Prediction:
     report: Report | None
     alone_MBps: float
     alltoall_us: dict[int, float] = field(default_factory=dict)
-    hot_spot_growth: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @property
     def engine(self) -> str:
-        """What computed rotate."""
+        """The engine that computed rotate."""
         return FLOWS if self.report is None else SIMGRID
 
     @property
     def pairs(self) -> int:
-        """How many pairs stream at once."""
+        """The number of pairs that stream at once."""
         return rotate_patterns.pairs_of_round("rotate", len(self.matrix.hosts))
 
     @property
@@ -150,7 +144,7 @@ def simulate(
     """Simulate all alternatives, one after the other.
 
     :param bounds: of each simulation.
-    :param say: is called with what is being simulated.
+    :param say: is called with the progress.
     :raises TwinError: if a simulation fails, or if flows are to answer what they cannot.
     """
     by_flows = _by_flows(alternatives, questions)
@@ -162,7 +156,7 @@ def simulate(
 
 
 def _by_flows(alternatives: Sequence[Alternative], questions: Questions) -> bool:
-    """Tell whether rotate is computed by flows: all alternatives alike, so that they can be compared."""
+    """Return whether rotate is computed by flows: for all alternatives alike, so that they can be compared."""
     nodes = max(alternative.twin.nodes for alternative in alternatives)
     chosen = nodes > flows.MOST_SIMULATED if questions.by_flows is None else questions.by_flows
     if chosen and questions.of_processes:
@@ -193,7 +187,6 @@ def _outcome(alternative: Alternative, questions: Questions, bounds: Bounds) -> 
         found,
         _alone_MBps(twin, bounds),
         _alltoall_us(twin, bounds) if questions.alltoall else {},
-        _hot_spot_growth(twin, bounds) if questions.hot_spot else {},
     )
 
 
@@ -206,12 +199,12 @@ def _link_MBps(twin: Twin) -> float | None:
 
 
 def _pair_alone(twin: Twin) -> Twin:
-    """Return the twin with two nodes at a switch that is not in the way."""
+    """Return the twin with two nodes at one switch."""
     return replace(twin, nodes=2, topology=Star(2), faults=())
 
 
 def _alone_MBps(twin: Twin, bounds: Bounds) -> float:
-    """Return what one pair gets with the same costs and the same messages at a switch that is not in the way."""
+    """Return the bandwidth of one pair with the same costs and messages at one switch."""
     arguments = rotate_arguments(twin.nodes, Questions())
     text = output(_pair_alone(twin), 2, "rotate", arguments, bounds, flags=STEADY)
     return float(evaluation.of_text(text).matrix.measured[0])
@@ -235,19 +228,7 @@ def _alltoall_us(twin: Twin, bounds: Bounds) -> dict[int, float]:
     return times_us
 
 
-def _hot_spot_growth(twin: Twin, bounds: Bounds) -> dict[tuple[str, int], float]:
-    slaves = hot_spot.slave_counts(twin.nodes)
-    growth = {}
-    for size_B in HOT_SPOT_B:
-        arguments = ["--min-size", str(size_B), "--max-size", str(size_B), *_FEW_SAMPLES]
-        found = hot_spot.parse(output(twin, twin.nodes, "hot_spot", arguments, bounds), [size_B], slaves)
-        for operation in hot_spot.OPERATIONS:
-            times_us = found.times_us(operation, size_B=size_B)
-            growth[operation, size_B] = times_us[slaves[-1]] / times_us[slaves[0]]
-    return growth
-
-
-# ------------------------------------------------------------------------------------------------------------- shown
+# ------------------------------------------------------------------------------------------------------------ output
 
 _HEAD = ("alternative", "median", "p10", "slowest", "slowest pair", "aggregate", "perceived", "of ideal")
 _UNITS = ("", "MB/s", "MB/s", "MB/s", "", "GB/s", "GB/s", "%")
@@ -259,7 +240,7 @@ _NOTES = (
 
 
 def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
-    """Return what the alternatives give, as tables for a terminal, line by line."""
+    """Return the predictions as lines for a terminal."""
     first = outcomes[0].alternative.twin
     rows = [_HEAD, _UNITS, *(_row(outcome) for outcome in outcomes)]
     lines = [
@@ -268,24 +249,18 @@ def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
         "",
         f"rotate: {outcomes[0].pairs} pairs, one message of {size_text(message_B(first.nodes))} bytes each, all pairs "
         f"at once; by {outcomes[0].engine}",
-        *_aligned(rows, left=(0, 4)),
+        *aligned(rows, left=(0, 4)),
         *_NOTES,
     ]
     for outcome in outcomes:
         lines += _blamed(outcome)
     if outcomes[0].alltoall_us:
         lines += ["", "Alltoall: time of an operation in us, by bytes for each rank", *_alltoall_table(outcomes)]
-    if outcomes[0].hot_spot_growth:
-        lines += [
-            "",
-            "hot spot: time of a master with all others as slaves, divided by that with one",
-            *_hot_table(outcomes),
-        ]
-    return [line.rstrip() for line in lines]
+    return lines
 
 
 def _blamed(outcome: Prediction) -> list[str]:
-    """Return what the analysis of rotate blames, the first few in words; nothing where it was not asked."""
+    """Return the first findings of the analysis of rotate; nothing where it was not asked for."""
     if outcome.report is None or not outcome.report.output.confirmed:
         return []
     found = [finding.as_dict()["text"] for finding in outcome.report.findings]
@@ -296,7 +271,7 @@ def _blamed(outcome: Prediction) -> list[str]:
 
 
 def _basis(twin: Twin) -> str:
-    """Say what the prediction rests on."""
+    """Return how many values of the description are published, fitted and assumed."""
     kinds = {kind: len(names) for kind, names in sources_by_kind(twin.sources).items() if names}
     return f"Its values: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}."
 
@@ -314,50 +289,28 @@ def _row(outcome: Prediction) -> tuple[str, ...]:
     )
 
 
-def _alltoall_table(outcomes: Sequence[Prediction]) -> Iterator[str]:
+def _alltoall_table(outcomes: Sequence[Prediction]) -> list[str]:
     sizes_B = sorted({size for outcome in outcomes for size in outcome.alltoall_us})
     rows = [("alternative", *map(size_text, sizes_B))]
     for outcome in outcomes:
         times = (outcome.alltoall_us.get(size) for size in sizes_B)
         rows.append((outcome.alternative.name, *("-" if time is None else value_text(time) for time in times)))
-    return _aligned(rows, left=(0,))
-
-
-def _hot_table(outcomes: Sequence[Prediction]) -> Iterator[str]:
-    keys = list(outcomes[0].hot_spot_growth)
-    head = ("alternative", *(f"{operation.replace('_', '-')} {size_text(size)}" for operation, size in keys))
-    rows = [(each.alternative.name, *(value_text(each.hot_spot_growth[key]) for key in keys)) for each in outcomes]
-    return _aligned([head, *rows], left=(0,))
-
-
-def _aligned(rows: Sequence[Sequence[str]], left: Sequence[int]) -> Iterator[str]:
-    """Return the rows as lines; the columns named in ``left`` are text, the others numbers."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (
-            cell.ljust(width) if at in left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  " + "  ".join(cells)
+    return aligned(rows)
 
 
 def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
-    """Return the same as JSON."""
+    """Return the predictions as JSON."""
     alternatives: list[dict[str, Any]] = []
     for outcome in outcomes:
         entry: dict[str, Any] = {
             "name": outcome.alternative.name,
             "rotate": {**outcome.values, "slowest_pair": list(outcome.slowest_pair)},
-            # Null: nobody has looked.
+            # Null: not analysed.
             "findings": None if outcome.report is None else [each.as_dict() for each in outcome.report.findings],
             "sources": sources_by_kind(outcome.alternative.twin.sources),
         }
         if outcome.alltoall_us:
             entry["alltoall_us"] = {str(size): time for size, time in outcome.alltoall_us.items()}
-        if outcome.hot_spot_growth:
-            entry["hot_spot_growth"] = {
-                point(operation, size): growth for (operation, size), growth in outcome.hot_spot_growth.items()
-            }
         alternatives.append(entry)
     units = {name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].values}
     of_all = {"file": str(file), "kind": "predicted", "engine": outcomes[0].engine, "units": units}

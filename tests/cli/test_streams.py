@@ -138,17 +138,17 @@ def test_an_interrupt_is_one_line_and_ends_what_threads_wait_for(tmp_path, itsel
 import time
 from types import SimpleNamespace
 from fabric_checks.cli import main
-from fabric_twins import published_table, simulate
+from fabric_twins import processes, published_table
 
 def simulated(twin, bounds=None):
     time.sleep(0 if twin.name == "0" else 1)  # until the first was ended
     line = ["sh", "-c", 'echo $$ > "$0" && exec sleep {ENDLESS_S}', f"{tmp_path}/{{twin.name}}"]
-    simulate._run(line, {{"PATH": "/usr/bin:/bin"}}, "/", {ENDLESS_S}, twin.name)
+    processes.run(line, {{"PATH": "/usr/bin:/bin"}}, "/", {ENDLESS_S}, twin.name)
     raise SystemExit("a simulation that was killed came to its end")
 
 published_table.simulated = simulated
 published_table.shipped = lambda: [SimpleNamespace(name=str(number)) for number in range(64)]
-published_table.sched_getaffinity = lambda _: range(4)
+processes.count = lambda: 4
 {itself}
 main.main()
 """

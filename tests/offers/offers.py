@@ -10,14 +10,14 @@ import tempfile
 from pathlib import Path
 
 from fabric_checks.reframe_ext import recomputing
-from fabric_offers import bundle_file, checking, following
+from fabric_offers import bundle_file, checking, recomputation
 from tests import loading
 
 OFFER = Path(__file__).resolve().parent / "recorded" / "offer.tar"
 
 
 def parts():
-    """Return what the manifest says beside the files, and the files by name."""
+    """Return the facts of the manifest other than the files, and the files by name."""
     with tempfile.TemporaryDirectory() as folder:
         opened = bundle_file.unpack(OFFER, Path(folder))
         assert not opened.faults
@@ -63,7 +63,7 @@ class Known:
         return {"cases": self.cases, "runs": [self.by_place.get(key, lost) for key in keys]}
 
 
-def objections(folder, files, recompute=following.recompute, facts=None, **options):
+def objections(folder, files, recompute=recomputation.recompute, facts=None, **options):
     """Pack files and return the objections of a check, as (kind, place, text)."""
     path = folder / "offer.tar"
     bundle_file.write(path, facts or parts()[0], files)

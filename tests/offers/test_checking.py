@@ -8,7 +8,8 @@ import re
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_offers import bundle_file, checking, following, making, packing
+from fabric_offers import bundle_file, checking, packing, recomputation
+from fabric_offers import request as requests
 from tests.offers import offers
 
 #: What the recorded offer is asked about as it is: it is a part of a level.
@@ -35,8 +36,8 @@ def test_an_offer_that_was_measured_follows_from_itself(genuine, known, tmp_path
     checked = checking.check(offers.OFFER, recompute=known)
     assert (checked.runs, checked.values, checked.records) == (8, 92, 92)
     assert {each.kind for each in checked.objections} == KNOWN
-    told = json.loads(checking.as_json(offers.OFFER, checked))
-    assert told["not_proved"] and len(told["objections"]) == len(checked.objections)
+    printed = json.loads(checking.as_json(offers.OFFER, checked))
+    assert printed["not_proved"] and len(printed["objections"]) == len(checked.objections)
 
 
 def altered(value, generator):
@@ -58,18 +59,18 @@ def test_every_record_that_its_output_contradicts_is_found(genuine, known, tmp_p
     """Any field that follows from the output, of any record, and all records of the run if the field is of the run."""
     facts, files = genuine
     generator = random.Random(7)
-    fields = [*following.FACTS, *following.OF_METRIC, "unit", "value", "metric"]
+    fields = [*recomputation.FACTS, *recomputation.OF_METRIC, "unit", "value", "metric"]
     for field in [*fields, *("value",) * 6]:
         lines = offers.records(files)
         name = generator.choice(sorted(lines))
         chosen = generator.choice(lines[name])
         other = altered(chosen[field], generator)
         for record in lines[name]:
-            if record is chosen or (field in following.FACTS and record["output"] == chosen["output"]):
+            if record is chosen or (field in recomputation.FACTS and record["output"] == chosen["output"]):
                 record[field] = other
-        said = found(tmp_path, offers.with_records(files, lines), known, facts)
-        assert said, (field, chosen["test"], other)
-        assert any(chosen["test"] in f"{place} {text}" or name in place for _, place, text in said), (field, said)
+        listed = found(tmp_path, offers.with_records(files, lines), known, facts)
+        assert listed, (field, chosen["test"], other)
+        assert any(chosen["test"] in f"{place} {text}" or name in place for _, place, text in listed), (field, listed)
 
 
 def test_every_record_that_is_taken_away_or_there_twice_is_found(genuine, known, tmp_path):
@@ -90,8 +91,8 @@ def test_a_run_whose_records_are_taken_away_has_an_output_too_many(genuine, know
     (name,) = [name for name in lines if "OsuLatency" in name]
     slow = lines[name][0]["output"]
     lines[name] = [record for record in lines[name] if record["output"] != slow]
-    said = found(tmp_path, offers.with_records(files, lines), known, facts)
-    assert said == [("record", slow, "there is an output, but no record for it")]
+    listed = found(tmp_path, offers.with_records(files, lines), known, facts)
+    assert listed == [("record", slow, "there is an output, but no record for it")]
 
 
 def runs_of(files):
@@ -119,8 +120,8 @@ def test_outputs_that_say_something_else_or_are_gone_are_found(genuine, tmp_path
     del files[f"{lammps[1]}/rfm_job.sh"]
     change(lammps[2], "cost-after.txt", r"(?m)^(\d+)\.", r"9\1.")
     del files[f"{lammps[3]}/placement.txt"]
-    said = found(tmp_path, files, offers.in_process, facts)
-    text = "\n".join(map(" ".join, said))
+    listed = found(tmp_path, files, offers.in_process, facts)
+    text = "\n".join(map(" ".join, listed))
     assert text.count("OsuLatency") >= 2 and text.count("HotSpot") >= 2, text
     for record in (record for lines in offers.records(files).values() for record in lines):
         assert record["test"] in text
@@ -139,8 +140,8 @@ def test_other_options_are_found(genuine, known, tmp_path, pattern, new, what):
     facts, files = genuine
     name = next(name for name in files if "OsuLatency" in name and name.endswith("rfm_job.sh"))
     changed = re.sub(pattern, new, files[name].decode(), count=1)
-    said = found(tmp_path, {**files, name: changed.encode()}, known, facts)
-    assert {kind for kind, _, _ in said} == {"options"} and what in said[0][2]
+    listed = found(tmp_path, {**files, name: changed.encode()}, known, facts)
+    assert {kind for kind, _, _ in listed} == {"options"} and what in listed[0][2]
 
 
 def test_runs_until_it_pleased_and_those_that_failed_are_counted(genuine, known, tmp_path):
@@ -156,11 +157,11 @@ def test_runs_until_it_pleased_and_those_that_failed_are_counted(genuine, known,
         more |= {key.replace(session, other): text for key, text in files.items() if "OsuLatency" in key}
     for record in (each for each in lines[name] if each["session"] == other):
         record |= {"case_result": "fail", "fail_reason": "too slow"}
-    said = offers.objections(tmp_path, offers.with_records(more, lines), known, facts)
-    by_kind = {kind: text for kind, _, text in said}
+    listed = offers.objections(tmp_path, offers.with_records(more, lines), known, facts)
+    by_kind = {kind: text for kind, _, text in listed}
     assert by_kind["repeated"] == "8 runs in 4 sessions, but 5 were asked for"
     assert by_kind["failed"] == "too slow"
-    assert any(kind == "physics" and "one of them is a copy" in text for kind, _, text in said)
+    assert any(kind == "physics" and "one of them is a copy" in text for kind, _, text in listed)
 
 
 def test_other_versions_and_other_bindings_are_found(genuine, known, tmp_path):
@@ -186,11 +187,11 @@ def test_a_description_that_cannot_be_used_is_named(genuine, tmp_path, what):
     facts, files = genuine
     text = BROKEN[what]
     if text is None:
-        told = json.loads(files["system.json"])
-        told["partitions"][0]["extras"]["nodes"] = 1e300
-        text = json.dumps(told).encode()
-    said = found(tmp_path, {**files, "system.json": text}, offers.in_process, facts)
-    assert [place for _, place, _ in said] == ["system.json"]
+        system = json.loads(files["system.json"])
+        system["partitions"][0]["extras"]["nodes"] = 1e300
+        text = json.dumps(system).encode()
+    listed = found(tmp_path, {**files, "system.json": text}, offers.in_process, facts)
+    assert [place for _, place, _ in listed] == ["system.json"]
 
 
 def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path):
@@ -206,8 +207,8 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path):
     bundle_file.write(request, asked, {"RULES.md": b""}, compress=False)
     state["files"] = {"checks/base.py": "c" * 40, "checks/more.py": "d" * 40, "config/systems/oak.py": "e" * 40}
     changed = {**files, "collection.json": json.dumps(state).encode()}
-    said = found(tmp_path, changed, known, facts, request=request)
-    assert [(kind, place, text.split(" (")[0]) for kind, place, text in said] == [
+    listed = found(tmp_path, changed, known, facts, request=request)
+    assert [(kind, place, text.split(" (")[0]) for kind, place, text in listed] == [
         ("collection", "checks/base.py", "it was changed"),
         ("collection", "checks/more.py", "it is new"),
         ("collection", "ci/run", "it was deleted"),
@@ -216,7 +217,7 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path):
         checking.check(offers.OFFER, request=offers.OFFER, recompute=known)
 
 
-def test_what_is_packed_of_a_folder_of_results_is_what_is_checked(genuine, known, tmp_path, monkeypatch):
+def test_a_packed_folder_of_results_passes_the_check(genuine, known, tmp_path, monkeypatch):
     """The two sides together; the description is the recorded one, and the machine's programs are not here."""
     facts, files = genuine
     results = tmp_path / "results"
@@ -239,16 +240,18 @@ def test_what_is_packed_of_a_folder_of_results_is_what_is_checked(genuine, known
         packing.pack(path, results, "local", level="procurement", only=["nothing"])
 
 
-def test_what_is_sent_out_has_the_commit_the_rules_and_a_template(tmp_path):
+def test_a_request_has_the_commit_the_rules_and_a_template(tmp_path):
     path = tmp_path / "request.tar"
-    manifest = making.make(path, level="procurement", template="pbs")
+    manifest = requests.make(path, level="procurement", template="pbs")
     (tmp_path / "in").mkdir()
     opened = bundle_file.unpack(path, tmp_path / "in")
     rules = (tmp_path / "in/RULES.md").read_text()
     assert not opened.faults and manifest["commit"] in rules and "--mode procurement" in rules
     assert len(rules.splitlines()) < 60  # a page
     assert "fabric-pbs" in (tmp_path / "in/system.py").read_text()
-    assert making.git("bundle", "list-heads", str(tmp_path / "in/collection.git-bundle")).startswith(manifest["commit"])
+    assert requests.git("bundle", "list-heads", str(tmp_path / "in/collection.git-bundle")).startswith(
+        manifest["commit"]
+    )
     assert any(name.startswith("spack-envs/") for name in manifest["pins"])
     checked = checking.check(path)
     assert not checked.objections

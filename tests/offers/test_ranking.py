@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import ROOT
 from fabric_offers import ranking
-from fabric_offers.cli.rank import command
+from fabric_offers.cli import command
 from tests.offers import offers
 
 RULES = """
@@ -64,30 +64,30 @@ def test_scores_are_those_by_hand(tmp_path):
 
 
 def test_the_weight_at_which_it_turns_does(tmp_path):
-    told = frame(oak=([2], [50]), elm=([1.5], [100]))
-    found = ranking.rank(rules(tmp_path), told, ["oak", "elm"])
+    records = frame(oak=([2], [50]), elm=([1.5], [100]))
+    found = ranking.rank(rules(tmp_path), records, ["oak", "elm"])
     for name, (weight, label) in found.turns.items():
         at = RULES.replace("price: {weight: 2}", f"price: {{weight: {weight}}}") if name == "price" else RULES
         if name != "price":
             at = RULES.replace("weight: 1", "weight: 1.0")
             place = at.index("weight: 1.0", at.index(f"name: {name}"))
             at = at[:place] + f"weight: {weight}" + at[place + len("weight: 1.0") :]
-        again = ranking.rank(rules(tmp_path, at), told, ["oak", "elm"])
+        again = ranking.rank(rules(tmp_path, at), records, ["oak", "elm"])
         one, two = (offer.score for offer in again.offers)
         assert one == pytest.approx(two) and label in {offer.label for offer in again.offers}
 
 
-def test_the_order_does_not_depend_on_what_else_is_offered(tmp_path):
-    told = {"oak": ([2], [50]), "elm": ([1.5], [100]), "fir": ([0.1], [49])}
-    few = ranking.rank(rules(tmp_path), frame(**told), ["oak", "elm"])
-    all_of_them = ranking.rank(rules(tmp_path), frame(**told), list(told))
+def test_the_order_does_not_depend_on_other_offers(tmp_path):
+    records = {"oak": ([2], [50]), "elm": ([1.5], [100]), "fir": ([0.1], [49])}
+    few = ranking.rank(rules(tmp_path), frame(**records), ["oak", "elm"])
+    all_of_them = ranking.rank(rules(tmp_path), frame(**records), list(records))
     order = [offer.label for offer in all_of_them.offers]
     assert [label for label in order if label != "fir"] == [offer.label for offer in few.offers]
 
 
-def test_what_misses_something_is_out_and_says_why(tmp_path):
-    told = frame(oak=([4], [50]), elm=([2], []), fir=([2], [10]))
-    found = ranking.rank(rules(tmp_path), told, ["oak", "elm", "fir", "ash"])
+def test_an_offer_that_misses_a_requirement_is_out(tmp_path):
+    records = frame(oak=([4], [50]), elm=([2], []), fir=([2], [10]))
+    found = ranking.rank(rules(tmp_path), records, ["oak", "elm", "fir", "ash"])
     misses = {offer.label: offer.misses for offer in found.offers}
     assert found.offers[0].label == "fir" and not misses["fir"]
     assert misses["oak"] == ["latency: 4 us, but at most 3 is allowed"]
@@ -134,7 +134,9 @@ def test_bundles_are_ranked(tmp_path, form):
         "criteria: [{name: latency, check: OsuLatency, metric: latency_8B, weight: 1}]\n"
         "price: {weight: 1}\noffers: {'<b>': {price: 1}, elm: {price: 2}}\n"
     )
-    done = CliRunner().invoke(command, [str(path), f"<b>={offers.OFFER}", f"elm={offers.OFFER}", "--format", form])
+    done = CliRunner().invoke(
+        command, ["rank", str(path), f"<b>={offers.OFFER}", f"elm={offers.OFFER}", "--format", form]
+    )
     assert done.exit_code == 0, done.output
     if form == "json":
         assert [each["score"] for each in json.loads(done.output)["offers"]] == [1, pytest.approx(2**-0.5)]

@@ -30,14 +30,14 @@ def request(path, key):
     return path
 
 
-def test_who_signed_is_told(keys, tmp_path):
+def test_the_signer_is_named(keys, tmp_path):
     vendor, other, signers = keys
     found = checking.check(request(tmp_path / "a.tar", vendor), signers=signers)
     assert not found.objections and "vendor@oak.example" in found.notes[0]
     for key in (other, None):
         (objection,) = checking.check(request(tmp_path / "b.tar", key), signers=signers).objections
         assert objection.kind == "signature"
-    # Without a list of signers any key is a signature, and none is no fault; both are told.
+    # Without a list of signers any key is a signature, and none is no fault; both are noted.
     assert "SHA256:" in checking.check(request(tmp_path / "c.tar", other)).notes[0]
     assert "not signed" in checking.check(request(tmp_path / "d.tar", None)).notes[0]
 
@@ -51,7 +51,7 @@ def test_a_signature_of_something_else_is_none(keys):
         assert not signing.verify(text, signature, None)[0]
 
 
-def test_what_cannot_sign_says_so(tmp_path, keys):
+def test_a_key_that_cannot_sign_is_named(tmp_path, keys):
     with pytest.raises(FabricError, match="it cannot be used to sign"):
         signing.signature(b"", tmp_path / "nothing")
     with pytest.raises(FabricError, match="there is no such file"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is said of a profile, counted by hand."""
+"""The values of a profile, counted by hand."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def test_messages_are_those_from_rank_to_rank():
     assert analysis.histogram(PROFILE, analysis.is_message) == {8: (30, 300), 1024: (2, 3000)}
 
 
-def test_calls_what_takes_longest_first():
+def test_calls_are_sorted_by_decreasing_time():
     found = analysis.by_call(PROFILE)
     assert [each.call for each in found] == ["Allreduce", "Waitall", "Isend", "Send", "Send_init"]
     assert (found[0].count, found[0].bytes, found[0].longest_s) == (20, 160, 3.0)
@@ -75,7 +75,7 @@ def test_time_by_kind():
     assert analysis.time_by_kind(PROFILE)[1] == {"send": 1.0, "wait": 2.0, "collective": 3.0, "outside": 4.0}
 
 
-def test_what_is_missing_is_counted():
+def test_missing_calls_are_counted():
     assert analysis.not_kept(PROFILE) == 7
 
 

@@ -17,8 +17,8 @@ def test_a_real_profile(golden):
     assert found.mpi.startswith("MPICH Version:") and len(found.ranks) == 4
     rows = re.findall(r"(?m)^call (\S+) \d+ \S+ \d+ (\d+) (\d+) ", text)
     for column, name in ((1, "count"), (2, "bytes")):
-        told = sum(int(row[column]) for row in rows)
-        assert told == sum(getattr(calls, name) for rank in found.ranks for calls in rank.calls) > 0
+        total = sum(int(row[column]) for row in rows)
+        assert total == sum(getattr(calls, name) for rank in found.ranks for calls in rank.calls) > 0
     sends = [calls for calls in found.ranks[0].calls if calls.call == "Send"]
     assert {calls.kind for calls in sends} == {"send"} and {calls.comm_size for calls in sends} == {4}
     assert all(
@@ -85,6 +85,6 @@ def test_a_bad_count_is_named_with_its_line(golden):
         profile.parse(text.replace("\nto 1 ", "\nto 1 x", 1))
 
 
-def test_what_was_printed_twice_is_refused(golden):
+def test_a_profile_printed_twice_is_refused(golden):
     with pytest.raises(OutputError):
         profile.parse(golden(GOLDEN) * 2)

@@ -62,7 +62,7 @@ def test_a_whole_trace():
         ("7 actions\n", "7 actions\n1 init\n", "line 13: there is something after the end"),
     ],
 )
-def test_what_is_not_whole(old, new, cause):
+def test_a_damaged_trace_is_refused_with_its_line(old, new, cause):
     assert WHOLE.count(old) == 1
     with pytest.raises(OutputError) as caught:
         parse(WHOLE.replace(old, new))

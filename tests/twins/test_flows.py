@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rotate by flows: held against all shares worked out anew at each event, and against SimGrid."""
+"""rotate by flows, compared with shares worked out anew at each event, and with SimGrid."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from fabric_twins.model.platform_file import platform
 from fabric_twins.model.routing import routes
 from fabric_twins.model.topology import with_faults
 from fabric_twins.simulate import Bounds
-from tests.twins import flows_against_simgrid as trial
+from lab import flows_against_simgrid as trial
 from tests.twins import simulation
 from tests.twins.conftest import SMALL
 
@@ -116,23 +116,23 @@ def planned(tmp_path):
     return file
 
 
-def test_what_computed_it_is_on_the_screen_and_in_json(planned):
-    told = CliRunner().invoke(cli, ["twin", "predict", "--flows", str(planned)])
-    assert told.exit_code == 0 and "all pairs at once; by flows\n" in told.stdout
+def test_the_engine_is_on_the_screen_and_in_json(planned):
+    done = CliRunner().invoke(cli, ["twin", "predict", "--flows", str(planned)])
+    assert done.exit_code == 0 and "all pairs at once; by flows\n" in done.stdout
     found = json.loads(CliRunner().invoke(cli, ["twin", "predict", "--flows", "--json", str(planned)]).stdout)
     assert found["engine"] == "flows"
-    assert found["alternatives"][0]["findings"] is None  # nobody looked
+    assert found["alternatives"][0]["findings"] is None  # not analysed
 
 
-@pytest.mark.parametrize("option", ["--confirm", "--alltoall", "--hot-spot"])
-def test_what_flows_cannot_answer_is_refused_in_one_line(planned, option):
-    told = CliRunner().invoke(cli, ["twin", "predict", "--flows", option, str(planned)])
-    assert told.exit_code == 1
+@pytest.mark.parametrize("option", ["--confirm", "--alltoall"])
+def test_options_that_flows_lack_are_refused_in_one_line(planned, option):
+    done = CliRunner().invoke(cli, ["twin", "predict", "--flows", option, str(planned)])
+    assert done.exit_code == 1
     expected = f"{planned}: {option} needs simulated processes, and --flows has none; leave out one of them"
-    assert str(told.exception) == expected or expected in told.stderr
+    assert str(done.exception) == expected or expected in done.stderr
 
 
-def test_many_nodes_are_computed_by_flows_unless_it_is_said(planned, monkeypatch):
+def test_many_nodes_are_computed_by_flows_by_default(planned, monkeypatch):
     monkeypatch.setattr(flows, "MOST_SIMULATED", 7)
     (first, _) = what_if.simulate(plan.load(planned), what_if.Questions(), Bounds(), lambda line: None)
     assert first.engine == "flows"

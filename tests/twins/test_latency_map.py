@@ -9,7 +9,7 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.diagnosis.latency_map import evaluation
 from fabric_twins import plan, simulate
 from fabric_twins.model.topology import Fault
-from fabric_twins.sampling import OPTIONS
+from fabric_twins.smpirun import PROGRAM_OPTIONS
 from tests.twins.simulation import simgrid
 
 PLANNED = ROOT / "config" / "twins" / "examples" / "planned-cluster.yaml"
@@ -18,7 +18,9 @@ PLANNED = ROOT / "config" / "twins" / "examples" / "planned-cluster.yaml"
 def report(*faults):
     """Return the map of the planned cluster: 128 nodes on leaves of 16, a tenth of a microsecond a hop."""
     twin = replace(plan.load(PLANNED)[0].twin, faults=faults)
-    return evaluation.of_text(simulate.output(twin, 128, "latency_map", OPTIONS["latency_map"], simulate.Bounds()))
+    return evaluation.of_text(
+        simulate.output(twin, 128, "latency_map", PROGRAM_OPTIONS["latency_map"], simulate.Bounds())
+    )
 
 
 @simgrid

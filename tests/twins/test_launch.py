@@ -36,7 +36,7 @@ def test_ranks_are_where_they_were_asked_to_be(tmp_path):
     assert [rank.node for rank in ranks] == ["n00", "n00", "n01", "n01", "n02", "n02"]
 
 
-def test_what_ends_well(tmp_path, broken):
+def test_a_good_end_has_status_0_and_no_message(tmp_path, broken):
     done = run(tmp_path, broken, "well")
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -51,7 +51,7 @@ def test_what_ends_well(tmp_path, broken):
         ("abort", "error: a rank called MPI_Abort: 'rank 1: the data are wrong'"),
     ],
 )
-def test_what_simgrid_ends_with_status_0(tmp_path, broken, how, cause):
+def test_failures_with_status_0_of_simgrid_are_found(tmp_path, broken, how, cause):
     done = run(tmp_path, broken, how)
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == cause
 
@@ -72,7 +72,7 @@ def test_out_of_memory(tmp_path, broken):
         ({"SIMGRID_ROOT": "/none"}, "there is no smpirun in /none/bin (SIMGRID_ROOT); install SimGrid 3.32"),
     ],
 )
-def test_what_cannot_start(tmp_path, given, cause):
+def test_a_launch_that_cannot_start_is_one_line(tmp_path, given, cause):
     done = run(tmp_path, "x", **given)
     (line,) = done.stderr.splitlines()
     assert done.returncode == 1 and line.startswith("error: ") and cause in line
@@ -83,7 +83,7 @@ def test_the_program_is_not_there(tmp_path):
     assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith("error: ")
 
 
-def test_the_folder_of_the_job_has_what_the_simulation_read(tmp_path, monkeypatch):
+def test_the_folder_of_the_job_has_the_files_of_the_simulation(tmp_path, monkeypatch):
     twin = launch.description.load(TWINS / "cbc.yaml")
     line, environment = launch.prepare(twin, 2, 1, ["x"], tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cbc-2x1.hosts", "cbc.platform"]

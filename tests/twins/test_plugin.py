@@ -8,7 +8,7 @@ import pytest
 from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import buffer_reuse, overlap, rotate, streaming
 from fabric_twins.model.platform_file import platform
-from fabric_twins.sampling import FEWEST
+from fabric_twins.smpirun import FEWEST
 from tests.conftest import TESTS
 from tests.twins.simulation import SOURCES, build_plugin, simgrid
 
@@ -21,7 +21,7 @@ def test_it_compiles_without_a_warning(tmp_path):
     assert build_plugin(tmp_path, "-Wpedantic", "-Wshadow", "-Werror").exists()
 
 
-def test_it_exports_what_simgrid_looks_for(simulator):
+def test_the_entry_point_of_simgrid_is_exported(simulator):
     names = subprocess.run(["nm", "-D", "--defined-only", simulator.plugin], capture_output=True, text=True)
     assert " T load_platform" in names.stdout
 
@@ -60,9 +60,9 @@ def test_a_wrong_platform_file_ends_the_program_with_one_line(simulator, small, 
     text = platform(small())
     assert old in text
     done = simulator.run(small(), 2, 1, ROTATE, platform=text.replace(old, new, 1))
-    said = [line for line in done.stderr.splitlines() if line.strip()]
-    assert done.returncode != 0 and len(said) == 1, done.stderr
-    assert said[0].startswith("twin.so: ") and "small.platform" in said[0] and message in said[0]
+    printed = [line for line in done.stderr.splitlines() if line.strip()]
+    assert done.returncode != 0 and len(printed) == 1, done.stderr
+    assert printed[0].startswith("twin.so: ") and "small.platform" in printed[0] and message in printed[0]
 
 
 def test_an_empty_platform_file(simulator, small):
@@ -99,16 +99,6 @@ def test_swapped_cables_bring_congestion(simulator, small):
     assert scan.MBps == pytest.approx(50, rel=0.01)
 
 
-def test_an_explicit_route_shares_the_cable_it_was_given(simulator, small):
-    pairs = "[{from: n0, to: n5, via: [leaf-0, level-2-0, spine-0, level-2-2, leaf-2]}]"
-    twin = small(("kind: d-mod-k", f"kind: explicit, pairs: {pairs}"))
-    scan = rates(simulator, twin)
-    shared = scan.MBps < 99
-    pairs = zip(scan.sender[shared].tolist(), scan.receiver[shared].tolist(), strict=True)
-    assert set(pairs) == {(0, 5), (1, 6), (3, 4)}
-    assert scan.MBps[shared] == pytest.approx(50, rel=0.01)
-
-
 def test_a_hop_costs_its_latency(simulator, small):
     near = small(("latency_us: 3", "latency_us: 3\n  hop_latency_us: 1000"))
     scan = rates(simulator, near)
@@ -133,7 +123,7 @@ def adapters(simulator, small):
     return of
 
 
-def test_a_message_keeps_its_adapter_from_what_comes_in(adapters):
+def test_a_message_keeps_its_adapter_from_incoming_ones(adapters):
     free, kept = adapters(8, "bidirectional_ping_pong")
     assert kept == pytest.approx(free + 2, rel=0.01)
 
@@ -184,7 +174,7 @@ def calling(small):
         ("whole", False, 8192, 90, 100),
     ],
 )
-def test_what_is_left_for_work(simulator, calling, transfer, part, poll, size, least, most):
+def test_the_share_of_time_left_for_work(simulator, calling, transfer, part, poll, size, least, most):
     arguments = ("--min-size", str(size), "--max-size", str(size), *(["--poll"] if poll else []), *FEWEST)
     found = overlap.parse(simulator.output(calling(part), 2, 1, SOURCES / "overlap.c", *arguments), [size])
     assert least <= found.availability_percent(transfer)[size] <= most
@@ -192,7 +182,7 @@ def test_what_is_left_for_work(simulator, calling, transfer, part, poll, size, l
 
 @pytest.mark.parametrize("mode", ["ping_pong", "streaming", "bidirectional_ping_pong", "bidirectional_streaming"])
 @pytest.mark.parametrize("part", ["begin", "whole"])
-def test_who_waits_within_calls_waits_no_longer(simulator, calling, part, mode):
+def test_waiting_within_calls_takes_no_longer(simulator, calling, part, mode):
     free, needing = (times_us(simulator, calling(each), LONG_B, mode) for each in (None, part))
     assert needing == pytest.approx(free, rel=1e-4)
 

@@ -8,13 +8,7 @@ from tests.twins.simulation import shipped
 
 
 def given(twin, factor=1.0):
-    return {
-        twin.name: {
-            (benchmark, name.rpartition("_")[0]): published.value * factor
-            for benchmark, values in twin.values.items()
-            for name, published in values.items()
-        }
-    }
+    return {twin.name: [{each.metric: each.value * factor for each in case.values} for case in twin.cases]}
 
 
 def part(text, title):
@@ -32,19 +26,19 @@ def test_fitted_predicted_and_not_reproduced_stand_apart():
     assert text.count("_on_a_link") == 4
 
 
-def test_a_saying_tells_whether_the_twin_does_so():
+def test_fitted_statements_are_marked():
     twin = shipped("osu-quadrics")
-    said = part(published_table.text([twin], given(twin)), "Said without a number: 3")
-    assert said.count("| does so: fitted |") == 3
-    assert "`BufferReuse` 2x1 `fresh_buffer_latency_ratio` at least 1.1" in said
+    table = part(published_table.text([twin], given(twin)), "Said without a number: 3")
+    assert table.count("| does so: fitted |") == 3
+    assert "`BufferReuse` 2x1 `fresh_buffer_latency_ratio` at least 1.1" in table
 
 
-def test_what_a_twin_does_not_do_says_why():
+def test_a_contradicted_statement_has_its_reason():
     twin = shipped("osu-ib")
-    saying = replace(twin.said[0], why_not="nobody told")
-    twin = replace(twin, said=(saying, *twin.said[1:]))
-    said = part(published_table.text([twin], given(twin)), "Said without a number: 3")
-    assert said.count("| does not: nobody told |") == 1 and said.count("| does so |") == 1
+    statement = replace(twin.statements[0], why_not="no data")
+    twin = replace(twin, statements=(statement, *twin.statements[1:]))
+    table = part(published_table.text([twin], given(twin)), "Said without a number: 3")
+    assert table.count("| does not: no data |") == 1 and table.count("| does so |") == 1
 
 
 def test_no_difference_has_no_sign():

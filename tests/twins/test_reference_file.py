@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of references are those of the descriptions, and mark fitted, predicted and said."""
+"""Reference files follow from the descriptions, and mark fitted and predicted values and statements."""
 
 import pytest
 import yaml
@@ -16,15 +16,15 @@ def test_the_file_is_that_of_the_description(twin):
     held.load(path)
 
 
-def test_a_value_a_saying_and_what_is_not_reproduced(tmp_path):
+def test_values_statements_and_expected_failures_are_written(tmp_path):
     content = yaml.safe_load(reference_file.text(shipped("osu-quadrics")))
     streaming = content["Streaming"]["2x1"]
     assert streaming["zero_byte_latency_ping_pong"] == [2.0, -0.01, 0.01, "us"]
     assert streaming["bidirectional_latency"] == [2.1, -0.01, 0.01, "us"]
     assert content["StreamingQueue"]["32"]["2x1"]["peak_bandwidth_streaming"] == [311.0, -0.01, 0.01, "MB/s"]
     assert content["HotSpot"]["8x1"]["send_growth"] == [1.2, None, 0, "1"]
-    said = {(each.get("metric"), each["evidence"]) for each in content["evidence"]}
-    assert {("send_growth", "fitted"), ("fresh_buffer_latency_ratio", "fitted")} <= said
+    kinds = {(each.get("metric"), each["evidence"]) for each in content["evidence"]}
+    assert {("send_growth", "fitted"), ("fresh_buffer_latency_ratio", "fitted")} <= kinds
     content = yaml.safe_load(reference_file.text(shipped("red-squall")))
     mark, why, reference = content["Streaming"]["2x1"]["peak_bandwidth_exchange"]
     assert mark == "$xfail" and "SimGrid" in why and reference == [860.0, -0.01, 0.01, "MB/s"]

@@ -14,11 +14,11 @@ from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import streaming
 from fabric_twins import replay
 from fabric_twins.model import description, platform_file
-from fabric_twins.sampling import FEWEST
 from fabric_twins.simulate import Bounds
+from fabric_twins.smpirun import FEWEST
+from lab.replay import described
 from tests.fabric import test_profile
-from tests.twins.simulation import SOURCES, shipped, simgrid
-from tests.twins.trials import described
+from tests.twins.simulation import ROOT, SOURCES, shipped, simgrid
 
 PROGRAM = Path(__file__).parent / "replayed.c"
 RANKS, STEPS, SECONDS = 4, 12, 0.004
@@ -51,7 +51,7 @@ def call(*arguments):
 
 
 def refused(*arguments):
-    """Return the one line of an error; nothing else may be said on standard output."""
+    """Return the one line of an error; standard output stays empty."""
     done = CliRunner().invoke(load("replay"), list(map(str, arguments)))
     assert isinstance(done.exception, FabricError) and done.stdout == ""
     assert "\n" not in str(done.exception)
@@ -93,7 +93,7 @@ def test_a_replay_takes_as_long_as_the_program_itself(traces, simulator, what, n
 
 
 LARGEST_B = 1 << 18
-TRIALS = Path(__file__).parent / "trials"
+DESCRIBERS = ROOT / "lab" / "replay"
 
 
 @simgrid
@@ -102,9 +102,9 @@ def test_microbenchmarks_describe_a_twin_as_it_is(simulator, small, tmp_path):
     given = (*FEWEST, "--directions", "both", "--max-size", str(LARGEST_B))
     streamed = simulator.output(twin, 2, 1, SOURCES / "streaming.c", *given)
     costs = described.costs(
-        simulator.run(twin, 2, 1, TRIALS / "message_cost.c", str(LARGEST_B), "1e8").stdout, LARGEST_B
+        simulator.run(twin, 2, 1, DESCRIBERS / "message_cost.c", str(LARGEST_B), "1e8").stdout, LARGEST_B
     )
-    turns = simulator.run(twin, 3, 1, TRIALS / "turns.c", str(LARGEST_B)).stdout
+    turns = simulator.run(twin, 3, 1, DESCRIBERS / "turns.c", str(LARGEST_B)).stdout
     output = streaming.parse(streamed, half_octaves(0, LARGEST_B), directions="both")
     file = tmp_path / "described.yaml"
     file.write_text(described.description("found", 8, output, costs, described.in_turn_below(turns, LARGEST_B)))
@@ -140,7 +140,7 @@ def test_messages_leave_in_turn_or_share_the_link(small, tmp_path, key, size, to
 
 
 @simgrid
-def test_run_time_shares_and_sensitivity_are_those_that_follow(pair, small, tmp_path):
+def test_run_time_shares_and_sensitivity_follow_from_the_trace(pair, small, tmp_path):
     """A megabyte at 100 MB/s between two seconds of computation; half a second is hidden behind it, or not."""
     twin = small()
     questions = replay.Questions(one_rank=replay.load(write(tmp_path / "one", ["compute 3000000000"])))
@@ -156,7 +156,7 @@ def test_run_time_shares_and_sensitivity_are_those_that_follow(pair, small, tmp_
     assert found.change_percent("latency") == pytest.approx((0, 0), abs=1e-3)
 
 
-def test_what_is_changed_is_what_is_named(small):
+def test_only_the_named_quantity_is_changed(small):
     twin = small()
     slower = replay.changed(twin, "latency", 0.9)
     assert slower.inter_node.latency_us[0][1] == pytest.approx(3.3) and slower.topology == twin.topology
@@ -202,8 +202,8 @@ def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
 
 @simgrid
 def test_collectives_that_are_replaced_are_named(small):
-    own, other = (small(added=f"collectives: {each}\n") for each in ("ompi", "mpich"))
-    (line,) = replay.replaced([("own", own), ("other", other)])
+    assert replay.replaced("own", small(added="collectives: ompi\n")) == []
+    (line,) = replay.replaced("other", small(added="collectives: mpich\n"))
     assert line.startswith("collectives of other: SimGrid's own") and "those of mpich, but for alltoall," in line
 
 
@@ -225,7 +225,7 @@ def of_all(ranks, size):
 @simgrid
 @pytest.mark.parametrize("ranks", [3, 4])
 @pytest.mark.parametrize("collectives", ["mpich", "mvapich2", "impi"])
-def test_of_somebodys_collectives_a_replay_takes_what_it_survives(small, tmp_path, collectives, ranks):
+def test_a_replay_takes_the_collectives_that_it_survives(small, tmp_path, collectives, ranks):
     folder = write(tmp_path / "t", *[[line for size in (1, 500, 50000) for line in of_all(ranks, size)]] * ranks)
     given = [small(added=f"collectives: {each}\n") for each in ("default", collectives)]
     own, found = (
@@ -235,7 +235,7 @@ def test_of_somebodys_collectives_a_replay_takes_what_it_survives(small, tmp_pat
 
 
 @simgrid
-def test_the_command_says_that_it_predicts(pair, small):
+def test_the_command_marks_predictions(pair, small):
     done = call(pair, small().file)
     assert done.exit_code == 0, done.output
     assert (

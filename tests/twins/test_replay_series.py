@@ -68,7 +68,7 @@ def test_every_layout_that_the_traces_fill(traces, small):
 
 
 @simgrid
-def test_the_screen_says_that_it_predicts(traces, small):
+def test_the_screen_marks_predictions(traces, small):
     done = call(traces, small().file, "--cpu-speed", 2, "--ppn", 2)
     assert done.exit_code == 0, done.output
     assert "PREDICTED by replay" in done.stdout and "processors 2 times as fast" in done.stdout
@@ -83,12 +83,12 @@ def test_which_layouts_fit():
     assert " ".join(map(str, found)) == "1x1 1x2 2x1 3x1 4x2 8x1 8x2"
 
 
-def test_what_cannot_be_replayed(traces, small, tmp_path):
+def test_traces_that_cannot_be_replayed_are_one_line(traces, small, tmp_path):
     file = small().file
+    assert refused(traces, file, file, "--table").startswith("--table takes one twin, but 2 are given; leave out")
     (traces / "again").symlink_to(traces / "n2")
     assert "n2: has 2 ranks, and so does " in refused(traces, file)
     assert "rank-0.trace: is not there" in refused(tmp_path / "none", file)
     (tmp_path / "odd").mkdir()
     write(tmp_path / "odd" / "3", *[["barrier"]] * 3)
     assert "none of the traces fills nodes of small; trace fewer ranks" in refused(tmp_path / "odd", file, "--ppn", 2)
-    assert refused(traces, file, file, "--table") == "--table takes one twin, but 2 are given"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the documents say without a number of several clusters together: direction and rough factor, on their twins.
+"""Statements of the documents without a number about several clusters: direction and rough factor, on their twins.
 
-What they say of one cluster is a reference of its twin (`said` in config/twins).
+Statements about one cluster are references of its twin (`said` in config/twins).
 """
 
 import pytest
 
 from fabric_checks.parsers import hot_spot, notification, overlap
-from fabric_twins.sampling import FEWEST
+from fabric_twins.smpirun import FEWEST
 from tests.conftest import TESTS
 from tests.twins.simulation import SOURCES, shipped, simgrid
 
@@ -85,7 +85,7 @@ def test_allreduce_with_two_processes_a_node_is_about_equal(advantage):
 
 
 @not_so("at 8 B only: red-squall was fitted to a N1/2 of 3393 B, and its longer messages cost more than those of cbc")
-def test_allreduce_with_two_processes_a_node_is_slightly_better_on_red_squall_from_4_to_32_kilobytes(advantage):
+def test_allreduce_at_2_ppn_is_slightly_better_on_red_squall_from_4_kilobytes(advantage):
     ratios = advantage("allreduce", ppn=2)
     assert all(ratios[size] < 1 for size in (4096, 16384, 32768))
 
@@ -105,7 +105,7 @@ def exchange_MBps(collective_us, report_table):
     return of
 
 
-def test_exchange_on_red_squall_grows_until_its_bus_is_full_at_32_kilobytes(exchange_MBps):
+def test_exchange_on_red_squall_saturates_its_bus_at_32_kilobytes(exchange_MBps):
     rates = exchange_MBps("red-squall")
     assert list(rates.values()) == sorted(rates.values())
     assert rates[4096] < 0.9 * rates[1048576] and rates[32768] > 0.95 * rates[1048576]
@@ -126,15 +126,21 @@ def test_exchange_on_cbc_falls_beyond_64_kilobytes(exchange_MBps):
 
 
 @pytest.fixture(scope="module")
-def send_overhead_us(simulator):
+def at_size(simulator):
+    """Return a function that runs a program on nodes of a twin at one message size, and parses its output."""
+
+    def of(name, program, size_B, parse, nodes=2):
+        sizes = ("--min-size", str(size_B), "--max-size", str(size_B))
+        return parse(simulator.output(shipped(name), nodes, 1, SOURCES / f"{program}.c", *sizes, *FEWEST), [size_B])
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def send_overhead_us(at_size):
     """Return the effective latency of MPI_Isend at 8 B on the clusters of the report (SAND section 5)."""
-    found = {}
-    for name in ("cbc", "red-squall", "escher", "spirit"):
-        text = simulator.output(
-            shipped(name), 2, 1, SOURCES / "overlap.c", "--min-size", "8", "--max-size", "8", *FEWEST
-        )
-        found[name] = overlap.parse(text, [8]).overhead_us("isend")[8]
-    return found
+    names = ("cbc", "red-squall", "escher", "spirit")
+    return {name: at_size(name, "overlap", 8, overlap.parse).overhead_us("isend")[8] for name in names}
 
 
 def test_the_effective_send_latency_is_lowest_on_cbc(send_overhead_us):
@@ -156,28 +162,22 @@ THREE = ("osu-ib", "osu-myrinet", "osu-quadrics")
 
 
 @pytest.fixture(scope="module")
-def host(simulator):
+def host(at_size):
     """Return what MPI_Isend costs the hosts of OSU03: overhead at 8 B in us, availability at 64 KiB in %."""
-    found = {}
-    for name in THREE:
-        short, long = (
-            overlap.parse(
-                simulator.output(
-                    shipped(name), 2, 1, SOURCES / "overlap.c", "--min-size", size, "--max-size", size, *FEWEST
-                ),
-                [int(size)],
-            )
-            for size in ("8", "65536")
+    return {
+        name: (
+            at_size(name, "overlap", 8, overlap.parse).overhead_us("isend")[8],
+            at_size(name, "overlap", 65536, overlap.parse).availability_percent("isend")[65536],
         )
-        found[name] = short.overhead_us("isend")[8], long.availability_percent("isend")[65536]
-    return found
+        for name in THREE
+    }
 
 
 @not_so(
     "what the processors have of the latency is assumed, a quarter each, on InfiniBand and on Myrinet, and follows from"
     " the hot spot on Quadrics"
 )
-def test_the_host_overhead_in_latency_tests_is_least_on_myrinet_and_most_on_infiniband(host):
+def test_host_overhead_is_least_on_myrinet_and_most_on_infiniband(host):
     assert host["osu-myrinet"][0] < host["osu-quadrics"][0] < host["osu-ib"][0]
 
 
@@ -186,14 +186,9 @@ def test_in_bandwidth_tests_all_three_leave_most_of_the_host(host):
 
 
 @pytest.fixture(scope="module")
-def polling_us(simulator):
+def polling_us(at_size):
     """Return the ping-pong latency at 8 B of a host that polls (OSU03, notification)."""
-    found = {}
-    for name in THREE:
-        arguments = ("--min-size", "8", "--max-size", "8", *FEWEST)
-        text = simulator.output(shipped(name), 2, 1, SOURCES / "notification.c", *arguments)
-        found[name] = notification.parse(text, [8]).times_us("test")[8]
-    return found
+    return {name: at_size(name, "notification", 8, notification.parse).times_us("test")[8] for name in THREE}
 
 
 @not_so(
@@ -205,14 +200,13 @@ def test_polling_costs_least_on_quadrics_and_most_on_myrinet(polling_us):
 
 
 @pytest.fixture(scope="module")
-def growth(simulator):
+def growth(at_size):
     """Return how many times longer seven slaves take than one, collecting 8 B from each (OSU03, hot spot)."""
     slaves = hot_spot.slave_counts(8)
     found = {}
     for name in THREE:
-        arguments = ("--min-size", "8", "--max-size", "8", *FEWEST)
-        text = simulator.output(shipped(name), 8, 1, SOURCES / "hot_spot.c", *arguments)
-        times = hot_spot.parse(text, [8], slaves).times_us("send_receive", size_B=8)
+        output = at_size(name, "hot_spot", 8, lambda text, sizes: hot_spot.parse(text, sizes, slaves), nodes=8)
+        times = output.times_us("send_receive", size_B=8)
         found[name] = times[slaves[-1]] / times[slaves[0]]
     return found
 

@@ -14,12 +14,13 @@ import pytest
 from fabric_checks.core.layouts import Layout
 from fabric_twins import replay_series
 from fabric_twins.simulate import Bounds
-from tests.twins import section6
+from lab import section6
+from lab.section6 import traces as tracing
 from tests.twins.simulation import shipped, simgrid
 
 NODES, PROCESSES = False, True
 READINGS = pytest.mark.parametrize("ranks_alike", [NODES, PROCESSES], ids=["as many nodes", "as many processes"])
-RECORDED = json.loads(section6.RECORDED.read_text())
+RECORDED = json.loads(section6.RUN_TIMES.read_text())
 SPEEDS = pytest.mark.parametrize("speed", list(RECORDED["lj"]))
 
 
@@ -60,7 +61,7 @@ def gaps(problem, name, speed, ranks_alike):
         ("rhodo", "escher", 1, PROCESSES),
     ],
 )
-def test_what_is_better(problem, name, better, ranks_alike, speed):
+def test_one_or_two_processes_a_node_are_better(problem, name, better, ranks_alike, speed):
     values = gaps(problem, name, speed, ranks_alike).values()
     assert all(value < 0 for value in values) if better == 2 else all(value > 0 for value in values)
 
@@ -85,8 +86,8 @@ def test_the_gap_of_rhodo_is_constant_elsewhere(name, ranks_alike, speed):
 
 
 @simgrid
-def test_what_is_kept_gives_what_is_recorded(tmp_path):
-    """On one twin, up to eight ranks: all of it is `python -m tests.twins.section6 replay`."""
+def test_the_kept_traces_give_the_recorded_times(tmp_path):
+    """On one twin, up to eight ranks: all of it is `python -m lab.section6 replay`."""
     for problem, traces in section6.unpacked(tmp_path).items():
         few = {ranks: trace for ranks, trace in traces.items() if ranks in (2, 8)}
         (series,) = replay_series.run(few, [("", shipped("red-squall"))], (1, 2), 1, Bounds())
@@ -105,19 +106,19 @@ def test_a_replay_computes_as_much_on_any_number_of_ranks():
 
 
 def test_the_documentation_has_these_tables():
-    text = (section6.ROOT / "docs" / "applications.md").read_text()
+    text = (section6.ROOT / "lab" / "applications.md").read_text()
     lines = [line for line in section6.tables(RECORDED) if line]
     missing = [line for line in lines if line not in text.splitlines()]
-    assert not missing, "stale; take the tables that `python -m tests.twins.section6 replay` prints"
+    assert not missing, "stale; take the tables that `python -m lab.section6 replay` prints"
 
 
 def test_the_least_of_runs_and_the_time_steps():
     head = ["# fabric-checks trace 1", "# rank: 0 of 2", "# flops/s: 1000000000"]
     steps = ["compute 123456", "send 1 0 8", "compute 7", "wait 1 0 0"]
     words = ["init", "barrier", "compute 5", "barrier", *steps, "barrier", "compute 9", "barrier", "finalize"]
-    found = section6.loop([*head, *(f"0 {each}" for each in words), "# complete: 13 actions"])
+    found = tracing.loop([*head, *(f"0 {each}" for each in words), "# complete: 13 actions"])
     assert found == [each.split() for each in steps]
     slower = [["compute", "200000"], *found[1:2], ["compute", "6"], ["wait", "0", "1", "0"]]
-    assert section6.least([found, slower]) == [["compute", "123000"], found[1], ["compute", "6"], found[3]]
+    assert tracing.least([found, slower]) == [["compute", "123000"], found[1], ["compute", "6"], found[3]]
     with pytest.raises(AssertionError, match="differ in more than time"):
-        section6.least([found, [found[0], ["send", "1", "0", "9"], *found[2:]]])
+        tracing.least([found, [found[0], ["send", "1", "0", "9"], *found[2:]]])

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
 from fabric_checks.records import runs
+from lab import section6
 from tests.guard import GUARD_S
-from tests.twins import section6
 from tests.twins.simulation import ROOT, simgrid
 
 pytestmark = simgrid
@@ -37,7 +37,7 @@ def replayed(tmp_path_factory):
 def test_the_values_are_those_of_the_replay(replayed):
     _, session = replayed
     found = {each["metric"]: each for each in session.records}
-    recorded = json.loads(section6.RECORDED.read_text())["lj"]["1"]["escher"]
+    recorded = json.loads(section6.RUN_TIMES.read_text())["lj"]["1"]["escher"]
     times = {name.removeprefix("loop_time_"): each["value"] for name, each in found.items() if "loop_time" in name}
     assert times == pytest.approx(recorded, rel=1e-6)
     assert {each["check"] for each in found.values()} == {"LammpsReplay"}

@@ -37,11 +37,26 @@ def test_the_prefix_goes_before_the_path(monkeypatch, tmp_path):
     assert sim.smpirun() == str(file)
 
 
-def test_another_release(monkeypatch, tmp_path):
-    fake_smpirun(tmp_path, "SimGrid version 3.36")
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (
+            "SimGrid version 3.36",
+            r"bin/smpirun: SimGrid is 3\.36, but the plugin of the twins is written for 3\.32; inst",
+        ),
+        ("bash: no", r"bin/smpirun: -version prints 'bash: no', which does not name a SimGrid; install SimGrid 3\.32"),
+    ],
+)
+def test_another_release(monkeypatch, tmp_path, version, message):
+    fake_smpirun(tmp_path, version)
     monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
-    with pytest.raises(TwinError, match=r"bin/smpirun: SimGrid is 3\.36, but the plugin .* is written for 3\.32"):
+    with pytest.raises(TwinError, match=message):
         sim.smpirun()
+
+
+@simgrid
+def test_the_installed_release_is_the_one_the_plugin_needs():
+    assert sim.smpirun()
 
 
 @simgrid

@@ -44,14 +44,14 @@ def planned(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def outcomes(planned):
-    return simulated(planned, hot_spot=True)
+    return simulated(planned)
 
 
 @pytest.fixture(scope="module")
 def with_alltoall(planned):
     """Of two, because Alltoall costs more than everything else together: links of 100 MB/s and of 200."""
     two = [each for each in plan.load(planned) if each.name in ("healthy", "bigger links")]
-    return what_if.simulate(two, what_if.Questions(alltoall=True, hot_spot=True), Bounds(), lambda line: None)
+    return what_if.simulate(two, what_if.Questions(alltoall=True), Bounds(), lambda line: None)
 
 
 @pytest.mark.parametrize(("nodes", "size_B"), [(8, 2 << 20), (64, 2 << 20), (128, 1 << 20), (512, 256 << 10)])
@@ -60,7 +60,7 @@ def test_messages_get_smaller_with_the_number_of_nodes(nodes, size_B):
 
 
 @simgrid
-def test_the_values_are_those_that_follow_from_the_rates(outcomes):
+def test_the_values_follow_from_the_rates(outcomes):
     healthy, slow, cut, bigger = (outcome.values for outcome in outcomes)
     assert healthy["median_bandwidth"] == pytest.approx(100, rel=0.01)
     assert healthy["share_of_ideal"] == pytest.approx(100, rel=0.01)
@@ -77,15 +77,6 @@ def test_the_values_are_those_that_follow_from_the_rates(outcomes):
 
 
 @simgrid
-def test_hot_spot_on_request(outcomes):
-    for outcome in outcomes:
-        assert outcome.alltoall_us == {}
-        # The master has one link, which all 7 slaves share. The first slave alone is slow already if its host is.
-        least = 3 if outcome.alternative.name == "slow host" else 5
-        assert least < outcome.hot_spot_growth["send", 32768] <= 7.5
-
-
-@simgrid
 def test_alltoall_on_request(with_alltoall, planned):
     assert [outcome.alternative.name for outcome in with_alltoall] == ["healthy", "bigger links"]
     for outcome in with_alltoall:
@@ -94,7 +85,7 @@ def test_alltoall_on_request(with_alltoall, planned):
         rate = outcome.alternative.twin.inter_node.rate_MBps
         assert outcome.alltoall_us[16384] >= 7 * 16384 / rate
     text = "\n".join(what_if.as_lines(planned, with_alltoall))
-    assert "Alltoall: time of an operation in us" in text and "send-receive 32K" in text
+    assert "Alltoall: time of an operation in us" in text
 
 
 @simgrid
@@ -124,7 +115,7 @@ def test_fewer_rounds_on_request(planned):
 
 
 @simgrid
-def test_the_command_is_the_same_to_the_byte_and_tells_what_is_to_blame(planned, tmp_path):
+def test_the_command_is_reproducible_and_names_the_culprit(planned, tmp_path):
     runs = []
     for name in ("a", "b"):
         command = ["twin", "predict", str(planned), "--confirm", "--pictures", str(tmp_path / name)]

@@ -28,7 +28,6 @@
  *                                               links from the host to its switch, from the switch to the
  *                                               host, and within the host; SLOWNESS multiplies its costs
  *   next SWITCH LINK ...                        for each host the link that leads there, `-` if it is here
- *   route HOST HOST COUNT LINK ...              the links between switches for this pair, instead of `next`
  *   end LINES                                   the number of lines before it
  */
 #ifndef PLATFORM_H
@@ -132,17 +131,12 @@ struct Platform {
     std::vector<LinkLine> links;
     std::vector<std::string> switches;
     std::vector<HostLine> hosts;
-    std::vector<std::vector<int>> next;                  // by switch and host
-    std::map<std::pair<int, int>, std::vector<int>> routes; // of pairs, instead of `next`
+    std::vector<std::vector<int>> next; // by switch and host
 };
 
 /* Links between the switches on the way from one host to another. */
 std::vector<int> trunks(const Platform& platform, int from, int to)
 {
-    const auto explicit_route = platform.routes.find({from, to});
-    if (explicit_route != platform.routes.end()) {
-        return explicit_route->second;
-    }
     std::vector<int> way;
     int at = platform.hosts[from].at;
     while (at != platform.hosts[to].at) {
@@ -331,18 +325,6 @@ void read_next(Line& line, Platform& platform)
     }
 }
 
-void read_route(Line& line, Platform& platform)
-{
-    const int from = line.index("host", platform.hosts.size());
-    const int to = line.index("host", platform.hosts.size());
-    const std::vector<int> way = line.indices("link", platform.links.size());
-    const int end = way.empty() ? platform.hosts[from].at : platform.links[way.back()].to;
-    if (end != platform.hosts[to].at) {
-        line.fail("the route does not end at the switch of its host");
-    }
-    platform.routes[{from, to}] = way;
-}
-
 /* Returns false after the last line. */
 bool read_line(Line& line, Platform& platform, size_t lines_before)
 {
@@ -381,8 +363,6 @@ bool read_line(Line& line, Platform& platform, size_t lines_before)
         read_host(line, platform);
     } else if (what == "next") {
         read_next(line, platform);
-    } else if (what == "route") {
-        read_route(line, platform);
     } else {
         line.fail("'" + what + "' is no keyword");
     }

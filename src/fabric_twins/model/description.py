@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a twin is: the description that its YAML file gives, and where each value of it comes from.
+"""Read the description of a twin from its YAML file, with the source of each value.
 
 See :mod:`fabric_twins.model.reading` for how a value and its source are written. The top level of a file has
 
 - ``name``, ``about`` (a line that says what it stands for), ``nodes``, ``cpus_per_node``;
-- ``inter_node``: what a message costs between nodes. ``send_us`` and ``receive_us`` keep the processor, ``latency_us``
-  does not; ``rate_MBps`` is that of a node's link, each way; below ``eager_below_B`` messages leave at once;
-  ``in_turn_below_B``, optional: messages of one node to the same other one come one after another, and below this size
-  those to different ones leave one after another, too. Without it all share the link; ``adapter_us``, optional: how
-  long a message below ``eager_below_B`` keeps its sender's adapter after it has left. What the node sends next waits
-  for it, and so does what comes in; ``needs_calls``, optional: what of a message from there on the processors of both
-  nodes have to do, which they do only within calls of MPI: its ``begin``, or the ``whole`` of it; ``register_us``,
-  optional: what such a message costs the processors to register so many bytes of memory that were not registered;
-- ``intra_node``, optional: the same within a node; ``several_MBps`` is what more than one transfer at once gets;
-- ``host_bus``, optional: what the bus between memory and adapter can do. ``duplex: half``: ``rate_MBps`` for both
+- ``inter_node``: the costs of a message between nodes, by the names of :class:`Costs`, and ``eager_below_B``: messages
+  below this size leave at once;
+- ``intra_node``, optional: the same within a node, without ``eager_below_B``;
+- ``host_bus``, optional: the limits of the bus between memory and adapter. ``duplex: half``: ``rate_MBps`` for both
   directions together; ``duplex: full``: ``rate_MBps`` for each, ``aggregate_MBps`` for both together, one of them
   or both;
 - ``topology``, ``faults``: see :mod:`fabric_twins.model.topology`;
-- ``collectives``, optional: whose algorithms SimGrid takes (``smpi/coll-selector``);
-- ``values``, optional: what the documents report of the cluster, by benchmark and name;
-- ``said``, optional: what they say of it without a number, as a bound on a metric of a check.
+- ``collectives``, optional: the algorithms that SimGrid takes (``smpi/coll-selector``);
+- ``values``, optional: the values that the documents report of the cluster, a list of cases. A case has ``check``,
+  ``program`` (which of ours measures it on a twin, see :mod:`fabric_twins.measured`), ``layout``, ``parameters`` where
+  the check has more, and ``metrics``: by the name of a metric, with its unit at the end, the value, where it is
+  ``published``, and ``twin``: fitted or predicted, or ``not_reproduced`` and why;
+- ``said``, optional: statements of the documents without a number, each as a bound on a metric of a check.
 
 Costs are numbers or tables by message size in bytes, linear between the points and level outside.
 """
@@ -28,47 +25,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fabric_twins.errors import TwinError
-from fabric_twins.model.reading import Section, Source, read
+from fabric_checks.core.layouts import Layout
+from fabric_twins.model.reading import UNITS, Section, Source, Table, read
 from fabric_twins.model.topology import MOST_NODES, Dragonfly, FatTree, Fault, Routing, Star, read_faults, read_topology
 
-#: Value by message size in bytes: linear between the points, level outside.
-Table = tuple[tuple[int, float], ...]
-
-#: Whose collective algorithms there are.
+#: The selectors of collective algorithms.
 SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
 
-#: What of a long message moves only within calls of MPI: the handshake before it, or all of it.
+#: The part of a long message that moves only within calls of MPI: the handshake before it, or all of it.
 NEEDS_CALLS = ("begin", "whole")
 
-#: How a twin comes to a value: by the choice of a parameter, or because it follows from what was chosen for others.
+#: The origin of a twin's value: the choice of a parameter for it, or a consequence of choices for other values.
 FITTED, PREDICTED = "fitted", "predicted"
 
-#: The bounds that a saying can be: a metric is at least, or at most, so much.
+#: Our programs that measure the values of cases; :mod:`fabric_twins.measured` has one function for each.
+PROGRAMS = ("streaming", "rotate")
+
+#: The bounds that a statement can be.
 BOUNDS = ("at_least", "at_most")
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a message costs.
+    """The costs of a message, in a description under the same names.
 
-    :param send_us: time of the sending processor.
-    :param receive_us: time of the receiving processor.
-    :param latency_us: time on the way beside that.
+    :param send_us: time of the sending processor; :param receive_us: of the receiving one.
+    :param latency_us: the rest of the time from one to the other, which keeps no processor.
     :param rate_MBps: of a node's link in each direction, or within the node.
-    :param several_MBps: what more than one transfer at once gets, all together; within a node only.
-    :param hop_latency_us: what each cable between switches adds; between nodes only.
-    :param in_turn_below_B: below it messages of one node leave one after another, and those of a pair of nodes always
-        do; None: all share the link. Between nodes only.
+    :param several_MBps: the rate of more than one transfer at once, all together; optional, within a node only.
+
+    All others are optional, and between nodes only:
+
+    :param hop_latency_us: the latency that each cable between switches adds.
+    :param in_turn_below_B: below it messages of one node leave one after another; those of a pair of nodes always do.
+        None: all share the link.
     :param adapter_us: how long an eager message keeps the adapter of its sender after it has left, from the next one
-        and from what comes in; LogGP's gap. Between nodes only.
-    :param needs_calls: what of a message that is not eager moves only within calls of MPI on both sides: one of
-        :data:`NEEDS_CALLS`, or empty for nothing. Between nodes only.
+        and from incoming ones; LogGP's gap.
+    :param needs_calls: the part of a message that is not eager which moves only within calls of MPI on both sides: one
+        of :data:`NEEDS_CALLS`, or empty for nothing.
     :param register_us: time of the processor for bytes of memory that a message which is not eager is the first to use;
-        empty if it needs none. It is that of messages within a node, too.
+        empty if it needs none. It applies to messages within a node, too.
     """
 
     send_us: Table
@@ -85,7 +84,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class HostBus:
-    """What the bus between memory and adapter can do: a limit for each direction, for both together, or both."""
+    """The limits of the bus between memory and adapter: for each direction, for both together, or both."""
 
     each_MBps: float | None
     together_MBps: float | None
@@ -95,13 +94,15 @@ class HostBus:
 class PublishedValue:
     """A value as the documents have it.
 
-    :param value: as printed.
-    :param source: the document and the place.
+    :param metric: the metric that measures it; :param unit: its unit. :param value: as printed.
+    :param source: the document, and the table or section in it.
     :param twin: :data:`FITTED` or :data:`PREDICTED`.
     :param why_not: why the twin does not reproduce it, empty if it does.
     :param tolerance_percent: how near the twin has to come.
     """
 
+    metric: str
+    unit: str
     value: float
     source: Source
     twin: str
@@ -110,17 +111,32 @@ class PublishedValue:
 
 
 @dataclass(frozen=True)
-class Saying:
-    """What the documents say without a number: a direction and a rough factor, as a bound on a metric.
+class Case:
+    """A case of a check, and the values that the documents report of it.
+
+    :param program: the program that measures the case on a twin.
+    :param parameters: the values of the check's parameters other than the layout.
+    """
+
+    check: str
+    program: str
+    layout: Layout
+    parameters: Mapping[str, str]
+    values: tuple[PublishedValue, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of the documents without a number: a direction and a rough factor, as a bound on a metric.
 
     :param check: the check that measures it; :param layout: in which layout, such as ``8x1``.
     :param parameters: the values of its other parameters.
     :param metric: the metric; :param unit: its unit.
     :param bound: one of :data:`BOUNDS`; :param value: the bound.
-    :param text: what is said, in the words of the document or nearly so.
-    :param source: the document and the place.
-    :param why_not: why the twin does not do so, empty if it does.
-    :param is_fitted: whether a parameter was chosen so that it does.
+    :param text: the statement, in the words of the document or nearly so.
+    :param source: the document, and the section in it.
+    :param why_not: why the twin contradicts it, empty if it agrees.
+    :param is_fitted: whether a parameter was chosen so that it agrees.
     """
 
     check: str
@@ -140,10 +156,10 @@ class Saying:
 class Twin:
     """A simulated cluster.
 
-    :param file: where it is described.
-    :param sources: where each value comes from, by full key, such as ``inter_node.rate_MBps``.
-    :param values: by benchmark and name, the unit at the end: ``values["streaming"]["peak_bandwidth_MBps"]``.
-    :param said: what the documents say without a number.
+    :param file: its description.
+    :param sources: the source of each value, by full key, such as ``inter_node.rate_MBps``.
+    :param cases: the values that the documents report.
+    :param statements: those of the documents without a number.
     """
 
     file: Path
@@ -159,9 +175,9 @@ class Twin:
     routing: Routing
     faults: tuple[Fault, ...]
     collectives: str
-    values: Mapping[str, Mapping[str, PublishedValue]]
+    cases: tuple[Case, ...]
+    statements: tuple[Statement, ...]
     sources: Mapping[str, Source]
-    said: tuple[Saying, ...] = ()
 
 
 def load(file: Path) -> Twin:
@@ -173,134 +189,122 @@ def load(file: Path) -> Twin:
 
 
 def describe(top: Section) -> Twin:
-    """Return the twin that the top level of a description describes.
+    """Return the twin of the top level of a description.
 
     :raises TwinError: as :func:`load`.
     """
     name = top.text("name")
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
-        raise TwinError(f"{top.place('name')}: {name!r} is not a name; use small letters, digits and dashes")
+        raise top.error("name", f"{name!r} is not a name; use small letters, digits and dashes")
     about = top.text("about")
     nodes = top.count("nodes", 2)
     if nodes > MOST_NODES:
-        raise TwinError(f"{top.place('nodes')}: {nodes} nodes are more than the {MOST_NODES} that can be simulated")
+        raise top.error("nodes", f"{nodes} nodes are more than the {MOST_NODES} that can be simulated")
     cpus_per_node = top.count("cpus_per_node")
-    inter_section = top.section("inter_node")
-    eager_below_B = inter_section.count("eager_below_B", 0)
-    inter_node = _costs(inter_section, between_nodes=True)
-    intra_node = _costs(top.section("intra_node"), between_nodes=False) if top.optional("intra_node") else inter_node
-    host_bus = _host_bus(top)
+    between = top.section("inter_node")
+    eager_below_B = between.count("eager_below_B", 0)
+    inter_node = _costs(between, between_nodes=True)
     topology, routing = read_topology(top.section("topology"), nodes)
-    faults = read_faults(top)
-    collectives = top.choice("collectives", SELECTORS) if top.optional("collectives") else SELECTORS[0]
-    values = _published_values(top)
-    said = tuple(_saying(section) for section in top.items("said")) if top.optional("said") else ()
-    top.finish()
-    return Twin(
+    twin = Twin(
         top.file,
         name,
         about,
         nodes,
         cpus_per_node,
         inter_node,
-        intra_node,
+        _costs(top.section("intra_node"), between_nodes=False) if top.optional("intra_node") else inter_node,
         eager_below_B,
-        host_bus,
+        _host_bus(top.section("host_bus")) if top.optional("host_bus") else HostBus(None, None),
         topology,
         routing,
-        faults,
-        collectives,
-        values,
+        read_faults(top),
+        top.choice("collectives", SELECTORS, default=SELECTORS[0]),
+        tuple(map(_case, top.items("values", default=()))),
+        tuple(map(_statement, top.items("said", default=()))),
         top.sources,
-        said,
     )
+    top.finish()
+    return twin
 
 
 def _costs(section: Section, *, between_nodes: bool) -> Costs:
     send, receive, latency = (section.table(key) for key in ("send_us", "receive_us", "latency_us"))
     if min(value for _, value in latency) <= 0:
-        raise TwinError(f"{section.place('latency_us')}: is zero; write a number above 0, which SimGrid needs")
-    rate = section.number("rate_MBps")
-    several, hop, in_turn, adapter, calls = None, 0.0, None, 0.0, ""
-    register: Table = ()
-    if between_nodes and section.optional("hop_latency_us"):
-        hop = section.number("hop_latency_us", above=False)
-    if between_nodes and section.optional("in_turn_below_B"):
-        in_turn = section.count("in_turn_below_B", 0)
-    if between_nodes and section.optional("adapter_us"):
-        adapter = section.number("adapter_us")
-    if between_nodes and section.optional("needs_calls"):
-        calls = section.choice("needs_calls", NEEDS_CALLS)
-    if between_nodes and section.optional("register_us"):
-        register = section.table("register_us")
-    if not between_nodes and section.optional("several_MBps"):
-        several = section.number("several_MBps")
-    section.finish()
-    return Costs(send, receive, latency, rate, several, hop, in_turn, adapter, calls, register)
-
-
-def _host_bus(top: Section) -> HostBus:
-    if not top.optional("host_bus"):
-        return HostBus(None, None)
-    section = top.section("host_bus")
-    duplex = section.choice("duplex", ("half", "full"))
-    each = section.number("rate_MBps") if duplex == "half" or section.optional("rate_MBps") else None
-    together = section.number("aggregate_MBps") if duplex == "full" and section.optional("aggregate_MBps") else None
-    section.finish()
-    if each is None and together is None:
-        raise TwinError(f"{section.place()}: has no limit; write rate_MBps or aggregate_MBps, or leave it out")
-    return HostBus(None, each) if duplex == "half" else HostBus(each, together)
-
-
-def _published_values(top: Section) -> dict[str, dict[str, PublishedValue]]:
-    if not top.optional("values"):
-        return {}
-    benchmarks = top.section("values").subsections()
-    return {
-        benchmark: {name: _published_value(each) for name, each in below.subsections()}
-        for benchmark, below in benchmarks
-    }
-
-
-def _published_value(section: Section) -> PublishedValue:
-    """Read one of them: ``{value: 949, published: SAND Table 4, twin: predicted}``."""
-    published = section.text("published")
-    twin, why_not, tolerance = FITTED, "", 1.0
-    if section.optional("not_reproduced"):
-        twin, why_not = PREDICTED, section.text("not_reproduced")
+        raise section.error("latency_us", "is zero; write a number above 0, which SimGrid needs")
+    costs = Costs(send, receive, latency, section.number("rate_MBps"))
+    if between_nodes:
+        costs = replace(
+            costs,
+            hop_latency_us=section.number("hop_latency_us", above=False, default=0.0),
+            in_turn_below_B=section.count("in_turn_below_B", 0, default=None),
+            adapter_us=section.number("adapter_us", default=0.0),
+            needs_calls=section.choice("needs_calls", NEEDS_CALLS, default=""),
+            register_us=section.table("register_us", default=()),
+        )
     else:
-        twin = section.choice("twin", (FITTED, PREDICTED))
-    section.source = source = Source("published", published)
-    if section.optional("tolerance_percent"):
-        tolerance = section.number("tolerance_percent")
+        costs = replace(costs, several_MBps=section.number("several_MBps", default=None))
+    section.finish()
+    return costs
+
+
+def _host_bus(section: Section) -> HostBus:
+    if section.choice("duplex", ("half", "full")) == "half":
+        bus = HostBus(None, section.number("rate_MBps"))
+    else:
+        bus = HostBus(section.number("rate_MBps", default=None), section.number("aggregate_MBps", default=None))
+    section.finish()
+    if bus == HostBus(None, None):
+        raise section.error("", "has no limit; write rate_MBps or aggregate_MBps, or leave it out")
+    return bus
+
+
+def _case(section: Section) -> Case:
+    metrics = section.section("metrics")
+    case = Case(
+        section.text("check"),
+        section.choice("program", PROGRAMS),
+        section.layout("layout"),
+        section.texts("parameters"),
+        tuple(_published_value(name, metrics.section(name)) for name in metrics),
+    )
+    section.finish()
+    return case
+
+
+def _published_value(name: str, section: Section) -> PublishedValue:
+    """Read one value: ``peak_bandwidth_streaming_MBps: {value: 954, published: SAND Table 4, twin: fitted}``."""
+    metric, _, ending = name.rpartition("_")
+    if ending not in UNITS:
+        raise section.error("", f"has no unit; end the name in one of {', '.join(UNITS)}")
+    section.source = source = Source("published", section.text("published"))
+    why_not = section.text("not_reproduced", default="")
+    twin = PREDICTED if why_not else section.choice("twin", (FITTED, PREDICTED))
+    tolerance = section.number("tolerance_percent", default=None)
+    if tolerance is not None:
         section.text("tolerance_because")
     value = section.number("value")
     section.finish()
-    return PublishedValue(value, source, twin, why_not, tolerance)
+    return PublishedValue(metric, UNITS[ending], value, source, twin, why_not, 1.0 if tolerance is None else tolerance)
 
 
-def _saying(section: Section) -> Saying:
-    """Read one saying: ``{check: HotSpot, layout: 8x1, metric: send_growth, unit: "1", at_least: 2, said: ...}``."""
-    texts = {key: section.text(key) for key in ("check", "layout", "metric", "unit", "said", "published")}
-    parameters = {key: section.text(key) for key in ("pattern", "poll", "wait") if section.optional(key)}
-    why_not = section.text("not_reproduced") if section.optional("not_reproduced") else ""
-    is_fitted = section.optional("twin") and section.choice("twin", (FITTED,)) == FITTED
-    section.source = source = Source("published", texts["published"])
+def _statement(section: Section) -> Statement:
+    """Read a statement: ``{check: HotSpot, layout: 8x1, metric: send_growth, unit: "1", at_least: 2, said: ...}``."""
+    section.source = source = Source("published", section.text("published"))
     given = [bound for bound in BOUNDS if section.optional(bound)]
     if len(given) != 1:
-        raise TwinError(f"{section.place()}: needs one bound; write one of {' and '.join(BOUNDS)}")
-    value = section.number(given[0])
-    section.finish()
-    return Saying(
-        texts["check"],
-        texts["layout"],
-        parameters,
-        texts["metric"],
-        texts["unit"],
+        raise section.error("", f"needs one bound; write one of {' and '.join(BOUNDS)}")
+    statement = Statement(
+        section.text("check"),
+        section.text("layout"),
+        section.texts("parameters"),
+        section.text("metric"),
+        section.text("unit"),
         given[0],
-        value,
-        texts["said"],
+        section.number(given[0]),
+        section.text("said"),
         source,
-        why_not,
-        is_fitted,
+        section.text("not_reproduced", default=""),
+        section.choice("twin", (FITTED,), default="") == FITTED,
     )
+    section.finish()
+    return statement

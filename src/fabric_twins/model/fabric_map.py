@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a twin knows of its own fabric, as the analysis of measurements wants it."""
+"""Map a twin's own fabric for the analysis of measurements."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fabric_twins.model.topology import Star, Wiring, with_faults
 
 
 def of_twin(twin: Twin) -> FabricMap | None:
-    """Return the map of a twin: what is cut or swapped is on it, as switches would tell, and what is slow is not.
+    """Return the map of a twin: cut and swapped cables are on it, as switches would report them, and slow ones are not.
 
-    :returns: None for a star, whose one switch is never in the way.
+    :returns: None for a star, whose one switch never limits anything.
     :raises TwinError: if the routing does not fit the wiring.
     """
     if isinstance(twin.topology, Star):
@@ -25,7 +25,7 @@ def of_twin(twin: Twin) -> FabricMap | None:
 
 
 def of_routes(wiring: Wiring, ways: Routes, host_MBps: float | None = None) -> FabricMap:
-    """Return the map of a wired fabric whose ways are there already.
+    """Return the map of a wired fabric with its routes.
 
     :param host_MBps: the rate of a host's link; without it cables are taken to be as fast.
     """
@@ -40,6 +40,5 @@ def of_routes(wiring: Wiring, ways: Routes, host_MBps: float | None = None) -> F
         np.array([arc.end for arc in ways.arcs], dtype=np.int64),
         tuple(f"{names[cable.a]} to {names[cable.b]}" for cable in wiring.cables),
         np.array(ways.next, dtype=np.int32).reshape(len(names), len(wiring.hosts)),
-        dict(ways.pairs),
-        rates,
+        rates=rates,
     )

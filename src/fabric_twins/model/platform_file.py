@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The flat file that the SimGrid plugin reads (`config/twins/plugin/twin.cpp` describes its lines)."""
+"""Write the flat file that the SimGrid plugin reads (`config/twins/plugin/twin.cpp` describes its lines)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fabric_twins.model.description import Costs, Table, Twin
-from fabric_twins.model.routing import Routes, routes
+from fabric_twins.model.description import Costs, Twin
+from fabric_twins.model.reading import Table
+from fabric_twins.model.routing import routes
 from fabric_twins.model.topology import Wiring, with_faults
 
 FORMAT = "fabric-twin-platform 1"
@@ -18,7 +19,7 @@ _MICRO = 1e-6
 
 @dataclass
 class _Links:
-    """The lines of the links, and the numbers that other lines know them by."""
+    """The lines of the links, which other lines refer to by number."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -59,13 +60,12 @@ def platform(twin: Twin, flops: float | None = None) -> str:
         *(f"switch {name}" for name in wiring.switches),
         *hosts,
         *(" ".join(["next", str(switch), *map(words.__getitem__, row)]) for switch, row in enumerate(ways.next)),
-        *_pairs(ways, arcs),
     ]
     return "\n".join([*lines, f"end {len(lines)}", ""])
 
 
 def _host(twin: Twin, wiring: Wiring, links: _Links, host: int) -> str:
-    """Return the line of a host, whose links are added."""
+    """Add the links of a host, and return its line."""
     name, speed = wiring.hosts[host], wiring.host_fraction.get(host, 1.0)
     bus, within = twin.host_bus, twin.intra_node
     out = [links.add(f"{name}:up", speed * twin.inter_node.rate_MBps)]
@@ -100,11 +100,6 @@ def _tables(where: str, costs: Costs) -> Iterable[str]:
 
 def _points(table: Table) -> str:
     return " ".join([str(len(table)), *(f"{size} {_number(value * _MICRO)}" for size, value in table)])
-
-
-def _pairs(ways: Routes, arcs: list[int]) -> Iterable[str]:
-    for (source, destination), way in ways.pairs.items():
-        yield f"route {source} {destination} {_list([arcs[arc] for arc in way])}"
 
 
 def _list(numbers: list[int]) -> str:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading YAML whose every value says where it comes from.
+"""Read YAML in which every value has a source.
 
 A value is written with its source, ``{value: 949, published: SAND Table 4}``, or bare in a section that has one for
 all: ``source: {fitted: SAND Tables 2 to 5}``, which its subsections inherit. A source is one of
 
-- ``published``: the document and the place in it where the value stands,
-- ``fitted``: what was made to come out right by the choice of this value,
-- ``assumed``: why, since nobody published it and nothing follows from it that was.
+- ``published``: the document, and the table or section of it that has the value,
+- ``fitted``: the published values that this one was chosen to reproduce,
+- ``assumed``: the reason, where it is neither published nor follows from published values.
 
 Units stand in the names of keys: ``rate_MBps`` (10^6 bytes/s), ``latency_us``, ``eager_below_B``.
 """
@@ -16,38 +16,48 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
 from fabric_checks.core import yaml_file
 from fabric_checks.core.errors import quoted
+from fabric_checks.core.layouts import Layout
 from fabric_twins.errors import TwinError
 
 #: The kinds of sources, from the strongest to the weakest.
 KINDS = ("published", "fitted", "assumed")
 
-#: What the names of keys may end in, and the quantity that each is a unit of.
-_UNIT = re.compile(r"_(MBps|us|B|percent|Mps)$")
+#: Units by the endings of keys, as the checks write them.
+UNITS: Mapping[str, str] = {"us": "us", "MBps": "MB/s", "B": "B", "percent": "%", "Mps": "Mmsg/s"}
+_UNIT = re.compile(rf"_({'|'.join(UNITS)})$")
+
+#: A default that stands for: the key has to be there.
+_REQUIRED: Any = object()
+_D = TypeVar("_D")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a value comes from.
+    """The source of a value.
 
     :param kind: one of :data:`KINDS`.
-    :param text: the place, what it was fitted to, or why it was assumed.
+    :param text: the document and its table, the value it was fitted to, or why it was assumed.
     """
 
     kind: str
     text: str
 
 
+#: Value by message size in bytes: linear between the points, level outside.
+Table = tuple[tuple[int, float], ...]
+
+
 class _Loader(yaml_file.Loader):
-    """Refuses a key that is there twice, of which YAML would keep the last."""
+    """Refuse a duplicate key, of which YAML would keep the last."""
 
 
 def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -66,14 +76,17 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 
 
 class Section:
-    """One mapping of the file, which takes its keys one by one; what nobody took is unknown."""
+    """One mapping of the file, whose keys are taken one by one; a key that was not taken is unknown.
+
+    Where a method has a ``default``, that is returned if the key is not there; without one the key has to be there.
+    """
 
     def __init__(
         self, file: Path, path: str, content: object, inherited: Source | None, sources: dict[str, Source]
     ) -> None:
         self.file, self.path, self.sources = file, path, sources
         if not isinstance(content, dict):
-            raise TwinError(f"{self.place()}: a mapping is expected here, not {quoted(repr(content))}")
+            raise self.error("", f"a mapping is expected here, not {quoted(repr(content))}")
         self._rest: dict[Any, Any] = dict(content)
         self._known: list[str] = ["source"]
         given = self._rest.pop("source", None)
@@ -83,24 +96,28 @@ class Section:
         """Return file and full key for a message."""
         return f"{self.file}: {self.key(key)}" if self.key(key) else str(self.file)
 
+    def error(self, key: str, text: str) -> TwinError:
+        """Return the error of a key; the text says what is wrong with it, and the remedy."""
+        return TwinError(f"{self.place(key)}: {text}")
+
     def key(self, key: str = "") -> str:
         """Return the full name of a key: ``inter_node.rate_MBps``."""
         return ".".join(part for part in (self.path, key) if part)
 
-    def __contains__(self, key: str) -> bool:
-        """Tell whether the key is there and was not taken yet."""
-        return key in self._rest
+    def __iter__(self) -> Iterator[str]:
+        """Go through the keys that were not taken yet, each of which can be taken."""
+        return iter(list(map(str, self._rest)))
 
     def take(self, key: str, remedy: str) -> Any:
         """Return what stands at a key, which has to be there; the remedy says what to write."""
         self._known.append(key)
         if key not in self._rest:
             self._require_unit(key)
-            raise TwinError(f"{self.place(key)}: is missing; write {remedy}")
+            raise self.error(key, f"is missing; write {remedy}")
         return self._rest.pop(key)
 
     def optional(self, key: str) -> bool:
-        """Tell whether an optional key is there."""
+        """Return whether an optional key is there."""
         self._known.append(key)
         self._require_unit(key)
         return key in self._rest
@@ -110,95 +127,114 @@ class Section:
         content = self.take(key, "a mapping")
         return Section(self.file, self.key(key), content, self.source, self.sources)
 
-    def subsections(self) -> Iterator[tuple[str, Section]]:
-        """Take all keys, each of which has to have a mapping."""
-        for name in list(self._rest):
-            yield str(name), Section(self.file, self.key(str(name)), self._rest.pop(name), self.source, self.sources)
-
-    def items(self, key: str) -> Iterator[Section]:
-        """Go through a list of mappings."""
+    def items(self, key: str, default: Iterable[Section] = _REQUIRED) -> Iterable[Section]:
+        """Return the mappings of a list."""
+        if self._is_left_out(key, default):
+            return default
         content = self.take(key, "a list of mappings")
         if not isinstance(content, list):
-            raise TwinError(f"{self.place(key)}: a list is expected here, not {quoted(repr(content))}")
-        for place, item in enumerate(content):
-            yield Section(self.file, f"{self.key(key)}[{place}]", item, self.source, self.sources)
+            raise self.error(key, f"a list is expected here, not {quoted(repr(content))}")
+        return [
+            Section(self.file, f"{self.key(key)}[{number}]", item, self.source, self.sources)
+            for number, item in enumerate(content)
+        ]
 
-    def names(self, key: str) -> tuple[str, ...]:
-        """Return a list of names."""
-        content = self.take(key, "a list of names")
-        if not isinstance(content, list) or not all(isinstance(each, str) for each in content):
-            raise TwinError(f"{self.place(key)}: a list of names is expected here, not {quoted(repr(content))}")
-        return tuple(content)
+    def texts(self, key: str) -> dict[str, str]:
+        """Return a mapping of names to texts; an empty one if the key is not there."""
+        if not self.optional(key):
+            return {}
+        section = self.section(key)
+        return {name: section.text(name) for name in section}
 
     def plain_number(self, key: str) -> float:
         """Return a number from zero on that needs no source, because it is no value of the cluster."""
         return self._number(key, self.take(key, "a number"), 0.0, above=False)
 
-    def number(self, key: str, *, least: float = 0.0, above: bool = True) -> float:
+    def number(self, key: str, *, least: float = 0.0, above: bool = True, default: _D = _REQUIRED) -> float | _D:
         """Return a number.
 
         :param least: it has to be above this; at least this if not ``above``.
         """
+        if self._is_left_out(key, default):
+            return default
         return self._number(key, self._sourced(key, "a number with its unit in the name of the key"), least, above)
 
-    def count(self, key: str, least: int = 1) -> int:
+    def count(self, key: str, least: int = 1, *, default: _D = _REQUIRED) -> int | _D:
         """Return a whole number."""
+        if self._is_left_out(key, default):
+            return default
         value = self.number(key, least=least, above=False)
         if value != int(value):
-            raise TwinError(f"{self.place(key)}: {value:g} is not a whole number; write one")
+            raise self.error(key, f"{value:g} is not a whole number; write one")
         return int(value)
 
-    def table(self, key: str) -> tuple[tuple[int, float], ...]:
+    def layout(self, key: str) -> Layout:
+        """Return a layout, such as ``2x1``."""
+        try:
+            return Layout.of(self.text(key))
+        except ValueError as error:
+            raise self.error(key, str(error)) from None
+
+    def table(self, key: str, *, default: Table = _REQUIRED) -> Table:
         """Return a table by message size in bytes, linear between its points; a bare number is one for all sizes."""
+        if self._is_left_out(key, default):
+            return default
         value = self._sourced(key, "a number, or a table such as {0: 0.4, 65536: 2.1} by size in bytes")
         if not isinstance(value, dict):
             return ((0, self._number(key, value, 0.0, above=False)),)
         if not value:
-            raise TwinError(f"{self.place(key)}: the table is empty; write {{0: ...}}")
+            raise self.error(key, "the table is empty; write {0: ...}")
         for size in value:
             if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-                raise TwinError(f"{self.place(key)}: {quoted(str(size))} is not a message size; write whole bytes")
+                raise self.error(key, f"{quoted(str(size))} is not a message size; write whole bytes")
         points = [(size, self._number(f"{key}.{size}", each, 0.0, above=False)) for size, each in value.items()]
         if points != sorted(points):
-            raise TwinError(f"{self.place(key)}: the sizes do not increase; write them in order")
+            raise self.error(key, "the sizes do not increase; write them in order")
         return tuple(points)
 
-    def choice(self, key: str, choices: tuple[str, ...]) -> str:
+    def choice(self, key: str, choices: tuple[str, ...], *, default: str = _REQUIRED) -> str:
         """Return one of the words, which may have a source and need none."""
+        if self._is_left_out(key, default):
+            return default
         remedy = f"one of {', '.join(choices)}"
         value = self._unwrapped(key, self.take(key, remedy))
         if value not in choices:
-            raise TwinError(f"{self.place(key)}: {quoted(str(value))} is unknown; write {remedy}")
+            raise self.error(key, f"{quoted(str(value))} is unknown; write {remedy}")
         return str(value)
 
-    def text(self, key: str) -> str:
+    def text(self, key: str, *, default: str = _REQUIRED) -> str:
         """Return a text of one line."""
+        if self._is_left_out(key, default):
+            return default
         value = self.take(key, "a text")
         if not isinstance(value, str) or not value.strip():
-            raise TwinError(f"{self.place(key)}: {quoted(repr(value))} is not text; write text")
+            raise self.error(key, f"{quoted(repr(value))} is not text; write text")
         return " ".join(value.split())
 
     def finish(self) -> None:
-        """Raise :class:`TwinError` if there is a key that nobody took."""
+        """Raise :class:`TwinError` if there is a key that was not taken."""
         for key in self._rest:
             near = difflib.get_close_matches(str(key), self._known, 1, 0.5)
             remedy = f"did you mean {near[0]}?" if near else f"known keys are {', '.join(sorted(self._known))}"
-            raise TwinError(f"{self.place(str(key))}: unknown key; {remedy}")
+            raise self.error(str(key), f"unknown key; {remedy}")
+
+    def _is_left_out(self, key: str, default: object) -> bool:
+        """Return whether a key that has a default is not there."""
+        return default is not _REQUIRED and not self.optional(key)
 
     def _require_unit(self, key: str) -> None:
         """Say of a key without its unit that it is that, and not that another one is missing."""
         bare = _UNIT.sub("", key)
         if bare != key and key not in self._rest and bare in self._rest:
-            raise TwinError(f"{self.place(bare)}: has no unit; write {key}")
+            raise self.error(bare, f"has no unit; write {key}")
 
     def _sourced(self, key: str, remedy: str) -> Any:
         """Take a value and book its source, which it must have."""
         value = self._unwrapped(key, self.take(key, remedy))
         if self.key(key) not in self.sources:
             if self.source is None:
-                raise TwinError(
-                    f"{self.place(key)}: does not say where it comes from; write {{value: ..., published: ...}}, "
-                    "or fitted or assumed"
+                raise self.error(
+                    key, "does not say where it comes from; write {value: ..., published: ...}, or fitted or assumed"
                 )
             self.sources[self.key(key)] = self.source
         return value
@@ -216,14 +252,14 @@ class Section:
             ((kind, text),) = content.items()
             if kind in KINDS and isinstance(text, str) and text.strip():
                 return Source(kind, " ".join(text.split()))
-        raise TwinError(f"{self.place(key)}: no source; write one of published, fitted and assumed, with a text")
+        raise self.error(key, "no source; write one of published, fitted and assumed, with a text")
 
     def _number(self, key: str, value: object, least: float, above: bool) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-            raise TwinError(f"{self.place(key)}: {quoted(str(value))} is not a number; write one, without a unit")
+            raise self.error(key, f"{quoted(str(value))} is not a number; write one, without a unit")
         if value < least or (above and value == least):
             bound = f"above {least:g}" if above else f"at least {least:g}"
-            raise TwinError(f"{self.place(key)}: {value:g} is too small; write a number {bound}")
+            raise self.error(key, f"{value:g} is too small; write a number {bound}")
         return float(value)
 
 
@@ -232,7 +268,12 @@ def read(file: Path) -> Section:
 
     :raises TwinError: if it cannot be read or is no YAML.
     """
-    return Section(file, "", content(file), None, {})
+    return top_level(file, content(file))
+
+
+def top_level(file: Path, content: object) -> Section:
+    """Return the content of a file as a section."""
+    return Section(file, "", content, None, {})
 
 
 def content(file: Path) -> Any:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Topologies: which host is at which switch, and which cables run between switches.
+"""Topologies: the switch of each host, and the cables between switches.
 
 The section ``topology`` of a description has a ``kind`` and a ``routing`` (:mod:`fabric_twins.model.routing`).
 
-- ``star``: one switch that never is in the way.
+- ``star``: one switch that never limits anything.
 - ``fat_tree``: of ``levels`` levels of switches with ``ports`` ports each; ``oversubscription`` (1 if it is not there)
   is the number of hosts at a leaf over the number of its cables upwards. Switches of a level between have half of
   their ports upwards, those of the top level none. ``link_MBps`` is the rate of a cable between switches.
 - ``dragonfly``: ``groups`` groups of ``routers`` routers with ``hosts`` hosts and ``global_ports`` ports to
   other groups each; within a group all routers are connected with each other.
 
-``faults`` is a list of what is wrong with the cluster:
+``faults`` is a list of the cluster's faults:
 
 - ``{cable: [leaf-0, spine-3], fraction: 0.25}``: a cable between switches at a fraction of its rate; 0 is a broken one;
 - ``{switch: spine-3, fraction: 0}``: all cables of a switch;
@@ -24,7 +24,7 @@ and between them level-2-0, ...; those of a dragonfly router-GROUP-NUMBER; that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -51,7 +51,7 @@ class Cable:
 
 @dataclass(frozen=True)
 class Wiring:
-    """Which host is at which switch, and the cables between switches.
+    """The switch of each host, and the cables between switches.
 
     :param switches: their names.
     :param strides: for d-mod-k, by how much the number of a host is divided at each switch.
@@ -71,13 +71,13 @@ class Wiring:
 
 @dataclass(frozen=True)
 class Star:
-    """One switch that never is in the way."""
+    """One switch that never limits anything."""
 
     nodes: int
 
     @property
     def parts(self) -> int:
-        """How many switches and cables between switches it has."""
+        """The number of switches and of cables between switches."""
         return 1
 
     def wiring(self) -> Wiring:
@@ -111,7 +111,7 @@ class FatTree:
 
     @property
     def parts(self) -> int:
-        """How many switches and cables between switches it has, or more than are allowed as soon as that is known."""
+        """The number of switches and of cables between switches, or a number above the limit if it is exceeded."""
         children, parents, found = self.children, self.parents, 0
         for level in range(1, self.levels + 1):
             switches = prod(children[level:]) * prod(parents[:level])
@@ -166,7 +166,7 @@ class Dragonfly:
 
     @property
     def parts(self) -> int:
-        """How many switches and cables between switches it has, at most."""
+        """The largest possible number of switches and of cables between switches."""
         within = self.groups * self.routers * self.routers
         return within + self.groups * self.routers * self.global_ports
 
@@ -194,25 +194,21 @@ class Dragonfly:
 
 @dataclass(frozen=True)
 class Routing:
-    """How the switches forward.
+    """The routing of the switches.
 
-    :param kind: ``d-mod-k``, ``destination-table`` or ``explicit``.
+    :param kind: ``d-mod-k`` or ``destination-table``.
     :param seed: of the destination table.
-    :param table: for ``explicit``: at which switch which host is reached through which switch.
-    :param pairs: for ``explicit``: the switches on the way from a host to another.
     :param place: file and key, for messages.
     """
 
     kind: str
     seed: int
-    table: tuple[tuple[str, str, str], ...]
-    pairs: Mapping[tuple[str, str], tuple[str, ...]]
     place: str
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something wrong: ``what`` is cable, switch, host or swap; ``ends`` names what it is about."""
+    """A fault: ``what`` is cable, switch, host or swap; ``ends`` are the names of the parts concerned."""
 
     what: str
     ends: tuple[tuple[str, ...], ...]
@@ -239,15 +235,14 @@ def read_topology(section: Section, nodes: int) -> tuple[Star | FatTree | Dragon
     topology: Star | FatTree | Dragonfly
     if kind == "star":
         topology = Star(nodes)
-        routing = Routing("d-mod-k", 0, (), {}, section.place("kind"))
+        routing = Routing("d-mod-k", 0, section.place("kind"))
     else:
         topology = _fat_tree(section, nodes) if kind == "fat_tree" else _dragonfly(section, nodes)
         routing = _routing(section.section("routing"))
     section.finish()
     if topology.parts > MOST_PARTS:
-        raise TwinError(
-            f"{section.place()}: asks for more than {MOST_PARTS} switches and cables; write fewer levels, ports, "
-            "groups or routers"
+        raise section.error(
+            "", f"asks for more than {MOST_PARTS} switches and cables; write fewer levels, ports, groups or routers"
         )
     return topology, routing
 
@@ -255,26 +250,24 @@ def read_topology(section: Section, nodes: int) -> tuple[Star | FatTree | Dragon
 def _fat_tree(section: Section, nodes: int) -> FatTree:
     ports = section.count("ports", 2)
     if ports % 2:
-        raise TwinError(f"{section.place('ports')}: {ports} is odd; write the even number of ports that a switch has")
+        raise section.error("ports", f"{ports} is odd; write the even number of ports that a switch has")
     levels = section.count("levels")
     if levels > MOST_LEVELS:
-        raise TwinError(
-            f"{section.place('levels')}: {levels} levels are more than the {MOST_LEVELS} that a fat tree can have"
-        )
-    oversubscription = section.number("oversubscription") if section.optional("oversubscription") else 1.0
+        raise section.error("levels", f"{levels} levels are more than the {MOST_LEVELS} that a fat tree can have")
+    oversubscription = section.number("oversubscription", default=1.0)
     share = Fraction(oversubscription).limit_denominator(ports)
     up = Fraction(ports) / (1 + share)
     if up.denominator != 1 or not 1 <= up < ports:
-        raise TwinError(
-            f"{section.place('oversubscription')}: {oversubscription:g} does not divide {ports} ports; write one that "
-            f"does, such as 1 or {ports - 1}"
+        raise section.error(
+            "oversubscription",
+            f"{oversubscription:g} does not divide {ports} ports; write one that does, such as 1 or {ports - 1}",
         )
     tree = FatTree(nodes, ports, levels, ports - int(up), int(up), section.number("link_MBps"))
     places = prod(tree.children[:-1]) * ports
     if nodes > places:
-        raise TwinError(
-            f"{section.place('levels')}: {levels} levels of {ports} ports have room for {places} of the "
-            f"{nodes} nodes; write more levels or ports"
+        raise section.error(
+            "levels",
+            f"{levels} levels of {ports} ports have room for {places} of the {nodes} nodes; write more levels or ports",
         )
     return tree
 
@@ -283,56 +276,45 @@ def _dragonfly(section: Section, nodes: int) -> Dragonfly:
     groups, routers, hosts = (section.count(key) for key in ("groups", "routers", "hosts"))
     ports = section.count("global_ports")
     rate = section.number("link_MBps")
-    global_rate = section.number("global_link_MBps") if section.optional("global_link_MBps") else rate
+    global_rate = section.number("global_link_MBps", default=rate)
     if routers * ports < groups - 1:
-        raise TwinError(
-            f"{section.place('global_ports')}: {routers} routers with {ports} do not reach the {groups - 1} other "
-            "groups; write more"
+        raise section.error(
+            "global_ports", f"{routers} routers with {ports} do not reach the {groups - 1} other groups; write more"
         )
     if nodes > groups * routers * hosts:
-        raise TwinError(
-            f"{section.place('hosts')}: there is room for {groups * routers * hosts} of the {nodes} nodes; write more "
-            "groups, routers or hosts"
+        raise section.error(
+            "hosts",
+            f"there is room for {groups * routers * hosts} of the {nodes} nodes; write more groups, routers or hosts",
         )
     return Dragonfly(nodes, groups, routers, hosts, ports, rate, global_rate)
 
 
 def _routing(section: Section) -> Routing:
-    kind = section.choice("kind", ("d-mod-k", "destination-table", "explicit"))
+    kind = section.choice("kind", ("d-mod-k", "destination-table"))
     seed = int(section.plain_number("seed")) if kind == "destination-table" else 0
-    table, pairs = [], {}
-    if kind == "explicit":
-        for item in section.items("table") if section.optional("table") else ():
-            table.append((item.text("at"), item.text("to"), item.text("next")))
-            item.finish()
-        for item in section.items("pairs") if section.optional("pairs") else ():
-            pairs[item.text("from"), item.text("to")] = item.names("via")
-            item.finish()
     section.finish()
-    return Routing(kind, seed, tuple(table), pairs, section.place())
+    return Routing(kind, seed, section.place())
 
 
 def read_faults(top: Section) -> tuple[Fault, ...]:
     """Read the list ``faults``, which may be missing."""
     faults = []
-    for item in top.items("faults") if top.optional("faults") else ():
+    for item in top.items("faults", default=()):
         what = next((each for each in ("cable", "switch", "host", "swap") if item.optional(each)), None)
         if what is None:
-            raise TwinError(f"{item.place()}: does not say what is wrong; write cable, switch, host or swap")
+            raise item.error("", "does not say what is wrong; write cable, switch, host or swap")
         if what == "swap":
             value = item.take("swap", "two hosts, or two cables")
             ends = tuple(tuple(each) if isinstance(each, list) else (each,) for each in _pair(item, value))
             if len({len(end) for end in ends}) != 1 or len(ends[0]) > 2:
-                raise TwinError(f"{item.place('swap')}: does not swap two of a kind; write two hosts, or two cables")
+                raise item.error("swap", "does not swap two of a kind; write two hosts, or two cables")
         elif what == "cable":
             ends = (tuple(map(str, _pair(item, item.take("cable", "two switches")))),)
         else:
             ends = ((item.text(what),),)
         fraction = 1.0 if what == "swap" else item.plain_number("fraction")
         if fraction > 1 or (what == "host" and fraction == 0):
-            raise TwinError(
-                f"{item.place('fraction')}: {fraction:g} is not a fraction of a rate; write one from 0 to 1"
-            )
+            raise item.error("fraction", f"{fraction:g} is not a fraction of a rate; write one from 0 to 1")
         item.finish()
         faults.append(Fault(what, ends, fraction, item.place(what)))
     return tuple(faults)
@@ -340,7 +322,7 @@ def read_faults(top: Section) -> tuple[Fault, ...]:
 
 def _pair(item: Section, value: Any) -> Sequence[Any]:
     if not isinstance(value, list) or len(value) != 2:
-        raise TwinError(f"{item.place()}: two names are expected here, as in [leaf-0, spine-1], not {value!r}")
+        raise item.error("", f"two names are expected here, as in [leaf-0, spine-1], not {value!r}")
     return value
 
 
@@ -374,23 +356,18 @@ def number_of(names: Sequence[str], name: str, place: str) -> int:
     return names.index(name)
 
 
-def _scaled(cables: Sequence[Cable], which: set[int], fraction: float) -> Iterator[Cable]:
-    for number, cable in enumerate(cables):
-        if number not in which:
-            yield cable
-        elif fraction > 0:
-            yield replace(cable, rate_MBps=fraction * cable.rate_MBps)
-
-
-def _slow_cable(wiring: Wiring, fault: Fault) -> Wiring:
-    which = {_cable(wiring, fault.ends[0], fault.place)}
-    return replace(wiring, cables=tuple(_scaled(wiring.cables, which, fault.fraction)))
-
-
-def _slow_switch(wiring: Wiring, fault: Fault) -> Wiring:
-    switch = number_of(wiring.switches, fault.ends[0][0], fault.place)
-    which = {number for number, cable in enumerate(wiring.cables) if switch in (cable.a, cable.b)}
-    return replace(wiring, cables=tuple(_scaled(wiring.cables, which, fault.fraction)))
+def _slow_cables(wiring: Wiring, fault: Fault) -> Wiring:
+    """Scale the rate of one cable, or of all cables of a switch; those of no rate are cut."""
+    if fault.what == "cable":
+        slow = {_cable(wiring, fault.ends[0], fault.place)}
+    else:
+        switch = number_of(wiring.switches, fault.ends[0][0], fault.place)
+        slow = {number for number, cable in enumerate(wiring.cables) if switch in (cable.a, cable.b)}
+    cables = [
+        replace(cable, rate_MBps=fault.fraction * cable.rate_MBps) if number in slow else cable
+        for number, cable in enumerate(wiring.cables)
+    ]
+    return replace(wiring, cables=tuple(cable for cable in cables if cable.rate_MBps > 0))
 
 
 def _slow_host(wiring: Wiring, fault: Fault) -> Wiring:
@@ -412,4 +389,4 @@ def _swapped(wiring: Wiring, fault: Fault) -> Wiring:
     return replace(wiring, cables=tuple(cables))
 
 
-_APPLY = {"cable": _slow_cable, "switch": _slow_switch, "host": _slow_host, "swap": _swapped}
+_APPLY = {"cable": _slow_cables, "switch": _slow_cables, "host": _slow_host, "swap": _swapped}

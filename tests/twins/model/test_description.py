@@ -4,22 +4,23 @@
 import pytest
 
 from fabric_twins.errors import TwinError
-from fabric_twins.model.description import FITTED, PREDICTED, HostBus, load
+from fabric_twins.model.description import FITTED, PREDICTED, HostBus, PublishedValue, load
+from fabric_twins.model.reading import Source
 from tests.twins.simulation import TWINS
 
 SHIPPED = sorted(TWINS.glob("*.yaml"))
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
-def test_what_ships_can_be_read_and_every_number_says_where_it_comes_from(file):
+def test_every_number_of_a_shipped_description_has_a_source(file):
     twin = load(file)
     assert twin.name == file.stem
     assert {"nodes", "cpus_per_node", "inter_node.rate_MBps", "inter_node.latency_us"} <= set(twin.sources)
-    for benchmark, values in twin.values.items():
-        for name, published in values.items():
-            assert published.source.kind == "published", (benchmark, name)
+    for case in twin.cases:
+        assert case.layout.nodes <= twin.nodes and case.layout.ppn <= twin.cpus_per_node
+        for published in case.values:
+            assert published.source.kind == "published", published
             assert published.twin in (FITTED, PREDICTED)
-            assert name.rsplit("_", 1)[1] in ("us", "MBps", "B", "percent", "Mps"), name
 
 
 def test_every_platform_of_the_documents_has_a_twin():
@@ -35,19 +36,18 @@ def test_the_parts_of_a_description():
     assert twin.host_bus.each_MBps is None and twin.host_bus.together_MBps > twin.inter_node.rate_MBps
     assert twin.sources["nodes"].kind == "published" and twin.sources["nodes"].text == "SAND Table 1"
     assert twin.sources["inter_node.send_us"].kind == "fitted"
-    published = twin.values["streaming"]["message_rate_8B_Mps"]
-    assert (published.value, published.twin, published.why_not, published.tolerance_percent) == (
-        2.7,
-        PREDICTED,
-        "",
-        1.0,
+    pair, _ = twin.cases
+    assert (pair.check, pair.program, str(pair.layout), pair.parameters) == ("Streaming", "streaming", "2x1", {})
+    (rate,) = [each for each in pair.values if each.metric == "message_rate_8B"]
+    assert rate == PublishedValue(
+        "message_rate_8B", "Mmsg/s", 2.7, Source("published", "SAND Table 3"), PREDICTED, "", 1
     )
 
 
-def test_what_may_be_left_out(small):
+def test_optional_keys_have_defaults(small):
     twin = small()
     assert twin.intra_node == twin.inter_node and twin.host_bus == HostBus(None, None)
-    assert twin.faults == () and twin.values == {} and twin.collectives == "default"
+    assert twin.faults == () and twin.cases == () and twin.collectives == "default"
 
 
 def test_an_adapter_is_between_nodes_only(small):
@@ -56,7 +56,7 @@ def test_an_adapter_is_between_nodes_only(small):
         small(added="intra_node: {send_us: 1, receive_us: 1, latency_us: 1, rate_MBps: 200, adapter_us: 2}\n")
 
 
-def test_what_needs_calls_is_a_part_of_a_message(small):
+def test_needs_calls_names_a_part_of_a_message(small):
     assert small().inter_node.needs_calls == ""
     with pytest.raises(TwinError, match=r"inter_node\.needs_calls: 'all' is unknown; write one of begin, whole"):
         small(("receive_us: 1", "receive_us: 1\n  needs_calls: all"))
@@ -100,11 +100,25 @@ def test_a_malformed_description_is_one_line_with_file_key_and_remedy(small, old
     assert "small.yaml: " in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_value_says_how_the_twin_comes_to_it(small):
-    with pytest.raises(TwinError, match=r"values\.rotate\.x_MBps\.twin: is missing; write one of fitted, predicted"):
-        small(added="values: {rotate: {x_MBps: {value: 1, published: here}}}\n")
-    with pytest.raises(TwinError, match=r"tolerance_because: is missing"):
-        small(added="values: {rotate: {x_MBps: {value: 1, published: h, twin: fitted, tolerance_percent: 2}}}\n")
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (", twin: fitted", "", r"values\[0\]\.metrics\.x_MBps\.twin: is missing; write one of fitted, predicted"),
+        (", twin: fitted", ", twin: fitted, tolerance_percent: 2", r"tolerance_because: is missing"),
+        ("x_MBps", "x", r"metrics\.x: has no unit; end the name in one of us, MBps, B, percent, Mps"),
+        (
+            "program: rotate",
+            "program: bcast",
+            r"values\[0\]\.program: 'bcast' is unknown; write one of streaming, rotate",
+        ),
+        ("layout: 2x1", "layout: pair", r"values\[0\]\.layout: 'pair' is not a layout; write nodes x processes a node"),
+    ],
+)
+def test_a_malformed_value(small, old, new, message):
+    case = "{check: Rotate, program: rotate, layout: 2x1, metrics: {x_MBps: {value: 1, published: here, twin: fitted}}}"
+    assert small(added=f"values: [{case}]\n").cases[0].values[0].unit == "MB/s"
+    with pytest.raises(TwinError, match=message):
+        small(added=f"values: [{case.replace(old, new)}]\n")
 
 
 SAID = """\
@@ -119,18 +133,19 @@ said:
 """
 
 
-def test_a_saying_is_a_bound_on_a_metric(small):
-    (saying,) = small(added=SAID).said
-    assert (saying.check, saying.layout, saying.metric) == ("HotSpot", "8x1", "send_growth")
-    assert (saying.bound, saying.value, saying.unit, saying.why_not) == ("at_least", 2, "1", "")
-    assert saying.source.text == "the report" and saying.parameters == {}
-    assert small(added=SAID + "    not_reproduced: not so\n    poll: none\n").said[0].parameters == {"poll": "none"}
-    assert small().said == ()
+def test_a_statement_is_a_bound_on_a_metric(small):
+    (statement,) = small(added=SAID).statements
+    assert (statement.check, statement.layout, statement.metric) == ("HotSpot", "8x1", "send_growth")
+    assert (statement.bound, statement.value, statement.unit, statement.why_not) == ("at_least", 2, "1", "")
+    assert statement.source.text == "the report" and statement.parameters == {}
+    (statement,) = small(added=SAID + "    not_reproduced: not so\n    parameters: {poll: none}\n").statements
+    assert (statement.parameters, statement.why_not) == ({"poll": "none"}, "not so")
+    assert small().statements == ()
 
 
-def test_a_saying_may_be_what_a_twin_was_fitted_to(small):
-    assert not small(added=SAID).said[0].is_fitted
-    assert small(added=SAID + "    twin: fitted\n").said[0].is_fitted
+def test_a_twin_may_be_fitted_to_a_statement(small):
+    assert not small(added=SAID).statements[0].is_fitted
+    assert small(added=SAID + "    twin: fitted\n").statements[0].is_fitted
 
 
 @pytest.mark.parametrize(
@@ -152,6 +167,6 @@ def test_a_saying_may_be_what_a_twin_was_fitted_to(small):
         ("at_least: 2", "at_least: 2\n    colour: red", r"said\[0\].colour: unknown key"),
     ],
 )
-def test_a_malformed_saying(small, old, new, message):
+def test_a_malformed_statement(small, old, new, message):
     with pytest.raises(TwinError, match=message):
         small(added=SAID.replace(old, new))

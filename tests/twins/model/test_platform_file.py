@@ -45,11 +45,11 @@ def test_an_adapter_is_kept_by_messages_below_the_eager_limit(small):
     ]
 
 
-def test_what_needs_calls_is_of_messages_from_the_eager_limit_on(small):
+def test_needs_calls_applies_to_messages_from_the_eager_limit_on(small):
     assert lines_of(small(("receive_us: 1", "receive_us: 1\n  needs_calls: whole")), "calls") == ["calls whole 16384"]
 
 
-def test_what_registering_costs_is_a_table_from_the_eager_limit_on(small):
+def test_costs_of_registering_are_a_table_from_the_eager_limit_on(small):
     twin = small(("receive_us: 1", "receive_us: 1\n  register_us: {0: 1, 4096: 2}"))
     assert lines_of(twin, "register") == ["register 16384 2 0 1e-06 4096 2e-06"]
 
@@ -82,10 +82,6 @@ def test_cables_have_two_directions_and_faults_both(small):
     assert lines_of(twin, "next")[0] == "next 0 - - 0 2 0 2 0 2"
 
 
-def test_explicit_pairs_and_what_several_transfers_share(small):
-    twin = small(
-        ("kind: d-mod-k", "kind: explicit, pairs: [{from: n0, to: n2, via: [leaf-0, level-2-1, leaf-1]}]"),
-        added="intra_node: {send_us: 1, receive_us: 1, latency_us: 1, rate_MBps: 200, several_MBps: 150}\n",
-    )
-    assert lines_of(twin, "route") == ["route 0 2 2 2 7"]
+def test_several_transfers_within_a_node_share_a_rate(small):
+    twin = small(added="intra_node: {send_us: 1, receive_us: 1, latency_us: 1, rate_MBps: 200, several_MBps: 150}\n")
     assert "link n0:self 200000000 several 150000000 -" in lines_of(twin, "link")

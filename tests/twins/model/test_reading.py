@@ -62,8 +62,8 @@ def test_a_wrong_value_is_one_line(section, text, message):
         top = section(text)
         top.number("x_us")
         top.finish()
-    said = str(caught.value)
-    assert message in said and "twin.yaml: " in said and "\n" not in said
+    printed = str(caught.value)
+    assert message in printed and "twin.yaml: " in printed and "\n" not in printed
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_wrong_table_is_one_line(section, text, message):
         ("[1]", r"twin\.yaml: a mapping is expected here, not '\[1\]'"),
     ],
 )
-def test_what_is_no_mapping(section, text, message):
+def test_a_file_without_a_mapping_is_one_line(section, text, message):
     with pytest.raises(TwinError, match=message):
         section(text)
 

@@ -9,8 +9,8 @@ from fabric_twins.errors import TwinError
 from fabric_twins.model.routing import routes
 from fabric_twins.model.topology import Dragonfly, FatTree, Routing, with_faults
 
-D_MOD_K = Routing("d-mod-k", 0, (), {}, "x.yaml: topology.routing")
-SEEDED = Routing("destination-table", 1, (), {}, "x.yaml: topology.routing")
+D_MOD_K = Routing("d-mod-k", 0, "x.yaml: topology.routing")
+SEEDED = Routing("destination-table", 1, "x.yaml: topology.routing")
 
 
 def busiest_by_shift(wiring, ways):
@@ -34,7 +34,7 @@ def test_a_random_table_congests_and_follows_from_its_seed():
     ways = routes(wiring, SEEDED)
     assert busiest_by_shift(wiring, ways) > 2
     assert routes(wiring, SEEDED) == ways
-    assert routes(wiring, Routing("destination-table", 2, (), {}, "")).next != ways.next
+    assert routes(wiring, Routing("destination-table", 2, "")).next != ways.next
 
 
 def test_a_random_table_is_the_same_on_every_machine():
@@ -74,53 +74,6 @@ def test_a_broken_spine_is_routed_around(small):
     twin = small(added="faults: [{switch: spine-0, fraction: 0}]\n")
     wiring = with_faults(twin.topology.wiring(), twin.faults)
     assert busiest_by_shift(wiring, routes(wiring, twin.routing)) > 1
-
-
-EXPLICIT = (
-    "routing: {kind: d-mod-k}",
-    "routing: {kind: explicit, table: [{at: leaf-0, to: n7, next: level-2-0}], "
-    "pairs: [{from: n0, to: n2, via: [leaf-0, level-2-1, leaf-1]}]}",
-)
-
-
-def names(wiring, ways, source, destination):
-    arcs = ways.way(wiring, wiring.hosts.index(source), wiring.hosts.index(destination))
-    return [wiring.switches[ways.arcs[arc].end] for arc in arcs]
-
-
-def test_explicit_routes_and_d_mod_k_for_the_rest(small):
-    twin = small(EXPLICIT)
-    wiring = twin.topology.wiring()
-    ways, others = routes(wiring, twin.routing), routes(wiring, D_MOD_K)
-    assert names(wiring, ways, "n0", "n7")[0] == "level-2-0" != names(wiring, others, "n0", "n7")[0]
-    assert names(wiring, ways, "n0", "n2") == ["level-2-1", "leaf-1"]
-    assert names(wiring, ways, "n1", "n2") == ["level-2-0", "leaf-1"] == names(wiring, others, "n1", "n2")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("at: leaf-0, to: n7, next: level-2-0", "at: leaf-9, to: n7, next: level-2-0", "there is no leaf-9; write one"),
-        ("next: level-2-0", "next: leaf-1", "there is no cable from leaf-0 to leaf-1; name one that exists"),
-        (
-            "{at: leaf-0, to: n7, next: level-2-0}",
-            "{at: level-2-0, to: n7, next: leaf-1}, {at: leaf-1, to: n7, next: level-2-0}",
-            r"what is sent to n7 goes in a circle: leaf-1 -> level-2-0 -> leaf-1; change `next` of one of them",
-        ),
-        ("[leaf-0, level-2-1, leaf-1]", "[leaf-0, level-2-1]", "does not begin and end at their switches; write `via`"),
-        ("[leaf-0, level-2-1, leaf-1]", "[leaf-0, leaf-1]", "there is no cable from leaf-0 to leaf-1"),
-        (
-            "[leaf-0, level-2-1, leaf-1]",
-            "[leaf-0, level-2-1, leaf-0, level-2-0, leaf-1]",
-            "the path from n0 to n2 goes in a circle; pass each switch only once",
-        ),
-    ],
-)
-def test_wrong_explicit_routes_are_one_line(small, old, new, message):
-    twin = small(EXPLICIT, (old, new))
-    with pytest.raises(TwinError, match=message) as caught:
-        routes(twin.topology.wiring(), twin.routing)
-    assert "small.yaml: topology.routing" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_an_unreachable_host_is_one_line(small):

@@ -20,7 +20,7 @@ def ports(wiring):
 
 
 @pytest.mark.parametrize(("k", "levels", "nodes"), [(4, 1, 4), (4, 2, 8), (4, 3, 16), (6, 3, 54), (8, 4, 512)])
-def test_a_whole_fat_tree_has_the_switches_of_the_textbook_and_uses_every_port(k, levels, nodes):
+def test_a_whole_fat_tree_has_the_textbook_switches_and_uses_every_port(k, levels, nodes):
     wiring = FatTree(nodes, k, levels, k // 2 if levels > 1 else k, k // 2, 100).wiring()
     # A k-port, n-level tree: 2 (k/2)^n hosts and (2n - 1) (k/2)^(n-1) switches.
     assert nodes == 2 * (k // 2) ** levels or levels == 1

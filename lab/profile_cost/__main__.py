@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the profile costs, on a quiet machine: ns a call, messages of 8 bytes, LAMMPS's lj, in pairs with and without.
+"""Measure the cost of the profile on a quiet machine: of calls, messages of 8 bytes, and LAMMPS's lj, in pairs.
 
 . ci/env.sh
-python -m tests.fabric.profile_cost mpich 30     # an MPI, and how many pairs; prints medians and 95 % intervals
+python -m lab.profile_cost mpich 30     # an MPI, and how many pairs; prints medians and 95 % intervals
 
 Of each pair one run is with the library and one without, in turns, so that what drifts meets both. The interval is that
 of the median of the pairs' differences, by bootstrap. Exit status 1 if LAMMPS's interval is not below 1 %: that is what
@@ -18,6 +18,7 @@ import numpy as np
 
 from fabric_checks.parsers import lammps
 from fabric_checks.software import installed
+from tests.fabric import builds
 from tests.fabric.test_profile import Profiled
 
 ALLOWED_PERCENT = 1.0
@@ -53,7 +54,9 @@ def main(name, pairs):
     """Print the figures; return an exit status."""
     with tempfile.TemporaryDirectory() as folder:
         mpi = Profiled(name, Path(folder))
-        program = mpi.build("profile_cost")
+        program = mpi.folder / "profile_cost"
+        source = Path(__file__).with_name("profile_cost.c")
+        builds.compile_alone(name, [source], ["-O0", "-pthread"], program)
         plain, profiled = [], []
         for number in range(2 * pairs + 2):
             kind = profiled if number % 2 else plain

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rotate by flows against rotate with SimGrid, pair by pair: a trial too long for the tests.
+"""Compare rotate by flows with rotate by SimGrid, pair by pair: an experiment too long for the tests.
 
-    python -m tests.twins.flows_against_simgrid 128 512 1024 --shifts 32
+    python -m lab.flows_against_simgrid 128 512 1024 --shifts 32
 
 On each number of nodes a fat tree of three levels and a dragonfly, healthy and with what goes wrong.
 """
 
 import argparse
+import tempfile
 import time
 from pathlib import Path
 
@@ -83,9 +84,7 @@ def rates(flowing, output):
 
 def main():
     """Print for each case the values that are shown, and how far pairs are apart."""
-    import tempfile
-
-    parser = argparse.ArgumentParser(prog="python -m tests.twins.flows_against_simgrid", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lab.flows_against_simgrid", description=__doc__)
     parser.add_argument("nodes", type=int, nargs="+")
     parser.add_argument("--shifts", type=int, default=0)
     given = parser.parse_args()

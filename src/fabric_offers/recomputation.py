@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether records follow from the outputs: every value and fact computed once more, by the checks, and compared."""
+"""Recompute every value and fact of the records from the outputs, with the checks, and compare."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fabric_checks.core.text import value_text
 from fabric_offers.bundle_file import Fault
 from fabric_offers.runs import OUTPUT, Run, script
 
-#: What of a record follows from the files of its run, beside the value.
+#: The fields of a record that follow from the files of its run, in addition to the value.
 FACTS = (
     *("check", "parameters", "link_MBps", "layout", "nodes", "ppn", "tasks", "sizes_B", "not_offered"),
     *("program", "program_version", "mpi", "compiler", "nodelist", "placement", "binding", "elapsed_s", "ports"),
@@ -36,7 +36,7 @@ Recompute = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Path) -> dict[str, Any]:
-    """Return what is to be recomputed, as data."""
+    """Return the runs to recompute, as data for :class:`fabric_checks.reframe_ext.recomputing.Job`."""
     return {
         "system": system,
         "folder": str(scratch),
@@ -53,15 +53,15 @@ def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Pat
     }
 
 
-def recompute(what: Mapping[str, Any]) -> Mapping[str, Any]:
+def recompute(asked: Mapping[str, Any]) -> Mapping[str, Any]:
     """Recompute in a process of its own, as ReFrame has one system a process.
 
     :raises FabricError: if nothing can be recomputed.
     """
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "job.json", Path(folder) / "found.json"
-        source.write_text(json.dumps(what))
-        variables = {**os.environ, "FABRIC_RESULTS": str(what["folder"]), "PYTHONPATH": str(LIBRARY)}
+        source.write_text(json.dumps(asked))
+        variables = {**os.environ, "FABRIC_RESULTS": str(asked["folder"]), "PYTHONPATH": str(LIBRARY)}
         variables.pop("FABRIC_STACK", None)
         command = [sys.executable, "-m", "fabric_checks.reframe_ext.recomputing", str(source), str(target)]
         try:
@@ -73,7 +73,7 @@ def recompute(what: Mapping[str, Any]) -> Mapping[str, Any]:
                 text=True,
                 errors="replace",
                 check=False,
-                timeout=_LONGEST_S * (len(what["runs"]) + 5),
+                timeout=_LONGEST_S * (len(asked["runs"]) + 5),
             )
         except subprocess.TimeoutExpired:
             raise FabricError(
@@ -87,10 +87,10 @@ def recompute(what: Mapping[str, Any]) -> Mapping[str, Any]:
         return found
 
 
-def held(folder: Path, run: Run, found: Mapping[str, Any]) -> list[Fault]:
-    """Return what of a run does not follow from its files.
+def differences(folder: Path, run: Run, found: Mapping[str, Any]) -> list[Fault]:
+    """Return the values and facts of a run that differ from those recomputed.
 
-    :param found: what the recomputation says of it.
+    :param found: the recomputed run.
     """
     if "error" in found:
         lost = "" if (folder / run.place / OUTPUT).is_file() else f"its output {run.place}/{OUTPUT} is not there; "
@@ -100,21 +100,21 @@ def held(folder: Path, run: Run, found: Mapping[str, Any]) -> list[Fault]:
 
 
 def _values(run: Run, found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    told = {record["metric"]: record for record in run.records}
+    recorded = {record["metric"]: record for record in run.records}
     faults = []
     for name, value in found["values"].items():
-        record = told.pop(name, None)
+        record = recorded.pop(name, None)
         if record is None:
             faults.append(("removed", f"{name} is not among its records, but its output says {value_text(value)}"))
             continue
         if not same(record["value"], value):
-            said = f"{record['value']!r} {record['unit']}"
-            faults.append(("record", f"{name} is {said} in the record, but its output says {value!r}"))
+            stated = f"{record['value']!r} {record['unit']}"
+            faults.append(("record", f"{name} is {stated} in the record, but its output says {value!r}"))
         expected = {**found["facts"]["metrics"][name], "unit": found["units"][name]}
         for field in (*OF_METRIC, "unit"):
             if not same(record[field], expected[field]):
                 faults.append(("record", f"{name}: {field} is {_short(record[field])}, not {_short(expected[field])}"))
-    faults += [("record", f"{name} does not follow from its output") for name in told]
+    faults += [("record", f"{name} does not follow from its output") for name in recorded]
     return faults
 
 
@@ -124,9 +124,9 @@ def _facts(run: Run, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         for name in FACTS
         if not same(run.first[name], facts[name])
     ]
-    told, found = _blamed(run.first["findings"]), _blamed(facts["findings"])
-    if told != found:
-        some = "; ".join(sorted(told ^ found))[:200]
+    recorded, found = _blamed(run.first["findings"]), _blamed(facts["findings"])
+    if recorded != found:
+        some = "; ".join(sorted(recorded ^ found))[:200]
         faults.append(("record", f"its record and its output disagree about what is slow or faulty: {some}"))
     return faults
 
@@ -136,7 +136,7 @@ def _blamed(findings: Sequence[Mapping[str, Any]] | None) -> set[str]:
 
 
 def _command(folder: Path, run: Run, commands: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    """Hold the job script to what the check launches, as the probe is launched; folders are the vendor's."""
+    """Compare the job script with the commands of the check, and its launcher with the probe's; folders may differ."""
     text = script(folder, run)
     if text is None:
         return [("record", "its job script is not there")]
@@ -170,7 +170,7 @@ def _words(line: str) -> list[str]:
 def _before(line: Sequence[str], words: Sequence[str]) -> list[str] | None:
     """Return what precedes a command that a line launches, None if it does not launch it.
 
-    Behind it only its output may be sent elsewhere, or the next command come.
+    After it may come only a redirection of its output, or the next command.
     """
     for start in range(len(line) - len(words) + 1):
         end = start + len(words)
@@ -181,7 +181,7 @@ def _before(line: Sequence[str], words: Sequence[str]) -> list[str] | None:
 
 
 def same(one: Any, two: Any) -> bool:
-    """Tell whether two values of JSON are the same, but for the last digits of numbers."""
+    """Return whether two values of JSON are equal, except for the last digits of numbers."""
     if isinstance(one, bool) or isinstance(two, bool) or one is None or two is None:
         return one is two
     if isinstance(one, int | float) and isinstance(two, int | float):

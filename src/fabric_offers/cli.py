@@ -5,17 +5,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from rich import box
+from rich.table import Table as RichTable
 
 from fabric_checks.core import console, paths
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.core.text import bytes_text
-from fabric_offers import checking, making, packing, signing
-from fabric_offers.cli import rank
+from fabric_checks.core.text import bytes_text, one_line, value_text
+from fabric_checks.records import reading
+from fabric_checks.records import sources as sets_of
+from fabric_checks.report.comparison import documents
+from fabric_checks.report.comparison.table import Page, Table
+from fabric_checks.report.terminal.summary import plain
+from fabric_offers import checking, packing, ranking, signing
+from fabric_offers import request as requests
+from fabric_offers.ranking import PRICE, Ranking
 
 _REQUEST = """
 \b
@@ -42,16 +51,23 @@ A line of the file of --signers is `NAME ssh-ed25519 KEY`: see ALLOWED SIGNERS i
 Exit status: 0 if there is nothing to ask about; 1 if it is not a bundle or cannot be checked; 2 for wrong usage; 3 if
 there are objections.
 """
-#: So many of a kind are listed; --json has all.
+_RANK = """
+\b
+Examples:
+  fabric-checks offers rank offers.yaml oak=oak.tar elm=elm.tar
+  fabric-checks offers rank offers.yaml oak=oak.tar elm=elm.tar --format html > decision.html
+
+\b
+Copy docs/offers.yaml to begin with: it has criteria, weights, requirements and prices.
+Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if no offer meets what is required.
+"""
+#: The most objections of a kind that are listed; --json has all.
 _MOST = 8
 
 
 @click.group("offers")
 def command() -> None:
     """Make one file for a vendor, pack what was run, check what comes back, and rank offers."""
-
-
-command.add_command(rank.command)
 
 
 _key = click.option("--key", type=click.Path(path_type=Path), help="Sign with this SSH key.")
@@ -61,13 +77,13 @@ _level = partial(click.option, "--level", type=click.Choice(list(LEVELS)))
 _json = click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 
 
-def _written(path: Path, manifest: dict[str, Any], told: str, *, as_json: bool) -> None:
+def _written(path: Path, manifest: dict[str, Any], summary: str, *, as_json: bool) -> None:
     length_B = path.stat().st_size
     if as_json:
         left = {key: value for key, value in manifest.items() if key not in ("files", "pins", "files_of_commit")}
         console.print_json(json.dumps({"bundle": str(path), "bytes": length_B, "manifest": left}, indent=1))
     else:
-        console.print(f"{path}: {bytes_text(length_B)}, {len(manifest['files'])} files, {told}")
+        console.print(f"{path}: {bytes_text(length_B)}, {len(manifest['files'])} files, {summary}")
 
 
 def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
@@ -82,7 +98,7 @@ def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
 )
 @click.option(
     "--template",
-    type=click.Choice(list(making.TEMPLATES)),
+    type=click.Choice(list(requests.TEMPLATES)),
     default="slurm",
     show_default=True,
     help="The template of a system to include.",
@@ -96,7 +112,7 @@ def request(
     path: Path, *, level: str, commit: str, template: str, mirror: Path | None, key: Path | None, as_json: bool
 ) -> None:
     """Make one file for a vendor: the collection at a commit, the template of a system, and one page of rules."""
-    manifest = making.make(path, level=level, commit=commit, template=template, mirror=mirror, sign=_signer(key))
+    manifest = requests.make(path, level=level, commit=commit, template=template, mirror=mirror, sign=_signer(key))
     _written(path, manifest, f"commit {manifest['commit'][:12]}, {level}", as_json=as_json)
 
 
@@ -149,12 +165,12 @@ def check(
     if as_json:
         console.print_json(checking.as_json(path, found))
     else:
-        _print(path, found)
+        _print_checked(path, found)
     if found.objections:
         raise SystemExit(3)
 
 
-def _print(path: Path, found: checking.Checked) -> None:
+def _print_checked(path: Path, found: checking.Checked) -> None:
     many = len(found.manifest["files"])
     if found.manifest["kind"] == "offer":
         console.print(
@@ -174,3 +190,99 @@ def _print(path: Path, found: checking.Checked) -> None:
         console.print("", "Good to know:", *(f"  {note}" for note in found.notes))
     if found.manifest["kind"] == "offer":
         console.print("", "Not proved, because no file can prove it:", *(f"  - {line}" for line in checking.UNPROVED))
+
+
+@command.command("rank", epilog=_RANK)
+@click.argument("rules", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, metavar="LABEL=SOURCE...")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("terminal", "json", "markdown", "html")),
+    default="terminal",
+    show_default=True,
+    help="Format of the output.",
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
+    """Rank offers by FILE: the criteria, their weights, the requirements, and the prices.
+
+    A source is a bundle, or any set of results. The score is the weighted geometric mean of the ratios to the best
+    offer. With the ranking comes what would change it: the weights, and the runs.
+    """
+    decides = ranking.read(rules)
+    sets = [sets_of.parse(source) for source in sources]
+    labels = [each.label for each in sets]
+    if len(set(labels)) < len(labels):
+        raise click.UsageError("two offers have the same label; give them different ones, as in LABEL=PATH")
+    loaded = reading.load(sets, ranking.FIELDS)
+    found = ranking.rank(decides, loaded.frame, labels)
+    page = _ranking_page(found)
+    if form == "json":
+        offers = [asdict(offer) for offer in found.offers]
+        turns = {name: turn and {"weight": turn[0], "first": turn[1]} for name, turn in found.turns.items()}
+        console.print_json(json.dumps({"offers": offers, "turns": turns, "faults": list(loaded.faults)}, indent=1))
+    elif form == "markdown":
+        console.print_document(documents.as_markdown(page))
+    elif form == "html":
+        console.print_document(documents.as_html(page, "What decides"))
+    else:
+        console.print_rich(map(_rich_table, page.tables))
+        console.print(*page.notes, *page.counts)
+    console.warn(loaded.faults)
+    if not any(offer.score for offer in found.offers):
+        raise SystemExit(3)
+    if loaded.faults:
+        raise SystemExit(1)
+
+
+def _ranking_page(found: Ranking) -> Page:
+    labels = [offer.label for offer in found.offers]
+    score = tuple("-" if offer.score is None else f"{offer.score:.3f}" for offer in found.offers)
+    rows = [("score", "", *score)]
+    for criterion in found.rules.criteria:
+        cells = []
+        for offer in found.offers:
+            median = offer.medians.get(criterion.name)
+            ratio = offer.ratios.get(criterion.name)
+            text = "-" if median is None else f"{value_text(median)} {offer.units[criterion.name]}"
+            cells.append(text + ("" if ratio is None else f" ({ratio:.3f}, n {offer.runs[criterion.name]})"))
+        rows.append((criterion.name, f"{criterion.weight:g}", *cells))
+    prices = []
+    for offer in found.offers:
+        ratio = offer.ratios.get(PRICE)
+        text = "-" if offer.price is None else f"{offer.price:,.0f} {found.rules.currency}"
+        prices.append(text + ("" if ratio is None else f" ({ratio:.3f})"))
+    rows.append((PRICE, f"{found.rules.price_weight:g}", *prices))
+    for title, name in (("weights redrawn", "first_by_weights"), ("runs redrawn", "first_by_runs")):
+        shares = ("-" if o.score is None else f"first in {100 * getattr(o, name):.1f} %" for o in found.offers)
+        rows.append((title, "", *shares))
+    table = Table(
+        "What decides",
+        ("", "weight", *map(one_line, labels)),
+        tuple(tuple(map(one_line, row)) for row in rows),
+    )
+    lines = [f"{offer.label} is out: {'; '.join(offer.misses)}" for offer in found.offers if offer.misses]
+    weights = {each.name: each.weight for each in found.rules.criteria} | {PRICE: found.rules.price_weight}
+    for name, turn in found.turns.items():
+        if turn is None:
+            lines.append(f"No weight of {name} puts another offer first.")
+        else:
+            way = "above" if turn[0] > weights[name] else "below"
+            lines.append(f"{turn[1]} comes first with a weight of {name} {way} {turn[0]:.3g}.")
+    notes = (
+        "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs behind the "
+        "median.",
+        "The score is the weighted geometric mean of the ratios. Weights are redrawn between half and twice their own "
+        "value.",
+    )
+    return Page((table,), notes, tuple(map(one_line, lines)))
+
+
+def _rich_table(table: Table) -> RichTable:
+    out = RichTable(box=box.SIMPLE, pad_edge=False, header_style="bold")
+    for title in table.header:
+        out.add_column(plain(title))
+    for row in table.rows:
+        out.add_row(*map(plain, row))
+    return out

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What cannot be: rates above the line, and times that contradict each other."""
+"""Implausible rates and times."""
 
 import pytest
 
 from fabric_checks.records.record import FIELDS
-from fabric_offers.doubts import doubts
+from fabric_offers.plausibility import implausible
 from fabric_offers.runs import Run
 
 RECORD = {
@@ -14,6 +14,7 @@ RECORD = {
     "partition": "compute",
     "environ": "mpich",
     "check": "OsuBandwidth",
+    "one_way": True,
     "test": "OsuBandwidth %benchmark=bw %layout=2x1",
     "parameters": {"benchmark": "bw"},
     "layout": "2x1",
@@ -30,13 +31,14 @@ RECORD = {
 SYSTEM = {"partitions": [{"name": "compute", "features": [], "extras": {"link_MBps": 25000.0, "nics": 1}}]}
 
 
-def said(tmp_path, *changes, link_MBps=None):
+def texts(tmp_path, *changes, link_MBps=None):
     runs = [Run(f"output/s/oak/compute/mpich/run_{i}", [{**RECORD, **change}]) for i, change in enumerate(changes)]
-    return [each.text for each in doubts(tmp_path, runs, SYSTEM, link_MBps)]
+    one_way = {(run.place, run.first["metric"]) for run in runs if run.first["one_way"]}
+    return [each.text for each in implausible(tmp_path, runs, SYSTEM, link_MBps, one_way)]
 
 
 LATER = {"job_began": "2026-11-01T01:00:00+00:00", "time": "2026-11-01T01:00:11+00:00"}
-BOTH = {"parameters": {"benchmark": "bibw"}, "value": 48000.0}
+BOTH = {"one_way": False, "value": 48000.0}
 
 
 @pytest.mark.parametrize(
@@ -49,19 +51,19 @@ BOTH = {"parameters": {"benchmark": "bibw"}, "value": 48000.0}
         (BOTH, None, None),
         ({**BOTH, "value": 52000.0}, None, "the links carry 50000 MB/s"),
         ({"nodes": 1, "value": 1e6}, None, None),  # within a node
-        ({"nodes": 8, "check": "Rotate", "value": 180000.0}, None, None),
-        ({"nodes": 8, "check": "Rotate", "value": 210000.0}, None, "8 nodes"),
+        ({"nodes": 8, "one_way": True, "value": 180000.0}, None, None),
+        ({"nodes": 8, "one_way": True, "value": 210000.0}, None, "8 nodes"),
         ({"unit": "s", "better": "smaller", "value": 60.0}, None, "its job took 10 s"),
         ({"time": "2026-10-31T00:00:00+00:00"}, None, "but ended before that was over"),
         ({"job_began": "yesterday"}, None, None),
     ],
 )
-def test_what_cannot_be_of_one_run(tmp_path, change, link_MBps, what):
-    found = said(tmp_path, change, link_MBps=link_MBps)
+def test_implausible_values_and_times_of_a_run_are_found(tmp_path, change, link_MBps, what):
+    found = texts(tmp_path, change, link_MBps=link_MBps)
     assert len(found) == (what is not None) and (what is None or what in found[0])
 
 
 def test_two_runs_on_one_node_at_once(tmp_path):
-    assert said(tmp_path, {}, LATER) == []
-    assert len(said(tmp_path, {}, {"nodelist": ["n2", "n3"]})) == 1
-    assert said(tmp_path, {}, {"nodelist": ["n3", "n4"]}) == []
+    assert texts(tmp_path, {}, LATER) == []
+    assert len(texts(tmp_path, {}, {"nodelist": ["n2", "n3"]})) == 1
+    assert texts(tmp_path, {}, {"nodelist": ["n3", "n4"]}) == []

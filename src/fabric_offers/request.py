@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The buyer's bundle: one file with all that a vendor needs to run what is asked for."""
+"""Write the buyer's bundle: one file with all that a vendor needs to run a level."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def make(
 def blobs(commit: str) -> dict[str, str]:
     """Return git's hash of every file of a commit."""
     lines = git("ls-tree", "-r", "-z", commit).split("\0")
-    return {name: told.split()[2] for line in lines if line for told, name in [line.split("\t", 1)]}
+    return {name: entry.split()[2] for line in lines if line for entry, name in [line.split("\t", 1)]}
 
 
 def _mirror(folder: Path) -> dict[str, Path | bytes]:
@@ -126,16 +126,15 @@ def _mirror(folder: Path) -> dict[str, Path | bytes]:
     return {f"mirror/{name}": path for path, name in found.items()}
 
 
-def git(*words: str, told: bytes | None = None) -> str:
-    """Return what git says of this clone.
+def git(*words: str, stdin: bytes | None = None) -> str:
+    """Return the output of a git command in this clone.
 
-    :param told: its standard input.
-
+    :param stdin: its standard input.
     :raises FabricError: if it fails.
     """
     base = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false"]
     try:
-        done = subprocess.run([*base, *words], input=told, capture_output=True, check=False)
+        done = subprocess.run([*base, *words], input=stdin, capture_output=True, check=False)
     except FileNotFoundError:
         raise FabricError("git is missing, and only git knows the collection's commit; install it") from None
     if done.returncode:

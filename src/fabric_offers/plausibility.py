@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What outputs cannot all say: rates above the line, times that contradict each other, one output for two runs.
+"""Check the plausibility of records: rates above the line rate, contradictory times, one output for two runs.
 
-A raw output can be forged, and a careful forgery passes here. These are what a careless one breaks.
+A raw output can be forged, and a careful forgery passes here. A careless one does not.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -25,17 +25,23 @@ KIND = "physics"
 _ROUNDED = 1.02
 #: An output of fewer bytes, or a run with fewer values, may come out twice.
 _FEW_B, _FEW = 300, 3
-#: Checks whose bandwidth is one way, by the beginning of a metric; of others both ways may be counted.
-_ONE_WAY = {"OsuMessageRate": "bandwidth", "OsuLatency": "", "Rotate": ""}
+#: Clocks of nodes may differ by so much.
 _CLOCK_S = 120
 
 
-def doubts(folder: Path, runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> list[Fault]:
-    """Return what cannot be true.
+def implausible(
+    folder: Path,
+    runs: Sequence[Run],
+    system: Mapping[str, Any],
+    link_MBps: float | None,
+    one_way: Collection[tuple[str, str]],
+) -> list[Fault]:
+    """Return what cannot be true of runs.
 
     :param link_MBps: the rate of a link as the buyer knows it; None: as the vendor says.
+    :param one_way: the metrics that count one direction only, by the folder of the run and name.
     """
-    return [*_copies(folder, runs), *_rates(runs, system, link_MBps), *_times(runs)]
+    return [*_copies(folder, runs), *_rates(runs, system, link_MBps, one_way), *_times(runs)]
 
 
 def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
@@ -51,10 +57,13 @@ def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
             yield Fault(KIND, run.name, f"its output is byte for byte that of {other.name}: one of them is a copy")
 
 
-def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> Iterator[Fault]:
-    """Find what is above the rate of all links of the nodes, or of a node's where two nodes talk.
+def _rates(
+    runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None, one_way: Collection[tuple[str, str]]
+) -> Iterator[Fault]:
+    """Find rates above that of all links of the nodes, or of one node's links in a job of two nodes.
 
-    The line rate of a node is ``nics`` (1 if it is not given) times the rate of a link, as for references.
+    A rate that its check does not declare ``one_way`` may count both directions. The line rate of a node is ``nics``
+    (1 if it is not given) times the rate of a link, as for references.
     """
     partitions = {each["name"]: each for each in system["partitions"]}
     for run in runs:
@@ -68,23 +77,15 @@ def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | No
         for record in run.records:
             if record["metric"] is None or record["unit"] != "MB/s":
                 continue
-            ways = 1 if _is_one_way(record) else 2
+            ways = 1 if (run.place, record["metric"]) in one_way else 2
             most = ways * of_node * (1 if nodes == 2 else nodes)
             if record["value"] > most * _ROUNDED:
                 text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"
                 yield Fault(KIND, run.name, f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)")
 
 
-def _is_one_way(record: Mapping[str, Any]) -> bool:
-    parameters = record["parameters"] or {}
-    if record["check"] == "OsuBandwidth":
-        return str(parameters.get("benchmark")) == "bw"
-    one_way = _ONE_WAY.get(record["check"])
-    return one_way is not None and str(record["metric"]).startswith(one_way)
-
-
 def _times(runs: Sequence[Run]) -> Iterator[Fault]:
-    """Find times that contradict each other: of a run, of what it measured, and of runs on one node."""
+    """Find contradictory times: of a run and its values, and of runs that overlap on one node."""
     spans: dict[str, list[tuple[float, float, Run]]] = defaultdict(list)
     for run in runs:
         record = run.first

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replay against measurement, on the test cluster: what is predicted of programs, and what they take.
+"""Compare the predicted run times of programs with measured ones, on the test cluster.
 
     . ci/env.sh
-    python -m tests.twins.trials.replay 9                    # runs of each; root, a quiet machine, a core for each node
-    python -m tests.twins.trials.replay 9 --npb FOLDER       # with IS and FT of NPB, from the folder of its MPI version
-    python -m tests.twins.trials.replay 3 --only lj halo --nodes 4
-    python -m tests.twins.trials.replay 3 --nodes 8 --rate-Mbitps 10    # where nodes share cores: see below
+    python -m lab.replay 9                    # runs of each; root, a quiet machine, a core for each node
+    python -m lab.replay 9 --npb FOLDER       # with IS and FT of NPB, from the folder of its MPI version
+    python -m lab.replay 3 --only lj halo --nodes 4
+    python -m lab.replay 3 --nodes 8 --rate-Mbitps 10    # where nodes share cores: see below
 
 One cluster is brought up, with links of one rate that hand on packet by packet. Then, in this order: three nodes are
 described by ``streaming``, ``message_cost`` and ``turns``; every program is traced in every layout; all traces are
@@ -40,9 +40,9 @@ from fabric_profile import profile
 from fabric_twins import replay
 from fabric_twins.model import description
 from fabric_twins.simulate import Bounds
+from lab.replay import described
 from tests.cluster.conftest import Cluster
 from tests.fabric.test_programs import Mpi
-from tests.twins.trials import described
 
 HERE = Path(__file__).parent
 #: Slow enough for the network to decide, and not the cores that the kernel moves its packets with.
@@ -140,7 +140,10 @@ class Trials:
             self.cluster.on("head", *f"tc qdisc replace dev {bridge_side(host)} root {shape}".split())
 
     def do(self, *command, cwd=None):
-        done = subprocess.run(command, env=self.env, cwd=cwd or self.folder, capture_output=True, text=True)
+        """Run a command that has to end well; return its output."""
+        done = subprocess.run(
+            command, env=self.env, cwd=cwd or self.folder, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -174,11 +177,11 @@ class Trials:
         """Return the description of the cluster, as a twin."""
         largest_B, largest_cost_B = (self.sent_in(each) for each in (LARGEST_STREAMED_S, LARGEST_COST_S))
         streamed, _ = self.run(2, [self.folder / "streaming", *FEW, "--directions", "both", "--max-size", largest_B])
-        told, _ = self.run(2, [self.folder / "message_cost", largest_cost_B, LEAST_SHARE * self.rate_Bps])
+        measured, _ = self.run(2, [self.folder / "message_cost", largest_cost_B, LEAST_SHARE * self.rate_Bps])
         turns, _ = self.run(DESCRIBED, [self.folder / "turns", LARGEST_TURN_B])
         output = streaming.parse(streamed, half_octaves(0, largest_B), directions="both")
         file = self.folder / "described.yaml"
-        costs, in_turn_B = described.costs(told, largest_cost_B), described.in_turn_below(turns, LARGEST_TURN_B)
+        costs, in_turn_B = described.costs(measured, largest_cost_B), described.in_turn_below(turns, LARGEST_TURN_B)
         text = described.description("test-cluster", nodes, output, costs, in_turn_B)
         file.write_text(text)
         print(text, *streamed.splitlines(), sep="\n", flush=True)
@@ -194,8 +197,8 @@ class Trials:
 
     def run_s(self, nodes, line):
         """Return the run time of a program without the tracer."""
-        _, said = self.run(nodes, line, LD_PRELOAD=self.folder / "run_time.so")
-        return float(re.search(r"^run time: ([0-9.]+) s$", said, re.MULTILINE)[1])
+        _, stderr = self.run(nodes, line, LD_PRELOAD=self.folder / "run_time.so")
+        return float(re.search(r"^run time: ([0-9.]+) s$", stderr, re.MULTILINE)[1])
 
     def bytes(self, nodes, line, name):
         """Return what each rank says that it sends to others, and what the port of its node says that it sent."""
@@ -203,12 +206,12 @@ class Trials:
         before = [self.folder / "ports", "--output", folder, "--"]
         file = self.folder / f"{name}.profile"
         self.run(nodes, line, before, LD_PRELOAD=self.folder / "profile.so", FABRIC_PROFILE=file)
-        told = profile.parse(file.read_text(), nodes)
+        profiled = profile.parse(file.read_text(), nodes)
         counted = []
         for number in range(1, nodes + 1):
             node = ports.parse((folder / f"n{number}.txt").read_text())
             counted.append(node.after.ports["eth0"].sent_B - node.before.ports["eth0"].sent_B)
-        return [sum(moved for _, moved in rank.partners.values()) for rank in told.ranks], counted
+        return [sum(moved for _, moved in rank.partners.values()) for rank in profiled.ranks], counted
 
 
 def rows(measured, predicted, cores):
@@ -239,8 +242,8 @@ def compare_bytes(trials, chosen):
     print(f"\nports of a program that sends nothing: {min(nothing)} to {max(nothing)} B a node, taken off below\n")
     print("| | rank | bytes to others, profile | bytes sent, port | ratio |\n|---|---|---|---|---|")
     for program in chosen:
-        told, counted = trials.bytes(COMPARED, program.line, program.name)
-        for rank, (asked, sent) in enumerate(zip(told, counted, strict=True)):
+        asked_B, counted_B = trials.bytes(COMPARED, program.line, program.name)
+        for rank, (asked, sent) in enumerate(zip(asked_B, counted_B, strict=True)):
             ratio = (sent - statistics.median(nothing)) / asked
             is_same &= PORT_BYTES[0] <= ratio <= PORT_BYTES[1]
             print(f"| {program.name} | {rank} | {asked} | {sent} | {ratio:.4f} |")
@@ -282,7 +285,9 @@ def main(asked):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.replay", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("runs", type=int)
     parser.add_argument("--npb", type=Path, help="NPB3.4-MPI, as NASA has it; its FT needs gfortran")
     parser.add_argument("--only", nargs="*", default=[])

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measure the cost of the profiling library: `python -m lab.profile_cost`."""
