@@ -16,7 +16,7 @@ from tests.guard import GUARD_S
 
 REFRAME = Path(sys.executable).with_name("reframe")
 BLOCK = re.compile(r"^`(?P<path>[\w./-]+)`:\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-COPIED = ("checks", "config", "docs", "src", "tests", "pyproject.toml", "spack-envs", "ci")
+COPIED = ("checks", "config", "docs", "perflogs-templates", "src", "tests", "pyproject.toml", "spack-envs", "ci")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,9 @@ def copy(tmp_path_factory):
     blocks = {found["path"]: found for found in BLOCK.finditer((ROOT / "docs/adding-a-benchmark.md").read_text())}
     for path, block in blocks.items():
         if block["kind"] == "diff":
-            subprocess.run(["git", "apply", "-"], cwd=folder, input=block["text"], text=True, check=True)
+            subprocess.run(
+                ["git", "apply", "--unidiff-zero", "-"], cwd=folder, input=block["text"], text=True, check=True
+            )
         else:
             assert not (folder / path).exists()
             (folder / path).parent.mkdir(exist_ok=True)
@@ -50,7 +52,6 @@ def test_the_suite_is_three_files(copy):
     code = [path for path in copy[1] if path.startswith(("src/", "checks/"))]
     assert len(code) == 3
     assert set(copy[1]) - set(code) == {
-        "tests/parsers/test_ringtest.py",
         "config/environments/wheels.py",
         "docs/checks.md",
     }
@@ -65,10 +66,30 @@ def test_the_files_pass_format_lint_and_types(copy):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_parsers_test_passes(copy, tmp_path):
-    line = ["pytest", "-q", f"--basetemp={tmp_path / 'pytest'}", "tests/parsers/test_ringtest.py"]
-    done = run(copy[0], sys.executable, "-m", *line)
-    assert done.returncode == 0 and "9 passed" in done.stdout, done.stdout + done.stderr
+OUTPUT = "time for 1000 loops = 0.00284 seconds (4 processes, 8 bytes)\n"
+PARSE = """
+import sys
+from fabric_checks.core.errors import OutputError
+from fabric_checks.parsers import ringtest
+try:
+    print(ringtest.parse(sys.argv[1], 1000, 4, 8))
+except OutputError as error:
+    print("refused:", error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (OUTPUT, "0.00284"),
+        ("", "refused: no line 'time for"),
+        (OUTPUT * 2, "refused: 2 times the line"),
+        (OUTPUT.replace("0.00284", "0"), "refused: the time of all rounds is 0; it must be positive"),
+        (OUTPUT.replace("4 proc", "2 proc"), "refused: 1000 loops of 4 processes and 8 bytes were asked for"),
+    ],
+)
+def test_the_parser_reads_its_output_and_refuses_a_broken_one(copy, text, answer):
+    assert run(copy[0], sys.executable, "-c", PARSE, text).stdout.startswith(answer)
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +127,17 @@ def command(copy, results, *words):
     done = run(copy[0], sys.executable, "-m", "fabric_checks", *words, FABRIC_RESULTS=str(results), FABRIC_MPI="mpich")
     assert not done.stderr.startswith("error"), done.stderr
     return done.stdout + done.stderr
+
+
+def test_it_is_on_the_screen_and_in_the_report(copy, results, tmp_path):
+    assert "hop around a ring" in command(copy, results, "show", "--short")
+    command(copy, results, "report", "-o", str(tmp_path / "report.html"))
+    page = (tmp_path / "report.html").read_text()
+    assert "hop around a ring" in page and "RingTest" in page.partition('id="pairs-of-processes"')[2]
+
+
+def test_it_is_in_the_table_of_the_pages(copy):
+    assert "| `RingTest` |" in (copy[0] / "docs/checks.md").read_text()
 
 
 def test_it_is_compared(copy, results):
