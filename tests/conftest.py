@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests share: golden outputs, and a ReFrame runtime of a machine of known size."""
 
+import importlib
 import itertools
 import os
 import signal
-import subprocess
 import sys
 import uuid
 from pathlib import Path
 
 import pytest
 
-from ci.minicluster import state
 from tests import quick
 from tests.long import is_long
 
@@ -36,9 +35,12 @@ def pytest_unconfigure(config):
     """Take down the clusters of this run that are still up: an interrupt ends workers before they can."""
     if hasattr(config, "workerinput") or os.environ.get("PYTEST_XDIST_WORKER"):
         return
+    # Loaded here by name: a module that imports what starts programs is not quick (tests/quick.py).
+    state = importlib.import_module("ci.minicluster.state")
     for entry in state.entries():
         if entry.spec.name.startswith(f"test-{RUN}-"):
-            subprocess.run([str(TESTS.parent / "ci" / "cluster"), "down", "--name", entry.spec.name], check=False)
+            command = str(TESTS.parent / "ci" / "cluster")
+            os.spawnv(os.P_WAIT, command, [command, "down", "--name", entry.spec.name])
 
 
 def pytest_configure():
