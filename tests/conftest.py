@@ -18,7 +18,8 @@ TESTS = Path(__file__).resolve().parent
 #: The command of this clone. What tests start takes this clone's library too, whatever the shell has sourced.
 FABRIC_CHECKS = TESTS.parent / "ci" / "bin" / "fabric-checks"
 os.environ["PATH"] = f"{FABRIC_CHECKS.parent}:{os.environ['PATH']}"
-os.environ["PYTHONPATH"] = str(TESTS.parent / "src")
+# The library of this clone, and `ci` and `tests` for what scripts of tests import.
+os.environ["PYTHONPATH"] = f"{TESTS.parent}/src:{TESTS.parent}"
 # Matrices are small, and there is a worker a core: OpenBLAS's threads would take three times the processor time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A module is compiled once, and not by each of hundreds of programs that are started, whatever the shell says.
