@@ -23,7 +23,7 @@ NOT_BY_THE_DOOR = {
         "src/fabric_checks/reframe_ext/handlers.py",
         "src/fabric_twins/launch.py",
     ),
-    *("src/fabric_checks/records/csv_file.py", "src/fabric_checks/software/spack/inside.py"),
+    *("src/fabric_checks/records/perflog.py", "src/fabric_checks/software/spack/inside.py"),
 }
 PRINTS = re.compile(r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stderr)|Console|csv\.writer|rich\.print)$")
 #: Rooms each of whose modules has a file of tests; the others are tested by whole sessions, pages or the command.

@@ -51,7 +51,7 @@ def test_the_holder_of_the_host_is_named_and_the_lock_is_left_to_the_job(tmp_pat
 
     def info(text):
         texts.append(text)
-        holder.let_go()
+        holder.release()
 
     monkeypatch.setattr("fabric_checks.reframe_ext.mixins.layout.getlogger", lambda: SimpleNamespace(info=info))
     LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "lock")))

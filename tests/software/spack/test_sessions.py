@@ -74,7 +74,7 @@ def test_one_build_serves_all_checks_and_its_spec_is_recorded(tape):
         (finding,) = record["findings"]
         assert finding["kind"] == "unverified" and finding["text"].startswith("osu-micro-benchmarks is from a build c")
     assert tape.calls.count("install") == tape.calls.count("concretize") == 1
-    assert "osu_7_4 in mpich-spack: OSU 7.3 is older than 7.4" in done.shown
+    assert "osu_7_4 (mpich-spack): OSU 7.3 is older than 7.4" in done.shown
     assert "osu-micro-benchmarks is from a build cache; its signature was not checked" in done.shown
 
 
