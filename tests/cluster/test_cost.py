@@ -54,7 +54,7 @@ def run_again(cluster, folder):
     before = by_slurm(cluster)
     cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
     seen = by_slurm(cluster) - before
-    listed = json.loads(cluster.on("head", FABRIC_CHECKS, "cost", "--json", FABRIC_RESULTS=str(folder)))
+    listed = json.loads(cluster.on("head", FABRIC_CHECKS, "show", "--cost", "--json", FABRIC_RESULTS=str(folder)))
     assert listed[-1]["jobs"] == listed[-1]["timed_jobs"] == 3
     return estimate, listed[-1], seen
 
