@@ -127,7 +127,7 @@ class SpackPackage(Build):
 
     @property
     def built(self):
-        """What the build says of itself; :class:`fabric_checks.software.spack.build.Built` has the keys."""
+        """The facts of the build; :class:`fabric_checks.software.spack.build.Built` has the keys."""
         return json.loads((self.folder / "built.json").read_text())
 
     def note(self, facts):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a class becomes a check on the current system, with its variants."""
+"""Registration of classes as checks of the current system, with their variants."""
 
 import reframe as rfm
 from reframe.core.builtins import parameter

@@ -13,7 +13,7 @@ from .base import OsuProgram
 
 
 class OsuStartup(OsuProgram):
-    """How long it takes to start the processes of an MPI program."""
+    """Time to start the processes of an MPI program."""
 
     family = families.START_UP
     folder = "startup"

@@ -46,7 +46,7 @@ _TEXTS = (".jsonl", ".json", ".out", ".err", ".sh", ".txt", ".log", ".py", ".yam
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a bundle.
+    """A fault of a bundle.
 
     :param kind: what the list of objections calls it; :param place: the member; :param text: what is wrong.
     """
@@ -58,7 +58,7 @@ class Fault:
 
 @dataclass
 class Opened:
-    """What a bundle has.
+    """The content of a bundle.
 
     :param folder: where its sound files are; :param manifest: what it says of itself; :param manifest_text: as it is.
     :param signature: of the manifest, or None; :param faults: all that is wrong with the file.

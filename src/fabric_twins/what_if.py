@@ -50,7 +50,7 @@ SIMGRID, FLOWS = "SimGrid", "flows"
 
 @dataclass(frozen=True)
 class Questions:
-    """What to simulate in addition to rotate.
+    """Simulations in addition to rotate.
 
     :param shifts: how many rounds of rotate to simulate, evenly spread; 0: all.
     :param confirm: whether rotate measures what looks slow again, so that the analysis can name what is to blame.

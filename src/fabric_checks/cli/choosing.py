@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which records a command is about."""
+"""Selection of the records of a command."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from fabric_checks.references.reference_file import ReferenceFile
 
 @dataclass(frozen=True)
 class Checked:
-    """How many files were looked at, and what is wrong, a line each."""
+    """The number of files read, and their faults, a line each."""
 
     files: int
     faults: list[str]

@@ -70,12 +70,12 @@ class Stream(io.TextIOBase):
 
     @property
     def buffer(self) -> io.BufferedIOBase:
-        """What takes bytes of UTF-8, as click writes them."""
+        """The binary stream for bytes of UTF-8, as click writes them."""
         return _Bytes(self)
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # the base class has an attribute that cannot be set
-        """What the characters are encoded in."""
+        """The encoding of the characters."""
         return getattr(self.raw, "encoding", None) or "utf-8"
 
     def styled(self) -> Stream:

@@ -22,7 +22,7 @@ def first_of(lines: Sequence[str], hint: str = "") -> list[str]:
 
 
 class Status(IntEnum):
-    """How a night ended; the number is the exit status."""
+    """The outcome of a night; the number is the exit status."""
 
     QUIET = 0
     #: The night itself failed: its findings are not all there are.

@@ -27,7 +27,7 @@ _WIDTH = 120
 
 @dataclass(frozen=True)
 class Style:
-    """How a scheduler starts an MPI.
+    """The way in which a scheduler starts an MPI.
 
     :param options: options of the launcher for fewer processes than there is room for.
     """

@@ -22,7 +22,7 @@ _VERDICT = re.compile(r"(?P<verdict>offered|absent|unknown): (?P<reason>.+)")
 
 @dataclass(frozen=True)
 class Sleeps:
-    """How often the waiting thread slept.
+    """Counts of the waits in which the thread slept.
 
     :param count: its voluntary context switches in all waits.
     :param slept: in how many waits there were any.

@@ -262,7 +262,7 @@ class Mark:
 
 
 class Marks:
-    """How far files were read into an archive, which nobody else may write meanwhile.
+    """The position up to which files were read into an archive, which nobody else may write meanwhile.
 
     :param folder: of the archive.
     """

@@ -30,7 +30,7 @@ STEP = 0.001
 
 @dataclass(frozen=True)
 class Rule:
-    """How wide bounds are.
+    """The width of bounds.
 
     :param least_share: the least that a bound is away from the reference, as a share of it.
     :param sigmas: how many robust standard deviations it is away at least.

@@ -74,7 +74,7 @@ class Value:
 
     @property
     def verdict(self) -> str:
-        """How it compares with its reference: met, missed, expected miss, unexpectedly met, or empty without one."""
+        """The comparison with its reference: met, missed, expected miss, unexpectedly met, or empty without one."""
         if self.derived or self.record["reference"] is None or self.record["no_reference"]:
             return ""
         words = {"pass": "met", "fail": "missed", "xfail": "expected miss", "xpass": "unexpectedly met"}
