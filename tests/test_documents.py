@@ -34,6 +34,22 @@ def test_both_pages_have_the_same_totals():
     assert table.strip().splitlines()[0] == page.strip().splitlines()[0]
 
 
+def test_the_sums_of_the_page_are_those_of_the_tables():
+    sums, title = {}, ""
+    for line in (ROOT / "lab/detection.md").read_text().splitlines():
+        title = line if line.startswith("## ") else title
+        row = re.match(r"\| (\w[^|]*?) \| 20 % \| \d+ \| \d* \| (\d+) of (\d+) \|", line)
+        if row and "routes known" in title:
+            named, runs = sums.get(row[1], (0, 0))
+            sums[row[1]] = named + int(row[2]), runs + int(row[3])
+    page = re.findall(
+        r"^\| ([a-z ]+) \| ([\d,]+) of ([\d,]+) \|", (ROOT / "docs/detection.md").read_text(), re.MULTILINE
+    )
+    assert len(page) == 7
+    for fault, named, runs in page:
+        assert sums[fault] == (int(named.replace(",", "")), int(runs.replace(",", ""))), fault
+
+
 def test_totals_are_those_of_the_page():
     """What README and the page on trust say of the trials is what the page of the trials counts."""
     counted = (ROOT / "lab/detection.md").read_text().split("## In total\n")[1]
