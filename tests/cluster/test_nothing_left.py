@@ -219,18 +219,31 @@ def test_two_clusters_that_begin_and_end_at_the_same_time(cluster, second):
     assert not left_of(cluster) | left_of(second)
 
 
-def test_an_interrupt_of_pytest_alone_takes_its_clusters_down(machine, monkeypatch):
-    """Its workers are ended before their fixtures can end what they began."""
+#: A test that is interrupted after it has started a cluster, which no fixture of it ends.
+INTERRUPTED = f"""
+import time
+from pathlib import Path
+from tests.cluster.conftest import Cluster
+def test_that_waits():
+    Cluster()("up", "--nodes", "2")
+    Path(__file__).with_name("up").touch()
+    time.sleep({ENDLESS_S})
+"""
+
+
+def test_an_interrupt_of_pytest_alone_takes_its_clusters_down(machine, monkeypatch, tmp_path):
     monkeypatch.setenv("FABRIC_TEST_RUN", run := uuid.uuid4().hex[:6])
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST"):
         monkeypatch.delenv(name, raising=False)
+    (tmp_path / "test_interrupted.py").write_text(INTERRUPTED)
 
     def clusters():
         return [entry for entry in state.entries() if entry.spec.name.startswith(f"test-{run}-")]
 
-    command = ["pytest", "-q", "-n", "1", "tests/cluster/test_minicluster.py"]
+    command = ["pytest", "-q", "-p", "tests.conftest", f"--rootdir={TESTS.parent}", str(tmp_path)]
     with subprocess.Popen(command, cwd=TESTS.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        wait_for(clusters, "the cluster of a test")
+        wait_for(lambda: (tmp_path / "up").exists() or process.poll() is not None, "the cluster of a test")
+        assert clusters()
         process.send_signal(signal.SIGINT)
         process.wait(GUARD_S)
     assert process.returncode == pytest.ExitCode.INTERRUPTED and not clusters()
