@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Flux and OpenPBS where they are installed: layouts, nights, faults and ends as Slurm's tests have them.
 
-What has to be the same under all three is compared by `python -m tests.cluster.same_everywhere`.
+`python -m lab.same_everywhere` compares all three.
 """
 
 import os

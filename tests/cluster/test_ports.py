@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the ports say, live: links that lose and overwrite, another wire than the named one, a rail that idles.
+"""Ports, live: links that lose and corrupt packets, another network than the named one, a rail that idles.
 
-``tests/cluster/ports/trials.py`` does each as many times as it is asked to.
+``lab/ports/trials.py`` repeats each.
 """
 
 import os
 
 import pytest
 
+from lab.ports import trials, wires
 from tests.cluster.conftest import Cluster
-from tests.cluster.ports import trials, wires
 from tests.guard import despite_load
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="filters of packets are put on links by root only")

@@ -55,7 +55,7 @@ def without_deprecated_alias(cls: T) -> T:
 
     Why: for every instance ReFrame 4.10 walks the whole call stack twice to find whom to warn of this alias of
     ``env_vars``, and then warns nobody, because nobody used it. That is two fifths of the time that loading our checks
-    takes (`ci/benchmark startup`).
+    takes (`python -m lab.benchmark startup`).
     """
     cls._rfm_var_space.vars.pop("variables", None)
     return cls

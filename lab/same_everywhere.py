@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The smoke level on four nodes under each scheduler: is the same measured, placed, and said of what fails?
+"""Compare the smoke level on four nodes under each scheduler: values, placements and reasons of failures.
 
-    python -m tests.cluster.same_everywhere FOLDER               Slurm, Flux and OpenPBS, some ten minutes each
-    python -m tests.cluster.same_everywhere FOLDER slurm flux    two of them
+    python -m lab.same_everywhere FOLDER               Slurm, Flux and OpenPBS, some ten minutes each
+    python -m lab.same_everywhere FOLDER slurm flux    two of them
 
-The programs measure for a moment (short.py). Three sessions of one case each fail beside: a reference is missed, the
+The programs measure for a moment (short.py). Three more sessions of one case each fail: a reference is missed, the
 program ends with status 3, the program is killed by a signal. FOLDER keeps the results of each scheduler; a session
 that it has is not run again. The exit status is 0 only if all are the same as under the first scheduler.
 """

@@ -2,8 +2,8 @@
 """Trials of what the ports say, on a cluster of four hosts with two interfaces each: every kind so many times.
 
     . ci/env.sh
-    python -m tests.cluster.ports.trials 20           # a table: right of 20, and what was said; needs a quiet machine
-    python -m tests.cluster.ports.trials 20 loss wire
+    python -m lab.ports.trials 20           # a table: right of 20, and what was said; needs a quiet machine
+    python -m lab.ports.trials 20 loss wire
 
 Each trial is a run of `ci/run` with one case of `Rotate`; the host at fault is drawn, with a seed that is printed.
 """
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric_checks.records.runs import load_session
+from lab.ports import wires
 from tests.cluster.conftest import CI, Cluster
-from tests.cluster.ports import wires
 from tests.guard import GUARD_S
 
 HERE = Path(__file__).parent

@@ -1,8 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the harness costs, and whether its measurements agree, as tables.
+"""Measure the overhead of the harness, and whether its programs agree; print tables.
 
-usage, after `. ci/env.sh`:  python ci/benchmark.py BENCHMARK [--repeat N]
+    . ci/env.sh
+    python -m lab.benchmark BENCHMARK [--repeat N]
 
   startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check
   overhead   each case in the harness against the bare launch of its program
@@ -12,7 +12,7 @@ usage, after `. ci/env.sh`:  python ci/benchmark.py BENCHMARK [--repeat N]
   analysis   time and memory of the analysis of a 2048 x 2048 matrix
   twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly routed
   flows      time and memory of `fabric-checks twin` by flows: 4,096 and 8,192 nodes, fat trees and dragonflies
-  store      `compare` of 10^6 records of JSON lines and 10^7 of an archive, and ReFrame's own --performance-compare
+  store      `compare` of 10^6 records of JSON lines and 10^7 of an archive
   history    `compare` of 10^8 records of an archive, and adding to it the last of 30 nights of perflogs
   report     writing the report of 20,000 values, its size, and how long Chromium takes to open it
 
@@ -27,7 +27,6 @@ import os
 import re
 import resource
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -388,7 +387,6 @@ RECORD: dict[str, Any] = {
     "placement": [f"n{node:03}:{core}" for node in range(4) for core in range(4)], "jobid": "1234567",
 }  # fmt: skip
 CHECKS, METRICS = 50, 100
-BASE, TARGET = (f"00000000-0000-0000-0000-00000000000{n}" for n in (1, 2))
 FIRST_RUN = datetime(2024, 1, 1)
 
 
@@ -442,34 +440,6 @@ def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
             archiving.write(rows.select(*columns, pl.lit(None, pl.String).alias("extra")), folder, set())
 
 
-def write_database(folder: Path, cases: int) -> list[str]:
-    """Make a database of ReFrame's with two sessions; return the command that compares them.
-
-    A real session of one case leaves its report, and the cases of that are multiplied.
-    """
-    check = EMPTY_CHECK.replace("sanity_function\n", "performance_function, sanity_function\n", 1)
-    check += "\n    @performance_function('us')\n    def latency(self):\n        return 1.5\n"
-    (folder / "check.py").write_text(check)
-    env = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
-    env |= {"RFM_ENABLE_RESULTS_STORAGE": "1", "RFM_SQLITE_DB_FILE": str(folder / "results.db")}
-    seconds(["reframe", "--prefix", str(folder), "-c", str(folder / "check.py"), "-r"], env=env, cwd=str(folder))
-    with sqlite3.connect(folder / "results.db") as database:
-        (text,) = database.execute("SELECT json_blob FROM sessions").fetchone()
-        database.execute("DELETE FROM testcases")
-        database.execute("DELETE FROM sessions")
-        for name in BASE, TARGET:
-            report = json.loads(text)
-            report["session_info"]["uuid"] = name
-            (case,) = report["runs"][0]["testcases"]
-            report["runs"][0]["testcases"] = [
-                case | {"name": f"Check{n}", "display_name": f"Check{n}", "uuid": f"{name}:0:{n}"}
-                for n in range(cases // 2)
-            ]
-            database.execute("INSERT INTO sessions VALUES(?, 1, 2, ?, '')", [name, json.dumps(report)])
-    return ["env", f"RFM_SQLITE_DB_FILE={folder}/results.db", "RFM_ENABLE_RESULTS_STORAGE=1", "reframe",
-            f"--performance-compare={BASE}/{TARGET}/mean:/"]  # fmt: skip
-
-
 #: Runs a command, and prints what it used. A process counts as its own memory what it was forked from had, so that none
 #: is measured that this one, which may be large, has started itself.
 USED = """\
@@ -496,10 +466,9 @@ def store(arguments: argparse.Namespace) -> None:
     """Every command a process of its own; the files are in the cache of the machine, which just wrote them."""
     rows = []
 
-    def measure(title: str, command: list[str], wanted: str) -> float:
+    def measure(title: str, command: list[str], wanted: str) -> None:
         wall, used, peak = (statistics.median(each) for each in zip(*(used_by(command) for _ in repeats), strict=True))
         rows.append([title, f"{wall:.1f} s", f"{used:.1f} s", f"{peak:.2f} GB", wanted])
-        return wall
 
     repeats = range(arguments.repeat)
     with tempfile.TemporaryDirectory() as name:
@@ -514,12 +483,6 @@ def store(arguments: argparse.Namespace) -> None:
         parts = [f"{system}={folder}/archive,system={system}" for system in ("a", "b")]
         measure("compare, 10^7 records of an archive", ["fabric-checks", "compare", *parts], "20 s, 3 GB")
         shutil.rmtree(folder / "archive")
-        for power in (4, 5):
-            own = folder / f"database{power}"
-            own.mkdir()
-            took = measure(f"ReFrame's --performance-compare, 10^{power} cases", write_database(own, 10**power), "")
-            if took > 6:
-                break  # ten times as many would take more than a minute
     title = f"comparing results, median of {arguments.repeat}, {os.cpu_count()} cores"
     show(title, ["command", "wall time", "processor time", "peak memory", "wanted"], rows)
 
