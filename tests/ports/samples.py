@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes of a job for the tests: what their ports did."""
+"""Builders of nodes of a job, with the activity of their ports."""
 
 from dataclasses import replace
 
@@ -10,22 +10,22 @@ MB = 1_000_000
 QUIET = {"OutSegs": 100_000, "InSegs": 20_000, "RetransSegs": 0, "TCPOFOQueue": 0, "TCPDSACKRecv": 0, "InCsumErrors": 0}
 
 
-def port(name="eth0", *, sent_MB=100.0, received_MB=100.0, grown=None, doubts=(), kind="interface", **about):
-    """Return what a port did."""
+def port(name="eth0", *, sent_MB=100.0, received_MB=100.0, grown=None, why="", kind="interface", **about):
+    """Return the activity of a port."""
     sent, received = (None if count is None else int(count * MB) for count in (sent_MB, received_MB))
     about = {"up": True, "rate_MBps": 125.0} | about
-    return PortChange(Port(name, kind, **about), sent, received, grown or {}, tuple(doubts))
+    return PortChange(Port(name, kind, **about), sent, received, grown or {}, why)
 
 
 def node(name, *ports, seconds=10.0, host=None, load=0.1, **tcp):
-    """Return what a node did."""
+    """Return the activity of a node."""
     ports = ports or (port(),)
     counted = {each.port.name: each for each in ports}
     return NodeChange(name, seconds, counted, QUIET | tcp, host or Host(), load)
 
 
 def nodes(count=4, **changed):
-    """Return nodes n1, n2, ..., those that are named changed: ``n3=dict(RetransSegs=500)``, or another node."""
+    """Return nodes n1, n2, ...; a keyword changes one, as ``n3=dict(RetransSegs=500)``, or is another node."""
     made = []
     for name in (f"n{i + 1}" for i in range(count)):
         change = changed.get(name, {})

@@ -20,7 +20,7 @@ def both(name):
 def test_infiniband():
     before, after = both("infiniband")
     port = before.ports["mlx5_0:1"]
-    assert (port.layer, port.up, port.rate_MBps, port.width) == ("InfiniBand", True, 25000, "4X")
+    assert (port.up, port.rate_MBps, port.width) == (True, 25000, "4X")
     assert (port.firmware, port.numa, port.driver) == ("20.31.1014", 1, "mlx5_core")
     assert port.driver_version == "24.01-0.3.3"
     assert port.pcie == "16.0 GT/s x16"
@@ -37,7 +37,7 @@ def test_infiniband():
 def test_a_host():
     before, after = both("infiniband")
     assert before.host.settings == {"governor": "performance", "huge_pages": "always", "max_frequency_kHz": "3500000"}
-    assert (before.host.load, before.host.free_kB, before.host.frequency_kHz) == (0.12, 500_000_000, 3_100_000)
+    assert before.host.load == 0.12
     assert before.host.tcp["OutSegs"] == 100
     assert (after.host.tcp["RetransSegs"], after.host.tcp["TCPOFOQueue"]) == (3, 4)
     assert (before.uptime_s, after.uptime_s, before.took_ms) == (100, 120, 1)
@@ -46,7 +46,7 @@ def test_a_host():
 def test_slingshot_counts_its_interface_too():
     before, after = both("slingshot")
     port = after.ports["cxi0"]
-    assert (port.layer, port.up, port.rate_MBps, port.aliases) == ("Slingshot", True, 25000, ["hsn0"])
+    assert (port.up, port.rate_MBps, port.aliases) == (True, 25000, ["hsn0"])
     assert port.sent_B - before.ports["cxi0"].sent_B == 500_000
     assert port.counters == {"hni_pcs_uncorrected_cw": 90049}
     assert after.ports["hsn0"].stacked
@@ -54,7 +54,7 @@ def test_slingshot_counts_its_interface_too():
 
 def test_efa_and_omni_path():
     port = both("efa")[1].ports["rdmap0:1"]
-    assert (port.layer, port.sent_B, port.received_B, port.counters) == (None, 9000, 6000, {"rx_drops": 0})
+    assert (port.sent_B, port.received_B, port.counters) == (9000, 6000, {"rx_drops": 0})
     port = both("omni_path")[0].ports["hfi1_0:1"]
     assert (port.driver, port.rate_MBps, port.counters["RcResend"]) == ("hfi1", 12500, 2079)
 
@@ -87,10 +87,10 @@ def namespace(address):
 
 def test_an_interface_of_another_namespace_is_not_believed():
     own = parse(namespace("02:00:00:00:00:01")).before.ports
-    assert own["eth0"].rate_MBps == 12500 and own["eth0"].unreadable == {"mtu": "EACCES"}
+    assert own["eth0"].rate_MBps == 12500 and own["eth0"].mtu is None
     assert own["bond0"].stacked and not own["eth0"].stacked
     other = parse(namespace("02:00:00:00:00:02")).before.ports
-    assert other["eth0"].rate_MBps is None and other["eth0"].up and other["eth0"].unreadable == {}
+    assert other["eth0"].rate_MBps is None and other["eth0"].up
     assert not other["bond0"].stacked  # nobody knows
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Growth of the counters of a node during a case; what a counter cannot show is reported, and never guessed."""
+"""Growth of the counters of a node during a case; nothing is guessed of a counter that was reset or is new."""
 
 from __future__ import annotations
 
@@ -8,26 +8,8 @@ from dataclasses import dataclass, field
 
 from fabric_checks.ports.snapshots import Host, NodeFile, Port
 
-#: The largest values of InfiniBand's PortCounters, where they stop (InfiniBand Architecture Specification, volume 1,
-#: 16.1.3.5; the kernel reads them with these widths in drivers/infiniband/core/sysfs.c).
-SATURATES_AT = {
-    name: 2**bits - 1
-    for name, bits in {
-        "symbol_error": 16,
-        "link_error_recovery": 8,
-        "link_downed": 8,
-        "port_rcv_errors": 16,
-        "port_rcv_remote_physical_errors": 16,
-        "port_rcv_switch_relay_errors": 16,
-        "port_xmit_discards": 16,
-        "port_xmit_constraint_errors": 8,
-        "port_rcv_constraint_errors": 8,
-        "local_link_integrity_errors": 4,
-        "excessive_buffer_overrun_errors": 4,
-        "VL15_dropped": 16,
-    }.items()
-}
-#: The largest count of old hardware: 4-byte words in 32 bits.
+#: The largest count of data on hardware with counters of 32 bits, where it stops: 4-byte words (InfiniBand Architecture
+#: Specification, volume 1, 16.1.3.5).
 FULL_DATA_B = 4 * (2**32 - 1)
 
 
@@ -38,14 +20,14 @@ class PortChange:
     :param port: as it was at the end.
     :param sent_B: bytes; None if its counters cannot tell. :param received_B: likewise.
     :param grown: by how much each of its other counters grew.
-    :param doubts: counters that show nothing, and why, a phrase each.
+    :param why_uncounted: why ``sent_B`` is None, a phrase.
     """
 
     port: Port
     sent_B: int | None
     received_B: int | None
     grown: Mapping[str, int]
-    doubts: tuple[str, ...] = ()
+    why_uncounted: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,47 +65,31 @@ def of_node(file: NodeFile) -> NodeChange | str:
         file.node,
         seconds,
         {name: _of_port(before.ports.get(name), port) for name, port in after.ports.items()},
-        {
-            name: count - before.host.tcp[name]
-            for name, count in after.host.tcp.items()
-            if count >= before.host.tcp.get(name, count + 1)
-        },
+        _growth(before.host.tcp, after.host.tcp),
         after.host,
         before.host.load,
         max(before.took_ms or 0.0, after.took_ms or 0.0),
     )
 
 
+def _growth(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {name: count - before[name] for name, count in after.items() if before.get(name, count + 1) <= count}
+
+
 def _of_port(before: Port | None, after: Port) -> PortChange:
     if before is None:
-        return PortChange(after, None, None, {}, ("it did not exist before the program ran",))
-    doubts: list[str] = []
-    grown: dict[str, int] = {}
-    for name, count in after.counters.items():
-        if name not in before.counters:
-            doubts.append(f"{name} did not exist before")
-        elif count < before.counters[name]:
-            doubts.append(f"{name} was reset")
-        elif count == SATURATES_AT.get(name) and after.kind == "verbs":
-            doubts.append(f"{name} has stopped at its largest value, {count}")
-        else:
-            grown[name] = count - before.counters[name]
-    doubts += [f"{name} cannot be read ({error})" for name, error in after.unreadable.items()]
-    sent, received = (
-        _bytes(which, getattr(before, key), getattr(after, key), after.kind, doubts)
-        for which, key in (("sent bytes", "sent_B"), ("received bytes", "received_B"))
-    )
-    return PortChange(after, sent, received, grown, tuple(doubts))
+        return PortChange(after, None, None, {}, "the port did not exist before the program ran")
+    sent_B, why = _bytes(before.sent_B, after.sent_B)
+    received_B, _ = _bytes(before.received_B, after.received_B)
+    return PortChange(after, sent_B, received_B, _growth(before.counters, after.counters), why)
 
 
-def _bytes(which: str, before: int | None, after: int | None, kind: str, doubts: list[str]) -> int | None:
+def _bytes(before: int | None, after: int | None) -> tuple[int | None, str]:
+    """Return the growth of a count of bytes, or None and why it is unknown."""
     if before is None or after is None:
-        doubts.append(f"{which} are not counted")
-        return None
-    if kind == "verbs" and after == FULL_DATA_B:
-        doubts.append(f"{which} have stopped at the largest value of 32 bits")
-        return None
+        return None, "sent bytes are not counted"
+    if after == FULL_DATA_B:
+        return None, "sent bytes have stopped at the largest value of 32 bits"
     if after < before:
-        doubts.append(f"{which} were reset")
-        return None
-    return after - before
+        return None, "sent bytes were reset"
+    return after - before, ""

@@ -51,7 +51,7 @@ def evaluate(
         *tcp.lost_segments(nodes),
         *states.port_outliers(nodes),
         *states.slow_links(nodes, link_MBps, lambda port: transport.is_of(port, fabric)),
-        *transport.idle_rails(nodes, shares),
+        *transport.idle_rails(shares),
         *states.host_outliers(nodes, bindings or {}),
         *transport.uncounted(nodes, fabric),
         *_unknown(unknown),

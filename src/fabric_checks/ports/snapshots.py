@@ -44,13 +44,11 @@ class Port:
     """A port at one moment; None where its driver does not say.
 
     :param name: as in ``mlx5_0:1``, ``cxi0``, ``eth0``.
-    :param layer: the link layer: InfiniBand, Ethernet, Slingshot.
     :param up: the link state.
     :param rate_MBps: of one direction, in 10^6 bytes a second; :param width: the lanes, as in ``4X``.
     :param pcie: the current speed and width of its slot, as in ``8.0 GT/s x8``.
     :param sent_B: bytes on the wire since its counters began; :param received_B: likewise.
     :param counters: its other counters, by name.
-    :param unreadable: files that cannot be read, with the error.
     :param aliases: names of the interfaces that are the same port.
     :param hardware: whether an interface is known to be a device, and not made of others.
     :param over_infiniband: whether an interface is IP over InfiniBand.
@@ -59,7 +57,6 @@ class Port:
 
     name: str
     kind: Kind
-    layer: str | None = None
     up: bool | None = None
     rate_MBps: float | None = None
     width: str | None = None
@@ -72,7 +69,6 @@ class Port:
     sent_B: int | None = None
     received_B: int | None = None
     counters: dict[str, int] = field(default_factory=dict)
-    unreadable: dict[str, str] = field(default_factory=dict)
     aliases: list[str] = field(default_factory=list)
     hardware: bool = False
     over_infiniband: bool = False
@@ -85,15 +81,12 @@ class Host:
 
     :param tcp: the counters of TCP by the kernel's names, with those of ``TcpExt``.
     :param settings: of the node: ``governor``, ``huge_pages``, ``max_frequency_kHz``.
-    :param load: the load average of the last minute; :param free_kB: memory that is available.
-    :param frequency_kHz: of the first CPU.
+    :param load: the load average of the last minute.
     """
 
     tcp: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     load: float | None = None
-    free_kB: int | None = None
-    frequency_kHz: int | None = None
 
 
 @dataclass(frozen=True)
@@ -219,13 +212,11 @@ def _ports(rows: Iterable[tuple[str, str]]) -> dict[str, Port]:
     return {port.name: port for port in (*ports, *interfaces)}
 
 
-def _count_up(port: Port, name: str, text: str) -> None:
-    """Add a counter, or the error of reading it; a driver may have a file for a counter and no number in it."""
+def _add_counter(port: Port, name: str, text: str) -> None:
+    """Add a counter, if its file has a number: it may not be readable, or the driver may not count."""
     value = _whole(text.partition("@")[0])  # cxi's telemetry is count@time
     if value is not None:
         port.counters[name] = value
-    elif text.startswith("!"):
-        port.unreadable[name] = text[1:]
 
 
 def _add_slot(port: Port, files: Mapping[str, str], prefix: str) -> None:
@@ -242,7 +233,7 @@ _DRIVERS = {"mlx5": "mlx5_core", "mlx4": "mlx4_core", "hfi1": "hfi1", "bnxt": "b
 
 
 def _verbs_port(name: str, files: Mapping[str, str], device: Mapping[str, str]) -> Port:
-    port = Port(name, "verbs", _first(files.get("link_layer", "")), firmware=_first(device.get("fw_ver", "")))
+    port = Port(name, "verbs", firmware=_first(device.get("fw_ver", "")))
     port.driver = next((driver for prefix, driver in _DRIVERS.items() if name.startswith(prefix)), None)
     _add_slot(port, device, "device/")
     if state := _first(files.get("state", "")):
@@ -255,7 +246,7 @@ def _verbs_port(name: str, files: Mapping[str, str], device: Mapping[str, str]) 
     for path, value in files.items():
         folder, _, counter = path.rpartition("/")
         if folder in ("counters", "hw_counters") and counter != "lifespan":
-            _count_up(port, counter, value)
+            _add_counter(port, counter, value)
     port.sent_B, port.received_B = (_verbs_bytes(port, *names) for names in (("xmit", "tx"), ("rcv", "rx")))
     return port
 
@@ -268,12 +259,12 @@ def _verbs_bytes(port: Port, in_units: str, in_bytes: str) -> int | None:
 
 
 def _cxi_port(name: str, files: Mapping[str, str]) -> Port:
-    port = Port(name, "cxi", "Slingshot", driver="cxi_ss1", firmware=_first(files.get("fw_version", "")))
+    port = Port(name, "cxi", driver="cxi_ss1", firmware=_first(files.get("fw_version", "")))
     _add_slot(port, files, "")
     for path, value in files.items():
         folder, _, counter = path.rpartition("/")
         if folder == "telemetry":
-            _count_up(port, counter, value)
+            _add_counter(port, counter, value)
         elif found := re.fullmatch(r"net/([^/]+)/operstate", path):
             port.aliases.append(found[1])
             port.up = value == "up"
@@ -290,7 +281,7 @@ def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], ask
     ``/proc/self/net/dev`` and ioctl are always of that one; ``/sys`` is of the namespace that it was mounted in, and
     may have another interface of the same name: it is used where index and address are the same.
     """
-    port = Port(name, "interface", "Ethernet", received_B=counts[0], sent_B=counts[8])
+    port = Port(name, "interface", received_B=counts[0], sent_B=counts[8])
     port.counters = {f"rx_{what}": count for what, count in zip(_IN_DEV, counts[1:8], strict=True)}
     port.counters |= {f"tx_{what}": count for what, count in zip(_OUT_DEV, counts[9:], strict=True)}
     known = asked or {}
@@ -309,9 +300,7 @@ def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], ask
     for path, value in (*sysfs.items(), *known.items()):
         folder, _, counter = path.rpartition("/")
         if folder == "statistics" or path == "carrier_changes":
-            _count_up(port, counter, value)
-        elif value.startswith("!") and path != "speed":
-            port.unreadable[path] = value[1:]
+            _add_counter(port, counter, value)
     port.hardware = any(path.startswith("device/") for path in sysfs)
     port.over_infiniband = sysfs.get("type") == IP_OVER_INFINIBAND
     port.stacked = name == "lo"
@@ -340,11 +329,6 @@ def _host(rows: Iterable[tuple[str, str]]) -> Host:
     def one(path: str) -> str:
         return lines.get(path, [""])[0]
 
-    memory = {
-        found[1]: int(found[2])
-        for line in lines.get("/proc/meminfo", ())
-        if (found := re.fullmatch(r"(\w+):\s+(\d{1,15}) kB", line))
-    }
     load = re.match(r"\d{1,6}\.\d{2}(?= )", one("/proc/loadavg"))
     pages = re.search(r"\[(\w+)\]", one("/sys/kernel/mm/transparent_hugepage/enabled"))
     cpu = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_"
@@ -358,10 +342,5 @@ def _host(rows: Iterable[tuple[str, str]]) -> Host:
         names, values = [*lines.get(path, ()), "", ""][:2]
         pairs = zip(names.split()[1:], values.split()[1:], strict=False)
         tcp |= {name: count for name, text in pairs if (count := _whole(text)) is not None}
-    return Host(
-        tcp,
-        {key: value for key, value in settings.items() if value is not None},
-        float(load[0]) if load else None,
-        memory.get("MemAvailable"),
-        _whole(one(cpu + "cur_freq")),
-    )
+    known = {key: value for key, value in settings.items() if value is not None}
+    return Host(tcp, known, float(load[0]) if load else None)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -14,8 +13,8 @@ from fabric_checks.ports.snapshots import Port
 
 #: A rate is below another if it is less than this share of it: names of rates are rounded.
 SAME_RATE = 0.97
-#: A frequency, a load or free memory is reported if it is so far from that of the others.
-LOWER_FREQUENCY, MORE_LOAD, LESS_MEMORY = 0.8, 2.0, 0.5
+#: A load average is reported if it is so much above the median of at least so many nodes.
+MORE_LOAD, FEWEST = 2.0, 3
 
 
 def _rate(port: Port) -> str | None:
@@ -83,62 +82,33 @@ def host_outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> l
         values = {node.node: node.host.settings[key] for node in nodes if key in node.host.settings}
         found += _outliers("host", key.replace("_kHz", "").replace("_", " "), values)
     found += _outliers("host", "binding", bindings)
-    found += _far(nodes)
-    return found
+    return [*found, *_high_loads(nodes)]
 
 
-def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> Iterable[dict[str, Any]]:
-    different = set(values.values())
-    if len(different) < 2:
-        return []
+def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> Iterator[dict[str, Any]]:
+    """Yield a finding for each value that is not that of most nodes, or one for all if no value is."""
+    hosts_of: dict[str, list[str]] = {}
+    for node, value in values.items():
+        hosts_of.setdefault(str(value), []).append(node)
+    if len(hosts_of) < 2:
+        return
     most = usual(values)
     if most is None:
-        groups = "; ".join(
-            f"{listed([n for n in values if str(values[n]) == value])}: {value}"
-            for value in sorted(map(str, different))
-        )
-        return [finding(kind, list(values), f"{what} differs between the nodes: {groups}", confirmed=False, **more)]
-    return [
-        finding(
-            kind,
-            hosts,
-            f"{nodes_text(hosts)}: {what} is {value}, on the other nodes {most}",
-            **more,
-        )
-        for value in sorted(map(str, different - {most}))
-        if (hosts := [node for node in values if str(values[node]) == value])
-    ]
+        groups = "; ".join(f"{listed(hosts)}: {value}" for value, hosts in sorted(hosts_of.items()))
+        yield finding(kind, list(values), f"{what} differs between the nodes: {groups}", confirmed=False, **more)
+        return
+    for value, hosts in sorted(hosts_of.items()):
+        if value != str(most):
+            yield finding(kind, hosts, f"{nodes_text(hosts)}: {what} is {value}, on the other nodes {most}", **more)
 
 
-@dataclass(frozen=True)
-class _Quantity:
-    """A quantity of a host that fluctuates: its name, its value, its unit, and when it is far from the median."""
-
-    what: str
-    of: Callable[[NodeChange], float | None]
-    unit: str
-    is_far: Callable[[float, float], bool]
-
-
-_QUANTITIES = (
-    _Quantity("the clock of CPU 0", lambda node: node.host.frequency_kHz, " kHz", lambda v, m: v < LOWER_FREQUENCY * m),
-    _Quantity("the load before the case", lambda node: node.load_before, "", lambda v, m: v > m + MORE_LOAD),
-    _Quantity("available memory", lambda node: node.host.free_kB, " kB", lambda v, m: v < LESS_MEMORY * m),
-)
-
-
-def _far(nodes: Sequence[NodeChange]) -> Iterable[dict[str, Any]]:
-    """Return findings about quantities: they fluctuate, so nothing is blamed for them."""
-    for each in _QUANTITIES:
-        values = {node.node: value for node in nodes if (value := each.of(node)) is not None}
-        if len(values) < 3:
-            continue
-        middle = median(values.values())
-        for node, value in values.items():
-            if each.is_far(value, middle):
-                yield finding(
-                    "host",
-                    [node],
-                    f"node {node}: {each.what} is {value:g}{each.unit}; the median is {middle:g}{each.unit}",
-                    confirmed=False,
-                )
+def _high_loads(nodes: Sequence[NodeChange]) -> Iterator[dict[str, Any]]:
+    """Yield a finding for each host with other work; load fluctuates, so that nobody is blamed for it."""
+    loads = {node.node: node.load_before for node in nodes if node.load_before is not None}
+    if len(loads) < FEWEST:
+        return
+    usual_load = median(loads.values())
+    for node, load in loads.items():
+        if load > usual_load + MORE_LOAD:
+            text = f"node {node}: the load before the case is {load:g}; the median is {usual_load:g}"
+            yield finding("host", [node], text, confirmed=False)

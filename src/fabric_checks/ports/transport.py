@@ -94,8 +94,7 @@ def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[dict[s
     for node in nodes:
         for name, change in node.ports.items():
             if is_of(change.port, fabric) and change.sent_B is None:
-                why = next((doubt for doubt in change.doubts if doubt.startswith("sent bytes")), "it does not say")
-                found.setdefault(f"{name}: {why}", []).append(node.node)
+                found.setdefault(f"{name}: {change.why_uncounted}", []).append(node.node)
     return [
         finding(
             "wire", hosts, f"it is not proven what carried the bytes on {nodes_text(hosts)}: {why}", confirmed=False
@@ -136,7 +135,7 @@ def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {"least_rail_share": min(least)} if least else {}
 
 
-def idle_rails(nodes: Sequence[NodeChange], shares: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+def idle_rails(shares: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
     """Return a finding for each rail that carried next to nothing while the others did.
 
     :param shares: what :func:`rails` returns.
