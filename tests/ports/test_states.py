@@ -36,7 +36,9 @@ def test_a_port_that_differs_from_most_is_named(about, said):
     assert found["hosts"] == ["n3"] and found["confirmed"]
 
 
-def test_two_that_differ_blame_nobody():
+def test_values_without_a_majority_blame_nobody():
+    (found,) = port_outliers([node("n1", verbs()), node("n2", verbs(mtu=1500)), node("n3", verbs(mtu=9000))])
+    assert found["text"] == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096; n3: 9000"
     (found,) = port_outliers([node("n1", verbs()), node("n2", verbs(mtu=1500))])
     assert found["text"] == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096" and not found["confirmed"]
 

@@ -38,7 +38,7 @@ def test_segments_that_a_busy_machine_sends_again_are_not_lost():
     assert only(n2=lost | {"RetransSegs": 562, "TCPSackRecovery": 12, "TCPLossProbes": 0, "OutSegs": 53_555})["hosts"]
 
 
-def test_a_host_that_loses_what_it_sends():
+def test_a_finding_of_lost_segments_names_the_host_and_its_counters():
     found = only(n3={"RetransSegs": 1000}, n1={"TCPOFOQueue": 300}, n2={"TCPOFOQueue": 280}, n4={"TCPOFOQueue": 330})
     assert found["hosts"] == ["n3"] and found["confirmed"]
     assert found["text"] == (
@@ -47,23 +47,29 @@ def test_a_host_that_loses_what_it_sends():
     )
 
 
-def test_a_host_that_loses_what_it_receives():
-    """As measured: its partners send again."""
-    found = only(n1={"RetransSegs": 1704}, n2={"RetransSegs": 1640}, n3={"TCPOFOQueue": 936})
-    assert found["hosts"] == ["n3"] and "that it receives were lost" in found["text"]
+LOSSY, OTHER = {"RetransSegs": 900, "TCPOFOQueue": 310}, {"RetransSegs": 300, "TCPOFOQueue": 100}
 
 
-def test_a_host_with_a_bad_link_both_ways():
-    lossy = {"RetransSegs": 900, "TCPOFOQueue": 310}
-    other = {"RetransSegs": 300, "TCPOFOQueue": 100}
-    found = only(n1=other, n2=other, n3=lossy, n4=other)
-    assert found["hosts"] == ["n3"] and "that it sends and receives were lost" in found["text"]
-
-
-def test_broken_segments():
-    found = only(n1={"RetransSegs": 40}, n2={"RetransSegs": 50}, n4={"RetransSegs": 30}, n3={"InCsumErrors": 120})
-    assert found["hosts"] == ["n3"] and found["counter"] == "InCsumErrors"
-    assert "node n3: segments that it receives arrived with a wrong checksum" in found["text"]
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        # As measured: its partners send again.
+        (
+            {"n1": {"RetransSegs": 1704}, "n2": {"RetransSegs": 1640}, "n3": {"TCPOFOQueue": 936}},
+            "node n3: segments that it receives were lost",
+        ),
+        (dict.fromkeys(("n1", "n2", "n4"), OTHER) | {"n3": LOSSY}, "node n3: segments that it sends and receives were"),
+        (
+            {**{f"n{i}": {"RetransSegs": 40} for i in (1, 2, 4)}, "n3": {"InCsumErrors": 120}},
+            "node n3: segments that it receives arrived with a wrong checksum",
+        ),
+    ],
+    ids=["receives", "both ways", "checksum"],
+)
+def test_the_way_of_lost_segments_is_named(changed, text):
+    found = only(**changed)
+    assert found["hosts"] == ["n3"] and found["text"].startswith(text)
+    assert found["counter"] == ("InCsumErrors" if "checksum" in text else "RetransSegs")
 
 
 def test_between_two_hosts_both_are_named():
